@@ -1,0 +1,73 @@
+# Everything here works from a fresh clone with Go, make and git; make test
+# wants a C compiler too, for the race detector. Tools are pinned in
+# go.tools.mod and go.lint.mod, and built by the go command when first used.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The container image that dist/install.yaml runs.
+IMAGE   ?= ghcr.io/spillway-io/spillway:dev
+# What make test tests, and further arguments of go test: make test PKG=./internal/... ARGS='-run Fuzz -v'
+PKG     ?= ./...
+ARGS    ?=
+
+tool := $(GO) tool -modfile=go.tools.mod
+lint := $(GO) tool -modfile=go.lint.mod golangci-lint
+
+# Where envtest finds etcd, kube-apiserver and kubectl.
+export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
+
+.PHONY: help build test lint generate verify kube demo demo-down e2e bench faults install-yaml
+
+help: ## Show what there is to make.
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build bin/manager.
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/manager ./cmd/manager
+
+test: kube ## Run the unit and integration tests on real API servers, with the race detector.
+	@GO='$(GO)' hack/test.sh $(ARGS) $(PKG)
+
+lint: ## Run golangci-lint.
+	$(lint) run ./...
+
+generate: ## Generate deepcopy functions, CRDs, RBAC and the API reference.
+	$(tool) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	$(tool) controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
+	$(tool) controller-gen rbac:roleName=spillway-manager paths=./controllers/... paths=./internal/... paths=./cmd/... output:rbac:dir=config/rbac
+	@mkdir -p docs/reference
+	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=api/v1alpha1 --output-path=docs/reference/api.md
+
+verify: ## Check format, lint, vet, generated files, go.mod files and known vulnerabilities.
+	@GO='$(GO)' hack/verify.sh
+
+kube: ## Build real Kubernetes programs and kwok into bin/kube, once.
+	@GO='$(GO)' hack/kube/build.sh
+
+demo: build kube install-yaml ## Start a consumer and two providers on this machine, and offload two namespaces.
+	$(GO) run ./hack/demo up
+
+demo-down: ## Stop the demo and remove what it made.
+	$(GO) run ./hack/demo down
+
+e2e: ## Run the end-to-end tests on local clusters.
+	@hack/have-tests.sh test/e2e
+	@$(MAKE) --no-print-directory build kube install-yaml
+	$(GO) test -tags e2e -count=1 -v -timeout 30m $(ARGS) ./test/e2e/...
+
+bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500 for other sizes).
+	@hack/have-tests.sh test/performance
+	@$(MAKE) --no-print-directory build kube install-yaml
+	$(GO) test -tags bench -count=1 -v -timeout 2h $(ARGS) ./test/performance/...
+
+faults: ## Crash, cut and fault the manager at every write, and compare the end state.
+	@hack/have-tests.sh test/faults
+	@$(MAKE) --no-print-directory build kube install-yaml
+	$(GO) test -tags faults -count=1 -v -timeout 2h $(ARGS) ./test/faults/...
+
+install-yaml: ## Write dist/install.yaml (consumer) and dist/provider.yaml (providers).
+	@mkdir -p dist
+	@IMAGE='$(IMAGE)' KUSTOMIZE='$(tool) kustomize' hack/install-yaml.sh

@@ -1,0 +1,157 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// MappingPhase tells of a remote namespace.
+// +kubebuilder:validation:Enum=Accepted;CreationLoopBackOff;Terminating
+type MappingPhase string
+
+const (
+	// MappingAccepted: the remote namespace is there, and ours.
+	MappingAccepted MappingPhase = "Accepted"
+	// MappingCreationLoopBackOff: it could not be created, or is somebody
+	// else's; it is tried again, slowly.
+	MappingCreationLoopBackOff MappingPhase = "CreationLoopBackOff"
+	// MappingTerminating: it is being deleted, by us or by somebody else.
+	MappingTerminating MappingPhase = "Terminating"
+)
+
+// Reasons of an entry of status.currentMapping.
+const (
+	// ReasonNamespaceActive: the remote namespace is there and active.
+	ReasonNamespaceActive = "NamespaceActive"
+	// ReasonNameConflict: a namespace of that name exists and is not ours.
+	ReasonNameConflict = "NameConflict"
+	// ReasonNameTaken: another local namespace was first to ask for that name.
+	ReasonNameTaken = "NameTaken"
+	// ReasonNameReserved: the name belongs to the provider or to Spillway.
+	ReasonNameReserved = "NameReserved"
+	// ReasonCreationFailed: the provider refused to create the namespace.
+	ReasonCreationFailed = "CreationFailed"
+	// ReasonNamespaceTerminating: the remote namespace is being deleted in
+	// the provider though it is required; it is made again when it is gone.
+	ReasonNamespaceTerminating = "NamespaceTerminating"
+	// ReasonNotRequired: the remote namespace is being deleted because it is
+	// not required any more.
+	ReasonNotRequired = "NotRequired"
+	// ReasonDeletionFailed: the provider refused to delete the namespace.
+	ReasonDeletionFailed = "DeletionFailed"
+)
+
+// NamespaceMapSpec is what is asked of one provider.
+type NamespaceMapSpec struct {
+	// desiredMapping lists the local namespaces that are offloaded to the
+	// provider, first come first. Written by the namespaceoffloading
+	// controller only.
+	// +optional
+	// +listType=map
+	// +listMapKey=namespace
+	// +kubebuilder:validation:MaxItems=10000
+	DesiredMapping []DesiredMapping `json:"desiredMapping,omitempty"`
+}
+
+// DesiredMapping asks for one remote namespace.
+type DesiredMapping struct {
+	// namespace is the local one.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+	// remoteNamespace is the one that stands for it in the provider.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	RemoteNamespace string `json:"remoteNamespace,omitempty"`
+}
+
+// NamespaceMapStatus is what there is in one provider.
+type NamespaceMapStatus struct {
+	// observedGeneration is the metadata.generation that the status is about.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// currentMapping is the source of truth about the remote namespaces of
+	// the provider, one entry for each local namespace. An entry goes when its
+	// remote namespace is gone. It is one value to Kubernetes (atomic), as it
+	// has one writer: to keep who owns each field of each entry would take
+	// more room than the entries.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
+	CurrentMapping []CurrentMapping `json:"currentMapping,omitempty"`
+	// desired is how many remote namespaces are asked for.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Desired *int32 `json:"desired,omitempty"`
+	// ready is how many of those are there.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Ready *int32 `json:"ready,omitempty"`
+	// failed is how many of those are in the phase CreationLoopBackOff.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Failed *int32 `json:"failed,omitempty"`
+}
+
+// CurrentMapping tells of one remote namespace.
+type CurrentMapping struct {
+	// namespace is the local one.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+	// remoteNamespace is the one that stands for it in the provider.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	RemoteNamespace string `json:"remoteNamespace,omitempty"`
+	// phase of the remote namespace.
+	// +required
+	Phase MappingPhase `json:"phase,omitempty"`
+	// reason of the phase, in one word.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+	// message for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+	// since is when phase or reason last changed.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// NamespaceMap says which remote namespaces are wanted in one provider, and
+// which there are. There is one per ClusterBinding, of its name; it is written
+// by Spillway.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=nsm,categories=spillway
+// +kubebuilder:printcolumn:name="Cluster ID",type=string,JSONPath=`.metadata.labels.spillway\.io/cluster`
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.desired`
+// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.ready`
+// +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.failed`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type NamespaceMap struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// spec is what is wanted.
+	// +optional
+	Spec NamespaceMapSpec `json:"spec,omitzero"`
+	// status is what there is.
+	// +optional
+	Status NamespaceMapStatus `json:"status,omitzero"`
+}
+
+// NamespaceMapList is a list of NamespaceMaps.
+// +kubebuilder:object:root=true
+type NamespaceMapList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []NamespaceMap `json:"items"`
+}
+
+func init() { SchemeBuilder.Register(&NamespaceMap{}, &NamespaceMapList{}) }

@@ -1,0 +1,200 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// NamespaceMappingStrategy says how remote namespaces are named.
+// +kubebuilder:validation:Enum=DefaultName;EnforceSameName;SelectedName
+type NamespaceMappingStrategy string
+
+const (
+	// MappingDefaultName names the remote namespace after the local one and
+	// the consumer: <namespace>-<consumer id>. The default.
+	MappingDefaultName NamespaceMappingStrategy = "DefaultName"
+	// MappingEnforceSameName gives the remote namespace the local name.
+	MappingEnforceSameName NamespaceMappingStrategy = "EnforceSameName"
+	// MappingSelectedName gives it the name in spec.remoteNamespaceName.
+	MappingSelectedName NamespaceMappingStrategy = "SelectedName"
+)
+
+// PodOffloadingStrategy says where pods of the namespace may run.
+// +kubebuilder:validation:Enum=Local;Remote;LocalAndRemote;LocalFirst
+type PodOffloadingStrategy string
+
+const (
+	// PodsLocal keeps pods on the consumer's own nodes; the remote namespaces
+	// are made all the same.
+	PodsLocal PodOffloadingStrategy = "Local"
+	// PodsRemote lets pods run on the selected virtual nodes only.
+	PodsRemote PodOffloadingStrategy = "Remote"
+	// PodsLocalAndRemote lets pods run on both, as the scheduler finds best. The default.
+	PodsLocalAndRemote PodOffloadingStrategy = "LocalAndRemote"
+	// PodsLocalFirst is LocalAndRemote with a strong preference for the
+	// consumer's own nodes: pods spill over when those are full.
+	PodsLocalFirst PodOffloadingStrategy = "LocalFirst"
+)
+
+// OffloadingPhase sums up a NamespaceOffloading.
+// +kubebuilder:validation:Enum=Ready;NoClusterSelected;InProgress;SomeFailed;AllFailed;Terminating
+type OffloadingPhase string
+
+const (
+	// OffloadingPhaseReady: every remote namespace that is required is there.
+	OffloadingPhaseReady OffloadingPhase = "Ready"
+	// OffloadingPhaseNoClusterSelected: the selector selects no ClusterBinding.
+	OffloadingPhaseNoClusterSelected OffloadingPhase = "NoClusterSelected"
+	// OffloadingPhaseInProgress: some are still to be created, and none has failed.
+	OffloadingPhaseInProgress OffloadingPhase = "InProgress"
+	// OffloadingPhaseSomeFailed: some could not be created.
+	OffloadingPhaseSomeFailed OffloadingPhase = "SomeFailed"
+	// OffloadingPhaseAllFailed: none could be created.
+	OffloadingPhaseAllFailed OffloadingPhase = "AllFailed"
+	// OffloadingPhaseTerminating: the NamespaceOffloading is being deleted.
+	OffloadingPhaseTerminating OffloadingPhase = "Terminating"
+)
+
+const (
+	// OffloadingReady is the condition of a NamespaceOffloading that is True
+	// in the phase Ready only. Its reason is the phase, or ReasonRefused, or,
+	// while the NamespaceOffloading is being deleted, the step: EvictingPods,
+	// DeletingNamespaces, ProviderUnreachable.
+	OffloadingReady = "Ready"
+	// ReasonRefused: the namespace is never offloaded, or the selector cannot
+	// be understood; the message says which.
+	ReasonRefused = "Refused"
+
+	// RemoteNamespaceRequired is the condition of a remote namespace that
+	// tells whether the NamespaceOffloading asks for it.
+	RemoteNamespaceRequired = "OffloadingRequired"
+	// RemoteNamespaceReady is the condition of a remote namespace that tells
+	// whether it is there. Its reason is that of the NamespaceMap's entry.
+	RemoteNamespaceReady = "Ready"
+
+	// ReasonClusterSelected: the selector selects the ClusterBinding.
+	ReasonClusterSelected = "ClusterSelected"
+	// ReasonClusterNotSelected: it does not, or not any more.
+	ReasonClusterNotSelected = "ClusterNotSelected"
+	// ReasonPending: the remote namespace has not been created yet.
+	ReasonPending = "Pending"
+)
+
+// NamespaceOffloadingSpec is what an application team asks for.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.namespaceMappingStrategy) || self.namespaceMappingStrategy != 'SelectedName' || has(self.remoteNamespaceName)",fieldPath=".remoteNamespaceName",reason=FieldValueRequired,message="remoteNamespaceName is required with namespaceMappingStrategy SelectedName"
+// +kubebuilder:validation:XValidation:rule="!has(self.remoteNamespaceName) || (has(self.namespaceMappingStrategy) && self.namespaceMappingStrategy == 'SelectedName')",fieldPath=".remoteNamespaceName",reason=FieldValueForbidden,message="remoteNamespaceName goes with namespaceMappingStrategy SelectedName only"
+// +kubebuilder:validation:XValidation:rule="has(self.remoteNamespaceName) == has(oldSelf.remoteNamespaceName)",fieldPath=".remoteNamespaceName",message="remoteNamespaceName is immutable: it cannot be added or removed"
+type NamespaceOffloadingSpec struct {
+	// namespaceMappingStrategy says how the remote namespaces are named.
+	// Defaults to DefaultName. Immutable.
+	// +optional
+	// +kubebuilder:default=DefaultName
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="namespaceMappingStrategy is immutable: delete the NamespaceOffloading and make it again"
+	NamespaceMappingStrategy NamespaceMappingStrategy `json:"namespaceMappingStrategy,omitempty"`
+
+	// remoteNamespaceName is the name of the remote namespaces, with
+	// namespaceMappingStrategy SelectedName. Immutable.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="remoteNamespaceName is immutable: delete the NamespaceOffloading and make it again"
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="remoteNamespaceName must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && self != 'default'",message="remoteNamespaceName must not be 'default' or begin with 'kube-': those belong to the provider"
+	RemoteNamespaceName string `json:"remoteNamespaceName,omitempty"`
+
+	// podOffloadingStrategy says where new pods of the namespace may run.
+	// Defaults to LocalAndRemote.
+	// +optional
+	// +kubebuilder:default=LocalAndRemote
+	PodOffloadingStrategy PodOffloadingStrategy `json:"podOffloadingStrategy,omitempty"`
+
+	// clusterSelector selects the providers by the labels of their virtual
+	// nodes. Unset or empty, it selects all.
+	// +optional
+	ClusterSelector *ClusterSelector `json:"clusterSelector,omitempty"`
+}
+
+// NamespaceOffloadingStatus is how far that has come.
+type NamespaceOffloadingStatus struct {
+	// conditions: Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the metadata.generation that the status is about.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// offloadingPhase sums up the remote namespaces.
+	// +optional
+	OffloadingPhase OffloadingPhase `json:"offloadingPhase,omitempty"`
+
+	// remoteNamespaceName is the name that the remote namespaces have, or are
+	// to have.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	RemoteNamespaceName string `json:"remoteNamespaceName,omitempty"`
+
+	// remoteNamespaceConditions tells of each remote namespace, one per provider.
+	// +optional
+	// +listType=map
+	// +listMapKey=cluster
+	// +kubebuilder:validation:MaxItems=256
+	RemoteNamespaceConditions []RemoteNamespaceStatus `json:"remoteNamespaceConditions,omitempty"`
+}
+
+// RemoteNamespaceStatus tells of one remote namespace.
+type RemoteNamespaceStatus struct {
+	// cluster is the clusterID of the provider.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=24
+	Cluster string `json:"cluster,omitempty"`
+	// remoteNamespace is the name of the namespace there.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	RemoteNamespace string `json:"remoteNamespace,omitempty"`
+	// conditions: OffloadingRequired and Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// NamespaceOffloading opts its namespace in: its pods may then run in the
+// selected providers. There is one per namespace, named offloading.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=nso,categories=spillway
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == 'offloading'",fieldPath=".metadata",message="a NamespaceOffloading must be named 'offloading': there is one per namespace"
+// +kubebuilder:printcolumn:name="Mapping",type=string,JSONPath=`.spec.namespaceMappingStrategy`
+// +kubebuilder:printcolumn:name="Pods",type=string,JSONPath=`.spec.podOffloadingStrategy`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.offloadingPhase`
+// +kubebuilder:printcolumn:name="Remote Namespace",type=string,JSONPath=`.status.remoteNamespaceName`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type NamespaceOffloading struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// spec is what is wanted. Left out, it takes the defaults.
+	// +optional
+	// +kubebuilder:default={}
+	Spec NamespaceOffloadingSpec `json:"spec,omitzero"`
+	// status is what there is.
+	// +optional
+	Status NamespaceOffloadingStatus `json:"status,omitzero"`
+}
+
+// NamespaceOffloadingList is a list of NamespaceOffloadings.
+// +kubebuilder:object:root=true
+type NamespaceOffloadingList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []NamespaceOffloading `json:"items"`
+}
+
+func init() { SchemeBuilder.Register(&NamespaceOffloading{}, &NamespaceOffloadingList{}) }

@@ -1,0 +1,532 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// fields sets fields of an object: from the path of a field, with dots, to its
+// value. The value nil removes the field.
+type fields map[string]any
+
+// list and object are what a field holds that is neither text nor number.
+type (
+	list   = []any
+	object = map[string]any
+)
+
+// validationCase tries one object, or one change of an object.
+type validationCase struct {
+	// set is what the object has besides the least that its kind needs.
+	set fields
+	// change is what is then changed, if it is not about the creation.
+	change fields
+	// want is a part of the message that a user sees, or empty if the object
+	// is accepted.
+	want string
+}
+
+const (
+	wantLabel      = "must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit"
+	wantLabelValue = "must be label values: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+	wantCapacity   = "spec.virtualNode.capacity: Invalid value: capacity must be a quantity that is not negative, such as 64 or 256Gi, or a percentage"
+	wantPercentage = "spec.virtualNode.capacity: Invalid value: capacity as a percentage must be a whole number from 0% to 100%"
+)
+
+// term is a clusterSelector of one term with one requirement.
+func term(key, operator string, values ...string) object {
+	return requirement("matchExpressions", key, operator, values...)
+}
+
+// field is a clusterSelector of one term with one requirement on a field.
+func field(key, operator string, values ...string) object {
+	return requirement("matchFields", key, operator, values...)
+}
+
+func requirement(kind, key, operator string, values ...string) object {
+	r := object{"key": key, "operator": operator}
+	if values != nil {
+		r["values"] = texts(values...)
+	}
+	return selector(object{kind: list{r}})
+}
+
+func selector(terms ...any) object { return object{"nodeSelectorTerms": terms} }
+
+func texts(values ...string) list {
+	l := list{}
+	for _, v := range values {
+		l = append(l, v)
+	}
+	return l
+}
+
+// times is a list of n times the same.
+func times(n int, item any) list { return slices.Repeat(list{item}, n) }
+
+// many is a map of n entries.
+func many(n int, value any) object {
+	m := object{}
+	for i := range n {
+		m[fmt.Sprintf("example.com/%d", i)] = value
+	}
+	return m
+}
+
+func long(n int) string { return strings.Repeat("a", n) }
+
+var bindingCases = map[string]validationCase{
+	"the least there can be": {},
+	"everything there is": {set: fields{
+		"spec.kubeconfigSecretRef.key":         "config.yaml",
+		"spec.mountNamespace":                  "spillover",
+		"spec.virtualNode.labels":              object{"topology.kubernetes.io/region": "eu", "tier": ""},
+		"spec.virtualNode.annotations":         object{"example.com/contact": "ops@example.com"},
+		"spec.virtualNode.taints":              list{object{"key": "example.com/gpu", "value": "true", "effect": "NoExecute"}},
+		"spec.virtualNode.capacity":            object{"cpu": "50%", "memory": "256Gi", "pods": int64(110)},
+		"spec.deletionPolicy":                  "Orphan",
+		"spec.unreachable.deletionTimeout":     "1h30m",
+		"spec.paused":                          true,
+		"metadata.labels.example\\.com/anyone": "likes",
+	}},
+
+	"no spec":                {set: fields{"spec": nil}, want: "spec: Required value"},
+	"no clusterID":           {set: fields{"spec.clusterID": nil}, want: "spec.clusterID: Required value"},
+	"empty clusterID":        {set: fields{"spec.clusterID": ""}, want: `spec.clusterID: Invalid value: "": spec.clusterID in body should be at least 1 chars long`},
+	"longest clusterID":      {set: fields{"spec.clusterID": long(24)}},
+	"clusterID too long":     {set: fields{"spec.clusterID": long(25)}, want: `spec.clusterID: Too long: may not be more than 24 bytes`},
+	"clusterID in capitals":  {set: fields{"spec.clusterID": "EU"}, want: `spec.clusterID: Invalid value: "EU": clusterID ` + wantLabel},
+	"clusterID with a dot":   {set: fields{"spec.clusterID": "eu.1"}, want: `spec.clusterID: Invalid value: "eu.1": clusterID ` + wantLabel},
+	"clusterID ends with -":  {set: fields{"spec.clusterID": "eu-"}, want: `spec.clusterID: Invalid value: "eu-": clusterID ` + wantLabel},
+	"clusterID changed":      {change: fields{"spec.clusterID": "us"}, want: `spec.clusterID: Invalid value: "us": clusterID is immutable: delete the ClusterBinding and make it again`},
+	"name of 253 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abc"}},
+	"name of 254 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abcd"}, want: "metadata.name: Invalid value"},
+
+	"no Secret":                     {set: fields{"spec.kubeconfigSecretRef": nil}, want: "spec.kubeconfigSecretRef: Required value"},
+	"no name of the Secret":         {set: fields{"spec.kubeconfigSecretRef": object{}}, want: "spec.kubeconfigSecretRef.name: Required value"},
+	"empty name of the Secret":      {set: fields{"spec.kubeconfigSecretRef.name": ""}, want: "spec.kubeconfigSecretRef.name: Invalid value: \"\": spec.kubeconfigSecretRef.name in body should be at least 1 chars long"},
+	"name of the Secret too long":   {set: fields{"spec.kubeconfigSecretRef.name": long(254)}, want: "spec.kubeconfigSecretRef.name: Too long: may not be more than 253 bytes"},
+	"Secret of another namespace":   {set: fields{"spec.kubeconfigSecretRef.name": "kube-system/x"}, want: `spec.kubeconfigSecretRef.name: Invalid value: "kube-system/x": name must be the name of a Secret: a DNS subdomain`},
+	"empty key of the Secret":       {set: fields{"spec.kubeconfigSecretRef.key": ""}, want: "spec.kubeconfigSecretRef.key: Invalid value: \"\": spec.kubeconfigSecretRef.key in body should be at least 1 chars long"},
+	"key of the Secret too long":    {set: fields{"spec.kubeconfigSecretRef.key": long(254)}, want: "spec.kubeconfigSecretRef.key: Too long: may not be more than 253 bytes"},
+	"key of the Secret with a /":    {set: fields{"spec.kubeconfigSecretRef.key": "a/b"}, want: `spec.kubeconfigSecretRef.key: Invalid value: "a/b": key must be a key of a Secret: letters, digits, '-', '_' and '.'`},
+	"another Secret, another key":   {change: fields{"spec.kubeconfigSecretRef": object{"name": "other", "key": "other"}}},
+	"mountNamespace set later":      {change: fields{"spec.mountNamespace": "spillover"}},
+	"mountNamespace changed":        {set: fields{"spec.mountNamespace": "a"}, change: fields{"spec.mountNamespace": "b"}, want: "spec.mountNamespace: Invalid value: mountNamespace is immutable once set"},
+	"mountNamespace removed":        {set: fields{"spec.mountNamespace": "a"}, change: fields{"spec.mountNamespace": nil}, want: "spec.mountNamespace: Invalid value: mountNamespace is immutable once set"},
+	"mountNamespace empty":          {set: fields{"spec.mountNamespace": ""}, want: `spec.mountNamespace: Invalid value: "": spec.mountNamespace in body should be at least 1 chars long`},
+	"mountNamespace too long":       {set: fields{"spec.mountNamespace": long(64)}, want: "spec.mountNamespace: Too long: may not be more than 63 bytes"},
+	"mountNamespace in capitals":    {set: fields{"spec.mountNamespace": "Spill"}, want: `spec.mountNamespace: Invalid value: "Spill": mountNamespace ` + wantLabel},
+	"mountNamespace default":        {set: fields{"spec.mountNamespace": "default"}, want: `spec.mountNamespace: Invalid value: "default": mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider`},
+	"mountNamespace kube-system":    {set: fields{"spec.mountNamespace": "kube-system"}, want: `spec.mountNamespace: Invalid value: "kube-system": mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider`},
+	"mountNamespace like a default": {set: fields{"spec.mountNamespace": "defaults"}},
+
+	"unknown deletionPolicy": {set: fields{"spec.deletionPolicy": "Keep"}, want: `spec.deletionPolicy: Unsupported value: "Keep": supported values: "Drain", "Orphan"`},
+	"deletionPolicy changed": {change: fields{"spec.deletionPolicy": "Orphan"}},
+
+	"label with an invalid key":          {set: fields{"spec.virtualNode.labels": object{"a b": "c"}}, want: "spec.virtualNode.labels: Invalid value: labels must have valid keys, such as topology.kubernetes.io/region"},
+	"label with an endless key":          {set: fields{"spec.virtualNode.labels": object{long(64): "c"}}, want: "spec.virtualNode.labels: Invalid value: labels must have valid keys, such as topology.kubernetes.io/region"},
+	"label with an invalid value":        {set: fields{"spec.virtualNode.labels": object{"a": "b c"}}, want: "spec.virtualNode.labels: Invalid value: labels must have valid values: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"},
+	"label with an endless value":        {set: fields{"spec.virtualNode.labels": object{"a": long(64)}}, want: "spec.virtualNode.labels.a: Too long: may not be more than 63 bytes"},
+	"label of Spillway's":                {set: fields{"spec.virtualNode.labels": object{"spillway.io/cluster": "us"}}, want: "spec.virtualNode.labels: Invalid value: labels under spillway.io/ and kubernetes.io/hostname are set by Spillway"},
+	"label kubernetes.io/hostname":       {set: fields{"spec.virtualNode.labels": object{"kubernetes.io/hostname": "us"}}, want: "spec.virtualNode.labels: Invalid value: labels under spillway.io/ and kubernetes.io/hostname are set by Spillway"},
+	"most labels":                        {set: fields{"spec.virtualNode.labels": many(32, "a")}},
+	"too many labels":                    {set: fields{"spec.virtualNode.labels": many(33, "a")}, want: "spec.virtualNode.labels: Too many: 33: must have at most 32 items"},
+	"annotation with an invalid key":     {set: fields{"spec.virtualNode.annotations": object{"-": "c"}}, want: "spec.virtualNode.annotations: Invalid value: annotations must have valid keys, such as example.com/contact"},
+	"annotation of Spillway's":           {set: fields{"spec.virtualNode.annotations": object{"spillway.io/x": "c"}}, want: "spec.virtualNode.annotations: Invalid value: annotations under spillway.io/ are set by Spillway"},
+	"annotation with an endless value":   {set: fields{"spec.virtualNode.annotations": object{"a": long(1025)}}, want: "spec.virtualNode.annotations.a: Too long: may not be more than 1024 bytes"},
+	"too many annotations":               {set: fields{"spec.virtualNode.annotations": many(33, "a")}, want: "spec.virtualNode.annotations: Too many: 33: must have at most 32 items"},
+	"taint without a key":                {set: fields{"spec.virtualNode.taints": list{object{"effect": "NoSchedule"}}}, want: "spec.virtualNode.taints[0].key: Required value"},
+	"taint with an empty key":            {set: fields{"spec.virtualNode.taints": list{object{"key": "", "effect": "NoSchedule"}}}, want: "spec.virtualNode.taints[0].key: Invalid value: \"\": spec.virtualNode.taints[0].key in body should be at least 1 chars long"},
+	"taint with an endless key":          {set: fields{"spec.virtualNode.taints": list{object{"key": long(318), "effect": "NoSchedule"}}}, want: "spec.virtualNode.taints[0].key: Too long: may not be more than 317 bytes"},
+	"taint with an invalid key":          {set: fields{"spec.virtualNode.taints": list{object{"key": "a b", "effect": "NoSchedule"}}}, want: `spec.virtualNode.taints[0].key: Invalid value: "a b": key must be a taint key, such as example.com/gpu`},
+	"taint of Spillway's":                {set: fields{"spec.virtualNode.taints": list{object{"key": "spillway.io/virtual-node", "effect": "NoSchedule"}}}, want: `spec.virtualNode.taints[0].key: Invalid value: "spillway.io/virtual-node": taints under spillway.io/ are set by Spillway`},
+	"taint with an endless value":        {set: fields{"spec.virtualNode.taints": list{object{"key": "a", "value": long(64), "effect": "NoSchedule"}}}, want: "spec.virtualNode.taints[0].value: Too long: may not be more than 63 bytes"},
+	"taint with an invalid value":        {set: fields{"spec.virtualNode.taints": list{object{"key": "a", "value": "b c", "effect": "NoSchedule"}}}, want: `spec.virtualNode.taints[0].value: Invalid value: "b c": value must be a label value: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit`},
+	"taint without an effect":            {set: fields{"spec.virtualNode.taints": list{object{"key": "a"}}}, want: "spec.virtualNode.taints[0].effect: Required value"},
+	"taint with an unknown effect":       {set: fields{"spec.virtualNode.taints": list{object{"key": "a", "effect": "Never"}}}, want: `spec.virtualNode.taints[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`},
+	"too many taints":                    {set: fields{"spec.virtualNode.taints": times(17, object{"key": "a", "effect": "NoSchedule"})}, want: "spec.virtualNode.taints: Too many: 17: must have at most 16 items"},
+	"capacity: whole number":             {set: fields{"spec.virtualNode.capacity": object{"cpu": int64(0)}}},
+	"capacity: quantities":               {set: fields{"spec.virtualNode.capacity": object{"a": "64", "b": "1.5", "c": "100m", "d": "1e3", "e": "16Ti", "f": "0"}}},
+	"capacity: percentages":              {set: fields{"spec.virtualNode.capacity": object{"a": "0%", "b": "7%", "c": "99%", "d": "100%"}}},
+	"capacity: negative number":          {set: fields{"spec.virtualNode.capacity": object{"cpu": int64(-1)}}, want: wantCapacity},
+	"capacity: negative quantity":        {set: fields{"spec.virtualNode.capacity": object{"cpu": "-1Gi"}}, want: wantCapacity},
+	"capacity: no quantity":              {set: fields{"spec.virtualNode.capacity": object{"cpu": "lots"}}, want: wantCapacity},
+	"capacity: empty":                    {set: fields{"spec.virtualNode.capacity": object{"cpu": ""}}, want: wantCapacity},
+	"capacity: more than all":            {set: fields{"spec.virtualNode.capacity": object{"cpu": "101%"}}, want: wantPercentage},
+	"capacity: part of a percent":        {set: fields{"spec.virtualNode.capacity": object{"cpu": "1.5%"}}, want: wantPercentage},
+	"capacity: negative percentage":      {set: fields{"spec.virtualNode.capacity": object{"cpu": "-1%"}}, want: wantPercentage},
+	"capacity: only a percent sign":      {set: fields{"spec.virtualNode.capacity": object{"cpu": "%"}}, want: wantPercentage},
+	"capacity: percentage, leading 0":    {set: fields{"spec.virtualNode.capacity": object{"cpu": "050%"}}, want: wantPercentage},
+	"capacity: neither number nor text":  {set: fields{"spec.virtualNode.capacity": object{"cpu": true}}, want: "spec.virtualNode.capacity.cpu: Invalid value"},
+	"capacity: invalid resource":         {set: fields{"spec.virtualNode.capacity": object{"a b": "1"}}, want: "spec.virtualNode.capacity: Invalid value: capacity must have valid resource names, such as memory or example.com/gpu"},
+	"capacity: too many resources":       {set: fields{"spec.virtualNode.capacity": many(25, "1")}, want: "spec.virtualNode.capacity: Too many: 25: must have at most 24 items"},
+	"deletionTimeout of one second":      {set: fields{"spec.unreachable.deletionTimeout": "1s"}},
+	"deletionTimeout too short":          {set: fields{"spec.unreachable.deletionTimeout": "999ms"}, want: `spec.unreachable.deletionTimeout: Invalid value: "999ms": deletionTimeout must be a duration of at least 1s, such as 30m`},
+	"deletionTimeout without a unit":     {set: fields{"spec.unreachable.deletionTimeout": "30"}, want: `spec.unreachable.deletionTimeout: Invalid value: "30": deletionTimeout must be a duration of at least 1s, such as 30m`},
+	"deletionTimeout in days":            {set: fields{"spec.unreachable.deletionTimeout": "1d"}, want: `spec.unreachable.deletionTimeout: Invalid value: "1d": deletionTimeout must be a duration of at least 1s, such as 30m`},
+	"deletionTimeout negative":           {set: fields{"spec.unreachable.deletionTimeout": "-5m"}, want: `spec.unreachable.deletionTimeout: Invalid value: "-5m": deletionTimeout must be a duration of at least 1s, such as 30m`},
+	"deletionTimeout beyond measure":     {set: fields{"spec.unreachable.deletionTimeout": "99999999999h"}, want: `spec.unreachable.deletionTimeout: Invalid value: "99999999999h": deletionTimeout must be a duration of at least 1s, such as 30m`},
+	"deletionTimeout of many characters": {set: fields{"spec.unreachable.deletionTimeout": strings.Repeat("1m", 17)}, want: "spec.unreachable.deletionTimeout: Too long: may not be more than 32 bytes"},
+	"deletionTimeout taken back":         {set: fields{"spec.unreachable.deletionTimeout": "1m"}, change: fields{"spec.unreachable": nil}},
+	"a field that there is not":          {set: fields{"spec.pause": true}, want: `strict decoding error: unknown field "spec.pause"`},
+}
+
+const (
+	atValues = "spec.clusterSelector.nodeSelectorTerms[0].matchExpressions[0]"
+	atFields = "spec.clusterSelector.nodeSelectorTerms[0].matchFields[0]"
+)
+
+var offloadingCases = map[string]validationCase{
+	"the least there can be": {},
+	"empty spec":             {set: fields{"spec": object{}}},
+	"another name":           {set: fields{"metadata.name": "mine"}, want: "metadata: Invalid value: a NamespaceOffloading must be named 'offloading': there is one per namespace"},
+
+	"DefaultName":              {set: fields{"spec.namespaceMappingStrategy": "DefaultName"}},
+	"EnforceSameName":          {set: fields{"spec.namespaceMappingStrategy": "EnforceSameName"}},
+	"SelectedName":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "theirs"}},
+	"unknown strategy":         {set: fields{"spec.namespaceMappingStrategy": "Any"}, want: `spec.namespaceMappingStrategy: Unsupported value: "Any": supported values: "DefaultName", "EnforceSameName", "SelectedName"`},
+	"strategy changed":         {change: fields{"spec.namespaceMappingStrategy": "EnforceSameName"}, want: `spec.namespaceMappingStrategy: Invalid value: "EnforceSameName": namespaceMappingStrategy is immutable: delete the NamespaceOffloading and make it again`},
+	"strategy left out":        {change: fields{"spec.namespaceMappingStrategy": nil}},
+	"SelectedName left out":    {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "theirs"}, change: fields{"spec.namespaceMappingStrategy": nil}, want: `spec.namespaceMappingStrategy: Invalid value: "DefaultName": namespaceMappingStrategy is immutable: delete the NamespaceOffloading and make it again`},
+	"SelectedName, no name":    {set: fields{"spec.namespaceMappingStrategy": "SelectedName"}, want: "spec.remoteNamespaceName: Required value: remoteNamespaceName is required with namespaceMappingStrategy SelectedName"},
+	"DefaultName and a name":   {set: fields{"spec.namespaceMappingStrategy": "DefaultName", "spec.remoteNamespaceName": "theirs"}, want: "spec.remoteNamespaceName: Forbidden: remoteNamespaceName goes with namespaceMappingStrategy SelectedName only"},
+	"a name, no strategy":      {set: fields{"spec.remoteNamespaceName": "theirs"}, want: "spec.remoteNamespaceName: Forbidden: remoteNamespaceName goes with namespaceMappingStrategy SelectedName only"},
+	"SelectedName, name empty": {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": ""}, want: `spec.remoteNamespaceName: Invalid value: "": spec.remoteNamespaceName in body should be at least 1 chars long`},
+	"name of 63 characters":    {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": long(63)}},
+	"name of 64 characters":    {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": long(64)}, want: "spec.remoteNamespaceName: Too long: may not be more than 63 bytes"},
+	"name with an underscore":  {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "a_b"}, want: `spec.remoteNamespaceName: Invalid value: "a_b": remoteNamespaceName ` + wantLabel},
+	"name kube-system":         {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "kube-system"}, want: `spec.remoteNamespaceName: Invalid value: "kube-system": remoteNamespaceName must not be 'default' or begin with 'kube-': those belong to the provider`},
+	"name default":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "default"}, want: `spec.remoteNamespaceName: Invalid value: "default": remoteNamespaceName must not be 'default' or begin with 'kube-': those belong to the provider`},
+	"name changed":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "a"}, change: fields{"spec.remoteNamespaceName": "b"}, want: `spec.remoteNamespaceName: Invalid value: "b": remoteNamespaceName is immutable: delete the NamespaceOffloading and make it again`},
+	"name removed":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "a"}, change: fields{"spec.remoteNamespaceName": nil}, want: "spec.remoteNamespaceName: Invalid value: remoteNamespaceName is immutable: it cannot be added or removed"},
+	"name added":               {change: fields{"spec.remoteNamespaceName": "a"}, want: "spec.remoteNamespaceName: Invalid value: remoteNamespaceName is immutable: it cannot be added or removed"},
+
+	"pods Local":          {set: fields{"spec.podOffloadingStrategy": "Local"}},
+	"pods Remote":         {set: fields{"spec.podOffloadingStrategy": "Remote"}},
+	"pods LocalFirst":     {set: fields{"spec.podOffloadingStrategy": "LocalFirst"}},
+	"pods elsewhere":      {set: fields{"spec.podOffloadingStrategy": "Elsewhere"}, want: `spec.podOffloadingStrategy: Unsupported value: "Elsewhere": supported values: "Local", "Remote", "LocalAndRemote", "LocalFirst"`},
+	"pods change":         {change: fields{"spec.podOffloadingStrategy": "Remote"}},
+	"selector empty":      {set: fields{"spec.clusterSelector": object{}}},
+	"selector, no terms":  {set: fields{"spec.clusterSelector": selector()}},
+	"selector changed":    {change: fields{"spec.clusterSelector": term("region", "In", "eu")}},
+	"selector taken back": {set: fields{"spec.clusterSelector": term("region", "In", "eu")}, change: fields{"spec.clusterSelector": nil}},
+	"every operator": {set: fields{"spec.clusterSelector": selector(object{"matchExpressions": list{
+		object{"key": "region", "operator": "In", "values": texts("eu", "us")},
+		object{"key": "region", "operator": "NotIn", "values": texts("")},
+		object{"key": "region", "operator": "Exists"},
+		object{"key": "region", "operator": "DoesNotExist", "values": list{}},
+		object{"key": "generation", "operator": "Gt", "values": texts("3")},
+		object{"key": "generation", "operator": "Lt", "values": texts("7")},
+	}, "matchFields": list{
+		object{"key": "metadata.name", "operator": "NotIn", "values": texts("spillway-eu")},
+	}})}},
+	"fields only":              {set: fields{"spec.clusterSelector": field("metadata.name", "In", "spillway-eu")}},
+	"most terms":               {set: fields{"spec.clusterSelector": selector(times(8, object{"matchExpressions": times(8, object{"key": "a", "operator": "In", "values": texts("b", "c")})})...)}},
+	"too many values in all":   {set: fields{"spec.clusterSelector": selector(times(8, object{"matchExpressions": times(1, object{"key": "a", "operator": "In", "values": times(17, "a")})})...)}, want: "spec.clusterSelector.nodeSelectorTerms: Invalid value: clusterSelector must have at most 128 values in all its terms together"},
+	"too many terms":           {set: fields{"spec.clusterSelector": selector(times(9, object{"matchExpressions": list{object{"key": "a", "operator": "Exists"}}})...)}, want: "spec.clusterSelector.nodeSelectorTerms: Too many: 9: must have at most 8 items"},
+	"too many expressions":     {set: fields{"spec.clusterSelector": selector(object{"matchExpressions": times(9, object{"key": "a", "operator": "Exists"})})}, want: "spec.clusterSelector.nodeSelectorTerms[0].matchExpressions: Too many: 9: must have at most 8 items"},
+	"too many fields":          {set: fields{"spec.clusterSelector": selector(object{"matchFields": times(5, object{"key": "metadata.name", "operator": "In", "values": texts("a")})})}, want: "spec.clusterSelector.nodeSelectorTerms[0].matchFields: Too many: 5: must have at most 4 items"},
+	"empty term":               {set: fields{"spec.clusterSelector": selector(object{})}, want: "spec.clusterSelector.nodeSelectorTerms[0]: Invalid value: a term needs at least one of matchExpressions and matchFields: an empty term would select nothing"},
+	"term of empty lists":      {set: fields{"spec.clusterSelector": selector(object{"matchExpressions": list{}, "matchFields": list{}})}, want: "spec.clusterSelector.nodeSelectorTerms[0]: Invalid value: a term needs at least one of matchExpressions and matchFields: an empty term would select nothing"},
+	"In without values":        {set: fields{"spec.clusterSelector": term("region", "In")}, want: atValues + ": Invalid value: operators In and NotIn need at least one value"},
+	"NotIn with no values":     {set: fields{"spec.clusterSelector": term("region", "NotIn", []string{}...)}, want: atValues + ": Invalid value: operators In and NotIn need at least one value"},
+	"Exists with values":       {set: fields{"spec.clusterSelector": term("region", "Exists", "eu")}, want: atValues + ": Invalid value: operators Exists and DoesNotExist take no values"},
+	"DoesNotExist and values":  {set: fields{"spec.clusterSelector": term("region", "DoesNotExist", "eu")}, want: atValues + ": Invalid value: operators Exists and DoesNotExist take no values"},
+	"Gt without values":        {set: fields{"spec.clusterSelector": term("generation", "Gt")}, want: atValues + ": Invalid value: operators Gt and Lt need exactly one value, an integer that is not negative"},
+	"Gt with two values":       {set: fields{"spec.clusterSelector": term("generation", "Gt", "1", "2")}, want: atValues + ": Invalid value: operators Gt and Lt need exactly one value, an integer that is not negative"},
+	"Gt with a negative value": {set: fields{"spec.clusterSelector": term("generation", "Gt", "-1")}, want: atValues + ": Invalid value: operators Gt and Lt need exactly one value, an integer that is not negative"},
+	"Lt with a word":           {set: fields{"spec.clusterSelector": term("generation", "Lt", "new")}, want: atValues + ": Invalid value: operators Gt and Lt need exactly one value, an integer that is not negative"},
+	"unknown operator":         {set: fields{"spec.clusterSelector": term("region", "Is", "eu")}, want: atValues + `.operator: Unsupported value: "Is": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"`},
+	"no operator":              {set: fields{"spec.clusterSelector": selector(object{"matchExpressions": list{object{"key": "a"}}})}, want: atValues + ".operator: Required value"},
+	"no key":                   {set: fields{"spec.clusterSelector": selector(object{"matchExpressions": list{object{"operator": "Exists"}}})}, want: atValues + ".key: Required value"},
+	"empty key":                {set: fields{"spec.clusterSelector": term("", "Exists")}, want: atValues + `.key: Invalid value: "": ` + atValues + `.key in body should be at least 1 chars long`},
+	"key too long":             {set: fields{"spec.clusterSelector": term(long(318), "Exists")}, want: atValues + ".key: Too long: may not be more than 317 bytes"},
+	"invalid key":              {set: fields{"spec.clusterSelector": term("a b", "Exists")}, want: atValues + `.key: Invalid value: "a b": key must be a label key, such as topology.kubernetes.io/region`},
+	"value too long":           {set: fields{"spec.clusterSelector": term("region", "In", long(64))}, want: atValues + ".values[0]: Too long: may not be more than 63 bytes"},
+	"invalid value":            {set: fields{"spec.clusterSelector": term("region", "In", "e u")}, want: atValues + `.values[0]: Invalid value: "e u": values ` + wantLabelValue},
+	"most values":              {set: fields{"spec.clusterSelector": term("region", "In", slices.Repeat([]string{"eu"}, 64)...)}},
+	"too many values":          {set: fields{"spec.clusterSelector": term("region", "In", slices.Repeat([]string{"eu"}, 65)...)}, want: atValues + ".values: Too many: 65: must have at most 64 items"},
+	"another field":            {set: fields{"spec.clusterSelector": field("spec.unschedulable", "In", "true")}, want: atFields + `.key: Unsupported value: "spec.unschedulable": supported values: "metadata.name"`},
+	"no field":                 {set: fields{"spec.clusterSelector": selector(object{"matchFields": list{object{"operator": "In", "values": texts("a")}}})}, want: atFields + ".key: Required value"},
+	"field exists":             {set: fields{"spec.clusterSelector": field("metadata.name", "Exists", "a")}, want: atFields + `.operator: Unsupported value: "Exists": supported values: "In", "NotIn"`},
+	"field, no operator":       {set: fields{"spec.clusterSelector": selector(object{"matchFields": list{object{"key": "metadata.name", "values": texts("a")}}})}, want: atFields + ".operator: Required value"},
+	"field, no values":         {set: fields{"spec.clusterSelector": field("metadata.name", "In")}, want: atFields + ".values: Required value"},
+	"field, empty values":      {set: fields{"spec.clusterSelector": field("metadata.name", "In", []string{}...)}, want: atFields + ".values: Invalid value: 0: " + atFields + ".values in body should have at least 1 items"},
+	"field with two values":    {set: fields{"spec.clusterSelector": field("metadata.name", "In", "a", "b")}, want: atFields + ".values: Too many: 2: must have at most 1 item"},
+	"field, value empty":       {set: fields{"spec.clusterSelector": field("metadata.name", "In", "")}, want: atFields + `.values[0]: Invalid value: "": ` + atFields + `.values[0] in body should be at least 1 chars long`},
+	"field, value too long":    {set: fields{"spec.clusterSelector": field("metadata.name", "In", long(254))}, want: atFields + ".values[0]: Too long: may not be more than 253 bytes"},
+	"field, value no name":     {set: fields{"spec.clusterSelector": field("metadata.name", "In", "A node")}, want: atFields + `.values[0]: Invalid value: "A node": values must be the name of a node: a DNS subdomain`},
+}
+
+var mapCases = map[string]validationCase{
+	"the least there can be":        {},
+	"two namespaces":                {set: fields{"spec.desiredMapping": list{object{"namespace": "a", "remoteNamespace": "a-x"}, object{"namespace": "b", "remoteNamespace": "b-x"}}}},
+	"one namespace twice":           {set: fields{"spec.desiredMapping": list{object{"namespace": "a", "remoteNamespace": "a-x"}, object{"namespace": "a", "remoteNamespace": "b-x"}}}, want: `spec.desiredMapping[1]: Duplicate value: {"namespace":"a"}`},
+	"no namespace":                  {set: fields{"spec.desiredMapping": list{object{"remoteNamespace": "a-x"}}}, want: "spec.desiredMapping[0].namespace: Required value"},
+	"no remote namespace":           {set: fields{"spec.desiredMapping": list{object{"namespace": "a"}}}, want: "spec.desiredMapping[0].remoteNamespace: Required value"},
+	"empty namespace":               {set: fields{"spec.desiredMapping": list{object{"namespace": "", "remoteNamespace": "a-x"}}}, want: `spec.desiredMapping[0].namespace: Invalid value: "": spec.desiredMapping[0].namespace in body should be at least 1 chars long`},
+	"empty remote namespace":        {set: fields{"spec.desiredMapping": list{object{"namespace": "a", "remoteNamespace": ""}}}, want: `spec.desiredMapping[0].remoteNamespace: Invalid value: "": spec.desiredMapping[0].remoteNamespace in body should be at least 1 chars long`},
+	"namespace too long":            {set: fields{"spec.desiredMapping": list{object{"namespace": long(64), "remoteNamespace": "a-x"}}}, want: "spec.desiredMapping[0].namespace: Too long: may not be more than 63 bytes"},
+	"remote namespace too long":     {set: fields{"spec.desiredMapping": list{object{"namespace": "a", "remoteNamespace": long(64)}}}, want: "spec.desiredMapping[0].remoteNamespace: Too long: may not be more than 63 bytes"},
+	"most namespaces":               {set: fields{"spec.desiredMapping": mappings(10000)}},
+	"too many namespaces":           {set: fields{"spec.desiredMapping": mappings(10001)}, want: "spec.desiredMapping: Too many: 10001: must have at most 10000 items"},
+	"entries come, change and go":   {set: fields{"spec.desiredMapping": mappings(2)}, change: fields{"spec.desiredMapping": list{object{"namespace": "n0", "remoteNamespace": "other"}}}},
+	"entries all go, and spec also": {set: fields{"spec.desiredMapping": mappings(2)}, change: fields{"spec": nil}},
+}
+
+func mappings(n int) list {
+	l := list{}
+	for i := range n {
+		name := fmt.Sprint("n", i)
+		l = append(l, object{"namespace": name, "remoteNamespace": name})
+	}
+	return l
+}
+
+// kinds maps each kind to the least object of it and to its cases.
+var kinds = map[string]struct {
+	least fields
+	cases map[string]validationCase
+}{
+	"ClusterBinding": {
+		least: fields{"metadata.name": "eu", "spec.clusterID": "eu", "spec.kubeconfigSecretRef.name": "eu-kubeconfig"},
+		cases: bindingCases,
+	},
+	"NamespaceOffloading": {
+		least: fields{"metadata.name": "offloading", "metadata.namespace": "default"},
+		cases: offloadingCases,
+	},
+	"NamespaceMap": {
+		least: fields{"metadata.name": "eu"},
+		cases: mapCases,
+	},
+}
+
+func TestValidation(t *testing.T) {
+	strict := client.WithFieldValidation(server, "Strict")
+	for kind, k := range kinds {
+		for name, test := range k.cases {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				object := build(t, kind, k.least, test.set)
+				var err error
+				if test.change == nil {
+					err = strict.Create(t.Context(), object, client.DryRunAll)
+				} else {
+					if err := strict.Create(t.Context(), object); err != nil {
+						t.Fatalf("creating the object to change: %v", err)
+					}
+					defer remove(t, object)
+					change(t, object, test.change)
+					err = strict.Update(t.Context(), object, client.DryRunAll)
+				}
+				check(t, err, test.want)
+			})
+		}
+	}
+}
+
+// check compares an error with the message that is wanted.
+func check(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("refused: %.2000s", err)
+	case want != "" && err == nil:
+		t.Errorf("accepted, want it refused with %q", want)
+	case want != "" && !strings.Contains(err.Error(), want):
+		t.Errorf("refused with\n\t%.2000s\nwant\n\t%s", err, want)
+	}
+}
+
+func build(t *testing.T, kind string, sets ...fields) *unstructured.Unstructured {
+	t.Helper()
+	built := &unstructured.Unstructured{Object: object{}}
+	built.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	for _, set := range sets {
+		change(t, built, set)
+	}
+	return built
+}
+
+func change(t *testing.T, changed *unstructured.Unstructured, set fields) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		path := pathOf(name)
+		if set[name] == nil {
+			unstructured.RemoveNestedField(changed.Object, path...)
+		} else if err := unstructured.SetNestedField(changed.Object, set[name], path...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// pathOf splits a path at its dots, but for those behind a backslash.
+func pathOf(name string) []string {
+	path := strings.Split(strings.ReplaceAll(name, `\.`, "\x00"), ".")
+	for i := range path {
+		path[i] = strings.ReplaceAll(path[i], "\x00", ".")
+	}
+	return path
+}
+
+func remove(t *testing.T, object client.Object) {
+	t.Helper()
+	if err := server.Delete(t.Context(), object); err != nil {
+		t.Errorf("cleaning up: %v", err)
+	}
+}
+
+// indices are what differs between the path in a schema and in a message.
+var indices = regexp.MustCompile(`\[\d+\]`)
+
+// TestEveryRuleHasACase walks the schemas of the CRDs, so that no rule is
+// added without a case that shows what a user sees when it is broken.
+func TestEveryRuleHasACase(t *testing.T) {
+	for kind, k := range kinds {
+		var wants []string
+		for _, c := range k.cases {
+			if c.want != "" {
+				wants = append(wants, indices.ReplaceAllString(c.want, "[]"))
+			}
+		}
+		covered := func(text string) bool {
+			return slices.ContainsFunc(wants, func(want string) bool { return strings.Contains(want, text) })
+		}
+		schema := schemaOf(t, kind)
+		for _, rule := range schema.XValidations {
+			if !covered(rule.Message) {
+				t.Errorf("%s: no case breaks the rule %q", kind, rule.Message)
+			}
+		}
+		spec := schema.Properties["spec"]
+		walk("spec", &spec, func(path string, s *apiextensionsv1.JSONSchemaProps) {
+			for _, text := range messagesOf(path, s) {
+				if !covered(text) {
+					t.Errorf("%s: no case is refused with %q", kind, text)
+				}
+			}
+		})
+	}
+}
+
+func schemaOf(t *testing.T, kind string) *apiextensionsv1.JSONSchemaProps {
+	t.Helper()
+	file := filepath.Join(root, "config", "crd", "bases", "offloading.spillway.io_"+strings.ToLower(kind)+"s.yaml")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(data, &crd); err != nil {
+		t.Fatal(err)
+	}
+	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+}
+
+// walk calls visit with each schema below one, and with its path.
+func walk(path string, s *apiextensionsv1.JSONSchemaProps, visit func(string, *apiextensionsv1.JSONSchemaProps)) {
+	visit(path, s)
+	for name, property := range s.Properties {
+		walk(path+"."+name, &property, visit)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		walk(path+"[]", s.Items.Schema, visit)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		walk(path, s.AdditionalProperties.Schema, visit)
+	}
+}
+
+// messagesOf lists what the API server says, in part, of each way to break a schema.
+func messagesOf(path string, s *apiextensionsv1.JSONSchemaProps) []string {
+	var messages []string
+	for _, rule := range s.XValidations {
+		messages = append(messages, rule.Message)
+	}
+	for _, name := range s.Required {
+		messages = append(messages, path+"."+name+": Required value")
+	}
+	if len(s.Enum) > 0 {
+		messages = append(messages, path+": Unsupported value")
+	}
+	if s.MaxLength != nil {
+		// The key of a map is part of the path in the message, but not here.
+		messages = append(messages, fmt.Sprintf("Too long: may not be more than %d bytes", *s.MaxLength))
+	}
+	if s.MinLength != nil {
+		messages = append(messages, fmt.Sprintf("%s in body should be at least %d chars long", path, *s.MinLength))
+	}
+	if s.MinItems != nil {
+		messages = append(messages, fmt.Sprintf("%s in body should have at least %d items", path, *s.MinItems))
+	}
+	if s.MaxItems != nil {
+		messages = append(messages, fmt.Sprintf("%s: Too many: %d", path, *s.MaxItems+1))
+	}
+	if s.MaxProperties != nil {
+		messages = append(messages, fmt.Sprintf("%s: Too many: %d", path, *s.MaxProperties+1))
+	}
+	if s.Pattern != "" {
+		messages = append(messages, path+": Invalid value")
+	}
+	return messages
+}
+
+func TestDefaults(t *testing.T) {
+	tests := map[string]struct {
+		kind string
+		set  fields
+		want object
+	}{
+		"ClusterBinding": {
+			kind: "ClusterBinding",
+			want: object{
+				"clusterID":           "eu",
+				"kubeconfigSecretRef": object{"name": "eu-kubeconfig", "key": "kubeconfig"},
+				"deletionPolicy":      "Drain",
+			},
+		},
+		"NamespaceOffloading without a spec": {
+			kind: "NamespaceOffloading",
+			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote"},
+		},
+		"NamespaceOffloading with an empty spec": {
+			kind: "NamespaceOffloading",
+			set:  fields{"spec": object{}},
+			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote"},
+		},
+		"NamespaceOffloading with values of its own": {
+			kind: "NamespaceOffloading",
+			set:  fields{"spec.namespaceMappingStrategy": "EnforceSameName", "spec.podOffloadingStrategy": "Local"},
+			want: object{"namespaceMappingStrategy": "EnforceSameName", "podOffloadingStrategy": "Local"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			created := build(t, test.kind, kinds[test.kind].least, test.set)
+			if err := server.Create(t.Context(), created, client.DryRunAll); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, created.Object["spec"]); diff != "" {
+				t.Errorf("spec (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+// Command manager runs Spillway in, or for, a consumer cluster.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/spillway-io/spillway/internal/manager"
+)
+
+// version is set by the linker.
+var version = "development"
+
+func main() {
+	var (
+		options     manager.Options
+		metricsAddr string
+		logging     zap.Options
+		showVersion bool
+	)
+	// The flag -kubeconfig comes from controller-runtime.
+	flag.StringVar(&options.Namespace, "namespace", manager.DefaultNamespace,
+		"`namespace` of the manager, where the kubeconfig Secrets of the providers are")
+	flag.StringVar(&options.ConsumerID, "cluster-id", "",
+		"`name` of this cluster in the names of remote namespaces (strategy DefaultName), at most 24 characters; "+
+			"by default the first 8 characters of the UID of its kube-system namespace")
+	flag.StringVar(&metricsAddr, "metrics-bind-address", ":8080", "`address` of the metrics, or 0 for none")
+	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
+	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
+		"let several managers run, of which one at a time works")
+	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
+	logging.BindFlags(flag.CommandLine)
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "Spillway lets namespaces of this cluster run their pods in other clusters.\n\nusage: manager [FLAG ...]\n\n")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "manager: unexpected argument %q; see manager --help\n", flag.Arg(0))
+		os.Exit(2)
+	}
+	if showVersion {
+		fmt.Println(version)
+		return
+	}
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
+	options.Manager.LeaderElectionID = "spillway-manager"
+	options.Manager.LeaderElectionNamespace = options.Namespace
+	options.Manager.LeaderElectionReleaseOnCancel = true
+	if err := run(options); err != nil {
+		ctrl.Log.WithName("setup").Error(err, "the manager stopped")
+		os.Exit(1)
+	}
+}
+
+// run runs the manager until it is told to stop.
+func run(options manager.Options) error {
+	ctx := ctrl.SetupSignalHandler()
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the cluster to work for (set --kubeconfig, or run in a cluster): %w", err)
+	}
+	mgr, err := manager.New(ctx, config, options)
+	if err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	ctrl.Log.WithName("setup").Info("starting", "version", version)
+	return mgr.Start(ctx)
+}

@@ -1,0 +1,219 @@
+// Package clusterbinding connects the providers, says in the status of each
+// ClusterBinding how that goes, and takes everything back, in order, when one
+// is deleted.
+package clusterbinding
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/binding"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
+	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/step"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings/status,verbs=patch
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings/finalizers,verbs=update
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespacemaps,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch,namespace=spillway-system
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;delete,namespace=kube-node-lease
+
+// Reconciler reconciles ClusterBindings.
+type Reconciler struct {
+	Client client.Client
+	// Live reads past the caches: leases are not worth a cache.
+	Live  client.Reader
+	Fleet *fleet.Fleet
+	// Namespace is the manager's own, where the kubeconfig Secrets are.
+	Namespace string
+	// PolicyServed tells whether the consumer can run the admission policy.
+	PolicyServed bool
+	Events       events.EventRecorder
+	Clock        clock.PassiveClock
+}
+
+// observed is all that a pass looks at.
+type observed struct {
+	binding.Snapshot
+	config      *rest.Config
+	fingerprint string
+}
+
+// Reconcile brings one ClusterBinding forward.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	cb := &v1alpha1.ClusterBinding{}
+	if err := r.Client.Get(ctx, req.NamespacedName, cb); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Fleet.Disconnect(req.Name)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	o, err := r.observe(ctx, cb)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	r.connect(o)
+	o.Connection = r.explained(o, r.Fleet.State(cb.Name))
+	if !cb.DeletionTimestamp.IsZero() {
+		return r.drain(ctx, o)
+	}
+	if before := cb.DeepCopy(); controllerutil.AddFinalizer(cb, v1alpha1.FinalizerBinding) {
+		if err := r.Client.Patch(ctx, cb, step.Locked(before)); err != nil {
+			return step.Done(fmt.Errorf("adding the finalizer to ClusterBinding %s: %w", cb.Name, err))
+		}
+	}
+	return step.Done(r.report(ctx, o, binding.Decide(o.Snapshot)))
+}
+
+func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (*observed, error) {
+	o := &observed{Snapshot: binding.Snapshot{Binding: cb, PolicyServed: r.PolicyServed}}
+	var all v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	o.Holder = placement.Holder(all.Items, cb.Spec.ClusterID)
+
+	node, nsm := &corev1.Node{}, &v1alpha1.NamespaceMap{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: cb.VirtualNodeName()}, node); err == nil {
+		o.Node = node
+	} else if !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("getting Node %s: %w", cb.VirtualNodeName(), err)
+	}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: cb.Name}, nsm); err == nil {
+		o.NamespaceMap = nsm
+	} else if !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("getting NamespaceMap %s: %w", cb.Name, err)
+	}
+	return o, r.readCredentials(ctx, o)
+}
+
+// readCredentials loads the kubeconfig, or notes what is wrong with it.
+func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
+	ref := o.Binding.Spec.KubeconfigSecretRef
+	secret := &corev1.Secret{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: ref.Name}, secret)
+	if apierrors.IsNotFound(err) {
+		o.Credentials = &binding.Problem{Reason: v1alpha1.ReasonSecretNotFound,
+			Message: fmt.Sprintf("there is no Secret %s in namespace %s", ref.Name, r.Namespace)}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("getting Secret %s/%s: %w", r.Namespace, ref.Name, err)
+	}
+	data, ok := secret.Data[ref.Key]
+	if !ok {
+		o.Credentials = &binding.Problem{Reason: v1alpha1.ReasonKeyNotFound,
+			Message: fmt.Sprintf("Secret %s/%s has no key %s", r.Namespace, ref.Name, ref.Key)}
+		return nil
+	}
+	config, err := kubeconfig.Load(data)
+	var refused *kubeconfig.Error
+	if errors.As(err, &refused) {
+		o.Credentials = &binding.Problem{Reason: refused.Reason,
+			Message: fmt.Sprintf("key %s of Secret %s/%s: %s", ref.Key, r.Namespace, ref.Name, refused.Error())}
+		return nil
+	}
+	sum := sha256.Sum256(data)
+	o.config, o.fingerprint = config, hex.EncodeToString(sum[:])
+	return err
+}
+
+// connect keeps a connection for a binding that has usable credentials, and
+// none for any other, nor for one whose deletion is through with the provider.
+func (r *Reconciler) connect(o *observed) {
+	drained := !o.Binding.DeletionTimestamp.IsZero() && o.NamespaceMap == nil
+	if o.Duplicate() || o.Credentials != nil || drained {
+		r.Fleet.Disconnect(o.Binding.Name)
+		return
+	}
+	r.Fleet.Connect(fleet.Target{
+		Name:        o.Binding.Name,
+		ClusterID:   o.Binding.Spec.ClusterID,
+		Config:      o.config,
+		Fingerprint: o.fingerprint,
+		PinnedUID:   o.Binding.Status.RemoteClusterUID,
+	})
+}
+
+// explained adds, when the provider does not accept the credentials, that they
+// have expired, if they have.
+func (r *Reconciler) explained(o *observed, state fleet.State) fleet.State {
+	if state.Reason != v1alpha1.ReasonUnauthorized || o.config == nil {
+		return state
+	}
+	if expiry, ok := kubeconfig.TokenExpiry(o.config.BearerToken); ok && expiry.Before(r.Clock.Now()) {
+		state.Message += fmt.Sprintf("; the token expired at %s", expiry.UTC().Format(time.RFC3339))
+	}
+	if expiry, ok := kubeconfig.CertificateExpiry(o.config.CertData); ok && expiry.Before(r.Clock.Now()) {
+		state.Message += fmt.Sprintf("; the client certificate expired at %s", expiry.UTC().Format(time.RFC3339))
+	}
+	return state
+}
+
+// report writes the status if it differs, and tells of a change of Ready.
+func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.ClusterBindingStatus) error {
+	if equality.Semantic.DeepEqual(o.Binding.Status, status) {
+		return nil
+	}
+	before := o.Binding.DeepCopy()
+	o.Binding.Status = status
+	if err := r.Client.Status().Patch(ctx, o.Binding, step.Locked(before)); err != nil {
+		return fmt.Errorf("writing the status of ClusterBinding %s: %w", o.Binding.Name, err)
+	}
+	r.tell(before, o.Binding)
+	return nil
+}
+
+// tell records an event when the reason of Ready, or of Drained, has changed.
+func (r *Reconciler) tell(before, after *v1alpha1.ClusterBinding) {
+	for _, kind := range []string{v1alpha1.BindingReady, v1alpha1.BindingDrained} {
+		reason := conditions.Reason(after.Status.Conditions, kind)
+		if reason == "" || reason == conditions.Reason(before.Status.Conditions, kind) {
+			continue
+		}
+		for _, c := range after.Status.Conditions {
+			if c.Type == kind {
+				r.Events.Eventf(after, nil, eventType(c.Reason), c.Reason, "Reconcile", "%s", orReason(c.Message, c.Reason))
+			}
+		}
+	}
+}
+
+func eventType(reason string) string {
+	switch reason {
+	case v1alpha1.ReasonReady, v1alpha1.ReasonConnecting, v1alpha1.ReasonNodePending, v1alpha1.ReasonNodeNotReady, v1alpha1.ReasonPaused, v1alpha1.ReasonDeleting,
+		v1alpha1.ReasonCordoning, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonDeletingNamespaces,
+		v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDrained:
+		return corev1.EventTypeNormal
+	default:
+		return corev1.EventTypeWarning
+	}
+}
+
+func orReason(message, reason string) string {
+	if message == "" {
+		return reason
+	}
+	return message
+}

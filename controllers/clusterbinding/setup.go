@@ -1,0 +1,69 @@
+package clusterbinding
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("clusterbinding").
+		For(&v1alpha1.ClusterBinding{}).
+		Owns(&v1alpha1.NamespaceMap{}).
+		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.sameClusterID)).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.ofNode)).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
+		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), handler.TypedEnqueueRequestsFromMapFunc(
+			func(_ context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request {
+				return []reconcile.Request{trigger.Named(cb.Name)}
+			}))).
+		Complete(r)
+}
+
+// matching are requests for the ClusterBindings for which match holds. It
+// reads the cache; if that fails there is nothing to be done here, and the
+// manager is stopping.
+func (r *Reconciler) matching(ctx context.Context, match func(*v1alpha1.ClusterBinding) bool) []reconcile.Request {
+	var all v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		if match(&all.Items[i]) {
+			requests = append(requests, trigger.Named(all.Items[i].Name))
+		}
+	}
+	return requests
+}
+
+// sameClusterID are the other bindings of a clusterID: who holds it may change.
+func (r *Reconciler) sameClusterID(ctx context.Context, obj client.Object) []reconcile.Request {
+	cb, ok := obj.(*v1alpha1.ClusterBinding)
+	if !ok {
+		return nil
+	}
+	return r.matching(ctx, func(other *v1alpha1.ClusterBinding) bool {
+		return other.Name != cb.Name && other.Spec.ClusterID == cb.Spec.ClusterID
+	})
+}
+
+func (r *Reconciler) ofNode(ctx context.Context, node client.Object) []reconcile.Request {
+	return r.matching(ctx, func(cb *v1alpha1.ClusterBinding) bool { return cb.VirtualNodeName() == node.GetName() })
+}
+
+func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	return r.matching(ctx, func(cb *v1alpha1.ClusterBinding) bool {
+		return cb.Spec.KubeconfigSecretRef.Name == secret.GetName()
+	})
+}

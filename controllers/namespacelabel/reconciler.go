@@ -1,0 +1,124 @@
+// Package namespacelabel turns the opt-in label of a Namespace into a
+// NamespaceOffloading with the defaults, and takes that one back when the label
+// goes.
+package namespacelabel
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings,verbs=get;list;watch;create;delete
+
+// Reconciler reconciles Namespaces.
+type Reconciler struct {
+	Client client.Client
+}
+
+// action is what the label asks for.
+type action int
+
+const (
+	nothing action = iota
+	create
+	remove
+)
+
+// decide compares the label with the NamespaceOffloading; existing is nil if
+// there is none. Only one that the label made is ever removed.
+func decide(namespace metav1.Object, existing *v1alpha1.NamespaceOffloading) action {
+	asked := asks(namespace)
+	switch {
+	case namespace.GetDeletionTimestamp() != nil:
+		return nothing // Everything in it is being deleted anyway.
+	case asked && existing == nil:
+		return create
+	case !asked && existing != nil && existing.DeletionTimestamp.IsZero() &&
+		existing.Labels[v1alpha1.LabelCreatedBy] == v1alpha1.CreatedByNamespaceLabel:
+		return remove
+	default:
+		return nothing
+	}
+}
+
+func asks(namespace metav1.Object) bool {
+	return namespace.GetLabels()[v1alpha1.LabelOffload] == v1alpha1.OffloadTrue
+}
+
+// Reconcile brings the NamespaceOffloading of one Namespace forward.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := r.Client.Get(ctx, req.NamespacedName, namespace); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	nso := &v1alpha1.NamespaceOffloading{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: req.Name, Name: v1alpha1.OffloadingName}, nso)
+	if apierrors.IsNotFound(err) {
+		nso = nil
+	} else if err != nil {
+		return ctrl.Result{}, fmt.Errorf("getting the NamespaceOffloading of namespace %s: %w", req.Name, err)
+	}
+	switch decide(namespace, nso) {
+	case create:
+		err = r.create(ctx, req.Name)
+	case remove:
+		err = client.IgnoreNotFound(r.Client.Delete(ctx, nso, step.Exactly(nso)))
+	case nothing:
+		err = nil
+	}
+	if err != nil {
+		return step.Done(fmt.Errorf("following label %s of namespace %s: %w", v1alpha1.LabelOffload, req.Name, err))
+	}
+	return ctrl.Result{}, nil
+}
+
+func (r *Reconciler) create(ctx context.Context, namespace string) error {
+	err := r.Client.Create(ctx, &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace,
+		Name:      v1alpha1.OffloadingName,
+		Labels:    map[string]string{v1alpha1.LabelCreatedBy: v1alpha1.CreatedByNamespaceLabel},
+	}})
+	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil
+	}
+	return err
+}
+
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("namespacelabel").
+		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(labelChanges())).
+		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(
+			func(_ context.Context, nso client.Object) []reconcile.Request {
+				return []reconcile.Request{trigger.Named(nso.GetNamespace())}
+			}), builder.WithPredicates(trigger.NotStatus())).
+		Complete(r)
+}
+
+// labelChanges passes changes of the label, and new namespaces that carry the label. Whether one lost its
+// label while nobody looked shows at its NamespaceOffloading.
+func labelChanges() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return asks(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return asks(e.ObjectOld) != asks(e.ObjectNew) },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}

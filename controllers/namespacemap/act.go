@@ -1,0 +1,183 @@
+package namespacemap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+const (
+	// batch is how many namespaces one pass creates or deletes at most, so
+	// that the status keeps up with what happens.
+	batch = 200
+	// parallel is how many requests one provider gets at a time. A provider
+	// with priority and fairness on serves far more.
+	parallel = 10
+	// requestTimeout bounds one request, with all that the client library
+	// tries by itself.
+	requestTimeout = 15 * time.Second
+
+	// See k8s.io/pod-security-admission/api: the label and its middle level.
+	podSecurityEnforce  = "pod-security.kubernetes.io/enforce"
+	podSecurityBaseline = "baseline"
+)
+
+// acting is what the actions of one pass share.
+type acting struct {
+	*Reconciler
+	provider cluster.Cluster
+	binding  *v1alpha1.ClusterBinding
+	mark     provenance.Mark
+
+	mu    sync.Mutex
+	known map[string]nsmap.Known
+	errs  []error
+}
+
+// act carries out the actions of the plan, and notes in it what came out. It
+// tells whether some are left.
+func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding,
+	backingOff map[string]nsmap.Outcome, plan *nsmap.Plan) (bool, error) {
+	a := &acting{
+		Reconciler: r, provider: provider, binding: binding, known: plan.Known,
+		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID},
+	}
+	due := slices.DeleteFunc(plan.Deletes, func(d nsmap.Delete) bool {
+		outcome, waits := backingOff[d.RemoteNamespace]
+		if waits {
+			a.note(d.Namespace, d.RemoteNamespace, outcome)
+		}
+		return waits
+	})
+	deletes := due[:min(len(due), batch)]
+	creates := plan.Creates[:min(len(plan.Creates), batch-len(deletes))]
+	workqueue.ParallelizeUntil(ctx, parallel, len(deletes), func(i int) { a.delete(ctx, deletes[i]) })
+	workqueue.ParallelizeUntil(ctx, parallel, len(creates), func(i int) { a.create(ctx, creates[i]) })
+	return len(deletes) < len(due) || len(creates) < len(plan.Creates), errors.Join(a.errs...)
+}
+
+// namespaceLabels are the mark, and the pod security standard that pods of
+// another cluster are held to. The provider's policy asks for both.
+func namespaceLabels(mark provenance.Mark) map[string]string {
+	labels := mark.Labels()
+	labels[podSecurityEnforce] = podSecurityBaseline
+	return labels
+}
+
+func (a *acting) create(ctx context.Context, c nsmap.Create) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:        c.RemoteNamespace,
+		Labels:      namespaceLabels(a.mark),
+		Annotations: provenance.NamespaceAnnotations(c.Namespace, c.LocalUID),
+	}}
+	err := a.provider.GetClient().Create(ctx, remote)
+	if apierrors.IsAlreadyExists(err) {
+		a.existing(ctx, c)
+		return
+	}
+	if err != nil {
+		a.refused(c.Namespace, c.RemoteNamespace, nsmap.Outcome{
+			Phase: v1alpha1.MappingCreationLoopBackOff, Reason: v1alpha1.ReasonCreationFailed,
+		}, fmt.Errorf("creating namespace %s in provider %s: %w", c.RemoteNamespace, a.binding.Spec.ClusterID, err))
+		return
+	}
+	a.assumed.noteCreated(a.binding.Name, a.provider, remoteNamespace(remote), a.Clock.Now())
+	a.succeeded(c.Namespace, c.RemoteNamespace, nsmap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
+}
+
+// existing says whose a namespace is that was there already. The cache holds
+// what carries our mark only, so this one has to be read.
+func (a *acting) existing(ctx context.Context, c nsmap.Create) {
+	remote := &corev1.Namespace{}
+	err := a.provider.GetAPIReader().Get(ctx, client.ObjectKey{Name: c.RemoteNamespace}, remote)
+	if err != nil {
+		a.failed(fmt.Errorf("getting namespace %s of provider %s: %w", c.RemoteNamespace, a.binding.Spec.ClusterID, err))
+		return
+	}
+	if !a.mark.IsOn(remote) {
+		a.backOff(c.Namespace, c.RemoteNamespace, nsmap.Outcome{
+			Phase: v1alpha1.MappingCreationLoopBackOff, Reason: v1alpha1.ReasonNameConflict,
+			Message: fmt.Sprintf("namespace %s exists in provider %s, and is left alone: %s", remote.Name, a.binding.Spec.ClusterID, provenance.Describe(remote)),
+		})
+		return
+	}
+	// Ours: created by a pass that did not live to see it. The cache is a
+	// moment behind; what it will show decides.
+	a.assumed.noteCreated(a.binding.Name, a.provider, remoteNamespace(remote), a.Clock.Now())
+	decided := nsmap.Decide(nsmap.Snapshot{
+		Desired:          []v1alpha1.DesiredMapping{{Namespace: c.Namespace, RemoteNamespace: c.RemoteNamespace}},
+		Locals:           localUIDs{c.Namespace: c.LocalUID},
+		Remotes:          map[string]nsmap.RemoteNamespace{remote.Name: remoteNamespace(remote)},
+		ManagerNamespace: a.ManagerNamespace,
+	})
+	a.succeeded(c.Namespace, c.RemoteNamespace, decided.Known[c.Namespace].Outcome)
+}
+
+func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.RemoteNamespace}}
+	err := a.provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &d.UID})
+	switch {
+	case err == nil || apierrors.IsNotFound(err):
+		a.assumed.noteDeleted(a.binding.Name, a.provider, d.UID, a.Clock.Now())
+	case apierrors.IsConflict(err):
+		// Another namespace has taken the name meanwhile: not the one we meant.
+	default:
+		a.refused(d.Namespace, d.RemoteNamespace, nsmap.Outcome{
+			Phase: v1alpha1.MappingTerminating, Reason: v1alpha1.ReasonDeletionFailed,
+		}, fmt.Errorf("deleting namespace %s in provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err))
+	}
+}
+
+// refused handles an error of the provider. What it says about the request is
+// an outcome, reported and tried again slowly; anything else, such as a lost
+// connection or credentials that have expired, says nothing about the entry and
+// is tried again soon.
+func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err error) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Code >= 500 || apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err) {
+		a.failed(err)
+		return
+	}
+	outcome.Message = provenance.Clean(status.Status().Message)
+	a.backOff(namespace, remote, outcome)
+}
+
+func (a *acting) succeeded(namespace, remote string, outcome nsmap.Outcome) {
+	a.outcomes.clear(a.binding.Name, remote)
+	a.note(namespace, remote, outcome)
+}
+
+func (a *acting) backOff(namespace, remote string, outcome nsmap.Outcome) {
+	a.outcomes.refused(a.binding.Name, remote, outcome)
+	a.note(namespace, remote, outcome)
+}
+
+func (a *acting) note(namespace, remote string, outcome nsmap.Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.known[namespace] = nsmap.Known{RemoteNamespace: remote, Outcome: outcome}
+}
+
+func (a *acting) failed(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.errs = append(a.errs, err)
+}

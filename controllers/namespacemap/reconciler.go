@@ -1,0 +1,220 @@
+// Package namespacemap makes the remote namespaces of each provider what its
+// NamespaceMap asks for, and says in the status of the map what there is.
+//
+// A pass looks at the caches, decides, creates and deletes a bounded number of
+// namespaces at once, and reports. There is one key per provider, and more
+// workers than providers, so that one that does not answer holds up only
+// itself.
+package namespacemap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/pace"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/step"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespacemaps/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+
+// Reconciler reconciles NamespaceMaps.
+type Reconciler struct {
+	Client client.Client
+	Fleet  *fleet.Fleet
+	// Origin is the identity of the consumer.
+	Origin string
+	// ManagerNamespace is never a target.
+	ManagerNamespace string
+	Clock            clock.PassiveClock
+	// Pace spaces out the writes of one map's status.
+	Pace *pace.Pacer
+
+	outcomes *outcomes
+	assumed  assumptions
+}
+
+const (
+	// An entry that the provider refused is tried again after firstRetry,
+	// then after twice as long each time, up to mostRetry. Namespaces of
+	// others are not watched, so this is also how soon it is seen that one
+	// has made room.
+	firstRetry = 10 * time.Second
+	mostRetry  = 2 * time.Minute
+
+	// whileConnecting is how often it is looked whether a provider that was
+	// out of reach before still is; no request is made for that.
+	whileConnecting = 5 * time.Second
+)
+
+// Reconcile brings the remote namespaces of one provider forward.
+func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ctrl.Result, error) {
+	nsm, binding := &v1alpha1.NamespaceMap{}, &v1alpha1.ClusterBinding{}
+	if err := r.Client.Get(ctx, req.NamespacedName, nsm); err != nil {
+		r.forget(req.Name)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if binding.Spec.Paused || !nsm.DeletionTimestamp.IsZero() || !metav1.IsControlledBy(nsm, binding) {
+		return ctrl.Result{}, nil
+	}
+	provider, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
+	if errors.Is(err, multicluster.ErrClusterNotFound) {
+		return r.reportUnreachable(ctx, nsm, binding)
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	snapshot, assumed, err := r.observe(ctx, nsm, binding, provider)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.begin(ctx, nsm); err != nil {
+		return step.Done(client.IgnoreNotFound(err))
+	}
+	plan := nsmap.Decide(snapshot)
+	more, actErr := r.act(ctx, provider, binding, snapshot.BackingOff, &plan)
+	_, retry := r.outcomes.backingOff(binding.Name, asked(snapshot))
+	wait, reportErr := r.report(ctx, nsm, nsmap.Report(nsm, plan.Known, metav1.NewTime(r.Clock.Now())))
+	if more {
+		wait = step.Sooner(wait, time.Millisecond)
+	}
+	if actErr != nil {
+		return ctrl.Result{}, errors.Join(actErr, reportErr)
+	}
+	if reportErr != nil {
+		return step.Done(client.IgnoreNotFound(reportErr))
+	}
+	return ctrl.Result{RequeueAfter: step.Sooner(step.Sooner(wait, retry), assumed)}, nil
+}
+
+// observe reads both clusters' caches, and tells how long it is until they are
+// believed in all things.
+func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding,
+	provider cluster.Cluster) (nsmap.Snapshot, time.Duration, error) {
+	s := nsmap.Snapshot{Desired: nsm.Spec.DesiredMapping, ManagerNamespace: r.ManagerNamespace, Locals: map[string]types.UID{}}
+	for _, entry := range s.Desired {
+		local := &metav1.PartialObjectMetadata{}
+		local.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		err := r.Client.Get(ctx, client.ObjectKey{Name: entry.Namespace}, local)
+		if client.IgnoreNotFound(err) != nil {
+			return s, 0, fmt.Errorf("getting namespace %s: %w", entry.Namespace, err)
+		}
+		if err == nil {
+			s.Locals[entry.Namespace] = local.UID
+		}
+	}
+	mark := provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID}
+	var remotes corev1.NamespaceList
+	if err := provider.GetClient().List(ctx, &remotes, client.UnsafeDisableDeepCopy); err != nil {
+		return s, 0, fmt.Errorf("listing the namespaces of provider %s: %w", binding.Spec.ClusterID, err)
+	}
+	s.Remotes = make(map[string]nsmap.RemoteNamespace, len(remotes.Items))
+	for i := range remotes.Items {
+		if mark.IsOn(&remotes.Items[i]) {
+			s.Remotes[remotes.Items[i].Name] = remoteNamespace(&remotes.Items[i])
+		}
+	}
+	assumed := r.assumed.overlay(binding.Name, provider, s.Remotes, r.Clock.Now())
+	s.BackingOff, _ = r.outcomes.backingOff(binding.Name, asked(s))
+	return s, assumed, nil
+}
+
+// asked are the remote namespaces that something may be asked of.
+func asked(s nsmap.Snapshot) sets.Set[string] {
+	remotes := sets.KeySet(s.Remotes)
+	for _, entry := range s.Desired {
+		remotes.Insert(entry.RemoteNamespace)
+	}
+	return remotes
+}
+
+func remoteNamespace(ns *corev1.Namespace) nsmap.RemoteNamespace {
+	local := provenance.LocalOf(ns)
+	return nsmap.RemoteNamespace{
+		Name: ns.Name, UID: ns.UID,
+		LocalNamespace: local.Namespace, LocalUID: local.UID,
+		Terminating: !ns.DeletionTimestamp.IsZero(),
+	}
+}
+
+// report writes the status if it differs and the last write is long enough
+// ago; else it says when.
+func (r *Reconciler) report(ctx context.Context, nsm *v1alpha1.NamespaceMap, status v1alpha1.NamespaceMapStatus) (time.Duration, error) {
+	if equality.Semantic.DeepEqual(nsm.Status, status) {
+		return 0, nil
+	}
+	if wait := r.Pace.Wait(nsm.Name); wait > 0 {
+		return wait, nil
+	}
+	before := nsm.DeepCopy()
+	nsm.Status = status
+	if err := r.Client.Status().Patch(ctx, nsm, step.Locked(before)); err != nil {
+		return 0, fmt.Errorf("writing the status of NamespaceMap %s: %w", nsm.Name, err)
+	}
+	r.Pace.Wrote(nsm.Name)
+	return 0, nil
+}
+
+// begin notes in the status of a new map, before anything is made for it in the
+// provider, that it has been looked at. Of a map without that note nothing can
+// be there, so that nobody has to wait for a provider that was never usable.
+func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) error {
+	if nsm.Status.ObservedGeneration != 0 {
+		return nil
+	}
+	before := nsm.DeepCopy()
+	nsm.Status = nsmap.Report(nsm, nil, metav1.NewTime(r.Clock.Now()))
+	if err := r.Client.Status().Patch(ctx, nsm, step.Locked(before)); err != nil {
+		return fmt.Errorf("writing the first status of NamespaceMap %s: %w", nsm.Name, err)
+	}
+	return nil
+}
+
+// reportUnreachable says of every entry that nothing newer is known, once it
+// is certain that the provider does not answer: not while a manager that has
+// just started is connecting.
+func (r *Reconciler) reportUnreachable(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding) (ctrl.Result, error) {
+	connected := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingConnected)
+	if connected == nil || connected.Status != metav1.ConditionFalse {
+		return ctrl.Result{}, nil // When it turns False, that brings us back.
+	}
+	if r.Fleet.State(binding.Name).Phase == fleet.Connecting {
+		// It may stay False, with no change to bring us back.
+		return ctrl.Result{RequeueAfter: whileConnecting}, nil
+	}
+	message := fmt.Sprintf("last known state: %s: %s", connected.Reason, connected.Message)
+	wait, err := r.report(ctx, nsm, nsmap.Unreachable(nsm, message, metav1.NewTime(r.Clock.Now())))
+	if err != nil {
+		return step.Done(err)
+	}
+	return ctrl.Result{RequeueAfter: wait}, nil
+}
+
+func (r *Reconciler) forget(name string) {
+	r.Pace.Forget(name)
+	r.outcomes.forget(name)
+	r.assumed.forget(name)
+}

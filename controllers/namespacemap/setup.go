@@ -1,0 +1,106 @@
+package namespacemap
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	mcbuilder "sigs.k8s.io/multicluster-runtime/pkg/builder"
+	mchandler "sigs.k8s.io/multicluster-runtime/pkg/handler"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// workers is more than there will be providers: each has one key, so that one
+// that does not answer holds one worker, which nobody else needs. A worker
+// that waits costs a few kilobytes.
+const workers = 256
+
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
+	r.outcomes = newOutcomes(firstRetry, mostRetry)
+	engage := []mcbuilder.EngageOptions{mcbuilder.WithEngageWithLocalCluster(true), mcbuilder.WithEngageWithProviderClusters(false)}
+	c, err := mcbuilder.ControllerManagedBy(mgr).
+		Named("namespacemap").
+		For(&v1alpha1.NamespaceMap{}, engage[0], engage[1], mcbuilder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, adopted()))).
+		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(&handler.EnqueueRequestForObject{}), engage[0], engage[1],
+			mcbuilder.WithPredicates(trigger.Reach())).
+		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(r.asking)), engage[0], engage[1],
+			mcbuilder.WithPredicates(predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }})).
+		Watches(&corev1.Namespace{}, trigger.ToBinding,
+			mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithEngageWithProviderClusters(true),
+			mcbuilder.WithPredicates(remoteChanges())).
+		WithOptions(controller.TypedOptions[mcreconcile.Request]{
+			MaxConcurrentReconciles: workers,
+			// The library takes this from the manager for local controllers only.
+			SkipNameValidation: mgr.GetLocalManager().GetControllerOptions().SkipNameValidation,
+		}).
+		Build(r)
+	if err != nil {
+		return err
+	}
+	return c.MultiClusterWatch(trigger.OnEngage{})
+}
+
+// adopted passes a map that has got another owner: only that of the
+// ClusterBinding is acted on.
+func adopted() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !equality.Semantic.DeepEqual(e.ObjectOld.GetOwnerReferences(), e.ObjectNew.GetOwnerReferences())
+	}}
+}
+
+// asking are the maps that ask for a local namespace that has come or gone.
+func (r *Reconciler) asking(ctx context.Context, namespace client.Object) []reconcile.Request {
+	var all v1alpha1.NamespaceMapList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil // The cache is stopping, and the manager with it.
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		if nsmap.FindDesired(all.Items[i].Spec.DesiredMapping, namespace.GetName()) != nil {
+			requests = append(requests, trigger.Named(all.Items[i].Name))
+		}
+	}
+	return requests
+}
+
+// remoteChanges passes what matters of a remote namespace: that it is there,
+// whose it is, and that it is going.
+func remoteChanges() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return mark(e.ObjectOld) != mark(e.ObjectNew)
+	}}
+}
+
+type marked struct {
+	uid                        types.UID
+	managedBy, origin, binding string
+	localNamespace, localUID   string
+	terminating                bool
+}
+
+func mark(obj metav1.Object) marked {
+	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
+	return marked{
+		uid:            obj.GetUID(),
+		managedBy:      labels[v1alpha1.LabelManagedBy],
+		origin:         labels[v1alpha1.LabelOrigin],
+		binding:        labels[v1alpha1.LabelBinding],
+		localNamespace: annotations[v1alpha1.AnnotationLocalNamespace],
+		localUID:       annotations[v1alpha1.AnnotationLocalUID],
+		terminating:    obj.GetDeletionTimestamp() != nil,
+	}
+}

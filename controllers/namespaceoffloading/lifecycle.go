@@ -1,0 +1,79 @@
+// Package namespaceoffloading turns NamespaceOffloadings into the entries of
+// NamespaceMaps. It has two reconcilers: Lifecycle looks after one
+// NamespaceOffloading, from its finalizer to its end; Mapping writes the spec
+// of one NamespaceMap, out of all the NamespaceOffloadings that select its
+// provider, so that many changes are one write.
+package namespaceoffloading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/step"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings/finalizers,verbs=update
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Lifecycle gives each NamespaceOffloading its finalizer, and takes it away
+// when its ordered deletion is done.
+type Lifecycle struct {
+	Client   client.Client
+	Settings offloading.Settings
+	Events   events.EventRecorder
+	Clock    clock.PassiveClock
+}
+
+// Reconcile brings one NamespaceOffloading forward.
+func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	nso := &v1alpha1.NamespaceOffloading{}
+	if err := r.Client.Get(ctx, req.NamespacedName, nso); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	before := nso.DeepCopy()
+	if nso.DeletionTimestamp.IsZero() {
+		if !controllerutil.AddFinalizer(nso, v1alpha1.FinalizerOffloading) {
+			return ctrl.Result{}, nil
+		}
+		return step.Done(r.patch(ctx, nso, before))
+	}
+	if !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
+		return ctrl.Result{}, nil
+	}
+	var bindings v1alpha1.ClusterBindingList
+	var maps v1alpha1.NamespaceMapList
+	if err := errors.Join(r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy), r.Client.List(ctx, &maps, client.UnsafeDisableDeepCopy)); err != nil {
+		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings and NamespaceMaps: %w", err)
+	}
+	snapshot := offloading.Observe(nso, bindings.Items, maps.Items, r.Settings, r.Clock.Now())
+	removable, retry := offloading.Removable(snapshot)
+	if !removable {
+		return ctrl.Result{RequeueAfter: retry}, nil
+	}
+	if left := offloading.LeftBehind(snapshot); len(left) > 0 {
+		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, "LeftBehind", "Delete",
+			"deletionTimeout has passed; remote namespaces that stay until their provider answers again: %s", strings.Join(left, "; "))
+	}
+	controllerutil.RemoveFinalizer(nso, v1alpha1.FinalizerOffloading)
+	return step.Done(client.IgnoreNotFound(r.patch(ctx, nso, before)))
+}
+
+func (r *Lifecycle) patch(ctx context.Context, nso, before *v1alpha1.NamespaceOffloading) error {
+	if err := r.Client.Patch(ctx, nso, step.Locked(before)); err != nil {
+		return fmt.Errorf("changing the finalizer of NamespaceOffloading %s/%s: %w", nso.Namespace, nso.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package namespaceoffloading
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/pace"
+	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/step"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespacemaps,verbs=create;patch
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings/finalizers,verbs=update
+
+// Mapping writes the spec of the NamespaceMap of each ClusterBinding.
+//
+// It makes the map together with all its entries: a map that is empty for a
+// moment would ask for the deletion of every remote namespace.
+type Mapping struct {
+	Client   client.Client
+	Settings offloading.Settings
+	// Pace spaces out the writes of one map.
+	Pace *pace.Pacer
+}
+
+// Reconcile brings the map of one ClusterBinding forward.
+func (r *Mapping) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	binding := &v1alpha1.ClusterBinding{}
+	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
+		r.Pace.Forget(req.Name)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if binding.Spec.Paused || (!binding.DeletionTimestamp.IsZero() && !emptying(binding)) {
+		return ctrl.Result{}, nil
+	}
+	wanted, err := r.wanted(ctx, binding)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if wait := r.Pace.Wait(binding.Name); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	nsm := &v1alpha1.NamespaceMap{}
+	err = r.Client.Get(ctx, req.NamespacedName, nsm)
+	switch {
+	case apierrors.IsNotFound(err):
+		return step.Done(r.create(ctx, binding, wanted))
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("getting NamespaceMap %s: %w", binding.Name, err)
+	default:
+		return step.Done(r.update(ctx, binding, nsm, wanted))
+	}
+}
+
+// emptying tells whether the ordered deletion of the binding has come to the
+// remote namespaces.
+func emptying(binding *v1alpha1.ClusterBinding) bool {
+	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
+}
+
+func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding) ([]nsmap.Wanted, error) {
+	if !binding.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	var all v1alpha1.NamespaceOffloadingList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing NamespaceOffloadings: %w", err)
+	}
+	var wanted []nsmap.Wanted
+	for i := range all.Items {
+		if w, ok := offloading.Wanted(&all.Items[i], binding, 0, r.Settings); ok {
+			wanted = append(wanted, w)
+		}
+	}
+	return wanted, nil
+}
+
+// create makes the map of a binding that holds its clusterID and is not being deleted.
+func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, wanted []nsmap.Wanted) error {
+	var all v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	if !binding.DeletionTimestamp.IsZero() || placement.Holder(all.Items, binding.Spec.ClusterID) != binding.Name {
+		return nil
+	}
+	nsm := &v1alpha1.NamespaceMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   binding.Name,
+			Labels: map[string]string{v1alpha1.LabelCluster: binding.Spec.ClusterID},
+		},
+		Spec: v1alpha1.NamespaceMapSpec{DesiredMapping: nsmap.Desired(nil, wanted)},
+	}
+	if err := controllerutil.SetControllerReference(binding, nsm, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("making NamespaceMap %s: %w", binding.Name, err)
+	}
+	r.Pace.Wrote(binding.Name)
+	if err := r.Client.Create(ctx, nsm); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating NamespaceMap %s: %w", binding.Name, err)
+	}
+	return nil
+}
+
+func (r *Mapping) update(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, wanted []nsmap.Wanted) error {
+	if owner := metav1.GetControllerOf(nsm); owner != nil && owner.UID != binding.UID {
+		return nil // That of an earlier binding of this name; Kubernetes collects it.
+	}
+	before := nsm.DeepCopy()
+	if err := r.own(binding, nsm); err != nil {
+		return err
+	}
+	nsm.Spec.DesiredMapping = nsmap.Desired(nsm.Spec.DesiredMapping, wanted)
+	if equality.Semantic.DeepEqual(before, nsm) {
+		return nil
+	}
+	if err := r.Client.Patch(ctx, nsm, step.Locked(before)); err != nil {
+		return fmt.Errorf("writing the entries of NamespaceMap %s: %w", nsm.Name, err)
+	}
+	r.Pace.Wrote(binding.Name)
+	return nil
+}
+
+// own makes the map that of the binding; somebody may have made it by hand.
+func (r *Mapping) own(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) error {
+	if metav1.IsControlledBy(nsm, binding) {
+		return nil
+	}
+	if err := controllerutil.SetControllerReference(binding, nsm, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("adopting NamespaceMap %s: %w", nsm.Name, err)
+	}
+	if nsm.Labels == nil {
+		nsm.Labels = map[string]string{}
+	}
+	nsm.Labels[v1alpha1.LabelCluster] = binding.Spec.ClusterID
+	return nil
+}

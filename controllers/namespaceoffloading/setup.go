@@ -1,0 +1,116 @@
+package namespaceoffloading
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// SetupWithManager adds the controller to the manager.
+func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("namespaceoffloading").
+		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotStatus())).
+		Watches(&v1alpha1.NamespaceMap{}, handler.Funcs{
+			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+				enqueueDropped(e.ObjectOld, e.ObjectNew, q)
+				if nsm, ok := e.ObjectNew.(*v1alpha1.NamespaceMap); ok && nsm.Status.ObservedGeneration == nsm.Generation {
+					for _, request := range r.deleting(ctx, nsm) {
+						q.Add(request)
+					}
+				}
+			},
+			DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+				enqueueDropped(e.Object, &v1alpha1.NamespaceMap{}, q)
+			},
+		}).
+		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.deleting), builder.WithPredicates(trigger.Reach())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Complete(r)
+}
+
+// enqueueDropped asks for the offloadings whose entries have gone: a deletion
+// may wait for that.
+func enqueueDropped(before, after client.Object, q queue) {
+	was, ok1 := before.(*v1alpha1.NamespaceMap)
+	is, ok2 := after.(*v1alpha1.NamespaceMap)
+	if !ok1 || !ok2 {
+		return
+	}
+	left := nsmap.Namespaces(is)
+	for namespace := range nsmap.Namespaces(was) {
+		if !left.Has(namespace) {
+			q.Add(trigger.Offloading(namespace))
+		}
+	}
+}
+
+// deleting are the offloadings that are being deleted.
+func (r *Lifecycle) deleting(ctx context.Context, _ client.Object) []reconcile.Request {
+	var all v1alpha1.NamespaceOffloadingList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil // The cache is stopping, and the manager with it.
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		if !all.Items[i].DeletionTimestamp.IsZero() {
+			requests = append(requests, trigger.Offloading(all.Items[i].Namespace))
+		}
+	}
+	return requests
+}
+
+// SetupWithManager adds the controller to the manager.
+func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("namespacemapping").
+		For(&v1alpha1.ClusterBinding{}, builder.WithPredicates(mappingChanges())).
+		Watches(&v1alpha1.NamespaceMap{}, handler.EnqueueRequestsFromMapFunc(sameName), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.allBindings), builder.WithPredicates(trigger.NotStatus())).
+		Complete(r)
+}
+
+// mappingChanges passes the changes of a binding that change what it is asked
+// for: its spec, its end, and the step that this has reached.
+func mappingChanges() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
+		after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
+		return !ok1 || !ok2 || before.Generation != after.Generation ||
+			conditions.Reason(before.Status.Conditions, v1alpha1.BindingDrained) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingDrained) ||
+			conditions.Reason(before.Status.Conditions, v1alpha1.BindingReady) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingReady)
+	}}
+}
+
+func sameName(_ context.Context, obj client.Object) []reconcile.Request {
+	return []reconcile.Request{trigger.Named(obj.GetName())}
+}
+
+// allBindings asks for every binding: there are few, and a pass that finds
+// nothing to write costs no request.
+func (r *Mapping) allBindings(ctx context.Context, _ client.Object) []reconcile.Request {
+	var all v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil // The cache is stopping, and the manager with it.
+	}
+	requests := make([]reconcile.Request, 0, len(all.Items))
+	for i := range all.Items {
+		requests = append(requests, trigger.Named(all.Items[i].Name))
+	}
+	return requests
+}

@@ -1,0 +1,81 @@
+// Package offloadingstatus says in the status of each NamespaceOffloading what
+// the NamespaceMaps know about its remote namespaces. It writes nothing else.
+package offloadingstatus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/metrics"
+	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/step"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings;namespacemaps;clusterbindings,verbs=get;list;watch
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings/status,verbs=patch
+
+// Reconciler reconciles the status of NamespaceOffloadings.
+type Reconciler struct {
+	Client   client.Client
+	Settings offloading.Settings
+	Clock    clock.PassiveClock
+}
+
+// Reconcile brings the status of one NamespaceOffloading up to date.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	nso := &v1alpha1.NamespaceOffloading{}
+	if err := r.Client.Get(ctx, req.NamespacedName, nso); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if len(nso.Finalizers) == 0 {
+		return ctrl.Result{}, nil // Not begun yet, or done: the finalizer brings us back.
+	}
+	var bindings v1alpha1.ClusterBindingList
+	var maps v1alpha1.NamespaceMapList
+	if err := errors.Join(r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy), r.Client.List(ctx, &maps, client.UnsafeDisableDeepCopy)); err != nil {
+		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings and NamespaceMaps: %w", err)
+	}
+	snapshot := offloading.Observe(nso, bindings.Items, maps.Items, r.Settings, r.Clock.Now())
+	if goes(nso, snapshot) {
+		return ctrl.Result{}, nil
+	}
+	plan := offloading.Decide(snapshot)
+	if equality.Semantic.DeepEqual(nso.Status, plan.Status) {
+		return ctrl.Result{}, nil
+	}
+	if plan.RetryAfter > 0 {
+		return ctrl.Result{RequeueAfter: plan.RetryAfter}, nil
+	}
+	return step.Done(client.IgnoreNotFound(r.report(ctx, nso, plan.Status)))
+}
+
+// goes tells whether the finalizer is about to be removed. A status would be in
+// the way of that, and nobody would read it. If somebody else's finalizer keeps
+// the object, the removal of ours brings us back.
+func goes(nso *v1alpha1.NamespaceOffloading, snapshot offloading.Snapshot) bool {
+	if nso.DeletionTimestamp.IsZero() || !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
+		return false
+	}
+	removable, _ := offloading.Removable(snapshot)
+	return removable
+}
+
+func (r *Reconciler) report(ctx context.Context, nso *v1alpha1.NamespaceOffloading, status v1alpha1.NamespaceOffloadingStatus) error {
+	before := nso.DeepCopy()
+	nso.Status = status
+	if err := r.Client.Status().Patch(ctx, nso, step.Locked(before)); err != nil {
+		return fmt.Errorf("writing the status of NamespaceOffloading %s/%s: %w", nso.Namespace, nso.Name, err)
+	}
+	if status.OffloadingPhase == v1alpha1.OffloadingPhaseReady && before.Status.OffloadingPhase != status.OffloadingPhase && nso.Generation == 1 {
+		metrics.OffloadingReady.Observe(r.Clock.Since(nso.CreationTimestamp.Time).Seconds())
+	}
+	return nil
+}

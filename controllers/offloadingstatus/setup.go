@@ -1,0 +1,104 @@
+package offloadingstatus
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("offloadingstatus").
+		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotStatus())).
+		Watches(&v1alpha1.NamespaceMap{}, handler.Funcs{
+			CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+				if !e.IsInInitialList {
+					enqueueChanged(&v1alpha1.NamespaceMap{}, e.Object, q)
+				}
+			},
+			UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { enqueueChanged(e.ObjectOld, e.ObjectNew, q) },
+			DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+				enqueueChanged(e.Object, &v1alpha1.NamespaceMap{}, q)
+			},
+		}).
+		Watches(&v1alpha1.ClusterBinding{}, handler.Funcs{
+			CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+				if !e.IsInInitialList {
+					r.enqueueAffected(ctx, nil, e.Object, q)
+				}
+			},
+			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+				r.enqueueAffected(ctx, e.ObjectOld, e.ObjectNew, q)
+			},
+			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueAffected(ctx, e.Object, nil, q) },
+		}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Complete(r)
+}
+
+// enqueueChanged asks for the offloadings whose entries differ.
+func enqueueChanged(before, after client.Object, q queue) {
+	was, ok1 := before.(*v1alpha1.NamespaceMap)
+	is, ok2 := after.(*v1alpha1.NamespaceMap)
+	if !ok1 || !ok2 {
+		return
+	}
+	for namespace := range nsmap.Changed(was, is) {
+		q.Add(trigger.Offloading(namespace))
+	}
+}
+
+// enqueueAffected asks for the offloadings that a change of a binding can make
+// a difference to: those that select it before but not after, or the other way
+// round, and, if it has become reachable or is so no more, those that are
+// waiting for something.
+func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.Object, q queue) {
+	was, _ := before.(*v1alpha1.ClusterBinding)
+	is, _ := after.(*v1alpha1.ClusterBinding)
+	moved := was == nil || is == nil || was.Generation != is.Generation
+	reach := was != nil && is != nil && offloading.Unreachable(was) != offloading.Unreachable(is)
+	if !moved && !reach {
+		return
+	}
+	var all v1alpha1.NamespaceOffloadingList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return // The cache is stopping, and the manager with it.
+	}
+	for i := range all.Items {
+		nso := &all.Items[i]
+		waiting := nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady
+		// A binding that goes for good may make room for another of its clusterID.
+		gone := is == nil && matches(nso, was)
+		if gone || (moved && selects(nso, was) != selects(nso, is)) || (reach && waiting) {
+			q.Add(trigger.Offloading(nso.Namespace))
+		}
+	}
+}
+
+func selects(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {
+	return binding != nil && binding.DeletionTimestamp.IsZero() && matches(nso, binding)
+}
+
+func matches(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {
+	if binding == nil {
+		return false
+	}
+	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
+	return err == nil && selected
+}

@@ -1,0 +1,84 @@
+// Package controllers lists all controllers of Spillway, and says what they
+// share.
+package controllers
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+
+	"github.com/spillway-io/spillway/controllers/clusterbinding"
+	"github.com/spillway-io/spillway/controllers/namespacelabel"
+	"github.com/spillway-io/spillway/controllers/namespacemap"
+	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
+	"github.com/spillway-io/spillway/controllers/offloadingstatus"
+	"github.com/spillway-io/spillway/controllers/unscheduledpod"
+	"github.com/spillway-io/spillway/controllers/virtualnode"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/pace"
+)
+
+// How far apart the writes of one object are, at first and at most. The first
+// one is never delayed, so that a single change takes effect at once; many
+// changes that come together are one write each interval. Since the intervals
+// double, one is hardly longer than the changes have been coming already. A
+// status waits less than the five seconds that a namespace takes at least to go,
+// so that it is seen going.
+const (
+	specInterval   = 500 * time.Millisecond
+	specMost       = 4 * time.Second
+	statusInterval = time.Second
+	statusMost     = 3 * time.Second
+	nodeInterval   = 2 * time.Second
+	nodeMost       = nodeInterval
+)
+
+// Options say what the controllers have in common.
+type Options struct {
+	Fleet      *fleet.Fleet
+	Kubernetes kubernetes.Interface
+	// Origin is the identity of the consumer.
+	Origin   string
+	Settings offloading.Settings
+	// PolicyServed tells whether the consumer can run the admission policy.
+	PolicyServed bool
+}
+
+// Setup adds every controller to the manager.
+func Setup(mgr mcmanager.Manager, o Options) error {
+	local, now := mgr.GetLocalManager(), clock.RealClock{}
+	client := local.GetClient()
+	for name, err := range map[string]error{
+		"clusterbinding": (&clusterbinding.Reconciler{
+			Client: client, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
+			PolicyServed: o.PolicyServed, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
+		}).SetupWithManager(local),
+		"virtualnode": (&virtualnode.Reconciler{
+			Client: client, Fleet: o.Fleet, Clock: now, Pace: pace.New(nodeInterval, nodeMost, now),
+		}).SetupWithManager(mgr, &virtualnode.Leases{Client: client, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
+		"namespacelabel": (&namespacelabel.Reconciler{Client: client}).SetupWithManager(local),
+		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
+			Client: client, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
+		}).SetupWithManager(local),
+		"namespacemapping": (&namespaceoffloading.Mapping{
+			Client: client, Settings: o.Settings, Pace: pace.New(specInterval, specMost, now),
+		}).SetupWithManager(local),
+		"namespacemap": (&namespacemap.Reconciler{
+			Client: client, Fleet: o.Fleet, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace,
+			Clock: now, Pace: pace.New(statusInterval, statusMost, now),
+		}).SetupWithManager(mgr),
+		"offloadingstatus": (&offloadingstatus.Reconciler{Client: client, Settings: o.Settings, Clock: now}).SetupWithManager(local),
+		"unscheduledpod": (&unscheduledpod.Reconciler{
+			Client: client, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),
+		}).SetupWithManager(local),
+	} {
+		if err != nil {
+			return fmt.Errorf("adding the %s controller: %w", name, err)
+		}
+	}
+	return nil
+}

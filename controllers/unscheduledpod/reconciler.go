@@ -1,0 +1,108 @@
+// Package unscheduledpod does what can still be done for pods that wait for a
+// node and were made before their namespace was offloaded.
+package unscheduledpod
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/latecomer"
+	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles pods that are not bound to a node.
+type Reconciler struct {
+	Client   client.Client
+	Settings offloading.Settings
+	Events   events.EventRecorder
+}
+
+// Reconcile adds the missing tolerations to one pod.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	pod, nso := &corev1.Pod{}, &v1alpha1.NamespaceOffloading{}
+	if err := r.Client.Get(ctx, req.NamespacedName, pod); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: v1alpha1.OffloadingName}, nso); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	var bindings v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	plan := latecomer.Decide(pod, nso, r.selected(nso, bindings.Items))
+	if len(plan.Tolerations) == 0 {
+		return ctrl.Result{}, nil
+	}
+	before := pod.DeepCopy()
+	pod.Spec.Tolerations = append(pod.Spec.Tolerations, plan.Tolerations...)
+	if err := r.Client.Patch(ctx, pod, step.Locked(before)); err != nil {
+		return step.Done(client.IgnoreNotFound(fmt.Errorf("adding tolerations to pod %s: %w", req.NamespacedName, err)))
+	}
+	r.Events.Eventf(pod, nil, corev1.EventTypeNormal, "OffloadedLate", "AddTolerations", "%s", plan.Message)
+	return ctrl.Result{}, nil
+}
+
+// selected are the clusterIDs of the providers that the offloading selects.
+func (r *Reconciler) selected(nso *v1alpha1.NamespaceOffloading, bindings []v1alpha1.ClusterBinding) []string {
+	var ids []string
+	for _, binding := range placement.Usable(bindings) {
+		if _, wanted := offloading.Wanted(nso, binding, 0, r.Settings); wanted && binding.DeletionTimestamp.IsZero() {
+			ids = append(ids, binding.Spec.ClusterID)
+		}
+	}
+	return ids
+}
+
+// SetupWithManager adds the controller to the manager, whose cache holds only
+// pods that are not bound to a node.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("unscheduledpod").
+		For(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }})).
+		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.podsOf), builder.WithPredicates(trigger.NotStatus())).
+		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.allPods), builder.WithPredicates(trigger.NotStatus())).
+		Complete(r)
+}
+
+func (r *Reconciler) podsOf(ctx context.Context, nso client.Object) []reconcile.Request {
+	return r.pods(ctx, client.InNamespace(nso.GetNamespace()))
+}
+
+// allPods are looked at again when a provider has come or changed its labels:
+// there are few that wait for a node, and a pass that has nothing to add costs
+// no request.
+func (r *Reconciler) allPods(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.pods(ctx)
+}
+
+func (r *Reconciler) pods(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		return nil // The cache is stopping, and the manager with it.
+	}
+	requests := make([]reconcile.Request, 0, len(pods.Items))
+	for i := range pods.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
+			Namespace: pods.Items[i].Namespace, Name: pods.Items[i].Name}})
+	}
+	return requests
+}

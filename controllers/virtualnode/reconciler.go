@@ -1,0 +1,126 @@
+// Package virtualnode keeps the Node and the Lease that stand for each
+// provider in the consumer.
+package virtualnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/pace"
+	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/virtualnode"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=nodes/status,verbs=patch
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=kube-node-lease
+
+// Reconciler keeps the Node of each ClusterBinding. It writes only while the
+// provider is connected: a node whose provider is cut off becomes NotReady by
+// Kubernetes' own rules, because its Lease is not renewed.
+type Reconciler struct {
+	Client client.Client
+	Fleet  *fleet.Fleet
+	Clock  clock.PassiveClock
+	// Pace spaces out the writes that follow the provider's nodes.
+	Pace *pace.Pacer
+}
+
+// Reconcile brings the Node of one ClusterBinding forward.
+func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ctrl.Result, error) {
+	binding := &v1alpha1.ClusterBinding{}
+	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !binding.DeletionTimestamp.IsZero() || binding.Spec.Paused {
+		return ctrl.Result{}, nil
+	}
+	nodes, err := r.providerNodes(ctx, binding.Name)
+	if errors.Is(err, multicluster.ErrClusterNotFound) {
+		return ctrl.Result{}, nil // Engaging it brings us back here.
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
+	}
+	node := &corev1.Node{}
+	err = r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
+	switch {
+	case apierrors.IsNotFound(err):
+		return step.Done(r.create(ctx, binding, nodes))
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
+	case !metav1.IsControlledBy(node, binding):
+		return ctrl.Result{}, nil // The clusterbinding controller reports it.
+	}
+	if wait := r.Pace.Wait(binding.Name); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	return step.Done(r.update(ctx, binding, node, nodes))
+}
+
+func (r *Reconciler) providerNodes(ctx context.Context, name string) ([]corev1.Node, error) {
+	cl, err := r.Fleet.Get(ctx, multicluster.ClusterName(name))
+	if err != nil {
+		return nil, err
+	}
+	var nodes corev1.NodeList
+	err = cl.GetClient().List(ctx, &nodes, client.UnsafeDisableDeepCopy)
+	return nodes.Items, err
+}
+
+// create makes the Node, unless the ClusterBinding does not hold its
+// clusterID: then the connection does not exist either, but may for a moment.
+func (r *Reconciler) create(ctx context.Context, binding *v1alpha1.ClusterBinding, nodes []corev1.Node) error {
+	var all v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	if placement.Holder(all.Items, binding.Spec.ClusterID) != binding.Name {
+		return nil
+	}
+	node := virtualnode.New(binding)
+	err := r.Client.Create(ctx, node)
+	if apierrors.IsAlreadyExists(err) {
+		return nil // The cache will show whose it is.
+	}
+	if err != nil {
+		return fmt.Errorf("creating Node %s: %w", node.Name, err)
+	}
+	return r.update(ctx, binding, node, nodes)
+}
+
+// update writes what differs: metadata and spec, then the status.
+func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBinding, node *corev1.Node, nodes []corev1.Node) error {
+	before := node.DeepCopy()
+	virtualnode.Apply(node, binding)
+	if !equality.Semantic.DeepEqual(before, node) {
+		if err := r.Client.Patch(ctx, node, step.Locked(before)); err != nil {
+			return fmt.Errorf("patching Node %s: %w", node.Name, err)
+		}
+	}
+	before = node.DeepCopy()
+	virtualnode.ApplyStatus(node, binding, nodes, metav1.NewTime(r.Clock.Now()))
+	if equality.Semantic.DeepEqual(before, node) {
+		return nil
+	}
+	if err := r.Client.Status().Patch(ctx, node, step.Locked(before)); err != nil {
+		return fmt.Errorf("patching the status of Node %s: %w", node.Name, err)
+	}
+	r.Pace.Wrote(binding.Name)
+	return nil
+}

@@ -1,0 +1,53 @@
+package virtualnode
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	mcbuilder "sigs.k8s.io/multicluster-runtime/pkg/builder"
+	mchandler "sigs.k8s.io/multicluster-runtime/pkg/handler"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/trigger"
+	"github.com/spillway-io/spillway/internal/virtualnode"
+)
+
+// SetupWithManager adds the controller, and what renews the leases, to the manager.
+func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) error {
+	onlyLocal, onlyProviders := mcbuilder.WithEngageWithProviderClusters(false), mcbuilder.WithEngageWithLocalCluster(false)
+	c, err := mcbuilder.ControllerManagedBy(mgr).
+		Named("virtualnode").
+		For(&v1alpha1.ClusterBinding{}, mcbuilder.WithEngageWithLocalCluster(true), onlyLocal).
+		Watches(&corev1.Node{}, mchandler.Lift(handler.EnqueueRequestForOwner(
+			mgr.GetLocalManager().GetScheme(), mgr.GetLocalManager().GetRESTMapper(), &v1alpha1.ClusterBinding{}, handler.OnlyControllerOwner())),
+			mcbuilder.WithEngageWithLocalCluster(true), onlyLocal).
+		Watches(&corev1.Node{}, trigger.ToBinding, mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithPredicates(offerChanges()), onlyProviders).
+		WithOptions(controller.TypedOptions[mcreconcile.Request]{
+			// The library takes this from the manager for local controllers only.
+			SkipNameValidation: mgr.GetLocalManager().GetControllerOptions().SkipNameValidation,
+		}).
+		Build(r)
+	if err != nil {
+		return err
+	}
+	if err := c.MultiClusterWatch(trigger.OnEngage{}); err != nil {
+		return err
+	}
+	return mgr.Add(leases)
+}
+
+// offerChanges passes the events that change what a provider offers. Its
+// nodes report to it all the time.
+func offerChanges() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok1 := e.ObjectOld.(*corev1.Node)
+		after, ok2 := e.ObjectNew.(*corev1.Node)
+		return !ok1 || !ok2 || virtualnode.Offers(before) != virtualnode.Offers(after) ||
+			!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable)
+	}}
+}

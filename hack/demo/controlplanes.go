@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	offloadingv1alpha1 "github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+const consumer = "consumer"
+
+var (
+	providers    = []string{"eu", "us"}
+	clusterNames = append([]string{consumer}, providers...)
+)
+
+// nodeGrace on the consumer lets a virtual node go NotReady soon enough to be
+// watched when its provider is cut off.
+const nodeGrace = 12 * time.Second
+
+func (d *demo) options(name string) clusters.Options {
+	o := clusters.Options{Name: name, Dir: d.dir, Components: clusters.AllComponents()}
+	count := 3
+	if name == consumer {
+		count, o.NodeGrace = 2, nodeGrace
+	}
+	for i := range count {
+		o.Nodes = append(o.Nodes, clusters.Node{Name: fmt.Sprintf("%s-node-%d", name, i+1), CPU: "16", Memory: "64Gi"})
+	}
+	return o
+}
+
+// ensureClusters mends the clusters that are there, or makes all of them: a new
+// consumer would be a stranger to providers that have served the one before.
+func (d *demo) ensureClusters(ctx context.Context) error {
+	found, err := d.openAll()
+	if err != nil {
+		return err
+	}
+	each := d.heal
+	if found == nil {
+		d.say("starting the clusters %s", strings.Join(clusterNames, ", "))
+		if err := d.stopManager(ctx); err != nil {
+			return err
+		}
+		found, each = map[string]*clusters.Cluster{}, d.create
+	}
+	if err := d.forEachCluster(ctx, found, each); err != nil {
+		return err
+	}
+	d.clusters = found
+	for name, c := range d.clusters {
+		if err := copyFile(c.Kubeconfig, d.kubeconfig(name)); err != nil {
+			return fmt.Errorf("copying the kubeconfig of cluster %s: %w", name, err)
+		}
+	}
+	return d.connect()
+}
+
+// openAll returns all clusters, or nil when one of them does not exist.
+func (d *demo) openAll() (map[string]*clusters.Cluster, error) {
+	found := map[string]*clusters.Cluster{}
+	for _, name := range clusterNames {
+		c, err := clusters.Open(d.options(name))
+		if errors.Is(err, clusters.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w (make demo-down removes it)", err)
+		}
+		found[name] = c
+	}
+	return found, nil
+}
+
+// forEachCluster runs do for all clusters at once, and collects what it returns.
+func (d *demo) forEachCluster(ctx context.Context, all map[string]*clusters.Cluster,
+	do func(context.Context, string, *clusters.Cluster) (*clusters.Cluster, error),
+) error {
+	var (
+		mutex sync.Mutex
+		group sync.WaitGroup
+		errs  []error
+	)
+	for _, name := range clusterNames {
+		existing := all[name]
+		group.Go(func() {
+			c, err := do(ctx, name, existing)
+			mutex.Lock()
+			defer mutex.Unlock()
+			all[name] = c
+			errs = append(errs, err)
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+func (d *demo) create(ctx context.Context, name string, _ *clusters.Cluster) (*clusters.Cluster, error) {
+	c, err := clusters.Up(ctx, d.options(name))
+	if err == nil {
+		d.say("cluster %s is ready", name)
+	}
+	return c, err
+}
+
+func (d *demo) heal(ctx context.Context, name string, c *clusters.Cluster) (*clusters.Cluster, error) {
+	running, err := c.Running()
+	if err != nil {
+		return nil, err
+	}
+	if len(running) < len(clusters.AllComponents()) {
+		d.say("cluster %s: starting what does not run", name)
+		err = c.StartAPIServer(ctx)
+	} else {
+		err = c.WaitReady(ctx)
+	}
+	if err == nil {
+		d.say("cluster %s is ready", name)
+	}
+	return c, err
+}
+
+func (d *demo) connect() error {
+	scheme := runtime.NewScheme()
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), offloadingv1alpha1.AddToScheme(scheme))
+	if err == nil {
+		d.consumer, err = client.New(d.clusters[consumer].Config(), client.Options{Scheme: scheme})
+	}
+	if err != nil {
+		return fmt.Errorf("making a client for the consumer: %w", err)
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	raw, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, raw, 0o600)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+// The names that the manifests of config/ give.
+const (
+	systemNamespace        = "spillway-system"
+	managerServiceAccount  = "spillway-manager"
+	providerNamespace      = "spillway-provider"
+	providerServiceAccount = "spillway-consumer"
+)
+
+// tokenLifetime is for a demo that stays up over some days of trying; every up
+// makes new tokens.
+const tokenLifetime = 30 * 24 * time.Hour
+
+// A demo is what lies in bin/demo. It holds no state that up could not find
+// again, so that every command works on whatever is there.
+type demo struct {
+	root, dir string
+	begin     time.Time
+	clusters  map[string]*clusters.Cluster
+	// consumer talks to the consumer cluster as its administrator.
+	consumer client.Client
+}
+
+func newDemo() (*demo, error) {
+	root, err := clusters.Root()
+	if err != nil {
+		return nil, err
+	}
+	return &demo{root: root, dir: filepath.Join(root, "bin", "demo"), begin: time.Now()}, nil
+}
+
+// up brings everything into the state that the demo is to show, whatever of it
+// is there already.
+func (d *demo) up(ctx context.Context) error {
+	if err := d.checkBuilt(); err != nil {
+		return err
+	}
+	if err := d.ensureClusters(ctx); err != nil {
+		return err
+	}
+	if err := d.install(ctx); err != nil {
+		return err
+	}
+	if err := d.handOverCredentials(ctx); err != nil {
+		return err
+	}
+	if err := d.restartManager(ctx); err != nil {
+		return err
+	}
+	if err := d.applySamples(ctx); err != nil {
+		return err
+	}
+	if err := d.waitUntilReady(ctx); err != nil {
+		return err
+	}
+	return d.show(ctx)
+}
+
+// down works on halves of a demo, too: each step takes what it finds.
+func (d *demo) down(ctx context.Context) error {
+	d.say("stopping the manager")
+	errs := []error{d.stopManager(ctx)}
+	for _, name := range clusterNames {
+		d.say("taking down cluster %s", name)
+		errs = append(errs, clusters.Down(ctx, d.options(name)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(d.dir); err != nil {
+		return fmt.Errorf("removing the demo's files: %w", err)
+	}
+	d.say("nothing of the demo is left")
+	return nil
+}
+
+func (d *demo) kill(ctx context.Context, name string) error {
+	c, err := clusters.Open(d.options(name))
+	if err != nil {
+		return err
+	}
+	if err := c.KillAPIServer(ctx); err != nil {
+		return err
+	}
+	d.say("the API server of %s is dead; bring it back with: go run ./hack/demo start %s", name, name)
+	return nil
+}
+
+func (d *demo) start(ctx context.Context, name string) error {
+	c, err := clusters.Open(d.options(name))
+	if err != nil {
+		return err
+	}
+	d.say("starting the API server of %s", name)
+	if err := c.StartAPIServer(ctx); err != nil {
+		return err
+	}
+	d.say("cluster %s is ready", name)
+	return nil
+}
+
+// checkBuilt names what make demo builds before it runs this program.
+func (d *demo) checkBuilt() error {
+	for _, file := range []string{"bin/manager", "dist/install.yaml", "dist/provider.yaml"} {
+		if _, err := os.Stat(filepath.Join(d.root, file)); err != nil {
+			return fmt.Errorf("%s is missing: run `make demo`, which builds it first (%w)", file, err)
+		}
+	}
+	return clusters.CheckBinaries()
+}
+
+func (d *demo) whereToLook() string {
+	return fmt.Sprintf("Logs: %s (the manager)\n      %s (the control planes)\nStart over with: make demo-down && make demo",
+		d.relative(d.managerLog()), d.relative(filepath.Join(d.dir, "clusters", "*", "logs")))
+}
+
+// relative shortens a path for people, who are in the repository.
+func (d *demo) relative(path string) string {
+	if short, err := filepath.Rel(d.root, path); err == nil {
+		return short
+	}
+	return path
+}
+
+func (d *demo) kubeconfig(name string) string { return filepath.Join(d.dir, name+".kubeconfig") }
+
+func (d *demo) say(format string, args ...any) {
+	fmt.Printf("[%3.0fs] %s\n", time.Since(d.begin).Seconds(), fmt.Sprintf(format, args...))
+}

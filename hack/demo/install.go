@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/yaml"
+
+	offloadingv1alpha1 "github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+//go:embed manifests/*.yaml
+var samples embed.FS
+
+// sampleFiles in the order in which a user would apply them.
+var sampleFiles = []string{"manifests/bindings.yaml", "manifests/team-a.yaml", "manifests/team-b.yaml"}
+
+// install applies what is shipped: the consumer's part without the Deployment,
+// for which there are no images here, and the provider's part.
+func (d *demo) install(ctx context.Context) error {
+	d.say("installing CRDs, RBAC and policies in the consumer")
+	raw, err := os.ReadFile(filepath.Join(d.root, "dist", "install.yaml"))
+	if err != nil {
+		return fmt.Errorf("reading what to install: %w", err)
+	}
+	raw, err = withoutKind(raw, "Deployment")
+	if err != nil {
+		return fmt.Errorf("dist/install.yaml: %w", err)
+	}
+	if err := d.apply(ctx, consumer, raw); err != nil {
+		return fmt.Errorf("applying dist/install.yaml: %w", err)
+	}
+	_, err = d.kubectl(ctx, consumer, nil, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	if err != nil {
+		return fmt.Errorf("waiting for the CRDs: %w", err)
+	}
+	raw, err = os.ReadFile(filepath.Join(d.root, "dist", "provider.yaml"))
+	if err != nil {
+		return fmt.Errorf("reading what to install in providers: %w", err)
+	}
+	for _, name := range providers {
+		d.say("installing the consumer's identity and role in provider %s", name)
+		if err := d.apply(ctx, name, raw); err != nil {
+			return fmt.Errorf("applying dist/provider.yaml: %w", err)
+		}
+	}
+	return nil
+}
+
+// handOverCredentials does what the administrators of the providers and the
+// platform engineer do: a kubeconfig of the provider's ServiceAccount goes into a
+// Secret of the consumer.
+func (d *demo) handOverCredentials(ctx context.Context) error {
+	for _, name := range providers {
+		kubeconfig, err := d.clusters[name].KubeconfigFor(ctx, providerNamespace, providerServiceAccount, tokenLifetime)
+		if err != nil {
+			return err
+		}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: name + "-kubeconfig"}}
+		_, err = controllerutil.CreateOrUpdate(ctx, d.consumer, secret, func() error {
+			secret.Data = map[string][]byte{offloadingv1alpha1.DefaultKubeconfigKey: kubeconfig}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("putting the kubeconfig of provider %s into Secret %s of the consumer: %w", name, secret.Name, err)
+		}
+	}
+	return nil
+}
+
+func (d *demo) applySamples(ctx context.Context) error {
+	d.say("binding eu and us; offloading team-a to region eu, and team-b everywhere")
+	return d.reapply(ctx)
+}
+
+func (d *demo) reapply(ctx context.Context) error {
+	for _, file := range sampleFiles {
+		raw, err := samples.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := d.apply(ctx, consumer, raw); err != nil {
+			return fmt.Errorf("applying hack/demo/%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+func (d *demo) apply(ctx context.Context, cluster string, manifests []byte) error {
+	_, err := d.kubectl(ctx, cluster, manifests, "apply", "--server-side", "--force-conflicts", "--field-manager=demo", "-f", "-")
+	return err
+}
+
+// kubectl returns the standard output; what it writes as an error is in err.
+func (d *demo) kubectl(ctx context.Context, cluster string, stdin []byte, args ...string) (string, error) {
+	args = append([]string{"--kubeconfig", d.kubeconfig(cluster)}, args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(d.root, "bin", "kube", "kubectl"), args...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("kubectl %s on cluster %s: %w\n%s", args[2], cluster, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return stdout.String(), nil
+}
+
+// withoutKind drops the objects of one kind from a YAML stream.
+func withoutKind(manifests []byte, kind string) ([]byte, error) {
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifests)))
+	var kept [][]byte
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return bytes.Join(kept, []byte("\n---\n")), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("splitting YAML documents: %w", err)
+		}
+		var object metav1.TypeMeta
+		if err := yaml.Unmarshal(document, &object); err != nil {
+			return nil, fmt.Errorf("parsing a YAML document: %w", err)
+		}
+		if object.Kind != "" && object.Kind != kind {
+			kept = append(kept, document)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	offloadingv1alpha1 "github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// readyTimeout is generous for machines with few cores: it is seconds normally.
+const readyTimeout = 3 * time.Minute
+
+var teams = []string{"team-a", "team-b"}
+
+// waitUntilReady waits for the bindings and offloadings, and says what it waits
+// for whenever that changes.
+func (d *demo) waitUntilReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	said := ""
+	for {
+		missing, err := d.missing(ctx)
+		if err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			d.say("both bindings and both offloadings are Ready")
+			return nil
+		}
+		// Only the first: the others mostly wait for the same.
+		if first := missing[0].Error(); first != said {
+			d.say("waiting: %s", first)
+			said = first
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("gave up waiting: %w", errors.Join(append(missing, ctx.Err())...))
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// missing lists what is not Ready yet, each with its reason. An error is what
+// waiting does not mend.
+func (d *demo) missing(ctx context.Context) ([]error, error) {
+	if err := d.managerRuns(); err != nil {
+		return nil, err
+	}
+	var missing []error
+	add := func(err error) {
+		if err != nil {
+			missing = append(missing, err)
+		}
+	}
+	for _, name := range providers {
+		add(d.bindingReady(ctx, name))
+	}
+	for _, namespace := range teams {
+		add(d.offloadingReady(ctx, namespace))
+	}
+	for _, err := range missing {
+		// An earlier deletion may have finished after the samples were applied.
+		if apierrors.IsNotFound(err) {
+			if err := d.reapply(ctx); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	return missing, nil
+}
+
+func (d *demo) bindingReady(ctx context.Context, name string) error {
+	binding := &offloadingv1alpha1.ClusterBinding{}
+	if err := d.consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
+		return fmt.Errorf("clusterbinding %s: %w", name, err)
+	}
+	if !binding.DeletionTimestamp.IsZero() {
+		return fmt.Errorf("clusterbinding %s is being deleted: %s", name,
+			describe(binding.Status.Conditions, offloadingv1alpha1.BindingDrained))
+	}
+	if !meta.IsStatusConditionTrue(binding.Status.Conditions, offloadingv1alpha1.BindingReady) {
+		return fmt.Errorf("clusterbinding %s: %s", name,
+			describe(binding.Status.Conditions, offloadingv1alpha1.BindingReady))
+	}
+	return nil
+}
+
+func (d *demo) offloadingReady(ctx context.Context, namespace string) error {
+	offloading := &offloadingv1alpha1.NamespaceOffloading{}
+	key := client.ObjectKey{Namespace: namespace, Name: offloadingv1alpha1.OffloadingName}
+	if err := d.consumer.Get(ctx, key, offloading); err != nil {
+		return fmt.Errorf("namespaceoffloading of %s: %w", namespace, err)
+	}
+	if phase := offloading.Status.OffloadingPhase; phase != offloadingv1alpha1.OffloadingPhaseReady {
+		return fmt.Errorf("namespaceoffloading of %s: phase %q, %s", namespace, phase,
+			describe(offloading.Status.Conditions, offloadingv1alpha1.OffloadingReady))
+	}
+	if !offloading.DeletionTimestamp.IsZero() {
+		return fmt.Errorf("namespaceoffloading of %s is being deleted", namespace)
+	}
+	return nil
+}
+
+func describe(conditions []metav1.Condition, conditionType string) string {
+	condition := meta.FindStatusCondition(conditions, conditionType)
+	if condition == nil {
+		return "no condition " + conditionType + " yet"
+	}
+	return fmt.Sprintf("%s is %s: %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message)
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Writes dist/install.yaml, what a consumer's administrator applies, and
+# dist/provider.yaml, what a provider's administrator applies. Called by make
+# install-yaml, which sets IMAGE and KUSTOMIZE.
+set -euo pipefail
+
+image=${IMAGE:?the container image of the manager}
+read -r -a kustomize <<<"${KUSTOMIZE:?the command that runs kustomize}"
+
+# The manifests name one image, which is put in place by text: kustomize edit
+# would change a file that is under version control.
+shipped=ghcr.io/spillway-io/spillway:dev
+
+# Written to the side first, so that a failure leaves no half a manifest.
+write() {
+  local target=$1 source=$2
+  "${kustomize[@]}" build "$source" | sed "s|$shipped|$image|" >"$target.tmp"
+  mv "$target.tmp" "$target"
+  echo "wrote $target"
+}
+
+write dist/install.yaml config/default
+write dist/provider.yaml config/provider

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# build.sh builds the programs of real Kubernetes clusters into bin/kube: one
+# multicall binary (kube-apiserver, kube-controller-manager, kube-scheduler,
+# etcd, kubectl, kubelet) and kwok and kwokctl. It needs Go and git, no root and
+# no Docker. The first build takes about 8 minutes on two cores; it does nothing
+# when everything is up to date. Usage: [GO=go] hack/kube/build.sh [--force]
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+out=$root/bin/kube
+stamp=$out/.stamp
+go=${GO:-go}
+programs=(kube-apiserver kube-controller-manager kube-scheduler etcd kubectl kubelet)
+packages=(. sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl)
+# Seconds between two progress lines when nobody watches a terminal.
+interval=15
+tmp=
+child=
+export CGO_ENABLED=0 # static binaries, and no C compiler needed
+export GOWORK=off    # hack/kube is a module of its own
+
+say() { printf 'kube: %s\n' "$*"; }
+die() {
+    printf 'kube: error: %s\n' "$*" >&2
+    exit 1
+}
+
+# shellcheck disable=SC2329 # called by the traps
+clean_up() {
+    local status=$?
+    trap - EXIT INT TERM
+    if [[ -n $child ]]; then kill "$child" 2>/dev/null || true; fi
+    if [[ -n $tmp ]]; then rm -rf "$tmp"; fi
+    exit "$status"
+}
+
+# module_version prints the version that go.mod names for a module.
+module_version() { awk -v m="$1" '$1 == m { print $2; exit }' "$here/go.mod"; }
+
+check_go() {
+    local want
+    want=$(awk '$1 == "go" { print $2; exit }' "$here/go.mod")
+    command -v "$go" >/dev/null || die "needs Go >= $want in PATH (https://go.dev/dl)"
+    # With GOTOOLCHAIN=auto an older Go fetches the right one by itself here.
+    go_version=$(cd "$here" && "$go" env GOVERSION 2>/dev/null) ||
+        die "needs Go >= $want; found $(cd / && "$go" version), and it could not fetch a newer one"
+    # With GOTOOLCHAIN=local it does not even try.
+    [[ $(printf '%s\n' "go$want" "$go_version" | sort -V | head -n 1) == "go$want" ]] ||
+        die "needs Go >= $want; found $go_version"
+}
+
+# fingerprint identifies what would be built; git is used as the one hash
+# program that every machine with a clone has.
+fingerprint() {
+    {
+        echo "$go_version" "$("$go" env GOOS GOARCH | tr '\n' ' ')"
+        cat "$here"/go.mod "$here"/go.sum "$here"/*.go "$here"/build.sh
+    } | git hash-object --stdin
+}
+
+up_to_date() {
+    [[ -f $stamp && $(<"$stamp") == "$want_stamp" ]] || return 1
+    local program
+    for program in kube kwok kwokctl "${programs[@]}"; do
+        [[ -x $out/$program ]] || return 1
+    done
+}
+
+# take_lock lets one build at a time run. Without flock (macOS) two builds cost
+# time but do no harm: each has its own directory, and files move atomically.
+take_lock() {
+    command -v flock >/dev/null || return 0
+    exec 9>"$root/bin/.kube.lock"
+    flock -n 9 && return
+    say "another build is running: waiting for it"
+    flock 9
+}
+
+# watch_child WHAT COUNTER waits for the background process $child and shows, now
+# and then, WHAT, what COUNTER prints, and how long it has taken.
+watch_child() {
+    local what=$1 counter=$2 begin=$SECONDS next=$interval took
+    while kill -0 "$child" 2>/dev/null; do
+        took=$((SECONDS - begin))
+        if [[ -t 1 ]]; then
+            printf '\r\033[Kkube: %s: %s%ds' "$what" "$("$counter")" "$took"
+        elif ((took >= next)); then
+            say "$what: $("$counter")${took}s"
+            next=$((next + interval))
+        fi
+        sleep 1
+    done
+    if [[ -t 1 ]]; then printf '\r\033[K'; fi
+    local status=0
+    wait "$child" || status=$?
+    child=
+    return "$status"
+}
+
+# shellcheck disable=SC2329 # called by watch_child
+no_count() { :; }
+
+# shellcheck disable=SC2329 # called by watch_child
+count_packages() {
+    # go build -v names each package that it compiles; those in the build cache
+    # already are not named, so that the total is an upper bound.
+    local count
+    count=$(wc -l <"$tmp/log")
+    if ((count == 0)); then
+        printf 'nothing compiled yet (checking the build cache, or linking), '
+    else
+        printf '%d of at most %d packages compiled, ' "$count" "$total"
+    fi
+}
+
+# show_failure prints what explains a failed go command: all from the first
+# compiler error on, or else the end of its output.
+show_failure() {
+    if grep -q '^# ' "$1"; then
+        sed -n '/^# /,$p' "$1" | head -n 60 >&2
+    else
+        tail -n 20 "$1" >&2
+    fi
+}
+
+resolve() {
+    say "resolving modules (the first time this downloads them)"
+    (cd "$here" && exec "$go" list -deps "${packages[@]}" >"$tmp/deps" 2>"$tmp/log") &
+    child=$!
+    watch_child "resolving modules" no_count || {
+        show_failure "$tmp/log"
+        die "could not resolve the modules of hack/kube: is the Go module proxy ($("$go" env GOPROXY)) reachable?"
+    }
+    total=$(wc -l <"$tmp/deps")
+}
+
+compile() {
+    local version minor k=k8s.io/component-base/version
+    version=$(module_version k8s.io/kubernetes)
+    minor=${version#v1.}
+    # A fixed date and commit: the same sources give the same binary.
+    local ldflags="-s -w -X $k.gitVersion=$version -X $k.gitMajor=1 -X $k.gitMinor=${minor%%.*}
+        -X $k.gitCommit=unknown -X $k.gitTreeState=clean -X $k.buildDate=1970-01-01T00:00:00Z"
+    say "building Kubernetes $version and kwok (about 8 minutes on two cores the first time)"
+    : >"$tmp/log"
+    (cd "$here" && exec "$go" build -v -ldflags "${ldflags//$'\n'/ }" \
+        -o "$tmp/bin/" "${packages[@]}" 2>"$tmp/log") &
+    child=$!
+    watch_child building count_packages || {
+        show_failure "$tmp/log"
+        die "the build failed (above: what the compiler said)"
+    }
+}
+
+install_all() {
+    local program
+    mkdir -p "$out"
+    rm -f "$stamp"
+    for program in "${programs[@]}"; do ln -s kube "$tmp/bin/$program"; done
+    # Renames: a cluster that runs from the old files goes on undisturbed.
+    mv -f "$tmp"/bin/* "$out/"
+    printf '%s\n' "$want_stamp" >"$tmp/stamp"
+    mv -f "$tmp/stamp" "$stamp"
+}
+
+main() {
+    [[ $# -eq 0 || $* == --force ]] || die "usage: hack/kube/build.sh [--force]"
+    command -v git >/dev/null || die "needs git in PATH"
+    check_go
+    want_stamp=$(fingerprint)
+    if [[ $# -eq 0 ]] && up_to_date; then return; fi
+    mkdir -p "$root/bin"
+    take_lock
+    if [[ $# -eq 0 ]] && up_to_date; then return; fi
+    trap clean_up EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    tmp=$(mktemp -d "$root/bin/.kube.XXXXXX")
+    mkdir "$tmp/bin"
+    local begin=$SECONDS
+    resolve
+    compile
+    install_all
+    say "done in $((SECONDS - begin))s: bin/kube"
+}
+
+main "$@"

@@ -1,0 +1,73 @@
+// Command kube is a Kubernetes control plane in one file. It holds the
+// programs named in commands, each the unmodified upstream one, built from Go
+// modules; they share most of their code, so that together they are built
+// faster, and take up less, than each of them alone.
+//
+// The program that runs is the one whose name kube was started under (through
+// a symbolic link, as busybox does it), or else its first argument.
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	_ "time/tzdata" // time zones of CronJobs
+
+	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/server/v3/etcdmain"
+	"k8s.io/component-base/cli"
+	kubectlcli "k8s.io/kubectl/pkg/cmd"
+	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
+
+	// The same registrations that the upstream main packages make: metrics of
+	// client-go and of the build, and the JSON log format.
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+)
+
+// commands maps the name of each program to what runs it. The arguments are
+// already in os.Args, without the multicall name.
+var commands = map[string]func() int{
+	"etcd": func() int {
+		etcdmain.Main(os.Args) // does not return on failure
+		return 0
+	},
+	"kube-apiserver":          withCobra(func() *cobra.Command { return apiserver.NewAPIServerCommand() }),
+	"kube-controller-manager": withCobra(func() *cobra.Command { return controllermanager.NewControllerManagerCommand() }),
+	"kube-scheduler":          withCobra(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
+	"kubelet":                 withCobra(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
+	"kubectl": func() int {
+		if err := cli.RunNoErrOutput(kubectlcli.NewDefaultKubectlCommand()); err != nil {
+			kubectlutil.CheckErr(err)
+		}
+		return 0
+	},
+}
+
+func withCobra(newCommand func() *cobra.Command) func() int {
+	return func() int { return cli.Run(newCommand()) }
+}
+
+func main() {
+	name := filepath.Base(os.Args[0])
+	if _, ok := commands[name]; !ok && len(os.Args) > 1 {
+		name = os.Args[1]
+		os.Args = os.Args[1:]
+	}
+	run, ok := commands[name]
+	if !ok {
+		names := slices.Sorted(maps.Keys(commands))
+		fmt.Fprintf(os.Stderr, "usage: kube PROGRAM [ARG ...]\nPROGRAM is one of: %s\n", strings.Join(names, ", "))
+		os.Exit(2)
+	}
+	os.Exit(run())
+}

@@ -1,0 +1,206 @@
+// Package binding decides, without any I/O, what the status of a
+// ClusterBinding says.
+package binding
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/connection"
+)
+
+// Problem is why something cannot be used.
+type Problem struct{ Reason, Message string }
+
+// Snapshot is what Decide looks at.
+type Snapshot struct {
+	Binding *v1alpha1.ClusterBinding
+	// Holder is the name of the ClusterBinding that holds the clusterID.
+	Holder string
+	// Credentials is what is wrong with the Secret, or nil.
+	Credentials *Problem
+	// Connection is the state of the connection.
+	Connection connection.State
+	// Node is the Node of the virtual node's name, or nil.
+	Node *corev1.Node
+	// NamespaceMap is the one of the binding, or nil.
+	NamespaceMap *v1alpha1.NamespaceMap
+	// PolicyServed tells whether the consumer can run the admission policy.
+	PolicyServed bool
+}
+
+// Duplicate tells whether another ClusterBinding holds the clusterID.
+func (s Snapshot) Duplicate() bool { return s.Holder != "" && s.Holder != s.Binding.Name }
+
+// OwnsNode tells whether the node is the virtual node of this binding.
+func (s Snapshot) OwnsNode() bool { return s.Node != nil && metav1.IsControlledBy(s.Node, s.Binding) }
+
+// Decide computes the status. It leaves what is not known yet as it was, so
+// that a manager that has just started writes nothing.
+func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
+	before := s.Binding.Status
+	status := *before.DeepCopy()
+	status.ObservedGeneration = s.Binding.Generation
+	if status.RemoteClusterUID == "" && !s.Duplicate() {
+		status.RemoteClusterUID = s.Connection.UID
+	}
+	if s.Connection.Version != "" {
+		status.KubernetesVersion = s.Connection.Version
+	}
+	status.Namespaces = namespaceCounts(s.NamespaceMap)
+	status.VirtualNodes = nil
+	if s.OwnsNode() {
+		status.VirtualNodes = []v1alpha1.VirtualNodeStatus{{Name: s.Node.Name}}
+	}
+	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, virtualNodeReady, podAdmission} {
+		if c := decide(s); c != nil {
+			conditions.Set(&status.Conditions, s.Binding.Generation, *c)
+		}
+	}
+	conditions.Set(&status.Conditions, s.Binding.Generation, ready(s, status.Conditions))
+	if s.Binding.DeletionTimestamp.IsZero() {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingDrained)
+	}
+	heartbeat(&status, before, s.Connection)
+	return status
+}
+
+// heartbeat notes when the provider last answered, whenever Connected changes:
+// doing so at each probe would be a write every few seconds, for ever.
+func heartbeat(status *v1alpha1.ClusterBindingStatus, before v1alpha1.ClusterBindingStatus, link connection.State) {
+	was := meta.FindStatusCondition(before.Conditions, v1alpha1.BindingConnected)
+	is := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingConnected)
+	if !link.LastContact.IsZero() && !equality.Semantic.DeepEqual(was, is) {
+		status.LastHeartbeatTime = ptr.To(metav1.NewTime(link.LastContact))
+	}
+}
+
+func namespaceCounts(nsm *v1alpha1.NamespaceMap) v1alpha1.NamespaceCounts {
+	var desired, ready int32
+	if nsm != nil {
+		desired = int32(min(len(nsm.Spec.DesiredMapping), 1<<30)) //nolint:gosec // Bounded just here.
+		ready = ptr.Deref(nsm.Status.Ready, 0)
+	}
+	return v1alpha1.NamespaceCounts{Desired: &desired, Ready: &ready, Summary: fmt.Sprintf("%d/%d", ready, desired)}
+}
+
+func credentialsValid(s Snapshot) *metav1.Condition {
+	switch {
+	case s.Duplicate():
+		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonDuplicateClusterID, "not looked at")
+	case s.Credentials != nil:
+		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, s.Credentials.Reason, s.Credentials.Message)
+	case s.Connection.CredentialsRefused():
+		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, s.Connection.Reason, s.Connection.Message)
+	case s.Connection.Phase == connection.Connected:
+		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "")
+	default:
+		// Not known as long as the provider does not answer: the last verdict
+		// stands, unless it was about what the Secret holds.
+		return unlessDecided(s, v1alpha1.BindingCredentialsValid, "not known before the provider answers",
+			v1alpha1.ReasonAccepted, v1alpha1.ReasonUnauthorized, v1alpha1.ReasonForbidden)
+	}
+}
+
+func connected(s Snapshot) *metav1.Condition {
+	switch {
+	case s.Duplicate():
+		return condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonDuplicateClusterID, "not connected, because another ClusterBinding holds the clusterID")
+	case s.Credentials != nil || s.Connection.CredentialsRefused():
+		return condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonCredentialsInvalid, "see the condition CredentialsValid")
+	case s.Connection.Phase == connection.Connected:
+		return condition(v1alpha1.BindingConnected, metav1.ConditionTrue, v1alpha1.ReasonConnected, "")
+	case s.Connection.Phase == connection.Disconnected:
+		return condition(v1alpha1.BindingConnected, metav1.ConditionFalse, s.Connection.Reason, s.Connection.Message)
+	case refusedBefore(s):
+		return nil
+	default:
+		return unlessDecided(s, v1alpha1.BindingConnected, "the first connection is being made",
+			v1alpha1.ReasonConnected, v1alpha1.ReasonUnreachable, v1alpha1.ReasonWrongCA, v1alpha1.ReasonIdentityChanged, v1alpha1.ReasonSameCluster)
+	}
+}
+
+// refusedBefore tells whether the last verdict is that the provider refused the
+// credentials. One about what the Secret holds goes with what it held.
+func refusedBefore(s Snapshot) bool {
+	reason := conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingCredentialsValid)
+	return conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingConnected) == v1alpha1.ReasonCredentialsInvalid &&
+		(reason == v1alpha1.ReasonUnauthorized || reason == v1alpha1.ReasonForbidden)
+}
+
+// unlessDecided is Connecting, or nil if there is a verdict that is still worth something.
+func unlessDecided(s Snapshot, kind, message string, verdicts ...string) *metav1.Condition {
+	reason := conditions.Reason(s.Binding.Status.Conditions, kind)
+	for _, v := range verdicts {
+		if reason == v {
+			return nil
+		}
+	}
+	return condition(kind, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, message)
+}
+
+func virtualNodeReady(s Snapshot) *metav1.Condition {
+	switch {
+	case s.Duplicate():
+		return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonDuplicateClusterID, "no virtual node, because another ClusterBinding holds the clusterID")
+	case s.Node == nil:
+		return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodePending, "the virtual node does not exist yet")
+	case !s.OwnsNode():
+		return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodeNameConflict,
+			fmt.Sprintf("Node %s exists and was not made for this ClusterBinding; it is left alone", s.Node.Name))
+	}
+	for _, c := range s.Node.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionTrue, v1alpha1.ReasonNodeReady, "")
+		}
+	}
+	return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodeNotReady,
+		fmt.Sprintf("Node %s is not Ready", s.Node.Name))
+}
+
+func podAdmission(s Snapshot) *metav1.Condition {
+	if s.PolicyServed {
+		return condition(v1alpha1.BindingPodAdmission, metav1.ConditionTrue, v1alpha1.ReasonPolicyServed, "")
+	}
+	return condition(v1alpha1.BindingPodAdmission, metav1.ConditionFalse, v1alpha1.ReasonPolicyNotServed,
+		"this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36): "+
+			"pods of offloaded namespaces get no toleration and no affinity, and stay on the cluster's own nodes unless they bring both")
+}
+
+// ready sums up: the first thing that is wrong is the reason.
+func ready(s Snapshot, all []metav1.Condition) metav1.Condition {
+	no := func(reason, message string) metav1.Condition {
+		return conditions.New(v1alpha1.BindingReady, metav1.ConditionFalse, reason, message)
+	}
+	switch {
+	case !s.Binding.DeletionTimestamp.IsZero():
+		return no(v1alpha1.ReasonDeleting, "the ClusterBinding is being deleted; see the condition Drained")
+	case s.Duplicate():
+		return no(v1alpha1.ReasonDuplicateClusterID, fmt.Sprintf("clusterID %s is held by ClusterBinding %s, which is older", s.Binding.Spec.ClusterID, s.Holder))
+	case s.Binding.Spec.Paused:
+		return no(v1alpha1.ReasonPaused, "spec.paused is set: nothing is written to the provider")
+	}
+	for _, kind := range []string{v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingVirtualNodeReady} {
+		c := meta.FindStatusCondition(all, kind)
+		if c != nil && c.Status == metav1.ConditionUnknown && kind == v1alpha1.BindingCredentialsValid {
+			continue // Because the provider does not answer: Connected says why.
+		}
+		if c != nil && c.Status != metav1.ConditionTrue {
+			return no(c.Reason, strings.TrimSpace(c.Message))
+		}
+	}
+	return conditions.New(v1alpha1.BindingReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "")
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) *metav1.Condition {
+	c := conditions.New(kind, status, reason, message)
+	return &c
+}

@@ -1,0 +1,184 @@
+package binding
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+var contact = builder.Epoch.Add(time.Hour)
+
+// up is a binding about which nothing is wrong.
+func up(change func(*Snapshot)) Snapshot {
+	binding := builder.Binding("eu").Obj()
+	nsm := builder.Map("eu").Accepted("a", "ra").Desired("b", "rb").Obj()
+	ready := int32(1)
+	nsm.Status.Ready = &ready
+	s := Snapshot{
+		Binding: binding, Holder: "eu", PolicyServed: true, NamespaceMap: nsm,
+		Connection: connection.State{Phase: connection.Connected, UID: "uid", Version: "v1.36.3", LastContact: contact},
+		Node:       builder.Node("spillway-eu").OwnedBy(binding).Obj(),
+	}
+	change(&s)
+	return s
+}
+
+func lost(reason, message string) connection.State {
+	return connection.State{Phase: connection.Disconnected, Reason: reason, Message: message, LastContact: contact}
+}
+
+const (
+	served    = "PodAdmission=True PolicyServed: "
+	accepted  = "CredentialsValid=True Accepted: "
+	linked    = "Connected=True Connected: "
+	nodeReady = "VirtualNodeReady=True NodeReady: "
+)
+
+func TestConditions(t *testing.T) {
+	tests := map[string]struct {
+		snapshot Snapshot
+		want     []string // CredentialsValid, Connected, VirtualNodeReady, PodAdmission, Ready.
+	}{
+		"all is well": {up(func(*Snapshot) {}), []string{accepted, linked, nodeReady, served, "Ready=True Ready: "}},
+		"the Secret is missing": {up(func(s *Snapshot) {
+			s.Credentials, s.Connection = &Problem{v1alpha1.ReasonSecretNotFound, "there is no Secret eu"}, connection.State{Phase: connection.NotConnected}
+		}), []string{"CredentialsValid=False SecretNotFound: there is no Secret eu", "Connected=False CredentialsInvalid: see the condition CredentialsValid",
+			nodeReady, served, "Ready=False SecretNotFound: there is no Secret eu"}},
+		"the provider refuses the credentials": {up(func(s *Snapshot) { s.Connection = lost(v1alpha1.ReasonUnauthorized, "no") }),
+			[]string{"CredentialsValid=False Unauthorized: no", "Connected=False CredentialsInvalid: see the condition CredentialsValid", nodeReady, served, "Ready=False Unauthorized: no"}},
+		"the credentials lack rights": {up(func(s *Snapshot) { s.Connection = lost(v1alpha1.ReasonForbidden, "nodes") }),
+			[]string{"CredentialsValid=False Forbidden: nodes", "Connected=False CredentialsInvalid: see the condition CredentialsValid", nodeReady, served, "Ready=False Forbidden: nodes"}},
+		"being connected for the first time": {up(func(s *Snapshot) { s.Connection = connection.State{Phase: connection.Connecting}; s.Node = nil }),
+			[]string{"CredentialsValid=Unknown Connecting: not known before the provider answers", "Connected=Unknown Connecting: the first connection is being made",
+				"VirtualNodeReady=False NodePending: the virtual node does not exist yet", served, "Ready=False Connecting: the first connection is being made"}},
+		"never reached": {up(func(s *Snapshot) { s.Connection = lost(v1alpha1.ReasonUnreachable, "no route"); s.Node = nil }),
+			[]string{"CredentialsValid=Unknown Connecting: not known before the provider answers", "Connected=False Unreachable: no route",
+				"VirtualNodeReady=False NodePending: the virtual node does not exist yet", served, "Ready=False Unreachable: no route"}},
+		"lost": {up(func(s *Snapshot) {
+			s.Binding.Status = Decide(up(func(*Snapshot) {}))
+			s.Connection = lost(v1alpha1.ReasonUnreachable, "no route")
+		}), []string{accepted, "Connected=False Unreachable: no route", nodeReady, served, "Ready=False Unreachable: no route"}},
+		"the wrong CA": {up(func(s *Snapshot) { s.Connection = lost(v1alpha1.ReasonWrongCA, "unknown authority") }),
+			[]string{"CredentialsValid=Unknown Connecting: not known before the provider answers", "Connected=False WrongCA: unknown authority", nodeReady, served, "Ready=False WrongCA: unknown authority"}},
+		"the node is not Ready": {up(func(s *Snapshot) { s.Node.Status.Conditions[1].Status = corev1.ConditionUnknown }),
+			[]string{accepted, linked, "VirtualNodeReady=False NodeNotReady: Node spillway-eu is not Ready", served, "Ready=False NodeNotReady: Node spillway-eu is not Ready"}},
+		"the node is somebody else's": {up(func(s *Snapshot) { s.Node.OwnerReferences = nil }),
+			[]string{accepted, linked, "VirtualNodeReady=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone", served,
+				"Ready=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone"}},
+		"the node is that of an earlier binding of this name": {up(func(s *Snapshot) { s.Binding.UID = "another" }),
+			[]string{accepted, linked, "VirtualNodeReady=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone", served,
+				"Ready=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone"}},
+		"no policy": {up(func(s *Snapshot) { s.PolicyServed = false }),
+			[]string{accepted, linked, nodeReady, "PodAdmission=False PolicyNotServed: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36): " +
+				"pods of offloaded namespaces get no toleration and no affinity, and stay on the cluster's own nodes unless they bring both", "Ready=True Ready: "}},
+		"paused": {up(func(s *Snapshot) { s.Binding.Spec.Paused = true }),
+			[]string{accepted, linked, nodeReady, served, "Ready=False Paused: spec.paused is set: nothing is written to the provider"}},
+		"being deleted": {up(func(s *Snapshot) { s.Binding.DeletionTimestamp = &metav1.Time{Time: contact} }),
+			[]string{accepted, linked, nodeReady, served, "Ready=False Deleting: the ClusterBinding is being deleted; see the condition Drained"}},
+		"a duplicate": {up(func(s *Snapshot) {
+			s.Holder, s.Node, s.Connection = "older", nil, connection.State{Phase: connection.NotConnected}
+		}), []string{"CredentialsValid=Unknown DuplicateClusterID: not looked at", "Connected=False DuplicateClusterID: not connected, because another ClusterBinding holds the clusterID",
+			"VirtualNodeReady=False DuplicateClusterID: no virtual node, because another ClusterBinding holds the clusterID", served,
+			"Ready=False DuplicateClusterID: clusterID eu is held by ClusterBinding older, which is older"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			status := Decide(test.snapshot)
+			var got []string
+			for _, kind := range []string{"CredentialsValid", "Connected", "VirtualNodeReady", "PodAdmission", "Ready"} {
+				if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
+					got = append(got, kind+"="+string(c.Status)+" "+c.Reason+": "+c.Message)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			again := test.snapshot
+			again.Binding = again.Binding.DeepCopy()
+			again.Binding.Status = status
+			if second := Decide(again); !equality.Semantic.DeepEqual(status, second) {
+				t.Errorf("decided again, it differs (-first +second)\n%s", cmp.Diff(status, second))
+			}
+			// A manager that has just started knows nothing of the connection
+			// yet, and writes nothing.
+			fresh := again
+			if fresh.Connection.Phase == connection.Connected || fresh.Connection.Phase == connection.Disconnected {
+				fresh.Connection = connection.State{Phase: connection.Connecting}
+				if second := Decide(fresh); !equality.Semantic.DeepEqual(status, second) {
+					t.Errorf("a fresh start writes (-before +after)\n%s", cmp.Diff(status, second))
+				}
+			}
+		})
+	}
+}
+
+func TestOtherFields(t *testing.T) {
+	s := up(func(s *Snapshot) { s.Binding.Generation = 4 })
+	first := Decide(s)
+	type fields struct {
+		UID, Version, Summary string
+		Observed              int64
+		Nodes                 int
+		Heartbeat             time.Time
+	}
+	of := func(status v1alpha1.ClusterBindingStatus) fields {
+		return fields{status.RemoteClusterUID, status.KubernetesVersion, status.Namespaces.Summary, status.ObservedGeneration, len(status.VirtualNodes), status.LastHeartbeatTime.Time}
+	}
+	want := fields{"uid", "v1.36.3", "1/2", 4, 1, contact}
+	if diff := cmp.Diff(want, of(first)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	s.Binding.Status = first
+	s.Connection.UID, s.Connection.Version, s.Connection.LastContact = "another", "v1.37.0", contact.Add(time.Hour)
+	s.Node, s.NamespaceMap = nil, nil
+	want.Version, want.Summary, want.Nodes = "v1.37.0", "0/0", 0 // The identity stays, and so does the time while Connected does.
+	if diff := cmp.Diff(want, of(Decide(s))); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	s.Connection = lost(v1alpha1.ReasonUnreachable, "no route")
+	s.Connection.LastContact = contact.Add(2 * time.Hour)
+	want.Version, want.Heartbeat = "v1.36.3", contact.Add(2*time.Hour) // The last one that was stored.
+	if diff := cmp.Diff(want, of(Decide(s))); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	s.Holder, s.Binding.Status.RemoteClusterUID, s.Connection.UID = "older", "", "uid"
+	if got := Decide(s).RemoteClusterUID; got != "" {
+		t.Errorf("a duplicate pinned %s", got)
+	}
+}
+
+func TestOldVerdictsGoWithTheSecret(t *testing.T) {
+	for name, reason := range map[string]string{"missing": v1alpha1.ReasonSecretNotFound, "unusable": v1alpha1.ReasonInvalidKubeconfig} {
+		t.Run(name, func(t *testing.T) {
+			s := up(func(s *Snapshot) { s.Credentials = &Problem{reason, "x"} })
+			s.Binding.Status = Decide(s)
+			s.Credentials, s.Connection = nil, connection.State{Phase: connection.Connecting}
+			for _, kind := range []string{"CredentialsValid", "Connected"} {
+				if c := meta.FindStatusCondition(Decide(s).Conditions, kind); c.Reason != v1alpha1.ReasonConnecting {
+					t.Errorf("%s is %s still", kind, c.Reason)
+				}
+			}
+		})
+	}
+}
+
+func TestDrainedGoesWithTheDeletion(t *testing.T) {
+	drained := metav1.Condition{Type: v1alpha1.BindingDrained, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonCordoning}
+	s := up(func(s *Snapshot) { s.Binding.Status.Conditions = []metav1.Condition{drained} })
+	if status := Decide(s); meta.FindStatusCondition(status.Conditions, v1alpha1.BindingDrained) != nil {
+		t.Error("it is Drained, and is not being deleted")
+	}
+	s.Binding.DeletionTimestamp = &metav1.Time{Time: contact}
+	if status := Decide(s); meta.FindStatusCondition(status.Conditions, v1alpha1.BindingDrained) == nil {
+		t.Error("the step of its deletion is lost")
+	}
+}

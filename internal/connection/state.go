@@ -1,0 +1,51 @@
+// Package connection says how a provider is connected. It is apart from
+// internal/fleet, which connects them, so that decisions about the state of a
+// connection need no client.
+package connection
+
+import (
+	"time"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Phase of a connection.
+type Phase string
+
+const (
+	// NotConnected: there is no connection, and none is being made.
+	NotConnected Phase = "NotConnected"
+	// Connecting: it is not known yet whether the provider answers.
+	Connecting Phase = "Connecting"
+	// Connected: the provider answers, and can be used.
+	Connected Phase = "Connected"
+	// Disconnected: the provider was tried, and cannot be used; it is tried
+	// again every few seconds.
+	Disconnected Phase = "Disconnected"
+)
+
+// State of a connection.
+type State struct {
+	Phase Phase
+	// Reason and Message say why a provider is Disconnected. Reason is one of
+	// those of the conditions Connected and CredentialsValid.
+	Reason, Message string
+	// UID is the identity of the provider, once it is known.
+	UID string
+	// Version of the provider, such as v1.36.3, once it is known.
+	Version string
+	// LastContact is when the provider last answered.
+	LastContact time.Time
+}
+
+// CredentialsRefused tells whether the provider can be reached, but does not
+// accept the credentials.
+func (s State) CredentialsRefused() bool {
+	return s.Phase == Disconnected && (s.Reason == v1alpha1.ReasonUnauthorized || s.Reason == v1alpha1.ReasonForbidden)
+}
+
+// SameVerdict tells whether two states differ in nothing that anybody waits for.
+func SameVerdict(a, b State) bool {
+	a.LastContact, b.LastContact = time.Time{}, time.Time{}
+	return a == b
+}

@@ -1,0 +1,271 @@
+// Package fleet owns the connections to the providers.
+//
+// # Usage
+//
+// The clusterbinding controller calls Connect with the credentials of a
+// ClusterBinding, and Disconnect when it is gone; neither blocks. Everybody
+// else asks State why a provider can or cannot be used, and gets its cluster
+// (client and cache) through the multicluster manager, whose provider the
+// fleet is. Events tells of every change of state.
+//
+// # Implementation
+//
+// Each connection has a goroutine of its own, which identifies the provider,
+// fills its caches, engages it with the manager, probes it every few seconds,
+// and disengages it when it does not answer; then it starts again. So a
+// provider that hangs holds up nothing but its own goroutine, and no request
+// outlives its connection. The caches are full before a provider is engaged:
+// engaging one that is not would block all others.
+//
+// # Trade-offs
+//
+// A lost connection throws its caches away, and the next one fills them again:
+// one LIST per kind for each outage, and in return nothing is ever decided on
+// what the provider looked like before.
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Options say how a Fleet keeps its connections. Zero values take defaults.
+type Options struct {
+	// Origin is the identity of the consumer; a provider of the same identity
+	// is refused. Required.
+	Origin string
+	// ProbeInterval is the time between two probes of a provider. Default 3s.
+	ProbeInterval time.Duration
+	// ProbeTimeout is how long a probe may take. Default 4s.
+	ProbeTimeout time.Duration
+	// ProbeFailures is how many probes in a row must fail for a connection to
+	// count as lost. Default 2.
+	ProbeFailures int
+	// SyncTimeout is how long filling the caches may take. Default 60s.
+	SyncTimeout time.Duration
+	// WrapTransport, if set, wraps the transport to each provider, outermost:
+	// for counting requests and injecting faults.
+	WrapTransport func(binding string, rt http.RoundTripper) http.RoundTripper
+	// Clock defaults to the real one.
+	Clock clock.WithTicker
+}
+
+func (o *Options) defaults() {
+	setDefault(&o.ProbeInterval, 3*time.Second)
+	setDefault(&o.ProbeTimeout, 4*time.Second)
+	setDefault(&o.ProbeFailures, 2)
+	setDefault(&o.SyncTimeout, time.Minute)
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Target is a provider to be connected to.
+type Target struct {
+	// Name is that of the ClusterBinding.
+	Name string
+	// ClusterID is that of the ClusterBinding.
+	ClusterID string
+	// Config was made by kubeconfig.Load.
+	Config *rest.Config
+	// Fingerprint changes when, and only when, the credentials do.
+	Fingerprint string
+	// PinnedUID is the identity that the provider must have. While it is
+	// empty the provider is identified, and not used for anything.
+	PinnedUID string
+}
+
+// Fleet keeps a connection to each provider. It is the provider, in
+// multicluster-runtime's sense, of the manager's clusters.
+type Fleet struct {
+	options Options
+	events  chan event.TypedGenericEvent[*v1alpha1.ClusterBinding]
+
+	mu          sync.Mutex
+	running     context.Context // Set by Start; nil before.
+	aware       multicluster.Aware
+	connections map[string]*keeper
+	ended       map[string]*keeper // The last one of each name that was stopped.
+	engaged     map[multicluster.ClusterName]cluster.Cluster
+	indexes     []index
+}
+
+// index is one that every provider's cache is to have.
+type index struct {
+	object  client.Object
+	field   string
+	extract client.IndexerFunc
+}
+
+var (
+	_ multicluster.Provider         = &Fleet{}
+	_ multicluster.ProviderRunnable = &Fleet{}
+)
+
+// New returns a Fleet without connections.
+func New(options Options) *Fleet {
+	options.defaults()
+	return &Fleet{
+		options:     options,
+		events:      make(chan event.TypedGenericEvent[*v1alpha1.ClusterBinding], 1024),
+		connections: map[string]*keeper{},
+		ended:       map[string]*keeper{},
+		engaged:     map[multicluster.ClusterName]cluster.Cluster{},
+	}
+}
+
+// Start runs the connections until ctx ends. The multicluster manager calls it.
+func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
+	f.mu.Lock()
+	f.running, f.aware = ctx, aware
+	for _, c := range f.connections {
+		c.start(ctx)
+	}
+	f.mu.Unlock()
+	<-ctx.Done()
+	return nil
+}
+
+// Connect makes sure that there is a connection to the target, and never
+// blocks. Other credentials than before end the old connection and start a new
+// one; a newly pinned identity lets the connection go on.
+func (f *Fleet) Connect(target Target) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, ok := f.connections[target.Name]
+	if ok && c.target.Fingerprint == target.Fingerprint && c.target.ClusterID == target.ClusterID {
+		c.pin(target.PinnedUID)
+		return
+	}
+	f.end(target.Name)
+	c = newKeeper(f, target, f.ended[target.Name])
+	f.connections[target.Name] = c
+	if f.running != nil {
+		c.start(f.running)
+	}
+}
+
+// Disconnect ends the connection of that name, and never blocks.
+func (f *Fleet) Disconnect(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.end(name)
+}
+
+// end stops the connection of that name. The next one of the name waits until
+// it has ended. The lock is held.
+func (f *Fleet) end(name string) {
+	if c, ok := f.connections[name]; ok {
+		c.stop()
+		f.ended[name] = c
+		delete(f.connections, name)
+	}
+}
+
+// State of the connection of that name. A connection that there is none of is
+// in the phase NotConnected.
+func (f *Fleet) State(name string) State {
+	f.mu.Lock()
+	c, ok := f.connections[name]
+	f.mu.Unlock()
+	if !ok {
+		return State{Phase: NotConnected}
+	}
+	return c.currentState()
+}
+
+// LastContact is when the provider of that name last answered; zero if it
+// never did or there is no connection.
+func (f *Fleet) LastContact(name string) time.Time { return f.State(name).LastContact }
+
+// Get is the cluster of a connected provider, by the name of its
+// ClusterBinding. It fails with multicluster.ErrClusterNotFound if the
+// provider is not connected.
+func (f *Fleet) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if cl, ok := f.engaged[name]; ok {
+		return cl, nil
+	}
+	return nil, fmt.Errorf("provider of ClusterBinding %s: %w", name, multicluster.ErrClusterNotFound)
+}
+
+// IndexField adds an index to the caches of providers. Those that are engaged
+// already get it with their next connection.
+func (f *Fleet) IndexField(_ context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.indexes = append(f.indexes, index{obj, field, extract})
+	return nil
+}
+
+// engage hands a cluster that is running, with full caches, to the manager.
+func (f *Fleet) engage(ctx context.Context, name string, cl cluster.Cluster) error {
+	f.mu.Lock()
+	f.engaged[multicluster.ClusterName(name)] = cl
+	aware := f.aware
+	f.mu.Unlock()
+	return aware.Engage(ctx, multicluster.ClusterName(name), cl)
+}
+
+func (f *Fleet) disengage(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.engaged, multicluster.ClusterName(name))
+}
+
+// forget drops a connection that has ended.
+func (f *Fleet) forget(c *keeper) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended[c.target.Name] == c {
+		delete(f.ended, c.target.Name)
+	}
+}
+
+// Connected counts the providers that can be used.
+func (f *Fleet) Connected() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var n int
+	for _, c := range f.connections {
+		if c.currentState().Phase == Connected {
+			n++
+		}
+	}
+	return n
+}
+
+// Events tells of every change of state, by a ClusterBinding that has nothing
+// but its name.
+func (f *Fleet) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterBinding] {
+	return f.events
+}
+
+func (f *Fleet) notify(ctx context.Context, name string) {
+	binding := &v1alpha1.ClusterBinding{}
+	binding.Name = name
+	select {
+	case f.events <- event.TypedGenericEvent[*v1alpha1.ClusterBinding]{Object: binding}:
+	case <-ctx.Done():
+	}
+}

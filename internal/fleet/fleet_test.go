@@ -1,0 +1,268 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// provider is the API server that the tests connect to, and providerUID its identity.
+var (
+	provider    *rest.Config
+	providerUID string
+)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		assets = filepath.Join("..", "..", "bin", "kube")
+	}
+	if _, err := os.Stat(filepath.Join(assets, "kube-apiserver")); err != nil {
+		fmt.Fprintln(os.Stderr, "no Kubernetes to test against: run make kube:", err)
+		return 1
+	}
+	env := &envtest.Environment{BinaryAssetsDirectory: assets}
+	config, err := env.Start()
+	defer func() { _ = env.Stop() }()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "starting an API server:", err)
+		return 1
+	}
+	provider = &rest.Config{Host: config.Host, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
+		CAData: config.CAData, CertData: config.CertData, KeyData: config.KeyData}}
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// The API server makes kube-system by itself, a moment after it is ready.
+	err = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		namespace := &corev1.Namespace{}
+		err := c.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace)
+		providerUID = string(namespace.UID)
+		return err == nil, client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "waiting for namespace kube-system:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// manager stands for the controllers that a provider is engaged with.
+type manager struct{ engaged atomic.Int32 }
+
+func (m *manager) Engage(context.Context, multicluster.ClusterName, cluster.Cluster) error {
+	m.engaged.Add(1)
+	return nil
+}
+
+func startFleet(t *testing.T) (*Fleet, *manager) {
+	t.Helper()
+	f := New(Options{Origin: "consumer", ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second})
+	m := &manager{}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		_ = f.Start(ctx, m)
+	}()
+	go func() {
+		for {
+			select {
+			case <-f.Events():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-stopped })
+	return f, m
+}
+
+func target(name, fingerprint, pinned string) Target {
+	return Target{Name: name, ClusterID: name, Config: rest.CopyConfig(provider), Fingerprint: fingerprint, PinnedUID: pinned}
+}
+
+// eventually waits for a state of a connection.
+func eventually(t *testing.T, f *Fleet, name, what string, is func(State) bool) State {
+	t.Helper()
+	var state State
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		state = f.State(name)
+		return is(state), nil
+	})
+	if err != nil {
+		t.Fatalf("waiting until %s %s: the state is %+v", name, what, state)
+	}
+	return state
+}
+
+func connected(s State) bool { return s.Phase == Connected }
+
+func refusedFor(reason string) func(State) bool {
+	return func(s State) bool { return s.Phase == Disconnected && s.Reason == reason }
+}
+
+func TestNothingIsUsedBeforeItsIdentityIsPinned(t *testing.T) {
+	f, m := startFleet(t)
+	f.Connect(target("eu", "1", ""))
+	state := eventually(t, f, "eu", "is identified", func(s State) bool { return s.UID != "" })
+	if state.UID != providerUID || state.Phase != Connecting {
+		t.Errorf("identified as %+v, want UID %s and the phase Connecting", state, providerUID)
+	}
+	if _, err := f.Get(t.Context(), "eu"); !errors.Is(err, multicluster.ErrClusterNotFound) {
+		t.Errorf("Get before the identity is pinned: error %v, want ErrClusterNotFound", err)
+	}
+	if m.engaged.Load() != 0 {
+		t.Error("the provider was engaged before its identity was pinned")
+	}
+	f.Connect(target("eu", "1", state.UID))
+	eventually(t, f, "eu", "is connected", connected)
+	if m.engaged.Load() != 1 {
+		t.Errorf("engaged %d times, want once", m.engaged.Load())
+	}
+	f.Disconnect("eu")
+	if got := f.State("eu").Phase; got != NotConnected {
+		t.Errorf("after Disconnect the phase is %s", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	f, m := startFleet(t)
+	f.Connect(target("other", "1", "another-uid"))
+	eventually(t, f, "other", "is refused", refusedFor(v1alpha1.ReasonIdentityChanged))
+
+	nobody := target("nobody", "1", providerUID)
+	nobody.Config.CertData, nobody.Config.KeyData, nobody.Config.BearerToken = nil, nil, "wrong"
+	f.Connect(nobody)
+	state := eventually(t, f, "nobody", "is refused", refusedFor(v1alpha1.ReasonUnauthorized))
+	if !state.CredentialsRefused() {
+		t.Error("an unknown token does not count as refused credentials")
+	}
+
+	itself := New(Options{Origin: providerUID})
+	k := newKeeper(itself, target("itself", "1", ""), nil)
+	var refused errNotUsable
+	if err := k.verify(providerUID); !errors.As(err, &refused) || refused.reason != v1alpha1.ReasonSameCluster {
+		t.Errorf("the consumer as its own provider: %v, want the reason SameCluster", err)
+	}
+	if m.engaged.Load() != 0 {
+		t.Error("a refused provider was engaged")
+	}
+}
+
+// TestHangingProviders connects to providers that accept connections and never
+// answer, then to one that does.
+func TestHangingProviders(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+
+	f, _ := startFleet(t)
+	for i := range 50 {
+		hanging := target(fmt.Sprintf("hanging-%d", i), "1", "uid")
+		hanging.Config.Host = "https://" + listener.Addr().String()
+		f.Connect(hanging)
+	}
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected while 50 others hang", connected)
+	for i := range 50 {
+		if name := fmt.Sprintf("hanging-%d", i); f.State(name).Phase == Connected {
+			t.Errorf("%s is connected", name)
+		}
+	}
+	eventually(t, f, "hanging-0", "is given up", refusedFor(v1alpha1.ReasonUnreachable))
+}
+
+// TestReconnecting changes the credentials many times: each time there is one
+// more engagement, the old one has ended, and nothing is left of it.
+func TestReconnecting(t *testing.T) {
+	f, m := startFleet(t)
+	f.Connect(target("eu", "0", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	before := runtime.NumGoroutine()
+	for i := 1; i <= 20; i++ {
+		last, err := f.Get(t.Context(), "eu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Connect(target("eu", fmt.Sprint(i), providerUID))
+		eventually(t, f, "eu", "is connected again", connected)
+		if now, err := f.Get(t.Context(), "eu"); err != nil || now == last {
+			t.Fatalf("after new credentials: cluster %v, error %v, want a new cluster", now, err)
+		}
+	}
+	if got := m.engaged.Load(); got != 21 {
+		t.Errorf("engaged %d times, want 21", got)
+	}
+	var after int
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		after = runtime.NumGoroutine()
+		return after < before+20, nil // Less than one for each connection that was replaced.
+	})
+	if err != nil {
+		t.Errorf("%d goroutines before, %d after 20 connections", before, after)
+	}
+}
+
+func TestTheCacheHoldsOnlyWhatCarriesOurMark(t *testing.T) {
+	f, _ := startFleet(t)
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	cl, err := f.Get(t.Context(), "eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, mark := range map[string]provenance.Mark{
+		"ours":            {Origin: "consumer", ClusterID: "eu"},
+		"another-binding": {Origin: "consumer", ClusterID: "us"},
+		"another-origin":  {Origin: "someone", ClusterID: "eu"},
+	} {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: mark.Labels()}}
+		if err := cl.GetClient().Create(t.Context(), namespace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+		var namespaces corev1.NamespaceList
+		err := cl.GetClient().List(ctx, &namespaces)
+		names = nil
+		for i := range namespaces.Items {
+			names = append(names, namespaces.Items[i].Name)
+		}
+		return len(names) > 0, err
+	})
+	if err != nil || len(names) != 1 || names[0] != "ours" {
+		t.Errorf("the cache holds the namespaces %v (error %v), want only ours", names, err)
+	}
+}

@@ -1,0 +1,245 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+)
+
+// errNotUsable is an error that says by itself why a provider is refused.
+type errNotUsable struct{ reason, message string }
+
+func (e errNotUsable) Error() string { return e.message }
+
+// keeper keeps one provider connected, over as many sessions as that takes.
+type keeper struct {
+	fleet *Fleet
+
+	mu     sync.Mutex
+	target Target
+	state  State
+	pinned chan struct{} // Closed once target.PinnedUID is set.
+	cancel context.CancelFunc
+
+	// previous is the keeper that this one takes the place of, which must
+	// have disengaged before this one engages under the same name.
+	previous *keeper
+	done     chan struct{}
+}
+
+func newKeeper(f *Fleet, target Target, previous *keeper) *keeper {
+	c := &keeper{
+		fleet: f, target: target, state: State{Phase: Connecting},
+		pinned: make(chan struct{}), previous: previous, done: make(chan struct{}),
+	}
+	if target.PinnedUID != "" {
+		close(c.pinned)
+	}
+	return c
+}
+
+func (c *keeper) start(ctx context.Context) {
+	ctx, c.cancel = context.WithCancel(ctx)
+	go func() {
+		defer c.fleet.forget(c)
+		defer close(c.done)
+		c.run(ctx)
+	}()
+}
+
+func (c *keeper) stop() {
+	if c.cancel == nil { // Never started.
+		close(c.done)
+		return
+	}
+	c.cancel()
+}
+
+func (c *keeper) pin(uid string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.target.PinnedUID == "" && uid != "" {
+		c.target.PinnedUID = uid
+		close(c.pinned)
+	}
+}
+
+func (c *keeper) pinnedUID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.target.PinnedUID
+}
+
+func (c *keeper) currentState() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+// setState changes the state, and tells of it if anybody may care.
+func (c *keeper) setState(ctx context.Context, change func(*State)) {
+	c.mu.Lock()
+	before := c.state
+	change(&c.state)
+	changed := !connection.SameVerdict(before, c.state)
+	c.mu.Unlock()
+	if changed {
+		c.fleet.notify(ctx, c.target.Name)
+	}
+}
+
+// run has one session after another until ctx ends.
+func (c *keeper) run(ctx context.Context) {
+	if c.previous != nil {
+		<-c.previous.done
+		c.previous = nil
+	}
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("fleet").WithValues("binding", c.target.Name, "cluster", c.target.ClusterID))
+	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
+		err := c.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		var refused errNotUsable
+		reason, message := "", ""
+		if errors.As(err, &refused) {
+			reason, message = refused.reason, refused.message
+		} else {
+			reason, message = transport.Classify(err)
+		}
+		c.setState(ctx, func(s *State) {
+			if s.Phase != Disconnected || s.Reason != reason {
+				log.FromContext(ctx).Info("provider is not connected", "reason", reason, "message", message)
+			}
+			s.Phase, s.Reason, s.Message = Disconnected, reason, message
+		})
+	}, c.fleet.options.ProbeInterval, 0.2, true)
+}
+
+// session connects to the provider, and returns when that failed, with why.
+func (c *keeper) session(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	remote, err := c.newRemote(ctx, cancel)
+	if err != nil {
+		cancel(nil)
+		return err
+	}
+	defer func() {
+		c.fleet.disengage(c.target.Name)
+		cancel(nil)
+		remote.close()
+	}()
+	if err := c.identify(ctx, remote); err != nil {
+		return err
+	}
+	select {
+	case <-c.pinned:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := c.verify(c.currentState().UID); err != nil {
+		return err
+	}
+	if err := c.engage(ctx, remote); err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("provider is connected", "version", c.currentState().Version)
+	c.setState(ctx, func(s *State) { s.Phase, s.Reason, s.Message = Connected, "", "" })
+	return c.watchHealth(ctx, remote)
+}
+
+// identify asks the provider who it is, once.
+func (c *keeper) identify(ctx context.Context, remote *remote) error {
+	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
+	defer cancel()
+	uid, err := remote.identity(ctx)
+	if err != nil {
+		return err
+	}
+	version, err := remote.version(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.verify(uid); err != nil {
+		return err
+	}
+	c.setState(ctx, func(s *State) { s.UID, s.Version, s.LastContact = uid, version, c.fleet.options.Clock.Now() })
+	return nil
+}
+
+// verify refuses the consumer itself, and any cluster but the one that was bound.
+func (c *keeper) verify(uid string) error {
+	if uid == c.fleet.options.Origin {
+		return errNotUsable{v1alpha1.ReasonSameCluster, "the kubeconfig leads to the consumer itself: a cluster cannot be its own provider"}
+	}
+	if pinned := c.pinnedUID(); pinned != "" && uid != pinned {
+		return errNotUsable{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
+			"the kubeconfig leads to another cluster (kube-system UID %s) than the one that was bound (%s): "+
+				"restore the Secret, or delete the ClusterBinding and make it again", uid, pinned)}
+	}
+	return nil
+}
+
+// engage fills the caches of the provider, and hands it to the manager.
+func (c *keeper) engage(ctx context.Context, remote *remote) error {
+	syncCtx, cancel := context.WithTimeout(ctx, c.fleet.options.SyncTimeout)
+	defer cancel()
+	if err := remote.fillCaches(ctx, syncCtx); err != nil {
+		return err
+	}
+	if err := c.fleet.engage(ctx, c.target.Name, remote.Cluster); err != nil {
+		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
+	}
+	return nil
+}
+
+// watchHealth probes the provider until it does not answer any more.
+func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
+	options := c.fleet.options
+	ticker := options.Clock.NewTicker(options.ProbeInterval)
+	defer ticker.Stop()
+	failures := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C():
+		}
+		err := c.probe(ctx, remote)
+		var refused errNotUsable
+		switch {
+		case err == nil:
+			failures = 0
+		case errors.As(err, &refused):
+			return err
+		default:
+			if failures++; failures >= options.ProbeFailures {
+				return err
+			}
+		}
+	}
+}
+
+// probe checks that the provider answers, accepts the credentials, and is
+// still the same cluster.
+func (c *keeper) probe(ctx context.Context, remote *remote) error {
+	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
+	defer cancel()
+	uid, err := remote.identity(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.verify(uid); err != nil {
+		return err
+	}
+	c.setState(ctx, func(s *State) { s.LastContact = c.fleet.options.Clock.Now() })
+	return nil
+}

@@ -1,0 +1,184 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// remote is a provider during one session.
+type remote struct {
+	cluster.Cluster
+	live       client.Reader
+	discovery  discovery.DiscoveryInterface
+	httpClient *http.Client
+}
+
+// watched are the kinds whose caches are filled before a provider is engaged.
+func watched() []client.Object {
+	return []client.Object{&corev1.Namespace{}, &corev1.Node{}}
+}
+
+func (c *keeper) newRemote(ctx context.Context, fail context.CancelCauseFunc) (*remote, error) {
+	options := transport.Options{}
+	if wrap := c.fleet.options.WrapTransport; wrap != nil {
+		options.Wrap = func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
+	}
+	httpClient, err := transport.HTTPClient(c.target.Config, options)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+	}
+	mark := provenance.Mark{Origin: c.fleet.options.Origin, ClusterID: c.target.ClusterID}
+	cl, err := cluster.New(c.target.Config, func(o *cluster.Options) {
+		o.Scheme = scheme.Scheme
+		o.HTTPClient = httpClient
+		o.MapperProvider = staticMapper
+		o.Cache = cacheOptions(mark, fail)
+		o.Client.FieldOwner = "spillway"
+	})
+	if err != nil {
+		transport.Close(httpClient)
+		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+	}
+	discover, err := discovery.NewDiscoveryClientForConfigAndClient(c.target.Config, httpClient)
+	if err != nil {
+		transport.Close(httpClient)
+		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+	}
+	if err := c.fleet.addIndexes(ctx, cl); err != nil {
+		transport.Close(httpClient)
+		return nil, err
+	}
+	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient}, nil
+}
+
+func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {
+	f.mu.Lock()
+	indexes := slices.Clone(f.indexes)
+	f.mu.Unlock()
+	for _, i := range indexes {
+		if err := cl.GetFieldIndexer().IndexField(ctx, i.object, i.field, i.extract); err != nil {
+			return fmt.Errorf("indexing %T by %s: %w", i.object, i.field, err)
+		}
+	}
+	return nil
+}
+
+func (r *remote) close() { transport.Close(r.httpClient) }
+
+// identity is the UID of the provider's kube-system namespace, which is what
+// tells clusters apart. Asking for it proves at once that the provider is
+// there, is the right one, and accepts the credentials.
+func (r *remote) identity(ctx context.Context) (string, error) {
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := r.live.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
+		return "", err
+	}
+	if namespace.UID == "" {
+		return "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider's kube-system namespace has no UID: this is no Kubernetes cluster"}
+	}
+	return string(namespace.UID), nil
+}
+
+func (r *remote) version(ctx context.Context) (string, error) {
+	data, err := r.discovery.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return "", err
+	}
+	var info version.Info
+	if err := json.Unmarshal(data, &info); err != nil {
+		return "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider does not say its version: this is no Kubernetes cluster"}
+	}
+	const most = 64 // The bound of the field in the API.
+	return info.GitVersion[:min(len(info.GitVersion), most)], nil
+}
+
+// fillCaches starts the cluster, which then runs until running ends, and
+// returns when all that is watched has been read once.
+func (r *remote) fillCaches(running, ctx context.Context) error {
+	go func() { _ = r.Start(running) }() // Returns no error but that of a second start.
+	for _, obj := range watched() {
+		if _, err := r.GetCache().GetInformer(ctx, obj); err != nil {
+			if cause := context.Cause(running); cause != nil {
+				return cause
+			}
+			return fmt.Errorf("reading %T of the provider: %w", obj, err)
+		}
+	}
+	return nil
+}
+
+// cacheOptions keeps nothing of a provider but what carries our mark, and of
+// its nodes, which cannot carry it, only what their capacity takes.
+func cacheOptions(mark provenance.Mark, fail context.CancelCauseFunc) cache.Options {
+	return cache.Options{
+		DefaultLabelSelector: mark.Selector(),
+		DefaultTransform:     cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Node{}: {Label: labels.Everything(), Transform: trimNode},
+		},
+		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
+			// The library goes on trying for ever and says so in its log only.
+			// What trying cannot mend ends the session, with its reason.
+			if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+				fail(err)
+			}
+		},
+	}
+}
+
+// trimNode keeps what capacity takes.
+func trimNode(obj any) (any, error) {
+	node, ok := obj.(*corev1.Node)
+	if !ok {
+		return obj, nil
+	}
+	trimmed := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
+			Labels: node.Labels, CreationTimestamp: node.CreationTimestamp, DeletionTimestamp: node.DeletionTimestamp},
+		Spec:   corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable},
+		Status: corev1.NodeStatus{Allocatable: node.Status.Allocatable},
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			trimmed.Status.Conditions = []corev1.NodeCondition{{Type: condition.Type, Status: condition.Status}}
+		}
+	}
+	trimmed.Status.NodeInfo.Architecture = node.Status.NodeInfo.Architecture
+	return trimmed, nil
+}
+
+// staticMapper knows the core kinds, so that nothing has to be discovered:
+// discovery costs requests, and would block on a provider that hangs.
+func staticMapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion})
+	for kind, scope := range map[string]meta.RESTScope{
+		"Namespace": meta.RESTScopeRoot,
+		"Node":      meta.RESTScopeRoot,
+	} {
+		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), scope)
+	}
+	return mapper, nil
+}

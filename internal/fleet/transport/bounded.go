@@ -1,0 +1,178 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// maxRetryAfter, in seconds, is the longest that a provider can make client-go
+// sleep before it repeats a request. The goroutine that sleeps may be one of
+// the few that work for all providers.
+const maxRetryAfter = 5
+
+// TimeoutError is the error of a request that was not answered in time.
+// It is a context.DeadlineExceeded to errors.Is.
+type TimeoutError struct {
+	// After is how long the request was allowed to take.
+	After time.Duration
+}
+
+func (e *TimeoutError) Error() string { return fmt.Sprintf("no complete answer within %s", e.After) }
+
+// Timeout is true. It makes this a timeout to net.Error and url.Error.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// Temporary is true, as for other timeouts.
+func (e *TimeoutError) Temporary() bool { return true }
+
+// Is says that this is a context.DeadlineExceeded.
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// SizeError is the error of reading an answer that is too large.
+type SizeError struct {
+	// Limit is how large it may be, in bytes.
+	Limit int64
+}
+
+func (e *SizeError) Error() string {
+	if e.Limit%(1<<20) == 0 {
+		return fmt.Sprintf("the answer is larger than %d MiB", e.Limit>>20)
+	}
+	return fmt.Sprintf("the answer is larger than %d bytes", e.Limit)
+}
+
+// bounded bounds each request in time and in size.
+type bounded struct {
+	next        http.RoundTripper
+	connections *connections
+	prefix      string
+	opts        Options
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+	if b.connections.closed.Load() {
+		if req.Body != nil {
+			_ = req.Body.Close() // Asked of every RoundTripper.
+		}
+		return nil, ErrClosed
+	}
+	kind := kindOf(req, b.prefix)
+	deadline := newDeadline(req.Context(), b.timeout(kind))
+	resp, err := b.next.RoundTrip(req.WithContext(deadline.ctx)) //nolint:contextcheck // The deadline's context comes from the request's.
+	if err != nil {
+		err = b.explain(deadline, err)
+		deadline.cancel()
+		return nil, err
+	}
+	if kind == watch {
+		deadline.lift()
+	}
+	capRetryAfter(resp.Header)
+	resp.Body = &body{ReadCloser: resp.Body, owner: b, deadline: deadline, limit: b.maxBytes(kind)}
+	return resp, nil
+}
+
+// CloseIdleConnections makes http.Client's method of this name work. Close
+// does more.
+func (b *bounded) CloseIdleConnections() { b.connections.pool.CloseIdleConnections() }
+
+// WrappedRoundTripper lets client-go look through.
+func (b *bounded) WrappedRoundTripper() http.RoundTripper { return b.next }
+
+func (b *bounded) timeout(kind requestKind) time.Duration {
+	if kind == single {
+		return b.opts.Timeout
+	}
+	return b.opts.ListTimeout
+}
+
+// maxBytes is zero for a watch, which has no limit.
+func (b *bounded) maxBytes(kind requestKind) int64 {
+	switch kind {
+	case single:
+		return b.opts.MaxBytes
+	case list:
+		return b.opts.MaxListBytes
+	default:
+		return 0
+	}
+}
+
+// explain returns why a request failed, if it was for our own doing. What
+// net/http says then differs with the protocol and the moment.
+func (b *bounded) explain(d *deadline, err error) error {
+	var timeout *TimeoutError
+	switch {
+	case b.connections.closed.Load():
+		return ErrClosed
+	case errors.As(context.Cause(d.ctx), &timeout):
+		return timeout
+	}
+	return err
+}
+
+// capRetryAfter shortens the wait that an answer asks for.
+func capRetryAfter(header http.Header) {
+	if seconds, err := strconv.Atoi(header.Get("Retry-After")); err == nil && seconds > maxRetryAfter {
+		header.Set("Retry-After", strconv.Itoa(maxRetryAfter))
+	}
+}
+
+// deadline is a context that ends with a *TimeoutError as its cause. Unlike
+// that of context.WithTimeout, its deadline can be lifted.
+type deadline struct {
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	timer *time.Timer
+}
+
+func newDeadline(parent context.Context, after time.Duration) *deadline {
+	ctx, end := context.WithCancelCause(parent)
+	timer := time.AfterFunc(after, func() { end(&TimeoutError{After: after}) })
+	return &deadline{ctx: ctx, end: end, timer: timer}
+}
+
+func (d *deadline) lift() { d.timer.Stop() }
+
+func (d *deadline) cancel() {
+	d.timer.Stop()
+	d.end(nil)
+}
+
+// body is the body of an answer, up to its limit and its deadline.
+type body struct {
+	io.ReadCloser
+	owner    *bounded
+	deadline *deadline
+	limit    int64 // in bytes; zero: none
+	size     int64
+}
+
+// Read implements io.Reader. Any error, io.EOF too, releases the deadline.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.size += int64(n)
+	if over := b.size - b.limit; b.limit > 0 && over > 0 {
+		b.deadline.cancel()
+		return max(0, n-int(over)), &SizeError{Limit: b.limit}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.owner.explain(b.deadline, err)
+	}
+	if err != nil {
+		b.deadline.cancel()
+	}
+	return n, err
+}
+
+// Close implements io.Closer. It ends a watch.
+func (b *body) Close() error {
+	b.deadline.cancel()
+	return b.ReadCloser.Close()
+}

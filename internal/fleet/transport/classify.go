@@ -1,0 +1,205 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Classify explains the error of a request to a provider: with one of
+// v1alpha1.ReasonUnauthorized, ReasonForbidden, ReasonWrongCA and
+// ReasonUnreachable, and with a message for a condition. Without an error both
+// are empty.
+//
+// The message is the same each time that the same thing is wrong, and has
+// nothing in it that changes from try to try, such as the port of a
+// connection: it would cause a write each time. It quotes neither the
+// credentials nor, but for what it knows the form of, the provider.
+func Classify(err error) (reason, message string) {
+	if err == nil {
+		return "", ""
+	}
+	for _, classify := range []func(error) (string, string){
+		classifyAnswer, classifyCertificate, classifyConnection, classifyContent,
+	} {
+		if reason, message := classify(err); reason != "" {
+			return reason, message
+		}
+	}
+	// client-go has no types for what it says about an answer that it does
+	// not understand. It does for what is said about connections.
+	if from := server(err); from != unnamed {
+		return v1alpha1.ReasonUnreachable, "the request to " + from + " failed"
+	}
+	return v1alpha1.ReasonUnreachable, notKubernetes
+}
+
+// unnamed is what a provider is called whose URL an error does not know.
+const unnamed = "the provider"
+
+// server is the provider's URL without path and credentials, if err knows it.
+func server(err error) string {
+	var request *url.Error
+	if errors.As(err, &request) {
+		if u, parseErr := url.Parse(request.URL); parseErr == nil && u.Host != "" {
+			return u.Scheme + "://" + u.Host
+		}
+	}
+	return unnamed
+}
+
+// classifyAnswer explains an answer with a status that is an error.
+func classifyAnswer(err error) (reason, message string) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return "", ""
+	}
+	answer := status.Status()
+	switch {
+	case answer.Code == http.StatusUnauthorized:
+		return v1alpha1.ReasonUnauthorized, "the provider does not accept the credentials (401 Unauthorized)"
+	case answer.Code == http.StatusForbidden:
+		return v1alpha1.ReasonForbidden, missingRight(answer.Message)
+	case answer.Code < 400 || (answer.Code == http.StatusNotFound && isUnexpected(&answer)):
+		return v1alpha1.ReasonUnreachable, notKubernetes
+	}
+	text := fmt.Sprintf("the provider answered %d %s", answer.Code, http.StatusText(int(answer.Code)))
+	return v1alpha1.ReasonUnreachable, strings.TrimSpace(text)
+}
+
+const notKubernetes = "the provider's answer is not one of a Kubernetes API; check the server of the kubeconfig"
+
+// isUnexpected tells whether client-go made the status itself, out of an
+// answer that was not one.
+func isUnexpected(status *metav1.Status) bool {
+	return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeUnexpectedServerResponse
+	})
+}
+
+var (
+	// The parts of the message of an authorizer that we repeat. What does not
+	// look like this is not repeated, for it can be anything.
+	deniedResource = regexp.MustCompile(
+		`cannot ([a-z]{1,32}) resource "([a-z0-9./-]{1,128})" in API group "([a-z0-9.-]{0,128})"(?: (at the cluster scope|in the namespace "[a-z0-9-]{1,63}"))?`)
+	deniedPath = regexp.MustCompile(`cannot ([a-z]{1,32}) path "(/[a-z0-9./-]{0,128})"`)
+)
+
+// missingRight words the message of a 403 answer. Whose right it is we know,
+// and do not repeat.
+func missingRight(message string) string {
+	const prefix = "the provider accepts the credentials, but they lack a right: "
+	if m := deniedResource.FindStringSubmatch(message); m != nil {
+		text := fmt.Sprintf(`%scannot %s resource "%s" in API group "%s"`, prefix, m[1], m[2], m[3])
+		if m[4] != "" {
+			text += " " + m[4]
+		}
+		return text
+	}
+	if m := deniedPath.FindStringSubmatch(message); m != nil {
+		return fmt.Sprintf(`%scannot %s path "%s"`, prefix, m[1], m[2])
+	}
+	return "the provider accepts the credentials, but refused a request (403 Forbidden)"
+}
+
+// classifyCertificate explains why we did not trust the provider's certificate.
+func classifyCertificate(err error) (reason, message string) {
+	var (
+		authority    x509.UnknownAuthorityError
+		hostname     x509.HostnameError
+		invalid      x509.CertificateInvalidError
+		verification *tls.CertificateVerificationError
+	)
+	of := "the certificate of " + server(err)
+	switch {
+	case errors.As(err, &hostname):
+		return v1alpha1.ReasonWrongCA, of + " is for another name; check the server and tls-server-name of the kubeconfig"
+	case errors.As(err, &authority):
+		return v1alpha1.ReasonWrongCA, of + " is not signed by the certificate authority of the kubeconfig"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return v1alpha1.ReasonWrongCA, of + ", or of its authority, has expired or is not valid yet"
+	case errors.As(err, &invalid) || errors.As(err, &verification):
+		return v1alpha1.ReasonWrongCA, of + " is not valid"
+	}
+	return "", ""
+}
+
+// brokeOff tells whether the provider broke off the TLS connection with an
+// alert. What the alert says is not told: a server that wants a client
+// certificate sends it after the handshake of TLS 1.3, and whether net/http
+// then returns the alert, that HTTP/2 could not begin, or a broken pipe is a
+// matter of chance. An API server does none of this: it answers 401.
+func brokeOff(err error) bool {
+	var operation *net.OpError
+	if errors.As(err, &operation) && operation.Op == "remote error" {
+		return true
+	}
+	// The error has no type.
+	return strings.Contains(err.Error(), "http2: client conn could not be established")
+}
+
+// classifyConnection explains why there was no answer, or not all of it.
+func classifyConnection(err error) (reason, message string) {
+	var (
+		name        *net.DNSError
+		tooBig      *SizeError
+		noTLS       tls.RecordHeaderError
+		timeout     interface{ Timeout() bool }
+		unreachable = v1alpha1.ReasonUnreachable
+	)
+	switch {
+	case errors.As(err, &tooBig):
+		return unreachable, tooBig.Error()
+	case errors.Is(err, ErrClosed), errors.Is(err, context.Canceled):
+		return unreachable, "the request was cancelled"
+	case errors.As(err, &name):
+		return unreachable, "the host of " + server(err) + " cannot be resolved"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return unreachable, "connection refused by " + server(err)
+	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN):
+		return unreachable, "there is no route to " + server(err)
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &noTLS):
+		return unreachable, server(err) + " does not speak TLS"
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, os.ErrDeadlineExceeded), utilnet.IsHTTP2ConnectionLost(err):
+		return unreachable, "no answer from " + server(err) + " in time"
+	case brokeOff(err), isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE):
+		return unreachable, server(err) + " closed the connection"
+	}
+	return "", ""
+}
+
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+}
+
+// classifyContent explains an answer that was a success, but not of an API server.
+func classifyContent(err error) (reason, message string) {
+	var (
+		syntax    *json.SyntaxError
+		mediaType runtime.NegotiateError
+	)
+	if errors.As(err, &syntax) || errors.As(err, &mediaType) ||
+		runtime.IsMissingKind(err) || runtime.IsMissingVersion(err) || runtime.IsNotRegisteredError(err) {
+		return v1alpha1.ReasonUnreachable, notKubernetes
+	}
+	return "", ""
+}

@@ -1,0 +1,54 @@
+package transport
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// requestKind is what the bounds of a request depend on.
+type requestKind int
+
+const (
+	// single is a request about one object, or none.
+	single requestKind = iota
+	// list is a request about a whole collection.
+	list
+	// watch is a request whose answer has no end.
+	watch
+)
+
+// kindOf tells what a request is. prefix is the path of the server itself.
+// What it does not know, such as discovery, is single.
+func kindOf(req *http.Request, prefix string) requestKind {
+	if watching, err := strconv.ParseBool(req.URL.Query().Get("watch")); err == nil && watching && req.Method == http.MethodGet {
+		return watch
+	}
+	if req.Method != http.MethodGet && req.Method != http.MethodDelete {
+		return single
+	}
+	if isCollection(strings.TrimPrefix(req.URL.Path, strings.TrimSuffix(prefix, "/"))) {
+		return list
+	}
+	return single
+}
+
+// isCollection tells whether a path is one of
+//
+//	/api/v1/[namespaces/<namespace>/]<resource>
+//	/apis/<group>/<version>/[namespaces/<namespace>/]<resource>
+func isCollection(path string) bool {
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case segments[0] == "api" && len(segments) > 2:
+		segments = segments[2:]
+	case segments[0] == "apis" && len(segments) > 3:
+		segments = segments[3:]
+	default:
+		return false
+	}
+	if segments[0] == "namespaces" && len(segments) > 2 {
+		segments = segments[2:]
+	}
+	return len(segments) == 1
+}

@@ -1,0 +1,171 @@
+// Package manager puts the manager together: the consumer's caches, the fleet,
+// the controllers, the metrics. The main program and the tests run the same.
+package manager
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/metrics"
+	"github.com/spillway-io/spillway/internal/offloading"
+)
+
+// DefaultNamespace is where the manager and the kubeconfig Secrets are.
+const DefaultNamespace = "spillway-system"
+
+// originInDefault is how much of the origin names a consumer that was given no name.
+const originInDefault = 8
+
+// Options say how to run the manager.
+type Options struct {
+	// Namespace is the manager's own. Default: DefaultNamespace.
+	Namespace string
+	// ConsumerID names the consumer in DefaultName: a DNS label of at most 24
+	// characters. Default: the beginning of the UID of its kube-system namespace.
+	ConsumerID string
+	// Manager is passed on; its Scheme and Cache are set here.
+	Manager ctrl.Options
+	// Fleet is passed on; its Origin is set here.
+	Fleet fleet.Options
+	// WrapTransport, if set, wraps the transport to the consumer: for counting
+	// requests and injecting faults.
+	WrapTransport func(http.RoundTripper) http.RoundTripper
+	// SkipMetrics leaves the process-wide registry of metrics alone, so that
+	// several managers can run in one process, one after the other.
+	SkipMetrics bool
+}
+
+// Scheme knows the kinds of the consumer.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(scheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}
+
+// New makes a manager for the consumer that config leads to. It asks the
+// consumer who it is, and which policies it serves; nothing is written.
+func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager, error) {
+	if o.Namespace == "" {
+		o.Namespace = DefaultNamespace
+	}
+	config = rest.CopyConfig(config)
+	// client-go's default of 5 requests per second is a trap: priority and
+	// fairness in the API server does this better.
+	config.QPS = -1
+	config.UserAgent = "spillway-manager"
+	if o.WrapTransport != nil {
+		config.Wrap(o.WrapTransport)
+	}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for the consumer: %w", err)
+	}
+	kubeSystem, err := clients.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("asking the consumer for its identity, the UID of namespace %s: %w", metav1.NamespaceSystem, err)
+	}
+	origin := string(kubeSystem.UID)
+	if o.ConsumerID == "" {
+		o.ConsumerID = origin[:min(len(origin), originInDefault)]
+	}
+	if problems := validation.IsDNS1123Label(o.ConsumerID); len(problems) > 0 || len(o.ConsumerID) > 24 {
+		return nil, fmt.Errorf("the cluster ID %q must be a DNS label of at most 24 characters: %v", o.ConsumerID, problems)
+	}
+	served, err := policyServed(clients.Discovery())
+	if err != nil {
+		return nil, err
+	}
+	ctrl.Log.WithName("setup").Info("consumer", "origin", origin, "consumerID", o.ConsumerID, "namespace", o.Namespace)
+	if !served {
+		ctrl.Log.WithName("setup").Info("WARNING: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1, " +
+			"which takes Kubernetes 1.36: pods of offloaded namespaces get no toleration and no affinity")
+	}
+	return assemble(config, o, origin, clients, served)
+}
+
+func assemble(config *rest.Config, o Options, origin string, clients kubernetes.Interface, served bool) (mcmanager.Manager, error) {
+	o.Fleet.Origin = origin
+	connections := fleet.New(o.Fleet)
+	o.Manager.Scheme = Scheme()
+	o.Manager.Cache = cacheOptions(o.Namespace)
+	mgr, err := mcmanager.New(config, connections, o.Manager)
+	if err != nil {
+		return nil, fmt.Errorf("making the manager: %w", err)
+	}
+	if !o.SkipMetrics {
+		state := &metrics.State{Reader: mgr.GetLocalManager().GetClient(), Connected: connections.Connected}
+		if err := crmetrics.Registry.Register(state); err != nil {
+			return nil, fmt.Errorf("registering the metrics: %w", err)
+		}
+	}
+	return mgr, controllers.Setup(mgr, controllers.Options{
+		Fleet: connections, Kubernetes: clients, Origin: origin, PolicyServed: served,
+		Settings: offloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
+	})
+}
+
+// policyServed asks whether the consumer serves MutatingAdmissionPolicy as v1.
+func policyServed(discover discovery.ServerResourcesInterface) (bool, error) {
+	resources, err := discover.ServerResourcesForGroupVersion(admissionv1.SchemeGroupVersion.String())
+	if err != nil {
+		return false, fmt.Errorf("asking the consumer which admission policies it serves: %w", err)
+	}
+	for _, r := range resources.APIResources {
+		if r.Name == "mutatingadmissionpolicies" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// cacheOptions bound what is kept of the consumer: Secrets of the manager's
+// namespace only, pods only while they wait for a node, and of nodes that are
+// not virtual nothing but that they are there.
+func cacheOptions(namespace string) cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {Namespaces: map[string]cache.Config{namespace: {}}},
+			&corev1.Pod{}:    {Field: fields.OneTermEqualSelector("spec.nodeName", "")},
+			&corev1.Node{}:   {Transform: trimForeignNode},
+		},
+	}
+}
+
+func trimForeignNode(obj any) (any, error) {
+	node, ok := obj.(*corev1.Node)
+	if !ok {
+		return obj, nil
+	}
+	node.ManagedFields = nil
+	owner := metav1.GetControllerOf(node) // Its label may have been taken off.
+	if node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual || (owner != nil && owner.Kind == "ClusterBinding") {
+		return node, nil
+	}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
+		CreationTimestamp: node.CreationTimestamp, OwnerReferences: node.OwnerReferences,
+	}}, nil
+}

@@ -1,0 +1,82 @@
+// Package metrics holds Spillway's own metrics. Those of the work queues, the
+// reconcilers, the clients and the process come from controller-runtime.
+package metrics
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// OffloadingReady is the time, in seconds, from the creation of a
+// NamespaceOffloading to the first time that it is Ready.
+var OffloadingReady = prometheus.NewHistogram(prometheus.HistogramOpts{
+	Name:    "spillway_offloading_ready_seconds",
+	Help:    "Time from the creation of a NamespaceOffloading until it is Ready for the first time.",
+	Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
+})
+
+func init() { metrics.Registry.MustRegister(OffloadingReady) }
+
+var (
+	connectedDesc = prometheus.NewDesc("spillway_connected_clusters",
+		"Providers that are connected.", nil, nil)
+	namespacesDesc = prometheus.NewDesc("spillway_remote_namespaces",
+		"Remote namespaces by provider and phase. Pending ones are asked for, and nothing is known about them yet.",
+		[]string{"cluster", "phase"}, nil)
+)
+
+// State collects what is read off the caches whenever it is asked for.
+type State struct {
+	Reader client.Reader
+	// Connected counts the providers that are connected.
+	Connected func() int
+}
+
+var _ prometheus.Collector = &State{}
+
+// Describe implements prometheus.Collector.
+func (s *State) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- connectedDesc
+	descriptions <- namespacesDesc
+}
+
+// Collect implements prometheus.Collector.
+func (s *State) Collect(values chan<- prometheus.Metric) {
+	values <- prometheus.MustNewConstMetric(connectedDesc, prometheus.GaugeValue, float64(s.Connected()))
+	var maps v1alpha1.NamespaceMapList
+	if err := s.Reader.List(context.Background(), &maps, client.UnsafeDisableDeepCopy); err != nil {
+		values <- prometheus.NewInvalidMetric(namespacesDesc, err)
+		return
+	}
+	for i := range maps.Items {
+		for phase, count := range phases(&maps.Items[i]) {
+			values <- prometheus.MustNewConstMetric(namespacesDesc, prometheus.GaugeValue, float64(count),
+				maps.Items[i].Labels[v1alpha1.LabelCluster], phase)
+		}
+	}
+}
+
+func phases(nsm *v1alpha1.NamespaceMap) map[string]int {
+	counts := map[string]int{
+		"Pending":                        0,
+		string(v1alpha1.MappingAccepted): 0,
+		string(v1alpha1.MappingCreationLoopBackOff): 0,
+		string(v1alpha1.MappingTerminating):         0,
+	}
+	known := make(map[string]bool, len(nsm.Status.CurrentMapping))
+	for i := range nsm.Status.CurrentMapping {
+		known[nsm.Status.CurrentMapping[i].Namespace] = true
+		counts[string(nsm.Status.CurrentMapping[i].Phase)]++
+	}
+	for i := range nsm.Spec.DesiredMapping {
+		if !known[nsm.Spec.DesiredMapping[i].Namespace] {
+			counts["Pending"]++
+		}
+	}
+	return counts
+}

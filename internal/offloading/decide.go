@@ -1,0 +1,283 @@
+// Package offloading decides, without any I/O, what the status of a
+// NamespaceOffloading says, and when its deletion is done.
+package offloading
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+)
+
+// progressInterval is how often at most progress is published that changes
+// neither the phase nor the step of a deletion. With many providers it saves a
+// write for each of them.
+const progressInterval = 10 * time.Second
+
+// Cluster is what is known about the offloading at one provider.
+type Cluster struct {
+	ClusterID string
+	// Selected tells whether the offloading selects the provider.
+	Selected bool
+	// RemoteNamespace is the name that is desired or there.
+	RemoteNamespace string
+	// Desired tells whether the NamespaceMap asks for the remote namespace.
+	Desired bool
+	// Current is the entry of the NamespaceMap's status, if there is one.
+	Current *v1alpha1.CurrentMapping
+	// Unobserved is set while the status of the NamespaceMap is older than its
+	// spec: that it has no entry proves nothing then.
+	Unobserved bool
+	// Unreachable says why the provider cannot be reached; empty if it can.
+	Unreachable string
+	// DeletionTimeout is how long a deletion waits while the provider cannot
+	// be reached; zero: for ever.
+	DeletionTimeout time.Duration
+}
+
+// Snapshot is what the decisions look at.
+type Snapshot struct {
+	Offloading *v1alpha1.NamespaceOffloading
+	// RemoteName is the name that the remote namespaces are to have.
+	RemoteName string
+	// Refusal says why the namespace cannot be offloaded at all; empty if it can.
+	Refusal string
+	// Clusters are the providers that are selected or still hold an entry,
+	// sorted by ClusterID.
+	Clusters []Cluster
+	// PodsLeft counts the pods of the namespace that are on virtual nodes.
+	PodsLeft int
+	Now      time.Time
+}
+
+// Plan is the status to report. If RetryAfter is set, the report is of
+// progress only and is better made later.
+type Plan struct {
+	Status     v1alpha1.NamespaceOffloadingStatus
+	RetryAfter time.Duration
+}
+
+// Decide computes the status.
+func Decide(s Snapshot) Plan {
+	before := s.Offloading.Status
+	status := *before.DeepCopy()
+	status.ObservedGeneration = s.Offloading.Generation
+	status.RemoteNamespaceName = s.RemoteName
+	status.RemoteNamespaceConditions = s.remoteConditions()
+	phase, condition := s.summary()
+	status.OffloadingPhase = phase
+	conditions.Set(&status.Conditions, s.Offloading.Generation, condition)
+
+	plan := Plan{Status: status}
+	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating
+	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
+	if goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation {
+		plan.RetryAfter = max(0, progressInterval-s.Now.Sub(lastChange(before)))
+	}
+	return plan
+}
+
+func lastChange(status v1alpha1.NamespaceOffloadingStatus) time.Time {
+	var last time.Time
+	note := func(cs []metav1.Condition) {
+		for _, c := range cs {
+			if c.LastTransitionTime.After(last) {
+				last = c.LastTransitionTime.Time
+			}
+		}
+	}
+	note(status.Conditions)
+	for _, r := range status.RemoteNamespaceConditions {
+		note(r.Conditions)
+	}
+	return last
+}
+
+// summary is the phase and the condition Ready. Entries that are not required
+// do not count.
+func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
+	if !s.Offloading.DeletionTimestamp.IsZero() {
+		reason, message := s.deletionStep()
+		return v1alpha1.OffloadingPhaseTerminating, conditions.New(v1alpha1.OffloadingReady, metav1.ConditionFalse, reason, message)
+	}
+	phase, message := s.phase()
+	reason := string(phase)
+	if s.Refusal != "" {
+		reason = v1alpha1.ReasonRefused
+	}
+	status := metav1.ConditionFalse
+	if phase == v1alpha1.OffloadingPhaseReady {
+		status = metav1.ConditionTrue
+	}
+	return phase, conditions.New(v1alpha1.OffloadingReady, status, reason, message)
+}
+
+func (s Snapshot) phase() (v1alpha1.OffloadingPhase, string) {
+	if s.Refusal != "" {
+		return v1alpha1.OffloadingPhaseNoClusterSelected, s.Refusal
+	}
+	var required, ready int
+	var failed, pending []string
+	for _, c := range s.Clusters {
+		if !c.Selected {
+			continue
+		}
+		required++
+		switch {
+		case c.Current != nil && c.Current.Phase == v1alpha1.MappingAccepted:
+			ready++
+		case c.Current != nil && c.Current.Phase == v1alpha1.MappingCreationLoopBackOff:
+			failed = append(failed, c.ClusterID+": "+c.Current.Message)
+		default:
+			_, message := c.pending()
+			pending = append(pending, c.ClusterID+": "+message)
+		}
+	}
+	switch {
+	case required == 0:
+		return v1alpha1.OffloadingPhaseNoClusterSelected, "clusterSelector selects no ClusterBinding: compare it with the labels of the virtual nodes (kubectl get nodes -l spillway.io/node-type=virtual --show-labels)"
+	case ready == required:
+		return v1alpha1.OffloadingPhaseReady, fmt.Sprintf("%d of %d remote namespaces are ready", ready, required)
+	case len(failed) == required:
+		return v1alpha1.OffloadingPhaseAllFailed, strings.Join(failed, "; ")
+	case len(failed) > 0:
+		return v1alpha1.OffloadingPhaseSomeFailed, strings.Join(append(failed, pending...), "; ")
+	default:
+		return v1alpha1.OffloadingPhaseInProgress, strings.Join(pending, "; ")
+	}
+}
+
+// deletionStep names what the deletion waits for.
+func (s Snapshot) deletionStep() (reason, message string) {
+	if s.PodsLeft > 0 {
+		return v1alpha1.ReasonEvictingPods, fmt.Sprintf("%d pods are being evicted from virtual nodes", s.PodsLeft)
+	}
+	var left, unreachable []string
+	for _, c := range s.Clusters {
+		switch {
+		case c.released(s):
+		case c.Unreachable != "":
+			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable)
+		default:
+			left = append(left, c.ClusterID+": "+cmp.Or(c.RemoteNamespace, "requested"))
+		}
+	}
+	switch {
+	case len(left) > 0:
+		return v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: " + strings.Join(append(left, unreachable...), "; ")
+	case len(unreachable) > 0:
+		return v1alpha1.ReasonProviderUnreachable, "the deletion waits for providers that cannot be reached: " + strings.Join(unreachable, "; ")
+	case len(LeftBehind(s)) > 0:
+		return v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers that cannot be reached: " + strings.Join(LeftBehind(s), "; ")
+	default:
+		return v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone"
+	}
+}
+
+// released tells whether a deletion need not wait for the provider: nothing is
+// there any more, or it has been out of reach for as long as it was allowed to.
+func (c Cluster) released(s Snapshot) bool {
+	if !c.Desired && c.Current == nil && !c.Unobserved {
+		return true
+	}
+	return c.Unreachable != "" && c.DeletionTimeout > 0 && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
+}
+
+// LeftBehind names the remote namespaces that a deletion which has come to its
+// end gives up, with their providers.
+func LeftBehind(s Snapshot) []string {
+	var left []string
+	for _, c := range s.Clusters {
+		if c.Current != nil || c.Desired || c.Unobserved {
+			left = append(left, c.ClusterID+": "+c.RemoteNamespace)
+		}
+	}
+	return left
+}
+
+// Removable tells whether a deletion has come to its end, so that the
+// finalizer can go; if not, when to look again for a time-out, zero for never.
+func Removable(s Snapshot) (bool, time.Duration) {
+	var retry time.Duration
+	removable := s.PodsLeft == 0
+	for _, c := range s.Clusters {
+		if c.released(s) {
+			continue
+		}
+		removable = false
+		if c.Unreachable != "" && c.DeletionTimeout > 0 {
+			wait := s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout).Sub(s.Now)
+			if retry == 0 || wait < retry {
+				retry = wait
+			}
+		}
+	}
+	return removable, retry
+}
+
+func (s Snapshot) remoteConditions() []v1alpha1.RemoteNamespaceStatus {
+	var remotes []v1alpha1.RemoteNamespaceStatus
+	for _, c := range s.Clusters {
+		if !c.Selected && !c.Desired && c.Current == nil {
+			continue
+		}
+		remote := v1alpha1.RemoteNamespaceStatus{Cluster: c.ClusterID, RemoteNamespace: c.RemoteNamespace}
+		if before := s.before(c.ClusterID); before != nil {
+			remote.Conditions = slices.Clone(before.Conditions)
+		}
+		conditions.Set(&remote.Conditions, s.Offloading.Generation, s.required(c))
+		conditions.Set(&remote.Conditions, s.Offloading.Generation, c.ready())
+		remotes = append(remotes, remote)
+	}
+	return remotes
+}
+
+func (s Snapshot) before(clusterID string) *v1alpha1.RemoteNamespaceStatus {
+	for i := range s.Offloading.Status.RemoteNamespaceConditions {
+		if r := &s.Offloading.Status.RemoteNamespaceConditions[i]; r.Cluster == clusterID {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s Snapshot) required(c Cluster) metav1.Condition {
+	if c.Selected && s.Offloading.DeletionTimestamp.IsZero() {
+		return conditions.New(v1alpha1.RemoteNamespaceRequired, metav1.ConditionTrue, v1alpha1.ReasonClusterSelected, "")
+	}
+	return conditions.New(v1alpha1.RemoteNamespaceRequired, metav1.ConditionFalse, v1alpha1.ReasonClusterNotSelected, "the remote namespace is not required any more")
+}
+
+func (c Cluster) ready() metav1.Condition {
+	switch {
+	case c.Current == nil:
+		reason, message := c.pending()
+		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionFalse, reason, message)
+	case c.Current.Phase == v1alpha1.MappingAccepted:
+		// A namespace that is there stays ready while its provider is out of
+		// reach for a while: the ClusterBinding, its Node and the
+		// NamespaceMap say so, in one write each instead of one for every
+		// namespace.
+		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "")
+	default:
+		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionFalse, cmp.Or(c.Current.Reason, string(c.Current.Phase)), c.Current.Message)
+	}
+}
+
+// pending says what an entry waits for that is not there yet.
+func (c Cluster) pending() (reason, message string) {
+	switch {
+	case c.Unreachable != "":
+		return v1alpha1.ReasonProviderUnreachable, c.Unreachable
+	case c.Current != nil:
+		return c.Current.Reason, c.Current.Message
+	default:
+		return v1alpha1.ReasonPending, "the remote namespace has not been created yet"
+	}
+}

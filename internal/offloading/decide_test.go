@@ -1,0 +1,324 @@
+package offloading
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+const nothingSelected = "clusterSelector selects no ClusterBinding: compare it with the labels of the virtual nodes (kubectl get nodes -l spillway.io/node-type=virtual --show-labels)"
+
+func current(phase v1alpha1.MappingPhase, reason, message string) *v1alpha1.CurrentMapping {
+	return &v1alpha1.CurrentMapping{Namespace: "team", RemoteNamespace: "team-c", Phase: phase, Reason: reason, Message: message}
+}
+
+func selected(id string) Cluster {
+	return Cluster{ClusterID: id, Selected: true, Desired: true, RemoteNamespace: "team-c"}
+}
+
+func accepted(id string) Cluster {
+	c := selected(id)
+	c.Current = current(v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "")
+	return c
+}
+
+func failed(id string) Cluster {
+	c := selected(id)
+	c.Current = current(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict, "not ours")
+	return c
+}
+
+func going(id string) Cluster {
+	c := selected(id)
+	c.Current = current(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, "going")
+	return c
+}
+
+func notSelected(c Cluster) Cluster {
+	c.Selected, c.Desired = false, false
+	return c
+}
+
+func silent(c Cluster) Cluster {
+	c.Unreachable = "Unreachable: no route to host"
+	return c
+}
+
+func unobserved(c Cluster) Cluster {
+	c.Unobserved = true
+	return c
+}
+
+func timeout(c Cluster, d time.Duration) Cluster {
+	c.DeletionTimeout = d
+	return c
+}
+
+func TestPhases(t *testing.T) {
+	const pending = ": the remote namespace has not been created yet"
+	tests := map[string]struct {
+		clusters []Cluster
+		refusal  string
+		phase    v1alpha1.OffloadingPhase
+		reason   string // The phase, if empty.
+		message  string
+	}{
+		"refused":                      {[]Cluster{notSelected(accepted("eu"))}, "it belongs to the cluster", v1alpha1.OffloadingPhaseNoClusterSelected, v1alpha1.ReasonRefused, "it belongs to the cluster"},
+		"nothing is selected":          {nil, "", v1alpha1.OffloadingPhaseNoClusterSelected, "", nothingSelected},
+		"nothing is selected any more": {[]Cluster{notSelected(accepted("eu"))}, "", v1alpha1.OffloadingPhaseNoClusterSelected, "", nothingSelected},
+		"one is ready":                 {[]Cluster{accepted("eu")}, "", v1alpha1.OffloadingPhaseReady, "", "1 of 1 remote namespaces are ready"},
+		"all are ready":                {[]Cluster{accepted("eu"), accepted("us")}, "", v1alpha1.OffloadingPhaseReady, "", "2 of 2 remote namespaces are ready"},
+		"ready, though out of reach":   {[]Cluster{silent(accepted("eu"))}, "", v1alpha1.OffloadingPhaseReady, "", "1 of 1 remote namespaces are ready"},
+		"what is not required does not count as ready": {
+			[]Cluster{selected("eu"), notSelected(accepted("us"))}, "", v1alpha1.OffloadingPhaseInProgress, "", "eu" + pending},
+		"what is not required does not count as failed": {
+			[]Cluster{accepted("eu"), notSelected(failed("us"))}, "", v1alpha1.OffloadingPhaseReady, "", "1 of 1 remote namespaces are ready"},
+		"none is there yet": {[]Cluster{selected("eu"), selected("us")}, "", v1alpha1.OffloadingPhaseInProgress, "", "eu" + pending + "; us" + pending},
+		"some are there":    {[]Cluster{accepted("eu"), selected("us")}, "", v1alpha1.OffloadingPhaseInProgress, "", "us" + pending},
+		"one is going":      {[]Cluster{accepted("eu"), going("us")}, "", v1alpha1.OffloadingPhaseInProgress, "", "us: going"},
+		"one is out of reach and not there": {
+			[]Cluster{accepted("eu"), silent(selected("us"))}, "", v1alpha1.OffloadingPhaseInProgress, "", "us: Unreachable: no route to host"},
+		"one has failed, one is ready":   {[]Cluster{accepted("eu"), failed("us")}, "", v1alpha1.OffloadingPhaseSomeFailed, "", "us: not ours"},
+		"one has failed, one is pending": {[]Cluster{selected("eu"), failed("us")}, "", v1alpha1.OffloadingPhaseSomeFailed, "", "us: not ours; eu" + pending},
+		"one has failed, one is going":   {[]Cluster{going("eu"), failed("us")}, "", v1alpha1.OffloadingPhaseSomeFailed, "", "us: not ours; eu: going"},
+		"one has failed":                 {[]Cluster{failed("eu")}, "", v1alpha1.OffloadingPhaseAllFailed, "", "eu: not ours"},
+		"all have failed":                {[]Cluster{failed("eu"), failed("us")}, "", v1alpha1.OffloadingPhaseAllFailed, "", "eu: not ours; us: not ours"},
+		"all that are required have failed": {
+			[]Cluster{failed("eu"), notSelected(accepted("us"))}, "", v1alpha1.OffloadingPhaseAllFailed, "", "eu: not ours"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := Snapshot{Offloading: builder.Offloading("team").Generation(3).Obj(), RemoteName: "team-c", Refusal: test.refusal, Clusters: test.clusters, Now: time.Now()}
+			plan := Decide(s)
+			reason, status := test.reason, metav1.ConditionFalse
+			if reason == "" {
+				reason = string(test.phase)
+			}
+			if test.phase == v1alpha1.OffloadingPhaseReady {
+				status = metav1.ConditionTrue
+			}
+			check(t, plan, test.phase, status, reason, test.message)
+			checkStored(t, s, plan)
+		})
+	}
+}
+
+func check(t *testing.T, plan Plan, phase v1alpha1.OffloadingPhase, status metav1.ConditionStatus, reason, message string) {
+	t.Helper()
+	type summary struct {
+		Phase           v1alpha1.OffloadingPhase
+		Status          metav1.ConditionStatus
+		Reason, Message string
+		Observed        int64
+		Name            string
+	}
+	got := summary{Phase: plan.Status.OffloadingPhase, Observed: plan.Status.ObservedGeneration, Name: plan.Status.RemoteNamespaceName}
+	if c := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.OffloadingReady); c != nil {
+		got.Status, got.Reason, got.Message = c.Status, c.Reason, c.Message
+	}
+	if diff := cmp.Diff(summary{phase, status, reason, message, 3, "team-c"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// checkStored checks that once the status is stored there is nothing to write.
+func checkStored(t *testing.T, s Snapshot, plan Plan) {
+	t.Helper()
+	s.Offloading = s.Offloading.DeepCopy()
+	s.Offloading.Status = plan.Status
+	if again := Decide(s); !equality.Semantic.DeepEqual(plan.Status, again.Status) {
+		t.Errorf("decided again, it differs (-first +second)\n%s", cmp.Diff(plan.Status, again.Status))
+	}
+}
+
+func TestDeletionSteps(t *testing.T) {
+	leftover := func(id string) Cluster { return notSelected(accepted(id)) }
+	at := func(d time.Duration) time.Time { return builder.Epoch.Add(d) }
+	tests := map[string]struct {
+		clusters        []Cluster
+		pods            int
+		now             time.Time
+		reason, message string
+		removable       bool
+		retry           time.Duration
+	}{
+		"pods first": {
+			[]Cluster{accepted("eu")}, 3, at(0), v1alpha1.ReasonEvictingPods, "3 pods are being evicted from virtual nodes", false, 0},
+		"pods, when all else is gone": {
+			nil, 1, at(0), v1alpha1.ReasonEvictingPods, "1 pods are being evicted from virtual nodes", false, 0},
+		"then remote namespaces": {
+			[]Cluster{accepted("eu"), leftover("us")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c; us: team-c", false, 0},
+		"an entry that is asked for still": {
+			[]Cluster{selected("eu")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+		"an entry that has gone, and nobody has looked": {
+			[]Cluster{unobserved(Cluster{ClusterID: "eu", RemoteNamespace: "team-c"})}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+		"an entry of which not even the name is known": {
+			[]Cluster{unobserved(Cluster{ClusterID: "eu"})}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: requested", false, 0},
+		"some are gone": {
+			[]Cluster{{ClusterID: "eu", RemoteNamespace: "team-c"}, leftover("us")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: us: team-c", false, 0},
+		"one could not be made: its entry has to go too": {
+			[]Cluster{failed("eu")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+		"one is out of reach, others are not": {
+			[]Cluster{silent(leftover("eu")), leftover("us")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces,
+			"remote namespaces are being deleted: us: team-c; eu: Unreachable: no route to host", false, 0},
+		"all are out of reach, for ever": {
+			[]Cluster{silent(leftover("eu"))}, 0, at(1000 * time.Hour), v1alpha1.ReasonProviderUnreachable,
+			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host", false, 0},
+		"out of reach, until the time is up": {
+			[]Cluster{timeout(silent(leftover("eu")), time.Minute)}, 0, at(time.Minute - 1), v1alpha1.ReasonProviderUnreachable,
+			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host", false, 1},
+		"the first time that is up counts": {
+			[]Cluster{timeout(silent(leftover("eu")), time.Hour), timeout(silent(leftover("us")), time.Minute), silent(leftover("ap"))}, 0, at(0), v1alpha1.ReasonProviderUnreachable,
+			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host; us: Unreachable: no route to host; ap: Unreachable: no route to host", false, time.Minute},
+		"the time is up": {
+			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, 0, at(time.Minute), v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers that cannot be reached: eu: team-c", true, 0},
+		"the time is up, but there are pods": {
+			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, 2, at(time.Hour), v1alpha1.ReasonEvictingPods, "2 pods are being evicted from virtual nodes", false, 0},
+		"the time is up at one, not at another": {
+			[]Cluster{timeout(silent(accepted("eu")), time.Minute), timeout(silent(accepted("us")), time.Hour)}, 0, at(2 * time.Minute), v1alpha1.ReasonProviderUnreachable,
+			"the deletion waits for providers that cannot be reached: us: Unreachable: no route to host", false, 58 * time.Minute},
+		"the time is up, but the provider answers": {
+			[]Cluster{timeout(accepted("eu"), time.Minute)}, 0, at(time.Hour), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+		"out of reach, and nothing was there": {
+			[]Cluster{silent(Cluster{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"})}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
+		"all are gone": {nil, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := Snapshot{Offloading: builder.Offloading("team").Generation(3).Deleted(0).Obj(), RemoteName: "team-c", Clusters: test.clusters, PodsLeft: test.pods, Now: test.now}
+			plan := Decide(s)
+			check(t, plan, v1alpha1.OffloadingPhaseTerminating, metav1.ConditionFalse, test.reason, test.message)
+			checkStored(t, s, plan)
+			removable, retry := Removable(s)
+			if removable != test.removable || retry != test.retry {
+				t.Errorf("removable: %v, again after %v, want %v, %v", removable, retry, test.removable, test.retry)
+			}
+			if plan.RetryAfter != 0 {
+				t.Errorf("a step of the deletion is held back for %v", plan.RetryAfter)
+			}
+		})
+	}
+}
+
+func TestRemoteConditions(t *testing.T) {
+	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
+	type pair struct{ required, ready metav1.Condition }
+	condition := func(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: 1}
+	}
+	required := condition("OffloadingRequired", yes, "ClusterSelected", "")
+	notRequired := condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is not required any more")
+	active := condition("Ready", yes, "NamespaceActive", "")
+	withoutReason := selected("eu")
+	withoutReason.Current = current(v1alpha1.MappingTerminating, "", "")
+	tests := map[string]struct {
+		cluster Cluster
+		deleted bool
+		want    *pair
+	}{
+		"ready":                            {accepted("eu"), false, &pair{required, active}},
+		"ready, and out of reach":          {silent(accepted("eu")), false, &pair{required, active}},
+		"asked for":                        {selected("eu"), false, &pair{required, condition("Ready", no, "Pending", "the remote namespace has not been created yet")}},
+		"asked for, and out of reach":      {silent(selected("eu")), false, &pair{required, condition("Ready", no, "ProviderUnreachable", "Unreachable: no route to host")}},
+		"failed":                           {failed("eu"), false, &pair{required, condition("Ready", no, "NameConflict", "not ours")}},
+		"going":                            {going("eu"), false, &pair{required, condition("Ready", no, "NamespaceTerminating", "going")}},
+		"the phase stands in for a reason": {withoutReason, false, &pair{required, condition("Ready", no, "Terminating", "")}},
+		"not required any more":            {notSelected(accepted("eu")), false, &pair{notRequired, active}},
+		"the offloading is being deleted":  {accepted("eu"), true, &pair{notRequired, active}},
+		"nothing is there":                 {Cluster{ClusterID: "eu", RemoteNamespace: "team-c"}, false, nil},
+		"nobody has looked":                {unobserved(Cluster{ClusterID: "eu", RemoteNamespace: "team-c"}), true, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			nso := builder.Offloading("team")
+			if test.deleted {
+				nso.Deleted(0)
+			}
+			// What was said of clusters before is forgotten with their entries.
+			nso.Status(v1alpha1.NamespaceOffloadingStatus{RemoteNamespaceConditions: []v1alpha1.RemoteNamespaceStatus{{Cluster: "gone"}}})
+			var want []v1alpha1.RemoteNamespaceStatus
+			if test.want != nil {
+				want = []v1alpha1.RemoteNamespaceStatus{{Cluster: "eu", RemoteNamespace: "team-c", Conditions: []metav1.Condition{test.want.required, test.want.ready}}}
+			}
+			got := Decide(Snapshot{Offloading: nso.Obj(), RemoteName: "team-c", Clusters: []Cluster{test.cluster}, Now: time.Now()}).Status.RemoteNamespaceConditions
+			for i := range got {
+				for j := range got[i].Conditions {
+					got[i].Conditions[j].LastTransitionTime = metav1.Time{}
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestProgressIsPaced(t *testing.T) {
+	first := Decide(Snapshot{Offloading: builder.Offloading("team").Obj(), RemoteName: "team-c", Clusters: []Cluster{selected("eu"), selected("us")}, Now: time.Now()})
+	if first.RetryAfter != 0 {
+		t.Errorf("the first report waits for %v", first.RetryAfter)
+	}
+	changed := meta.FindStatusCondition(first.Status.Conditions, v1alpha1.OffloadingReady).LastTransitionTime.Time
+	tests := map[string]struct {
+		generation int64
+		clusters   []Cluster
+		after      time.Duration
+		want       time.Duration
+	}{
+		"progress":                          {1, []Cluster{accepted("eu"), selected("us")}, time.Second, 9 * time.Second},
+		"progress, long after":              {1, []Cluster{accepted("eu"), selected("us")}, time.Minute, 0},
+		"done":                              {1, []Cluster{accepted("eu"), accepted("us")}, time.Second, 0},
+		"a failure":                         {1, []Cluster{failed("eu"), selected("us")}, time.Second, 0},
+		"progress with what is asked since": {2, []Cluster{accepted("eu"), selected("us")}, time.Second, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			nso := builder.Offloading("team").Generation(test.generation).Status(*first.Status.DeepCopy()).Obj()
+			plan := Decide(Snapshot{Offloading: nso, RemoteName: "team-c", Clusters: test.clusters, Now: changed.Add(test.after)})
+			if plan.RetryAfter.Round(time.Second) != test.want {
+				t.Errorf("it waits for %v, want %v", plan.RetryAfter, test.want)
+			}
+		})
+	}
+}
+
+func TestStepsOfADeletionAreNotHeldBack(t *testing.T) {
+	deleting := func(status v1alpha1.NamespaceOffloadingStatus) *v1alpha1.NamespaceOffloading {
+		return builder.Offloading("team").Generation(2).Deleted(0).Status(*status.DeepCopy()).Obj()
+	}
+	decide := func(status v1alpha1.NamespaceOffloadingStatus, now time.Time, clusters ...Cluster) Plan {
+		return Decide(Snapshot{Offloading: deleting(status), RemoteName: "team-c", Clusters: clusters, Now: now})
+	}
+	first := decide(v1alpha1.NamespaceOffloadingStatus{OffloadingPhase: v1alpha1.OffloadingPhaseReady}, time.Now(), accepted("eu"), accepted("us"))
+	if first.RetryAfter != 0 {
+		t.Errorf("that the deletion has begun waits for %v", first.RetryAfter)
+	}
+	soon := meta.FindStatusCondition(first.Status.Conditions, v1alpha1.OffloadingReady).LastTransitionTime.Add(time.Second)
+	if plan := decide(first.Status, soon, accepted("eu")); plan.RetryAfter.Round(time.Second) != 9*time.Second {
+		t.Errorf("progress of a step waits for %v, want 9s", plan.RetryAfter)
+	}
+	if plan := decide(first.Status, soon, silent(accepted("eu"))); plan.RetryAfter != 0 {
+		t.Errorf("another step waits for %v", plan.RetryAfter)
+	}
+}
+
+func TestManyProvidersDoNotMakeTheMessageEndless(t *testing.T) {
+	var clusters []Cluster
+	for i := range 256 {
+		clusters = append(clusters, failed(fmt.Sprintf("provider-%03d", i)))
+	}
+	plan := Decide(Snapshot{Offloading: builder.Offloading("team").Obj(), Clusters: clusters})
+	c := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.OffloadingReady)
+	if n := len([]rune(c.Message)); n > 1024 || !strings.HasPrefix(c.Message, "provider-000: not ours; provider-001") {
+		t.Errorf("%d characters: %q", n, c.Message)
+	}
+}

@@ -1,0 +1,129 @@
+package offloading
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/placement"
+)
+
+// Settings are what all decisions about offloadings share.
+type Settings struct {
+	// ConsumerID names the consumer in DefaultName.
+	ConsumerID string
+	// ManagerNamespace is never offloaded.
+	ManagerNamespace string
+}
+
+// Observe gathers what is known about an offloading.
+func Observe(nso *v1alpha1.NamespaceOffloading, bindings []v1alpha1.ClusterBinding,
+	maps []v1alpha1.NamespaceMap, settings Settings, now time.Time) Snapshot {
+	s := Snapshot{Offloading: nso, RemoteName: nsmap.RemoteName(nso, settings.ConsumerID), Now: now}
+	if err := nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace); err != nil {
+		s.Refusal = err.Error()
+	}
+	byName := make(map[string]*v1alpha1.NamespaceMap, len(maps))
+	for i := range maps {
+		byName[maps[i].Name] = &maps[i]
+	}
+	for _, binding := range placement.Usable(bindings) {
+		s.observeBinding(binding, byName[binding.Name])
+	}
+	return s
+}
+
+// observeBinding adds what one binding and its map, which may be nil, say.
+func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) {
+	nso := s.Offloading
+	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
+	if err != nil {
+		s.Refusal = err.Error()
+	}
+	c := cluster(nso.Namespace, binding, nsm)
+	concerned := selected || s.before(c.ClusterID) != nil
+	c.Unobserved = concerned && binding.Status.RemoteClusterUID != "" && outdated(nsm)
+	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero()
+	if c.RemoteNamespace == "" {
+		c.RemoteNamespace = s.RemoteName
+	} else if c.Selected {
+		// An entry that was made under another consumer id keeps its name.
+		s.RemoteName = c.RemoteNamespace
+	}
+	if c.Selected || c.Desired || c.Current != nil || (c.Unobserved && !nso.DeletionTimestamp.IsZero()) {
+		s.Clusters = append(s.Clusters, c)
+	}
+}
+
+// outdated tells whether a map, which may be nil, has changed since it was last
+// looked at. One that never was is not: nothing was ever made for it.
+func outdated(nsm *v1alpha1.NamespaceMap) bool {
+	return nsm != nil && nsm.Status.ObservedGeneration != 0 && nsm.Status.ObservedGeneration != nsm.Generation
+}
+
+func cluster(namespace string, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) Cluster {
+	c := Cluster{ClusterID: binding.Spec.ClusterID, Unreachable: Unreachable(binding)}
+	if timeout := binding.Spec.Unreachable.DeletionTimeout; timeout != nil {
+		c.DeletionTimeout = timeout.Duration
+	}
+	if nsm == nil {
+		return c
+	}
+	if entry := nsmap.FindCurrent(nsm.Status.CurrentMapping, namespace); entry != nil {
+		c.Current, c.RemoteNamespace = entry, entry.RemoteNamespace
+	}
+	if entry := nsmap.FindDesired(nsm.Spec.DesiredMapping, namespace); entry != nil {
+		c.Desired, c.RemoteNamespace = true, entry.RemoteNamespace
+	}
+	return c
+}
+
+// Unreachable says why a provider cannot be reached, or "" if it can, or if
+// that is not known yet.
+func Unreachable(binding *v1alpha1.ClusterBinding) string {
+	if binding.Spec.Paused {
+		return "the ClusterBinding is paused"
+	}
+	connected := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingConnected)
+	if connected == nil || connected.Status != metav1.ConditionFalse {
+		return ""
+	}
+	if connected.Reason == v1alpha1.ReasonCredentialsInvalid {
+		if c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingCredentialsValid); c != nil {
+			return fmt.Sprintf("%s: %s", c.Reason, c.Message)
+		}
+	}
+	return fmt.Sprintf("%s: %s", connected.Reason, connected.Message)
+}
+
+// Wanted tells whether, and under what name, the binding's NamespaceMap is to
+// ask for a remote namespace for the offloading. It is not before the finalizer
+// is there, nor once the offloading is being deleted and its pods are gone.
+func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, podsLeft int, settings Settings) (nsmap.Wanted, bool) {
+	if !hasFinalizer(nso) || (!nso.DeletionTimestamp.IsZero() && podsLeft == 0) ||
+		nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
+		return nsmap.Wanted{}, false
+	}
+	if selected, err := placement.Selects(nso.Spec.ClusterSelector, binding); err != nil || !selected {
+		return nsmap.Wanted{}, false
+	}
+	return nsmap.Wanted{
+		Namespace:       nso.Namespace,
+		RemoteNamespace: nsmap.RemoteName(nso, settings.ConsumerID),
+		Default:         nso.Spec.NamespaceMappingStrategy == v1alpha1.MappingDefaultName,
+		Created:         nso.CreationTimestamp.Time,
+	}, true
+}
+
+func hasFinalizer(nso *v1alpha1.NamespaceOffloading) bool {
+	for _, f := range nso.Finalizers {
+		if f == v1alpha1.FinalizerOffloading {
+			return true
+		}
+	}
+	return false
+}

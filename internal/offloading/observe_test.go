@@ -1,0 +1,171 @@
+package offloading
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+var settings = Settings{ConsumerID: "c", ManagerNamespace: "spillway-system"}
+
+func told(clusterIDs ...string) v1alpha1.NamespaceOffloadingStatus {
+	var status v1alpha1.NamespaceOffloadingStatus
+	for _, id := range clusterIDs {
+		status.RemoteNamespaceConditions = append(status.RemoteNamespaceConditions, v1alpha1.RemoteNamespaceStatus{Cluster: id})
+	}
+	return status
+}
+
+func TestObserve(t *testing.T) {
+	inEU := builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")
+	eu := func() *builder.BindingBuilder { return builder.Binding("eu").Label("region", "eu").Connected() }
+	us := func() *builder.BindingBuilder { return builder.Binding("us").Label("region", "us").Connected() }
+	accepted := func(name, remote string) *v1alpha1.NamespaceMap {
+		return builder.Map(name).Accepted("team", remote).Obj()
+	}
+	entry := func(remote string) *v1alpha1.CurrentMapping {
+		return &accepted("x", remote).Status.CurrentMapping[0]
+	}
+	tests := map[string]struct {
+		nso      *builder.OffloadingBuilder
+		bindings []*builder.BindingBuilder
+		maps     []*v1alpha1.NamespaceMap
+		want     Snapshot
+	}{
+		"no bindings": {builder.Offloading("team"), nil, nil, Snapshot{RemoteName: "team-c"}},
+		"selected, and nothing is there": {
+			builder.Offloading("team"), []*builder.BindingBuilder{us(), eu()}, nil,
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}, {ClusterID: "us", Selected: true, RemoteNamespace: "team-c"}}}},
+		"not selected, and nothing is there": {
+			builder.Offloading("team").Selector(inEU), []*builder.BindingBuilder{us()}, nil, Snapshot{RemoteName: "team-c"}},
+		"selected and there": {
+			builder.Offloading("team").Selector(inEU), []*builder.BindingBuilder{eu(), us()}, []*v1alpha1.NamespaceMap{accepted("eu", "team-c")},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-c", Current: entry("team-c")}}}},
+		"not selected any more, and there": {
+			builder.Offloading("team").Selector(inEU), []*builder.BindingBuilder{us()}, []*v1alpha1.NamespaceMap{accepted("us", "team-c")},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "us", Desired: true, RemoteNamespace: "team-c", Current: entry("team-c")}}}},
+		"entries of other namespaces are none of ours": {
+			builder.Offloading("team").Selector(inEU), []*builder.BindingBuilder{us()}, []*v1alpha1.NamespaceMap{builder.Map("us").Accepted("other", "x").Obj()}, Snapshot{RemoteName: "team-c"}},
+		"made under another consumer id": {
+			builder.Offloading("team"), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{accepted("eu", "team-old")},
+			Snapshot{RemoteName: "team-old", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-old", Current: entry("team-old")}}}},
+		"the binding is being deleted": {
+			builder.Offloading("team"), []*builder.BindingBuilder{eu().Deleted(0)}, []*v1alpha1.NamespaceMap{accepted("eu", "team-c")},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Desired: true, RemoteNamespace: "team-c", Current: entry("team-c")}}}},
+		"a duplicate is none": {
+			builder.Offloading("team"), []*builder.BindingBuilder{eu(), builder.Binding("eu-2").ClusterID("eu").Created(time.Hour)}, nil,
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}}},
+		"the map has not been looked at since": {
+			builder.Offloading("team"), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{builder.Map("eu").Desired("team", "team-c").Unobserved().Obj()},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-c", Unobserved: true}}}},
+		"the map has not been looked at, by a provider that was never connected": {
+			builder.Offloading("team"), []*builder.BindingBuilder{builder.Binding("eu")}, []*v1alpha1.NamespaceMap{builder.Map("eu").Desired("team", "team-c").Unobserved().Obj()},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-c"}}}},
+		"deleted: an entry that has gone proves nothing before the map has been looked at": {
+			builder.Offloading("team").Deleted(0), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{builder.Map("eu").Unobserved().Obj()},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c", Unobserved: true}}}},
+		"deleted: for a map that was never begun, nothing was made": {
+			builder.Offloading("team").Deleted(0), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{builder.Map("eu").Untouched().Obj()},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}}},
+		"deleted: nor where it was told of once, though it is not selected now": {
+			builder.Offloading("team").Selector(inEU).Status(told("us")).Deleted(0), []*builder.BindingBuilder{us()}, []*v1alpha1.NamespaceMap{builder.Map("us").Unobserved().Obj()},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "us", RemoteNamespace: "team-c", Unobserved: true}}}},
+		"deleted: a map that it never had to do with makes no difference": {
+			builder.Offloading("team").Selector(inEU).Deleted(0), []*builder.BindingBuilder{us()}, []*v1alpha1.NamespaceMap{builder.Map("us").Unobserved().Obj()}, Snapshot{RemoteName: "team-c"}},
+		"out of reach, with a time to wait": {
+			builder.Offloading("team"), []*builder.BindingBuilder{eu().Unreachable("no route to host").DeletionTimeout(time.Minute)}, nil,
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c", Unreachable: "Unreachable: no route to host", DeletionTimeout: time.Minute}}}},
+		"a namespace of the cluster": {
+			builder.Offloading("kube-system"), []*builder.BindingBuilder{eu()}, nil,
+			Snapshot{RemoteName: "kube-system-c", Refusal: "namespace kube-system belongs to the cluster and is never offloaded"}},
+		"a selector that cannot be understood": {
+			builder.Offloading("team").Selector(builder.Requirement("region", "Like", "eu")), []*builder.BindingBuilder{eu(), us()}, []*v1alpha1.NamespaceMap{accepted("eu", "team-c")},
+			Snapshot{RemoteName: "team-c", Refusal: "clusterSelector is invalid: ", Clusters: []Cluster{{ClusterID: "eu", Desired: true, RemoteNamespace: "team-c", Current: entry("team-c")}}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var bindings []v1alpha1.ClusterBinding
+			for _, b := range test.bindings {
+				bindings = append(bindings, *b.Obj())
+			}
+			var maps []v1alpha1.NamespaceMap
+			for _, m := range test.maps {
+				maps = append(maps, *m)
+			}
+			test.want.Offloading, test.want.Now = test.nso.Obj(), builder.Epoch
+			got := Observe(test.nso.Obj(), bindings, maps, settings, builder.Epoch)
+			if n := len(test.want.Refusal); n < len(got.Refusal) && n > 0 { // What follows is the library's.
+				got.Refusal = got.Refusal[:n]
+			}
+			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	tests := map[string]struct {
+		binding *builder.BindingBuilder
+		want    string
+	}{
+		"nothing is known yet":   {builder.Binding("eu"), ""},
+		"connected":              {builder.Binding("eu").Connected(), ""},
+		"being connected":        {builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "x"), ""},
+		"unreachable":            {builder.Binding("eu").Unreachable("no route to host"), "Unreachable: no route to host"},
+		"paused":                 {builder.Binding("eu").Connected().Paused(), "the ClusterBinding is paused"},
+		"credentials are wrong":  {builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonCredentialsInvalid, "see the condition CredentialsValid").Condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonSecretNotFound, "there is no Secret"), "SecretNotFound: there is no Secret"},
+		"credentials, no detail": {builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonCredentialsInvalid, "see"), "CredentialsInvalid: see"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Unreachable(test.binding.Obj()); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWanted(t *testing.T) {
+	team := func() *builder.OffloadingBuilder { return builder.Offloading("team") }
+	asked := func(remote string, byDefault bool) *nsmap.Wanted {
+		return &nsmap.Wanted{Namespace: "team", RemoteNamespace: remote, Default: byDefault, Created: builder.Epoch}
+	}
+	tests := map[string]struct {
+		nso  *builder.OffloadingBuilder
+		pods int
+		want *nsmap.Wanted
+	}{
+		"by default":                     {team(), 0, asked("team-c", true)},
+		"the same name":                  {team().Mapping(v1alpha1.MappingEnforceSameName, ""), 0, asked("team", false)},
+		"a selected name":                {team().Mapping(v1alpha1.MappingSelectedName, "other"), 0, asked("other", false)},
+		"not before its finalizer":       {team().Finalizers(), 0, nil},
+		"not for another finalizer":      {team().Finalizers("example.com/other"), 0, nil},
+		"deleted, while there are pods":  {team().Deleted(0), 1, asked("team-c", true)},
+		"deleted":                        {team().Deleted(0), 0, nil},
+		"selected":                       {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")), 0, asked("team-c", true)},
+		"not selected":                   {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 0, nil},
+		"a selector that makes no sense": {team().Selector(builder.Requirement("region", "Like", "eu")), 0, nil},
+		"a namespace of the cluster":     {builder.Offloading("kube-system"), 0, nil},
+		"the manager's own namespace":    {builder.Offloading("spillway-system"), 0, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, ok := Wanted(test.nso.Obj(), builder.Binding("eu").Label("region", "eu").Obj(), test.pods, settings)
+			if ok != (test.want != nil) {
+				t.Fatalf("wanted: %v", ok)
+			}
+			if ok && got != *test.want {
+				t.Errorf("got %v, want %v", got, *test.want)
+			}
+		})
+	}
+}

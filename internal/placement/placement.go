@@ -1,0 +1,93 @@
+// Package placement decides, without any I/O, which ClusterBindings a
+// NamespaceOffloading selects.
+//
+// The selector is held against the labels that the virtual node gets from its
+// ClusterBinding, not against those of the Node as it is at the moment: a Node
+// that is missing for a while, or was edited by hand, must not move namespaces
+// and delete what is in them.
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// NodeLabels are the labels of the binding's virtual node.
+func NodeLabels(binding *v1alpha1.ClusterBinding) map[string]string {
+	labels := map[string]string{
+		corev1.LabelHostname:   binding.VirtualNodeName(),
+		corev1.LabelOSStable:   "linux",
+		v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual,
+		v1alpha1.LabelCluster:  binding.Spec.ClusterID,
+		// Load balancers must not send traffic to a node that has no address.
+		corev1.LabelNodeExcludeBalancers: "true",
+	}
+	for key, value := range binding.Spec.VirtualNode.Labels {
+		labels[key] = string(value)
+	}
+	return labels
+}
+
+// Selects tells whether the selector selects the binding. It fails if the
+// selector cannot be understood.
+func Selects(selector *v1alpha1.ClusterSelector, binding *v1alpha1.ClusterBinding) (bool, error) {
+	terms := selector.NodeSelector()
+	if terms == nil {
+		return true, nil
+	}
+	matcher, err := nodeaffinity.NewNodeSelector(terms)
+	if err != nil {
+		return false, fmt.Errorf("clusterSelector is invalid: %w", err)
+	}
+	return matcher.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name:   binding.VirtualNodeName(),
+		Labels: NodeLabels(binding),
+	}}), nil
+}
+
+// Holder is the name of the ClusterBinding that a clusterID belongs to: the
+// oldest one that has it, or, of those made in the same second, the first by
+// name. The others are duplicates, and nothing is offloaded through them.
+func Holder(bindings []v1alpha1.ClusterBinding, clusterID string) string {
+	var holder *v1alpha1.ClusterBinding
+	for i := range bindings {
+		b := &bindings[i]
+		if b.Spec.ClusterID == clusterID && (holder == nil || older(b, holder) < 0) {
+			holder = b
+		}
+	}
+	if holder == nil {
+		return ""
+	}
+	return holder.Name
+}
+
+// Usable are the bindings that hold their clusterID, sorted by clusterID.
+func Usable(bindings []v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
+	byID := map[string]*v1alpha1.ClusterBinding{}
+	for i := range bindings {
+		b := &bindings[i]
+		if held, ok := byID[b.Spec.ClusterID]; !ok || older(b, held) < 0 {
+			byID[b.Spec.ClusterID] = b
+		}
+	}
+	usable := make([]*v1alpha1.ClusterBinding, 0, len(byID))
+	for _, b := range byID {
+		usable = append(usable, b)
+	}
+	slices.SortFunc(usable, func(a, b *v1alpha1.ClusterBinding) int {
+		return cmp.Compare(a.Spec.ClusterID, b.Spec.ClusterID)
+	})
+	return usable
+}
+
+func older(a, b *v1alpha1.ClusterBinding) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+}

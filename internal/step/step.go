@@ -1,0 +1,43 @@
+// Package step turns the outcome of a write into what a reconciler returns.
+package step
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// conflictRetry is when a write that was overtaken is decided anew. By then the
+// watch has brought the version that overtook it.
+const conflictRetry = 200 * time.Millisecond
+
+// Done returns err, but for a conflict: that somebody else wrote in between is
+// no error, the decision is only made again.
+func Done(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// Locked makes a merge patch from before that the API server refuses if
+// anybody has written in between.
+func Locked(before client.Object) client.Patch {
+	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+}
+
+// Exactly makes a delete refuse every object but the one that was seen.
+func Exactly(obj client.Object) client.Preconditions {
+	uid := obj.GetUID()
+	return client.Preconditions{UID: &uid}
+}
+
+// Sooner is the earlier of two waits, where zero means none.
+func Sooner(a, b time.Duration) time.Duration {
+	if a <= 0 || (b > 0 && b < a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,53 @@
+package step
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+func TestDone(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "a", errors.New("overtaken"))
+	other := errors.New("other")
+	tests := map[string]struct {
+		err   error
+		fails bool
+		after time.Duration
+	}{
+		"nothing":            {nil, false, 0},
+		"a conflict":         {conflict, false, conflictRetry},
+		"a wrapped conflict": {fmt.Errorf("writing: %w", conflict), false, conflictRetry},
+		"any other error":    {other, true, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			result, err := Done(test.err)
+			if (err != nil) != test.fails || result.RequeueAfter != test.after || (test.fails && !errors.Is(err, test.err)) {
+				t.Errorf("got %v, %v", result, err)
+			}
+		})
+	}
+}
+
+func TestSooner(t *testing.T) {
+	for _, test := range []struct{ a, b, want time.Duration }{{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {1, 2, 1}, {2, 1, 1}, {-1, 2, 2}, {2, -1, 2}} {
+		if got := Sooner(test.a, test.b); got != test.want {
+			t.Errorf("Sooner(%d, %d) = %d", test.a, test.b, got)
+		}
+	}
+}
+
+func TestExactly(t *testing.T) {
+	node := builder.Node("a").Obj()
+	got := Exactly(node)
+	node.UID = "changed"
+	if *got.UID != "uid-of-node-a" || got.ResourceVersion != nil {
+		t.Errorf("got %v", got)
+	}
+}

@@ -1,0 +1,85 @@
+// Package trigger holds what several controllers watch for: sources, handlers
+// and predicates. All of it is pure but for looking things up in a cache.
+package trigger
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	mchandler "sigs.k8s.io/multicluster-runtime/pkg/handler"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+	mcsource "sigs.k8s.io/multicluster-runtime/pkg/source"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/offloading"
+)
+
+// OnEngage is a source that asks for a reconcile of a ClusterBinding, by its
+// name in the local cluster, whenever its provider is engaged. Without it, a
+// provider in which there is nothing of ours yet would make no event.
+type OnEngage struct{}
+
+var _ mcsource.TypedSource[client.Object, mcreconcile.Request] = OnEngage{}
+
+// ForCluster makes the source of one provider.
+func (OnEngage) ForCluster(name multicluster.ClusterName, _ cluster.Cluster) (source.TypedSource[mcreconcile.Request], bool, error) {
+	return source.TypedFunc[mcreconcile.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
+		queue.Add(localRequest(string(name)))
+		return nil
+	}), name != "", nil
+}
+
+// ToBinding leads from any object of a provider to what has the name of its
+// ClusterBinding in the local cluster.
+func ToBinding(name multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
+	return handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, client.Object) []mcreconcile.Request {
+		return []mcreconcile.Request{localRequest(string(name))}
+	})
+}
+
+func localRequest(name string) mcreconcile.Request {
+	return mcreconcile.Request{Request: Named(name)}
+}
+
+// Named is a request for a cluster-scoped object.
+func Named(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
+}
+
+// Offloading is a request for the NamespaceOffloading of a namespace.
+func Offloading(namespace string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: v1alpha1.OffloadingName}}
+}
+
+// NotStatus passes what changes more of an object than its status.
+func NotStatus() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
+			!equality.Semantic.DeepEqual(e.ObjectOld.GetDeletionTimestamp(), e.ObjectNew.GetDeletionTimestamp())
+	}}
+}
+
+// Reach passes the changes of a ClusterBinding's spec, and of whether its
+// provider can be reached and why not.
+func Reach() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
+			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
+			return !ok1 || !ok2 || before.Generation != after.Generation ||
+				offloading.Unreachable(before) != offloading.Unreachable(after)
+		},
+	}
+}

@@ -1,0 +1,84 @@
+package virtualnode
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Capacity is what the provider's nodes offer together, no more of each
+// resource than its limit: a quantity, or a percentage of that sum. Nodes that
+// are not ready, cordoned, or virtual themselves offer nothing.
+func Capacity(provider []corev1.Node, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
+	total := corev1.ResourceList{}
+	for i := range provider {
+		if !Offers(&provider[i]) {
+			continue
+		}
+		for name, quantity := range provider[i].Status.Allocatable {
+			sum := total[name]
+			sum.Add(quantity)
+			total[name] = sum
+		}
+	}
+	for name, limit := range limits {
+		if sum, ok := total[name]; ok {
+			total[name] = capped(name, sum, limit)
+		}
+	}
+	return total
+}
+
+// Offers tells whether a node of the provider counts.
+func Offers(node *corev1.Node) bool {
+	if node.Spec.Unschedulable || !node.DeletionTimestamp.IsZero() || node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
+		return false
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// capped applies a limit that the API has checked; one that cannot be read
+// caps to nothing rather than to everything.
+func capped(name corev1.ResourceName, sum resource.Quantity, limit intstr.IntOrString) resource.Quantity {
+	if percent, ok := strings.CutSuffix(limit.String(), "%"); ok {
+		share, err := strconv.ParseInt(percent, 10, 64)
+		if err != nil || share < 0 || share > 100 {
+			share = 0
+		}
+		return percentage(name, sum, share)
+	}
+	most, err := resource.ParseQuantity(limit.String())
+	if err != nil {
+		most = resource.Quantity{}
+	}
+	if sum.Cmp(most) <= 0 {
+		return sum
+	}
+	// Value rounds up.
+	if up := resource.NewQuantity(most.Value(), most.Format); name != corev1.ResourceCPU && up.Cmp(most) > 0 {
+		return *resource.NewQuantity(up.Value()-1, most.Format)
+	}
+	return most
+}
+
+// percentage counts CPUs in thousandths, so that 50% of three is one and a
+// half. Everything else comes in whole: a Node that offers 36.3 pods, or one
+// and a half devices, is refused by the API server.
+func percentage(name corev1.ResourceName, sum resource.Quantity, share int64) resource.Quantity {
+	const largestMilli = 1 << 52 // Leaves room for the multiplication.
+	if name == corev1.ResourceCPU && sum.Value() < largestMilli/1000 {
+		return *resource.NewMilliQuantity(sum.MilliValue()*share/100, sum.Format)
+	}
+	value := sum.Value()
+	return *resource.NewQuantity(value/100*share+value%100*share/100, sum.Format)
+}

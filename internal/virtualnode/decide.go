@@ -1,0 +1,197 @@
+// Package virtualnode decides, without any I/O, what the virtual node of a
+// ClusterBinding looks like.
+//
+// Others write on a Node too: Kubernetes its own taints and conditions, users
+// labels. Therefore only what Spillway has put there is ever changed or taken
+// away; an annotation remembers what that is.
+package virtualnode
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/placement"
+)
+
+// annotationApplied remembers the keys of the labels, annotations and taints
+// that come from the ClusterBinding.
+const annotationApplied = "spillway.io/applied"
+
+// applied are those keys, sorted.
+type applied struct {
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+	Taints      []string `json:"taints,omitempty"`
+}
+
+// New is the Node to create for the binding.
+func New(binding *v1alpha1.ClusterBinding) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: binding.VirtualNodeName(),
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion:         v1alpha1.GroupVersion.String(),
+			Kind:               "ClusterBinding",
+			Name:               binding.Name,
+			UID:                binding.UID,
+			Controller:         ptr.To(true),
+			BlockOwnerDeletion: ptr.To(true),
+		}},
+	}}
+	Apply(node, binding)
+	return node
+}
+
+// Apply makes the metadata and the spec of node what the binding says.
+func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
+	var before applied
+	// What cannot be read was edited by hand; then nothing is taken away.
+	_ = json.Unmarshal([]byte(node.Annotations[annotationApplied]), &before)
+
+	labels := placement.NodeLabels(binding)
+	annotations := map[string]string{}
+	for key, value := range binding.Spec.VirtualNode.Annotations {
+		annotations[key] = string(value)
+	}
+	taints := wantedTaints(binding)
+	now := applied{Labels: sortedKeys(labels), Annotations: sortedKeys(annotations)}
+	for _, taint := range taints {
+		now.Taints = append(now.Taints, taintKey(taint))
+	}
+	slices.Sort(now.Taints)
+
+	node.Labels = merged(node.Labels, labels, before.Labels)
+	node.Annotations = merged(node.Annotations, annotations, before.Annotations)
+	if encoded, err := json.Marshal(now); err == nil { // It cannot fail: three lists of strings.
+		node.Annotations[annotationApplied] = string(encoded)
+	}
+	node.Spec.Taints = mergedTaints(node.Spec.Taints, taints, before.Taints)
+}
+
+// wantedTaints are the taints of the binding. Of two of one key and effect the
+// first counts: a Node with both is refused by the API server.
+func wantedTaints(binding *v1alpha1.ClusterBinding) []corev1.Taint {
+	taints := []corev1.Taint{{Key: v1alpha1.TaintVirtualNode, Value: binding.Spec.ClusterID, Effect: corev1.TaintEffectNoSchedule}}
+	for _, t := range binding.Spec.VirtualNode.Taints {
+		taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
+		if !slices.ContainsFunc(taints, func(other corev1.Taint) bool { return taintKey(other) == taintKey(taint) }) {
+			taints = append(taints, taint)
+		}
+	}
+	return taints
+}
+
+// Kubernetes tells taints apart by key and effect.
+func taintKey(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func merged(current, wanted map[string]string, before []string) map[string]string {
+	result := make(map[string]string, len(current)+len(wanted))
+	for key, value := range current {
+		if _, keep := wanted[key]; keep || !slices.Contains(before, key) {
+			result[key] = value
+		}
+	}
+	for key, value := range wanted {
+		result[key] = value
+	}
+	return result
+}
+
+func mergedTaints(current, wanted []corev1.Taint, before []string) []corev1.Taint {
+	missing := make(map[string]corev1.Taint, len(wanted))
+	for _, t := range wanted {
+		missing[taintKey(t)] = t
+	}
+	var result []corev1.Taint
+	for _, t := range current {
+		if w, ok := missing[taintKey(t)]; ok {
+			w.TimeAdded = t.TimeAdded
+			result = append(result, w)
+			delete(missing, taintKey(t))
+		} else if !slices.Contains(before, taintKey(t)) {
+			result = append(result, t)
+		}
+	}
+	for _, t := range wanted {
+		if _, ok := missing[taintKey(t)]; ok {
+			result = append(result, t)
+		}
+	}
+	return result
+}
+
+// Conditions that say that nothing is wrong with the node. Ready comes first;
+// the others are those that Kubernetes turns to Unknown together with it.
+var healthy = []corev1.NodeCondition{
+	{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "ProviderConnected", Message: "the provider answers"},
+	{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes"},
+	{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes"},
+	{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes"},
+}
+
+// ApplyStatus makes the status of node that of a provider that answers and has
+// those nodes.
+func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, provider []corev1.Node, now metav1.Time) {
+	capacity := Capacity(provider, binding.Spec.VirtualNode.Capacity)
+	node.Status.Capacity, node.Status.Allocatable = capacity, capacity
+	node.Status.NodeInfo.KubeletVersion = binding.Status.KubernetesVersion
+	node.Status.NodeInfo.OperatingSystem = "linux"
+	node.Status.NodeInfo.Architecture = architecture(provider)
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: node.Name}}
+	for _, wanted := range healthy {
+		setCondition(&node.Status.Conditions, wanted, now)
+	}
+}
+
+// setCondition changes a condition, and its times, only if it differs: the
+// Lease is the heartbeat of the node.
+func setCondition(conditions *[]corev1.NodeCondition, wanted corev1.NodeCondition, now metav1.Time) {
+	wanted.LastHeartbeatTime, wanted.LastTransitionTime = now, now
+	for i, c := range *conditions {
+		if c.Type != wanted.Type {
+			continue
+		}
+		if c.Status == wanted.Status && c.Reason == wanted.Reason && c.Message == wanted.Message {
+			return
+		}
+		if c.Status == wanted.Status {
+			wanted.LastTransitionTime = c.LastTransitionTime
+		}
+		(*conditions)[i] = wanted
+		return
+	}
+	*conditions = append(*conditions, wanted)
+}
+
+// architecture is the one that most of the provider's nodes have.
+func architecture(provider []corev1.Node) string {
+	counts := map[string]int{}
+	for i := range provider {
+		if a := provider[i].Status.NodeInfo.Architecture; a != "" {
+			counts[a]++
+		}
+	}
+	names := make([]string, 0, len(counts))
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}

@@ -1,0 +1,97 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Selectors as large as the API allows.
+var (
+	// mostBytes has the longest keys and values, and as many as there may be.
+	mostBytes = selecting(slices.Repeat([]corev1.NodeSelectorTerm{labels(slices.Repeat(
+		[]corev1.NodeSelectorRequirement{in(longKey, slices.Repeat([]string{strings.Repeat("v", 63)}, 2)...)}, 8)...)}, 8)...)
+	// mostValues has all its values in few requirements.
+	mostValues = selecting(slices.Repeat([]corev1.NodeSelectorTerm{
+		labels(in(longKey, slices.Repeat([]string{strings.Repeat("v", 63)}, 64)...)),
+	}, 2)...)
+	// mostRequirements has as many short requirements as there may be.
+	mostRequirements = selecting(slices.Repeat([]corev1.NodeSelectorTerm{both(
+		labels(slices.Repeat([]corev1.NodeSelectorRequirement{gpu}, 8)...),
+		fields(slices.Repeat([]corev1.NodeSelectorRequirement{notUS}, 4)...),
+	)}, 8)...)
+
+	longKey = strings.Repeat(strings.Repeat("d", 61)+".", 4) + "ex/" + strings.Repeat("k", 63)
+)
+
+// TestLimits creates pods with ever more terms where the selector is as large
+// as can be. None may be refused, and those of a size that is seen in practice
+// must meet the policy. It runs with failurePolicy Fail, which makes an error,
+// such as a cost budget that is exceeded, visible; as shipped, such a pod would
+// only stay as it is.
+func TestLimits(t *testing.T) {
+	var c client.Client
+	env, err := startServer(&c)
+	if env != nil {
+		defer stop(t, env)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := apply(t.Context(), c, "pods.yaml", failing); err != nil {
+		t.Fatal(err)
+	}
+	defer func(shared client.Client) { server = shared }(server)
+	server = c
+
+	tests := map[string]struct {
+		selector *v1alpha1.ClusterSelector
+		// atLeast is how many terms of its own a pod can have and still meet the policy.
+		atLeast int
+	}{
+		"the most bytes":        {selector: mostBytes, atLeast: 4},
+		"the most values":       {selector: mostValues, atLeast: 16},
+		"the most requirements": {selector: mostRequirements, atLeast: 16},
+		"one requirement":       {selector: selecting(labels(eu)), atLeast: 256},
+	}
+	for name, test := range tests {
+		namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{
+			PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote, ClusterSelector: test.selector,
+		})
+		for _, terms := range []int{0, 1, 4, 16, 64, 256, 1024, 4096} {
+			t.Run(fmt.Sprintf("%s/%d terms", name, terms), func(t *testing.T) {
+				pod := newPod(namespace)
+				pod.Name = fmt.Sprintf("pod-%d", terms)
+				if terms > 0 {
+					pod.Spec.Affinity = required(slices.Repeat([]corev1.NodeSelectorTerm{labels(amd, gpu)}, terms)...)
+				}
+				if err := c.Create(t.Context(), pod); err != nil {
+					t.Fatalf("%.500s", err)
+				}
+				changed := toleratesVirtualNodes(pod)
+				t.Logf("%d terms in, %d out", terms,
+					len(pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms))
+				if terms <= test.atLeast && !changed {
+					t.Error("the pod is as it was")
+				}
+			})
+		}
+	}
+}
+
+// failing gives a policy the failurePolicy Fail.
+func failing(object *unstructured.Unstructured) {
+	if object.GetKind() == "MutatingAdmissionPolicy" {
+		object.Object["spec"].(map[string]any)["failurePolicy"] = "Fail"
+	}
+}

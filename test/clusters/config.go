@@ -1,0 +1,151 @@
+package clusters
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// The types below are the part of kwokctl's configuration that is used here.
+// The file rather than flags, because only the file has the bind address, and
+// because kwokctl 0.8 mixes up several --extra-args of one component.
+type kwokctlConfig struct {
+	APIVersion        string           `json:"apiVersion"`
+	Kind              string           `json:"kind"`
+	Options           kwokctlOptions   `json:"options"`
+	ComponentsPatches []componentPatch `json:"componentsPatches,omitempty"`
+}
+
+type kwokctlOptions struct {
+	Runtime     string      `json:"runtime"`
+	BindAddress string      `json:"bindAddress"`
+	Components  []Component `json:"components"`
+
+	EtcdBinary                  string `json:"etcdBinary"`
+	KubeAPIServerBinary         string `json:"kubeApiserverBinary"`
+	KubeControllerManagerBinary string `json:"kubeControllerManagerBinary"`
+	KubeSchedulerBinary         string `json:"kubeSchedulerBinary"`
+	KwokControllerBinary        string `json:"kwokControllerBinary"`
+	KubectlBinary               string `json:"kubectlBinary"`
+	KubeAuditPolicy             string `json:"kubeAuditPolicy,omitempty"`
+
+	EtcdPort                  int `json:"etcdPort"`
+	EtcdPeerPort              int `json:"etcdPeerPort"`
+	KubeAPIServerPort         int `json:"kubeApiserverPort"`
+	KubeControllerManagerPort int `json:"kubeControllerManagerPort"`
+	KubeSchedulerPort         int `json:"kubeSchedulerPort"`
+	KwokControllerPort        int `json:"kwokControllerPort"`
+
+	HeartbeatFactor          float64 `json:"heartbeatFactor"`
+	NodeLeaseDurationSeconds int     `json:"nodeLeaseDurationSeconds"`
+	NodeMonitorPeriod        int64   `json:"kubeControllerManagerNodeMonitorPeriodMilliseconds"`
+	NodeMonitorGracePeriod   int64   `json:"kubeControllerManagerNodeMonitorGracePeriodMilliseconds"`
+}
+
+type componentPatch struct {
+	Name      Component  `json:"name"`
+	ExtraArgs []extraArg `json:"extraArgs"`
+}
+
+type extraArg struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	// Override replaces kwokctl's own flag of that name, which must exist;
+	// otherwise the flag is added behind all others.
+	Override bool `json:"override"`
+}
+
+// ports of a cluster, all on 127.0.0.1.
+type ports struct{ etcd, etcdPeer, apiServer, controllerManager, scheduler, kwok int }
+
+const portsPerCluster = 6
+
+func portsFrom(p []int) ports { return ports{p[0], p[1], p[2], p[3], p[4], p[5]} }
+
+// multiValued are the flags of kwokctl's that add up when they are given twice.
+// Of all others the last one wins, so that they need no override.
+var multiValued = []string{"authorization-mode", "authorization-always-allow-paths", "etcd-servers"}
+
+// configFor makes kwokctl's configuration for o. auditPolicy is a file, or empty.
+func configFor(o Options, p ports, auditPolicy string) kwokctlConfig {
+	bin := func(name string) string { return filepath.Join(o.BinDir, name) }
+	return kwokctlConfig{
+		APIVersion: "config.kwok.x-k8s.io/v1alpha1",
+		Kind:       "KwokctlConfiguration",
+		Options: kwokctlOptions{
+			Runtime:     "binary",
+			BindAddress: "127.0.0.1",
+			Components:  o.components(),
+
+			EtcdBinary:                  bin("etcd"),
+			KubeAPIServerBinary:         bin("kube-apiserver"),
+			KubeControllerManagerBinary: bin("kube-controller-manager"),
+			KubeSchedulerBinary:         bin("kube-scheduler"),
+			KwokControllerBinary:        bin("kwok"),
+			KubectlBinary:               bin("kubectl"),
+			KubeAuditPolicy:             auditPolicy,
+
+			EtcdPort:                  p.etcd,
+			EtcdPeerPort:              p.etcdPeer,
+			KubeAPIServerPort:         p.apiServer,
+			KubeControllerManagerPort: p.controllerManager,
+			KubeSchedulerPort:         p.scheduler,
+			KwokControllerPort:        p.kwok,
+
+			// kwokctl would multiply all of the following by 5.
+			HeartbeatFactor:          1,
+			NodeLeaseDurationSeconds: int(o.NodeGrace / time.Second),
+			NodeMonitorPeriod:        min(2*time.Second, o.NodeGrace/8).Milliseconds(),
+			NodeMonitorGracePeriod:   o.NodeGrace.Milliseconds(),
+		},
+		ComponentsPatches: patchesFor(o),
+	}
+}
+
+func patchesFor(o Options) []componentPatch {
+	unlimited := map[string]string{"leader-elect": "false", "kube-api-qps": "5000", "kube-api-burst": "10000"}
+	args := map[Component]map[string]string{
+		Etcd:                  {"unsafe-no-fsync": "true"},
+		KubeAPIServer:         o.APIServerArgs,
+		KubeControllerManager: merge(unlimited, o.ControllerManagerArgs),
+		KubeScheduler:         unlimited,
+		KwokController: {
+			"manage-all-nodes":                 "false",
+			"manage-nodes-with-label-selector": KwokNodeLabel + "=" + KwokNodeValue,
+		},
+	}
+	var patches []componentPatch
+	for _, c := range o.components() {
+		patch := componentPatch{Name: c}
+		for _, key := range slices.Sorted(maps.Keys(args[c])) {
+			patch.ExtraArgs = append(patch.ExtraArgs,
+				extraArg{Key: key, Value: args[c][key], Override: slices.Contains(multiValued, key)})
+		}
+		if len(patch.ExtraArgs) > 0 {
+			patches = append(patches, patch)
+		}
+	}
+	return patches
+}
+
+// merge returns base with what override has instead or in addition.
+func merge(base, override map[string]string) map[string]string {
+	merged := maps.Clone(base)
+	maps.Copy(merged, override)
+	return merged
+}
+
+func (c kwokctlConfig) yaml() ([]byte, error) {
+	raw, err := yaml.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encoding kwokctl's configuration: %w", err)
+	}
+	return raw, nil
+}
+
+func localhost(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }

@@ -1,0 +1,143 @@
+package clusters
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// A Component is one program of a cluster, by the name that Kubernetes gives it.
+type Component string
+
+// Etcd and KubeAPIServer are part of every cluster, the others of those whose
+// Options list them.
+const (
+	Etcd                  Component = "etcd"
+	KubeAPIServer         Component = "kube-apiserver"
+	KubeControllerManager Component = "kube-controller-manager"
+	KubeScheduler         Component = "kube-scheduler"
+	KwokController        Component = "kwok-controller"
+)
+
+// AllComponents lists the components of a cluster in which pods get scheduled
+// and run (as far as kwok runs them).
+func AllComponents() []Component {
+	return []Component{Etcd, KubeAPIServer, KubeControllerManager, KubeScheduler, KwokController}
+}
+
+// KwokNodeLabel and KwokNodeValue mark the nodes that kwok manages.
+const (
+	KwokNodeLabel = "type"
+	KwokNodeValue = "kwok"
+)
+
+// Options say what cluster Up makes. Only Name is required.
+type Options struct {
+	// Name of the cluster: a DNS label, unique within Dir.
+	Name string
+	// Dir holds all clusters of a user of this package. Default: bin/clusters
+	// in the repository.
+	Dir string
+	// BinDir is where the programs are. Default: bin/kube in the repository.
+	BinDir string
+	// Components besides etcd and kube-apiserver. Default: none.
+	Components []Component
+	// APIServerArgs and ControllerManagerArgs are flags without the dashes.
+	// They win over those that this package or kwokctl set.
+	APIServerArgs         map[string]string
+	ControllerManagerArgs map[string]string
+	// AuditPolicy, when set, is an audit policy in YAML; Cluster.AuditLog is
+	// where the log goes.
+	AuditPolicy string
+	// Nodes are made by Up, which waits until they are Ready. They need
+	// KwokController among the Components.
+	Nodes []Node
+	// NodeGrace is how long a node may stay silent before the controller
+	// manager calls it NotReady; at least 4s. kwok renews the leases of its
+	// nodes four times within it. Default: 40s, as Kubernetes has it.
+	NodeGrace time.Duration
+	// Timeout bounds Up. Default: 2 minutes.
+	Timeout time.Duration
+	// Log receives one line for each step. Default: nothing is written.
+	Log io.Writer
+}
+
+// A Node is a node that kwok plays. The label type=kwok is added.
+type Node struct {
+	Name string
+	// CPU, Memory and Pods are quantities. Defaults: 32, 256Gi, 110.
+	CPU, Memory, Pods string
+	Labels            map[string]string
+}
+
+const (
+	defaultNodeGrace = 40 * time.Second
+	minNodeGrace     = 4 * time.Second
+	defaultTimeout   = 2 * time.Minute
+)
+
+var nameRegexp = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// complete validates o and fills in the defaults.
+func (o Options) complete() (Options, error) {
+	if !nameRegexp.MatchString(o.Name) {
+		return o, fmt.Errorf("cluster name %q is not a DNS label", o.Name)
+	}
+	var err error
+	if o.Dir, o.BinDir, err = defaultDirs(o.Dir, o.BinDir); err != nil {
+		return o, err
+	}
+	for _, c := range o.Components {
+		if !slices.Contains(AllComponents(), c) {
+			return o, fmt.Errorf("cluster %s: unknown component %q", o.Name, c)
+		}
+	}
+	if len(o.Nodes) > 0 && !o.has(KwokController) {
+		return o, fmt.Errorf("cluster %s: nodes need the component %s", o.Name, KwokController)
+	}
+	if o.NodeGrace == 0 {
+		o.NodeGrace = defaultNodeGrace
+	}
+	if o.NodeGrace < minNodeGrace {
+		return o, fmt.Errorf("cluster %s: NodeGrace %s is shorter than %s", o.Name, o.NodeGrace, minNodeGrace)
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	return o, nil
+}
+
+// has says whether the cluster is to have component c.
+func (o Options) has(c Component) bool {
+	return c == Etcd || c == KubeAPIServer || slices.Contains(o.Components, c)
+}
+
+// components lists what the cluster is to have, in the order of starting.
+func (o Options) components() []Component {
+	return slices.DeleteFunc(AllComponents(), func(c Component) bool { return !o.has(c) })
+}
+
+func defaultDirs(dir, binDir string) (string, string, error) {
+	if dir == "" || binDir == "" {
+		root, err := Root()
+		if err != nil {
+			return "", "", err
+		}
+		if dir == "" {
+			dir = filepath.Join(root, "bin", "clusters")
+		}
+		if binDir == "" {
+			binDir = filepath.Join(root, "bin", "kube")
+		}
+	}
+	absDir, err1 := filepath.Abs(dir)
+	absBinDir, err2 := filepath.Abs(binDir)
+	return absDir, absBinDir, errors.Join(err1, err2)
+}

@@ -1,0 +1,124 @@
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// portAttempts is how often Up tries when another program takes one of the
+// chosen ports in the moment before ours listens.
+const portAttempts = 3
+
+// Up makes a cluster and waits until it is ready. One of the same name that was
+// left over is taken down first, processes included. When Up fails, nothing
+// runs, and the logs are kept for reading until the next Up or Down.
+func Up(ctx context.Context, o Options) (*Cluster, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBinaries(o.BinDir); err != nil {
+		return nil, err
+	}
+	if err := own(o.Dir, o.Name); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+
+	c := handle(o.Dir, o.BinDir, o.Name)
+	for attempt := 1; ; attempt++ {
+		err = c.create(ctx, o)
+		if err == nil {
+			return c, nil
+		}
+		// A cancelled context must not keep the processes alive.
+		if stopErr := c.Stop(context.WithoutCancel(ctx)); stopErr != nil {
+			err = errors.Join(err, stopErr)
+		}
+		if attempt == portAttempts || !isPortTaken(err) {
+			disown(o.Dir, o.Name)
+			return nil, fmt.Errorf("bringing up cluster %s: %w", o.Name, err)
+		}
+		c.logf(o, "a port was taken by another program: trying others")
+	}
+}
+
+// create is one attempt of Up.
+func (c *Cluster) create(ctx context.Context, o Options) error {
+	begin := time.Now()
+	if err := c.kill(ctx, AllComponents()...); err != nil {
+		return fmt.Errorf("ending what an earlier run has left: %w", err)
+	}
+	if err := os.RemoveAll(c.dir); err != nil {
+		return fmt.Errorf("deleting what an earlier run has left: %w", err)
+	}
+	if err := c.prepare(o); err != nil {
+		return err
+	}
+	c.logf(o, "starting %v", o.components())
+	err := c.kwokctl(ctx, "create", "cluster", "--kubeconfig=", "--config="+c.configFile())
+	if err != nil {
+		return err
+	}
+	if err := c.writeAdminKubeconfig(); err != nil {
+		return err
+	}
+	if err := c.connect(); err != nil {
+		return err
+	}
+	if err := c.waitReady(ctx, o.Timeout); err != nil {
+		return err
+	}
+	if err := c.ensureNodes(ctx, o.Nodes); err != nil {
+		return err
+	}
+	c.logf(o, "ready after %.1fs", time.Since(begin).Seconds())
+	return nil
+}
+
+func (c *Cluster) configFile() string { return filepath.Join(c.dir, "kwokctl.yaml") }
+
+// prepare makes the cluster's directory with kwokctl's configuration in it.
+func (c *Cluster) prepare(o Options) error {
+	if err := os.MkdirAll(c.Logs, 0o750); err != nil {
+		return fmt.Errorf("making its directory: %w", err)
+	}
+	reserved, err := reservePorts(c.dir, portsPerCluster)
+	if err != nil {
+		return err
+	}
+	p := portsFrom(reserved)
+	auditPolicy := ""
+	if o.AuditPolicy != "" {
+		auditPolicy = filepath.Join(c.dir, "audit-policy.yaml")
+		if err := os.WriteFile(auditPolicy, []byte(o.AuditPolicy), 0o600); err != nil {
+			return fmt.Errorf("writing the audit policy: %w", err)
+		}
+	}
+	raw, err := configFor(o, p, auditPolicy).yaml()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.configFile(), raw, 0o600); err != nil {
+		return fmt.Errorf("writing kwokctl's configuration: %w", err)
+	}
+	c.state = state{
+		Components: o.components(),
+		APIServer:  p.apiServer,
+		Health: map[Component]string{
+			KubeControllerManager: "https://" + localhost(p.controllerManager) + "/healthz",
+			KubeScheduler:         "https://" + localhost(p.scheduler) + "/healthz",
+			KwokController:        "http://" + localhost(p.kwok) + "/healthz",
+		},
+	}
+	return c.saveState()
+}
+
+func (c *Cluster) logf(o Options, format string, args ...any) {
+	fmt.Fprintf(o.Log, "cluster %s: %s\n", c.Name, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,173 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+// ledger records what happens to the namespaces of the providers.
+type ledger struct {
+	mu    sync.Mutex
+	pages map[string]*page // by provider
+	// bells ring once, at the first event after which their condition holds.
+	bells []bell
+	// violations are changes of namespaces that are not Spillway's.
+	violations []string
+}
+
+// page is of one provider.
+type page struct {
+	mark provenance.Mark
+	// made are the UIDs that each name has had, of namespaces with our mark.
+	made map[string][]types.UID
+	// going are those of them whose deletion has begun, gone those that ended.
+	going, gone map[types.UID]bool
+}
+
+type bell struct {
+	condition func() bool
+	ring      chan struct{}
+}
+
+// watch opens a ledger that begins with what is there.
+func watch(ctx context.Context, r *rig.Rig) (*ledger, error) {
+	origin, err := r.Origin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &ledger{pages: map[string]*page{}}
+	for _, provider := range r.Providers {
+		l.pages[provider.ID] = &page{
+			mark: provenance.Mark{Origin: origin, ClusterID: provider.ID},
+			made: map[string][]types.UID{}, going: map[types.UID]bool{}, gone: map[types.UID]bool{},
+		}
+	}
+	for _, provider := range r.Providers {
+		informer, err := provider.Watched.GetInformer(ctx, &corev1.Namespace{})
+		if err != nil {
+			return nil, fmt.Errorf("watching the namespaces of %s: %w", provider.ID, err)
+		}
+		if _, err := informer.AddEventHandler(l.handler(provider.ID)); err != nil {
+			return nil, fmt.Errorf("watching the namespaces of %s: %w", provider.ID, err)
+		}
+	}
+	return l, nil
+}
+
+func (l *ledger) handler(provider string) toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { l.note(provider, "", obj) },
+		UpdateFunc: func(before, after any) {
+			if before.(*corev1.Namespace).ResourceVersion != after.(*corev1.Namespace).ResourceVersion {
+				l.note(provider, "changed", after)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if unknown, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+				obj = unknown.Obj
+			}
+			l.note(provider, "deleted", obj)
+		},
+	}
+}
+
+// note writes down that a namespace was seen first, changed or deleted.
+func (l *ledger) note(provider, what string, obj any) {
+	namespace := obj.(*corev1.Namespace)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.pages[provider]
+	switch {
+	case !p.mark.IsOn(namespace):
+		if what != "" {
+			l.violations = append(l.violations, fmt.Sprintf("%s: namespace %s, which is not Spillway's, was %s", provider, namespace.Name, what))
+		}
+	case what == "":
+		p.made[namespace.Name] = append(p.made[namespace.Name], namespace.UID)
+	case what == "deleted":
+		p.going[namespace.UID], p.gone[namespace.UID] = true, true
+	case namespace.DeletionTimestamp != nil:
+		p.going[namespace.UID] = true
+	}
+	l.ring()
+}
+
+// ring is called under the lock.
+func (l *ledger) ring() {
+	waiting := l.bells[:0]
+	for _, b := range l.bells {
+		if b.condition() {
+			close(b.ring)
+		} else {
+			waiting = append(waiting, b)
+		}
+	}
+	l.bells = waiting
+}
+
+// when returns what is closed once so many namespaces are counted.
+func (l *ledger) when(count func() int, atLeast int) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := bell{func() bool { return count() >= atLeast }, make(chan struct{})}
+	l.bells = append(l.bells, b)
+	l.ring()
+	return b.ring
+}
+
+// sum adds up a figure of all providers. It is called under the lock.
+func (l *ledger) sum(of func(*page) int) func() int {
+	return func() int {
+		total := 0
+		for _, p := range l.pages {
+			total += of(p)
+		}
+		return total
+	}
+}
+
+func made(p *page) int {
+	total := 0
+	for _, uids := range p.made {
+		total += len(uids)
+	}
+	return total
+}
+
+func going(p *page) int { return len(p.going) }
+
+func gone(p *page) int { return len(p.gone) }
+
+// get reads a figure.
+func (l *ledger) get(count func() int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return count()
+}
+
+// wrong are the changes that nobody should have made.
+func (l *ledger) wrong() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.violations)
+}
+
+// close ends a chapter: the next one counts from zero.
+func (l *ledger) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.pages {
+		clear(p.made)
+		clear(p.going)
+		clear(p.gone)
+	}
+}

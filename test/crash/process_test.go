@@ -1,0 +1,84 @@
+package crash
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+// binary is the manager that TestMain builds.
+var binary string
+
+// build builds the manager, without the race detector: what is looked for here
+// is what is left when it dies, and the other tests run it with the detector.
+func build(dir string) error {
+	root, err := clusters.Root()
+	if err != nil {
+		return err
+	}
+	binary = filepath.Join(dir, "manager")
+	command := exec.Command("go", "build", "-o", binary, "./cmd/manager")
+	command.Dir = root
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the manager: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// process is one run of the manager.
+type process struct {
+	command *exec.Cmd
+	log     string
+}
+
+// start starts the manager. Its log is shown if the test fails.
+func start(t *testing.T, kubeconfig string) *process {
+	t.Helper()
+	log, err := os.CreateTemp(t.TempDir(), "manager-*.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p := &process{log: log.Name(), command: exec.Command(binary, "--kubeconfig", kubeconfig, "--cluster-id", consumerID,
+		"--metrics-bind-address", "0", "--health-probe-bind-address", "0")}
+	p.command.Stdout, p.command.Stderr = log, log
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.command.Process.Kill()
+		_ = p.command.Wait()
+		if t.Failed() {
+			t.Logf("the last lines of the manager with the process id %d:\n%s", p.command.Process.Pid, p.tail())
+		}
+	})
+	return p
+}
+
+// kill ends the manager with SIGKILL, and returns when it is dead. That it has
+// ended by itself before is a failure.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	_ = p.command.Process.Kill()
+	_ = p.command.Wait()
+	status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("the manager was not killed, but ended by itself: %s\n%s", p.command.ProcessState, p.tail())
+	}
+}
+
+func (p *process) tail() []byte {
+	const most = 40
+	raw, err := os.ReadFile(p.log)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	lines := bytes.Split(bytes.TrimSpace(raw), []byte("\n"))
+	return bytes.Join(lines[max(0, len(lines)-most):], []byte("\n"))
+}

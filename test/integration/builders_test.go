@@ -1,0 +1,168 @@
+package integration
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+const (
+	// labelSpec tells the bindings of one spec from those of all others.
+	labelSpec = "example.com/spec"
+	region    = "example.com/region"
+)
+
+var count atomic.Int32
+
+// unique makes a name that nobody else has.
+func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, count.Add(1)) }
+
+// bindingOption changes a ClusterBinding before it is made.
+type bindingOption func(*v1alpha1.ClusterBinding)
+
+func withLabels(pairs ...string) bindingOption {
+	return func(cb *v1alpha1.ClusterBinding) {
+		if cb.Spec.VirtualNode.Labels == nil {
+			cb.Spec.VirtualNode.Labels = map[string]v1alpha1.LabelValue{}
+		}
+		for i := 0; i < len(pairs); i += 2 {
+			cb.Spec.VirtualNode.Labels[pairs[i]] = v1alpha1.LabelValue(pairs[i+1])
+		}
+	}
+}
+
+func withClusterID(id string) bindingOption {
+	return func(cb *v1alpha1.ClusterBinding) { cb.Spec.ClusterID = id }
+}
+
+// newBinding has the name also for its clusterID and for its Secret.
+func newBinding(name string, options ...bindingOption) *v1alpha1.ClusterBinding {
+	cb := &v1alpha1.ClusterBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.ClusterBindingSpec{
+			ClusterID:           name,
+			KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: name},
+		},
+	}
+	for _, option := range options {
+		option(cb)
+	}
+	return cb
+}
+
+// make makes an object.
+func (c *controlPlane) make(object client.Object) {
+	GinkgoHelper()
+	Expect(c.Create(ctx, object)).To(Succeed())
+}
+
+// create makes an object that is deleted when the spec ends.
+func (c *controlPlane) create(object client.Object) {
+	GinkgoHelper()
+	c.make(object)
+	DeferCleanup(func() { c.drop(object) })
+}
+
+// drop asks for the deletion of what is there still.
+func (c *controlPlane) drop(object client.Object) {
+	GinkgoHelper()
+	Expect(client.IgnoreNotFound(c.Delete(ctx, object))).To(Succeed())
+}
+
+// bind makes a ClusterBinding of the provider, for the specs that have the
+// label, and the Secret that it needs.
+func (c *controlPlane) bind(provider *controlPlane, spec string, options ...bindingOption) *v1alpha1.ClusterBinding {
+	GinkgoHelper()
+	return c.bindWith(provider.providerKubeconfig(), provider.Name, spec, options...)
+}
+
+// bindWith makes a ClusterBinding with that kubeconfig.
+func (c *controlPlane) bindWith(kubeconfig []byte, prefix, spec string, options ...bindingOption) *v1alpha1.ClusterBinding {
+	GinkgoHelper()
+	cb := newBinding(unique(prefix), append([]bindingOption{withLabels(labelSpec, spec)}, options...)...)
+	c.putKubeconfig(cb.Spec.KubeconfigSecretRef.Name, kubeconfig)
+	c.create(cb)
+	return cb
+}
+
+// newNamespace makes a namespace in the consumer.
+func (c *controlPlane) newNamespace(labels ...string) string {
+	GinkgoHelper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unique("team"), Labels: map[string]string{}}}
+	for i := 0; i < len(labels); i += 2 {
+		namespace.Labels[labels[i]] = labels[i+1]
+	}
+	c.create(namespace)
+	return namespace.Name
+}
+
+// offloadingOption changes a NamespaceOffloading before it is made.
+type offloadingOption func(*v1alpha1.NamespaceOffloading)
+
+func selectedName(remote string) offloadingOption {
+	return func(nso *v1alpha1.NamespaceOffloading) {
+		nso.Spec.NamespaceMappingStrategy, nso.Spec.RemoteNamespaceName = v1alpha1.MappingSelectedName, remote
+	}
+}
+
+func sameName(nso *v1alpha1.NamespaceOffloading) {
+	nso.Spec.NamespaceMappingStrategy = v1alpha1.MappingEnforceSameName
+}
+
+func podsGo(strategy v1alpha1.PodOffloadingStrategy) offloadingOption {
+	return func(nso *v1alpha1.NamespaceOffloading) { nso.Spec.PodOffloadingStrategy = strategy }
+}
+
+func newOffloading(namespace string, selector *v1alpha1.ClusterSelector, options ...offloadingOption) *v1alpha1.NamespaceOffloading {
+	nso := &v1alpha1.NamespaceOffloading{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.OffloadingName},
+		Spec:       v1alpha1.NamespaceOffloadingSpec{ClusterSelector: selector},
+	}
+	for _, option := range options {
+		option(nso)
+	}
+	return nso
+}
+
+// offload makes the NamespaceOffloading of a namespace.
+func (c *controlPlane) offload(namespace string, selector *v1alpha1.ClusterSelector, options ...offloadingOption) *v1alpha1.NamespaceOffloading {
+	GinkgoHelper()
+	nso := newOffloading(namespace, selector, options...)
+	c.create(nso)
+	return nso
+}
+
+// offloadNew makes a namespace and offloads it.
+func (c *controlPlane) offloadNew(selector *v1alpha1.ClusterSelector, options ...offloadingOption) string {
+	GinkgoHelper()
+	namespace := c.newNamespace()
+	c.offload(namespace, selector, options...)
+	return namespace
+}
+
+// selecting selects the bindings that have all the labels.
+func selecting(pairs ...string) *v1alpha1.ClusterSelector {
+	term := v1alpha1.ClusterSelectorTerm{}
+	for i := 0; i < len(pairs); i += 2 {
+		term.MatchExpressions = append(term.MatchExpressions, v1alpha1.ClusterSelectorRequirement{
+			Key: pairs[i], Operator: corev1.NodeSelectorOpIn, Values: []string{pairs[i+1]},
+		})
+	}
+	return &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{term}}
+}
+
+// change patches an object that is there.
+func change[T client.Object](c *controlPlane, object T, edit func(T)) {
+	GinkgoHelper()
+	Expect(c.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+	before := object.DeepCopyObject().(client.Object)
+	edit(object)
+	Expect(c.Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
+}

@@ -1,0 +1,140 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+// nodeGrace is how long the lease of a virtual node may be silent before the
+// node becomes NotReady. It is renewed every 5 seconds.
+const nodeGrace = 12 * time.Second
+
+// policyKinds are those that the second consumer does not serve.
+var policyKinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+
+// controlPlane is a cluster with the client of its administrator.
+type controlPlane struct {
+	*clusters.Cluster
+	client.WithWatch
+	// uid is the identity of the cluster.
+	uid string
+}
+
+// bringUp makes all control planes, at once.
+func bringUp() {
+	dir := filepath.Join(root(), "bin", "integration")
+	withControllers := []clusters.Component{clusters.KubeControllerManager}
+	// The nodes of the providers are made by the specs, and nobody renews
+	// their leases: they must not become NotReady for that.
+	quiet := map[string]string{"controllers": "*,-node-lifecycle-controller"}
+	var group sync.WaitGroup
+	for target, options := range map[**controlPlane]clusters.Options{
+		&home: {Name: "home", Components: withControllers, NodeGrace: nodeGrace},
+		&eu:   {Name: "eu", Components: withControllers, ControllerManagerArgs: quiet},
+		&us:   {Name: "us", Components: withControllers, ControllerManagerArgs: quiet},
+		&other: {Name: "other", Components: withControllers, APIServerArgs: map[string]string{
+			"runtime-config":            "admissionregistration.k8s.io/v1/mutatingadmissionpolicies=false",
+			"disable-admission-plugins": "MutatingAdmissionPolicy",
+		}},
+	} {
+		options.Dir, options.Log = dir, GinkgoWriter
+		group.Go(func() {
+			defer GinkgoRecover()
+			*target = newControlPlane(options)
+		})
+	}
+	group.Wait()
+}
+
+func newControlPlane(options clusters.Options) *controlPlane {
+	cluster, err := clusters.Up(ctx, options)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() {
+		if !*keep {
+			Expect(cluster.Down(context.Background())).To(Succeed())
+		}
+	})
+	c, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: manager.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	kubeSystem := &corev1.Namespace{}
+	Expect(c.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, kubeSystem)).To(Succeed())
+	return &controlPlane{Cluster: cluster, WithWatch: c, uid: string(kubeSystem.UID)}
+}
+
+// install applies what is shipped, but for what runs the manager, which runs in
+// this process, and for the kinds in without.
+func (c *controlPlane) install(directory string, without ...string) {
+	GinkgoHelper()
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(kustomized(directory)), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		Expect(err).NotTo(HaveOccurred(), directory)
+		if object.GetKind() == "Deployment" || slices.Contains(without, object.GetKind()) {
+			continue
+		}
+		Expect(c.Create(ctx, object, client.FieldValidation("Strict"))).To(Succeed(), "%s in %s", object.GetKind(), c.Name)
+		if object.GetKind() == "CustomResourceDefinition" {
+			c.established(object)
+		}
+	}
+}
+
+func (c *controlPlane) established(crd *unstructured.Unstructured) {
+	GinkgoHelper()
+	Eventually(func() (bool, error) {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+			return false, err
+		}
+		conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
+		return slices.ContainsFunc(conditions, func(condition any) bool {
+			fields, ok := condition.(map[string]any)
+			return ok && fields["type"] == "Established" && fields["status"] == "True"
+		}), err
+	}).Should(BeTrue(), "the API server %s does not serve %s", c.Name, crd.GetName())
+}
+
+var built sync.Map // directory → what kustomize makes of it
+
+func kustomized(directory string) []byte {
+	GinkgoHelper()
+	if manifests, ok := built.Load(directory); ok {
+		return manifests.([]byte)
+	}
+	command := exec.Command("go", "tool", "-modfile=go.tools.mod", "kustomize", "build", directory)
+	command.Dir = root()
+	var problems bytes.Buffer
+	command.Stderr = &problems
+	manifests, err := command.Output()
+	Expect(err).NotTo(HaveOccurred(), "building %s: %s", directory, &problems)
+	built.Store(directory, manifests)
+	return manifests
+}
+
+func root() string {
+	GinkgoHelper()
+	directory, err := clusters.Root()
+	Expect(err).NotTo(HaveOccurred())
+	return directory
+}

@@ -1,0 +1,68 @@
+package integration
+
+import (
+	"slices"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+)
+
+// history is what an object has gone through, each thing once in a row. It
+// comes from a watch: reading now and then would miss what takes no time.
+type history struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+// drainedOf records the steps of the deletion of a binding.
+func (c *controlPlane) drainedOf(cb *v1alpha1.ClusterBinding) *history {
+	GinkgoHelper()
+	return c.record(&v1alpha1.ClusterBindingList{}, cb, func(object client.Object) string {
+		return conditions.Reason(object.(*v1alpha1.ClusterBinding).Status.Conditions, v1alpha1.BindingDrained)
+	})
+}
+
+// phasesOf records phase and reason of a NamespaceOffloading.
+func (c *controlPlane) phasesOf(namespace string) *history {
+	GinkgoHelper()
+	return c.record(&v1alpha1.NamespaceOffloadingList{}, newOffloading(namespace, nil), func(object client.Object) string {
+		status := object.(*v1alpha1.NamespaceOffloading).Status
+		return string(status.OffloadingPhase) + "/" + conditions.Reason(status.Conditions, v1alpha1.OffloadingReady)
+	})
+}
+
+func (c *controlPlane) record(list client.ObjectList, object client.Object, read func(client.Object) string) *history {
+	GinkgoHelper()
+	h := &history{}
+	watching, err := c.Watch(ctx, list, client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(watching.Stop)
+	go func() {
+		for event := range watching.ResultChan() {
+			if current, ok := event.Object.(client.Object); ok && event.Type != watch.Deleted {
+				h.note(read(current))
+			}
+		}
+	}()
+	return h
+}
+
+func (h *history) note(what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if what != "" && (len(h.seen) == 0 || h.seen[len(h.seen)-1] != what) {
+		h.seen = append(h.seen, what)
+	}
+}
+
+func (h *history) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.seen)
+}

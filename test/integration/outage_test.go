@@ -1,0 +1,164 @@
+package integration
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+// soon is how soon a binding must say that its provider does not answer.
+const soon = 15 * time.Second
+
+var _ = Describe("An outage", Ordered, func() {
+	var (
+		spec       = unique("spec")
+		everywhere = selecting(labelSpec, spec)
+		toEU, toUS *v1alpha1.ClusterBinding
+		team       string
+	)
+
+	BeforeAll(func() {
+		toEU, toUS = home.bind(eu, spec), home.bind(us, spec)
+		team = home.offloadNew(everywhere)
+		home.bindingIsReady(toEU, toUS)
+		home.offloadingIsReady(team)
+		Eventually(home.counts(toEU)).Should(Equal("1/1"))
+		Eventually(home.counts(toUS)).Should(Equal("1/1"))
+		// With the intervals that the manager has by default.
+		DeferCleanup(func() {
+			running.stop()
+			running = startManager(home, manager.Options{ConsumerID: homeID})
+		})
+	})
+
+	It("of the manager changes nothing", func() {
+		before := home.versions(toEU, toUS, team)
+		renewed := home.renewed(toUS)
+		running.stop()
+		running = startManager(home, manager.Options{ConsumerID: homeID, Fleet: defaults})
+		Eventually(func() time.Time { return home.renewed(toUS) }).Should(BeTemporally(">", renewed), "the new manager is at work")
+		Consistently(func() map[string]string { return home.versions(toEU, toUS, team) }).Should(Equal(before), "nothing has changed, so nothing is written")
+	})
+
+	// outage asserts what is seen of one of eu while it lasts, and how many
+	// namespaces the other provider gets meanwhile.
+	outage := func(begin time.Time, count int) (teams []string) {
+		GinkgoHelper()
+		Eventually(home.condition(toEU, v1alpha1.BindingConnected)).WithTimeout(soon-time.Since(begin)).
+			Should(isFalse(v1alpha1.ReasonUnreachable), "the binding must say within %s that its provider does not answer", soon)
+		for range count {
+			teams = append(teams, home.offloadNew(everywhere))
+		}
+		for _, team := range teams {
+			Eventually(us.has(remoteName(team))).Should(BeTrue(), "the other provider works on")
+			Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseInProgress, toEU.Spec.ClusterID, v1alpha1.ReasonUnreachable),
+				remoteCondition(toUS, v1alpha1.RemoteNamespaceReady, isTrue(v1alpha1.ReasonNamespaceActive))))
+		}
+		Expect(us.ofBinding(toUS)()).To(HaveLen(count + 1))
+		Expect(home.condition(toUS, v1alpha1.BindingReady)()).To(isTrue(v1alpha1.ReasonReady))
+		Expect(home.condition(toEU, v1alpha1.BindingReady)()).To(isFalse(v1alpha1.ReasonUnreachable))
+		Eventually(home.entry(toEU, team)).Should(unanswered, "the last known phase is kept")
+		Expect(home.offloading(team)()).To(inPhase(v1alpha1.OffloadingPhaseReady), "what is there stays ready")
+		return teams
+	}
+
+	healed := func(teams []string) {
+		GinkgoHelper()
+		home.bindingIsReady(toEU)
+		home.offloadingIsReady(teams...)
+		Eventually(home.entry(toEU, team)).Should(accepted, "the provider answers again")
+		Expect(eu.ofBinding(toEU)()).To(HaveLen(len(teams) + 1))
+	}
+
+	It("of a provider's API server that is killed", func() {
+		begin := time.Now()
+		Expect(eu.KillAPIServer(ctx)).To(Succeed())
+		DeferCleanup(func() { startAPIServer(eu) })
+		teams := outage(begin, 10)
+		Expect(home.condition(toEU, v1alpha1.BindingConnected)()).To(isFalse(v1alpha1.ReasonUnreachable, "connection refused by "+eu.Config().Host))
+		renewed := home.renewed(toEU)
+		Eventually(home.condition(toEU, v1alpha1.BindingVirtualNodeReady)).Should(
+			isFalse(v1alpha1.ReasonNodeNotReady, toEU.VirtualNodeName()), "the node should become NotReady by itself")
+		Expect(home.renewed(toEU)).To(BeTemporally("==", renewed), "the lease is not renewed while the provider does not answer")
+		startAPIServer(eu)
+		healed(teams)
+	})
+
+	It("of a provider's API server that hangs", func() {
+		for cb, provider := range map[*v1alpha1.ClusterBinding]*controlPlane{toEU: eu, toUS: us} {
+			Eventually(provider.ofBinding(cb)).Should(HaveLen(1), "the namespaces of the last spec should have gone")
+		}
+		begin := time.Now()
+		Expect(eu.PauseAPIServer(ctx)).To(Succeed())
+		resume := func() { Expect(eu.ResumeAPIServer(ctx)).To(Succeed()) }
+		DeferCleanup(resume)
+		teams := outage(begin, 2)
+		resume()
+		healed(teams)
+	})
+
+	It("of a remote namespace, which is made again", func() {
+		before, err := eu.namespace(remoteName(team))()
+		Expect(err).NotTo(HaveOccurred())
+		eu.drop(before)
+		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, "made again when it is gone"))
+		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseInProgress, toEU.Spec.ClusterID),
+			remoteCondition(toEU, v1alpha1.RemoteNamespaceReady, isFalse(v1alpha1.ReasonNamespaceTerminating)),
+			remoteCondition(toUS, v1alpha1.RemoteNamespaceReady, isTrue(v1alpha1.ReasonNamespaceActive))))
+		home.offloadingIsReady(team)
+		Expect(eu.namespace(remoteName(team))()).To(And(HaveField("UID", Not(Equal(before.UID))),
+			HaveField("Labels", Equal(before.Labels)), HaveField("Annotations", Equal(before.Annotations))))
+	})
+
+	It("of the mark on a remote namespace, which is not touched any more", func() {
+		remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: remoteName(team)}}
+		change(eu, remote, func(namespace *corev1.Namespace) { delete(namespace.Labels, v1alpha1.LabelManagedBy) })
+		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict,
+			"namespace "+remote.Name+" exists", "left alone", "not created by Spillway"))
+		Eventually(home.offloading(team)).Should(inPhase(v1alpha1.OffloadingPhaseSomeFailed, toEU.Spec.ClusterID))
+		Consistently(eu.namespace(remote.Name)).Should(HaveField("ResourceVersion", remote.ResourceVersion), "without the mark it is not ours")
+
+		change(eu, remote, func(namespace *corev1.Namespace) {
+			namespace.Labels[v1alpha1.LabelManagedBy] = v1alpha1.ManagedBySpillway
+		})
+		home.offloadingIsReady(team)
+	})
+})
+
+// startAPIServer starts it unless it runs.
+func startAPIServer(c *controlPlane) {
+	GinkgoHelper()
+	components, err := c.Running()
+	Expect(err).NotTo(HaveOccurred())
+	if !slices.Contains(components, clusters.KubeAPIServer) {
+		Expect(c.StartAPIServer(ctx)).To(Succeed())
+	}
+}
+
+// versions are those of all objects that are written for the bindings and the
+// offloading of the namespace.
+func (c *controlPlane) versions(toEU, toUS *v1alpha1.ClusterBinding, team string) map[string]string {
+	GinkgoHelper()
+	versions := map[string]string{}
+	note := func(object client.Object) {
+		Expect(c.fetching(object)()).To(Succeed())
+		versions[fmt.Sprintf("%T %s", object, object.GetName())] = object.GetResourceVersion()
+	}
+	for _, cb := range []*v1alpha1.ClusterBinding{toEU, toUS} {
+		note(&v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: cb.Name}})
+		note(&v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: cb.Name}})
+		note(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: cb.VirtualNodeName()}})
+	}
+	note(newOffloading(team, nil))
+	return versions
+}

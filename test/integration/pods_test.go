@@ -1,0 +1,109 @@
+package integration
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+var _ = Describe("Pods that were made before their namespace was offloaded", Ordered, func() {
+	var (
+		spec = unique("spec")
+		toEU *v1alpha1.ClusterBinding
+	)
+
+	BeforeAll(func() {
+		toEU = home.bind(eu, spec)
+		home.bind(us, unique("spec")) // Not selected: its taint must not be tolerated.
+		home.bindingIsReady(toEU)
+	})
+
+	DescribeTable("get a toleration for what is selected, and their owner is told", func(strategy v1alpha1.PodOffloadingStrategy, message string) {
+		namespace := home.newNamespace()
+		pod := newPod(namespace)
+		Eventually(func() error { return home.Create(ctx, pod) }).Should(Succeed(), "the namespace should have a ServiceAccount")
+		Expect(pod).NotTo(toleratesVirtualNodes)
+
+		// Kubernetes tells times of creation apart by the second.
+		Eventually(func() bool { return time.Since(pod.CreationTimestamp.Time) > time.Second }).Should(BeTrue(), "time should pass")
+		home.offload(namespace, selecting(labelSpec, spec), podsGo(strategy))
+		Eventually(func() (*corev1.Pod, error) { return pod, home.Get(ctx, client.ObjectKeyFromObject(pod), pod) }).
+			Should(toleratesVirtualNodes, "the pod was made too early for the policy")
+		Expect(pod.Spec.Tolerations).To(ContainElement(And(
+			HaveField("Key", v1alpha1.TaintVirtualNode), HaveField("Value", toEU.Spec.ClusterID))))
+		Expect(virtualNodeTolerations(pod)).To(HaveLen(1))
+		Eventually(home.eventsAbout(pod)).Should(ContainElement(And(
+			HaveField("Reason", "OffloadedLate"),
+			HaveField("Note", And(ContainSubstring("made before its namespace was offloaded"), ContainSubstring(toEU.Spec.ClusterID), ContainSubstring(message))),
+		)), "the owner of the pod should be told")
+	},
+		Entry("LocalAndRemote", v1alpha1.PodsLocalAndRemote, "it may run on the virtual nodes"),
+		Entry("Remote", v1alpha1.PodsRemote, "it may also run on a local node"),
+		Entry("LocalFirst", v1alpha1.PodsLocalFirst, "without the preference for local nodes"),
+	)
+
+	It("stay as they are with podOffloadingStrategy Local", func() {
+		namespace := home.newNamespace()
+		pod := newPod(namespace)
+		Eventually(func() error { return home.Create(ctx, pod) }).Should(Succeed(), "the namespace should have a ServiceAccount")
+		home.offload(namespace, selecting(labelSpec, spec), podsGo(v1alpha1.PodsLocal))
+		home.offloadingIsReady(namespace)
+		Expect(home.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+		Expect(pod).NotTo(toleratesVirtualNodes)
+		Expect(home.eventsAbout(pod)()).To(BeEmpty())
+	})
+})
+
+// newPod is the least of a pod.
+func newPod(namespace string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "image"}}},
+	}
+}
+
+// dryRunPod is a pod as the API server would make it.
+func (c *controlPlane) dryRunPod(namespace string) func() (*corev1.Pod, error) {
+	return func() (*corev1.Pod, error) {
+		pod := newPod(namespace)
+		return pod, c.Create(ctx, pod, client.DryRunAll)
+	}
+}
+
+var toleratesVirtualNodes types.GomegaMatcher = WithTransform(virtualNodeTolerations, Not(BeEmpty()))
+
+func virtualNodeTolerations(pod *corev1.Pod) []corev1.Toleration {
+	var found []corev1.Toleration
+	for _, toleration := range pod.Spec.Tolerations {
+		if toleration.Key == v1alpha1.TaintVirtualNode {
+			found = append(found, toleration)
+		}
+	}
+	return found
+}
+
+// eventsAbout reads the events about an object that Spillway has written.
+func (c *controlPlane) eventsAbout(object client.Object) func() ([]eventsv1.Event, error) {
+	return func() ([]eventsv1.Event, error) {
+		var list eventsv1.EventList
+		if err := c.List(ctx, &list); err != nil {
+			return nil, err
+		}
+		var about []eventsv1.Event
+		for _, event := range list.Items {
+			if event.Regarding.UID == object.GetUID() && strings.HasPrefix(event.ReportingController, "spillway-") {
+				about = append(about, event)
+			}
+		}
+		return about, nil
+	}
+}

@@ -1,0 +1,123 @@
+package integration
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+const (
+	// homeID names the consumer in the names of remote namespaces.
+	homeID = "home"
+	// otherID names the second consumer.
+	otherID = "other"
+	// patience is how long a spec waits for what takes a second on a machine
+	// that does nothing else.
+	patience = 40 * time.Second
+	// calm is how long what must not happen is waited for. The controllers
+	// write at most a second after they have seen what they write about.
+	calm = 2 * time.Second
+)
+
+var (
+	// ctx ends with the suite.
+	ctx context.Context
+	// home is the consumer that most specs are about; eu and us are the
+	// providers. other is a second consumer, which does not serve the
+	// admission policy, as before Kubernetes 1.36.
+	home, other, eu, us *controlPlane
+	// running is the manager of home.
+	running *managerRun
+	// output is all that managers have logged.
+	output = &log{}
+
+	keep = flag.Bool("keep-clusters", false, "leave the control planes running, for looking into them")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	clusters.RequireBinaries()
+	clusters.AwaitTurn()
+	os.Exit(m.Run())
+}
+
+func TestIntegration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts control planes")
+	}
+	// Everything that the code would log at most, so that the search for
+	// credentials in it means something.
+	logger := funcr.New(output.write, funcr.Options{LogTimestamp: true, Verbosity: 4})
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	SetDefaultConsistentlyDuration(calm)
+	SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	suite, reporter := GinkgoConfiguration()
+	// Some phases last a few seconds only, and a machine that is busy enough
+	// looks away for longer. A spec that failed is tried once more, and the
+	// report names it.
+	suite.FlakeAttempts = 2
+	RunSpecs(t, "Integration", suite, reporter)
+}
+
+var _ = BeforeSuite(func() {
+	var cancel context.CancelFunc
+	ctx, cancel = context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+
+	bringUp()
+	home.install("config/default")
+	other.install("config/default", policyKinds...)
+	eu.install("config/provider")
+	us.install("config/provider")
+
+	running = startManager(home, manager.Options{ConsumerID: homeID})
+	DeferCleanup(func() { running.stop() })
+	ofOther := startManager(other, manager.Options{ConsumerID: otherID})
+	DeferCleanup(ofOther.stop)
+})
+
+var _ = AfterSuite(func() {
+	if ctx == nil {
+		return // The control planes did not come up.
+	}
+	if CurrentSpecReport().Failed() {
+		saveLog()
+	}
+	By("looking for anything that is left")
+	nothingIsLeft()
+	By("looking for credentials where they do not belong")
+	noCredentialIsShown(credentials.all()...)
+})
+
+var _ = AfterEach(func() {
+	if CurrentSpecReport().Failed() {
+		AddReportEntry("log of the managers", saveLog())
+	}
+})
+
+// saveLog writes what the managers have logged to a file that outlives the run.
+func saveLog() string {
+	root, err := clusters.Root()
+	Expect(err).NotTo(HaveOccurred())
+	file := filepath.Join(root, "bin", "integration", "manager.log")
+	Expect(os.WriteFile(file, []byte(output.text()), 0o600)).To(Succeed())
+	return file
+}

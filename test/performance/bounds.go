@@ -1,0 +1,27 @@
+package performance
+
+// The bounds. They are on counts, which do not depend on how fast the machine
+// is, but for what is said there. Who changes one says why in the commit.
+const (
+	// mostMapWrites is the share of N below which the writes of all
+	// NamespaceMaps together, spec and status, stay while N offloadings become
+	// Ready: changes that come together are one write.
+	mostMapWrites = 1.0 / 5
+	// mostStatusWrites is how often the status of one NamespaceOffloading may
+	// be written until it is Ready: that it has begun, perhaps that a part is
+	// there, and that all is.
+	mostStatusWrites = 3
+	// mostStatusWritesDeleting is the same for the deletion, besides one for
+	// each provider: that it has begun, and that the deletion of all remote
+	// namespaces has; then, some time later, that each of them is gone.
+	mostStatusWritesDeleting = 2
+	// mostResidual is how far the requests of one size may be off the line
+	// a + b·N, and mostSquare the share that an N² term may have in the
+	// requests at the largest N. Work that is half quadratic breaks both. They
+	// cannot be much tighter: an offloading's status is written once, twice or
+	// three times, and a map more or less often, as the time allows; of some
+	// six requests an offloading, that moves one, and in a parabola through
+	// three points it looks like a square of up to 14 %, in either direction.
+	mostResidual = 0.1
+	mostSquare   = 0.3
+)

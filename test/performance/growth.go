@@ -1,0 +1,66 @@
+// Package performance measures what Spillway costs: make bench. What is counted
+// is exact and has bounds; what is timed is told, together with the machine.
+package performance
+
+import "math"
+
+// Point is a measurement at one size.
+type Point struct{ N, Requests float64 }
+
+// Growth says how requests grow with N.
+type Growth struct {
+	// Fixed and PerN are the line requests = Fixed + PerN·N that fits best.
+	Fixed, PerN float64
+	// Residual is the largest distance of a point from that line, as a share
+	// of the point.
+	Residual float64
+	// Square is the share of an N² term, of all requests at the largest N, in
+	// the parabola that fits best. Below zero, growth slows down.
+	Square float64
+}
+
+// GrowthOf fits points, of which there are at least three of different N.
+func GrowthOf(points []Point) Growth {
+	line, parabola := fit(points, 2), fit(points, 3)
+	growth := Growth{Fixed: line[0], PerN: line[1]}
+	largest := points[0]
+	for _, p := range points {
+		growth.Residual = max(growth.Residual, math.Abs(p.Requests-line[0]-line[1]*p.N)/p.Requests)
+		if p.N > largest.N {
+			largest = p
+		}
+	}
+	growth.Square = parabola[2] * largest.N * largest.N / largest.Requests
+	return growth
+}
+
+// fit returns the coefficients of the polynomial with so many terms that is
+// nearest to points, by least squares: the normal equations, by elimination.
+func fit(points []Point, terms int) []float64 {
+	equations := make([][]float64, terms) // The last column is the right-hand side.
+	for row := range equations {
+		equations[row] = make([]float64, terms+1)
+		for _, p := range points {
+			for column := range terms {
+				equations[row][column] += math.Pow(p.N, float64(row+column))
+			}
+			equations[row][terms] += p.Requests * math.Pow(p.N, float64(row))
+		}
+	}
+	for pivot := range terms {
+		for row := range terms {
+			if row == pivot {
+				continue
+			}
+			factor := equations[row][pivot] / equations[pivot][pivot]
+			for column := pivot; column <= terms; column++ {
+				equations[row][column] -= factor * equations[pivot][column]
+			}
+		}
+	}
+	coefficients := make([]float64, terms)
+	for i := range coefficients {
+		coefficients[i] = equations[i][terms] / equations[i][i]
+	}
+	return coefficients
+}

@@ -1,0 +1,62 @@
+package performance
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Machine says what was measured on.
+type Machine struct {
+	CPU    string
+	Cores  int
+	Memory string
+	Go     string
+	// Kubernetes is the version of the consumer and the providers.
+	Kubernetes string
+}
+
+// thisMachine describes the machine, as far as it tells.
+func thisMachine(kubernetes string) Machine {
+	m := Machine{CPU: "unknown CPU", Cores: runtime.NumCPU(), Memory: "unknown memory", Go: runtime.Version(), Kubernetes: kubernetes}
+	if name := valueIn("/proc/cpuinfo", "model name"); name != "" {
+		m.CPU = name
+	}
+	var kib int
+	if _, err := fmt.Sscanf(valueIn("/proc/meminfo", "MemTotal"), "%d kB", &kib); err == nil {
+		m.Memory = fmt.Sprintf("%d GiB", (kib+1<<19)>>20)
+	}
+	return m
+}
+
+func (m Machine) String() string {
+	return fmt.Sprintf("%d cores (%s), %s, %s, Kubernetes %s", m.Cores, m.CPU, m.Memory, m.Go, m.Kubernetes)
+}
+
+// valueIn is what stands behind "key:" in a file of /proc, or "".
+func valueIn(file, key string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// cpuTime is what this process has used up.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

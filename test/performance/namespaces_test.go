@@ -1,0 +1,373 @@
+//go:build bench
+
+package performance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+var providers = []string{"p1", "p2", "p3"}
+
+// patience is for one phase, on a machine that may be busy with other things.
+const patience = 15 * time.Minute
+
+func TestMain(m *testing.M) {
+	clusters.RequireBinaries()
+	os.Exit(m.Run())
+}
+
+// TestNamespaces measures N offloadings over all providers, each N on fresh
+// clusters. SIZES=20,40,80 measures others than the default.
+func TestNamespaces(t *testing.T) {
+	logTo(t, "namespaces.log")
+	report := Report{Date: time.Now().UTC().Format(time.DateOnly), Command: command()}
+	for _, n := range sizes(t) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			b := start(t, n)
+			result := b.run(t)
+			report.Results = append(report.Results, result)
+			report.Machine = thisMachine(b.version(t))
+			check(t, result)
+		})
+	}
+	if len(report.Results) == len(sizes(t)) {
+		report.grow()
+		checkGrowth(t, report)
+	}
+	publish(t, report)
+}
+
+func sizes(t *testing.T) []int {
+	value := os.Getenv("SIZES")
+	if value == "" {
+		value = "250,500,1000"
+	}
+	var all []int
+	for _, size := range strings.Split(value, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 1 {
+			t.Fatalf("SIZES=%s: %q is no size", value, size)
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+func command() string {
+	if size := os.Getenv("SIZES"); size != "" {
+		return "SIZES=" + size + " make bench"
+	}
+	return "make bench"
+}
+
+// logTo sends the manager's log to a file, where it disturbs no figures.
+func logTo(t *testing.T, name string) {
+	file, err := os.Create(filepath.Join(outputDir(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctrl.SetLogger(logr.Discard())
+		_ = file.Close()
+	})
+	ctrl.SetLogger(zap.New(zap.WriteTo(file)))
+}
+
+func outputDir(t *testing.T) string {
+	root, err := clusters.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, "bin", "bench")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// bench is one size.
+type bench struct {
+	*rig.Rig
+	n       int
+	began   time.Time
+	counter *requests.Counter
+}
+
+// start makes the clusters, and N namespaces with all that Kubernetes puts
+// into them.
+func start(t *testing.T, n int) *bench {
+	b := &bench{n: n, began: time.Now(), counter: requests.NewCounter()}
+	b.say("starting a consumer and %d providers", len(providers))
+	var err error
+	if b.Rig, err = rig.Up(t.Context(), rig.Options{Name: "bench", Providers: providers}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	b.say("making %d namespaces", n)
+	must(t, rig.CreateAll(t.Context(), b.Consumer.Admin, n, rig.Namespace))
+	must(t, rig.Eventually(t.Context(), patience, func(ctx context.Context) error {
+		return b.accounts(ctx)
+	}))
+	must(t, b.Bind(t.Context()))
+	return b
+}
+
+// accounts says whether every namespace has its ServiceAccount: what the
+// controller manager has to do before is not to be measured.
+func (b *bench) accounts(ctx context.Context) error {
+	var list corev1.ServiceAccountList
+	if err := b.Consumer.Watched.List(ctx, &list); err != nil {
+		return err
+	}
+	if len(list.Items) < b.n {
+		return fmt.Errorf("%d of %d ServiceAccounts exist", len(list.Items), b.n)
+	}
+	return nil
+}
+
+func (b *bench) say(format string, args ...any) {
+	fmt.Printf("N=%-5d %6.1fs  %s\n", b.n, time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (b *bench) version(t *testing.T) string {
+	discover, err := discovery.NewDiscoveryClientForConfig(b.Consumer.Config())
+	must(t, err)
+	version, err := discover.ServerVersion()
+	must(t, err)
+	return version.GitVersion
+}
+
+func (b *bench) run(t *testing.T) Result {
+	result := Result{N: b.n, Providers: len(b.Providers)}
+	b.say("starting the manager")
+	stop := b.manager(t)
+	must(t, rig.Eventually(t.Context(), patience, b.Bound))
+	must(t, rig.Eventually(t.Context(), patience, b.offloadings(0, nil)))
+
+	b.say("creating %d offloadings", b.n)
+	result.Offload = b.measure(t, func() {
+		must(t, rig.CreateAll(t.Context(), b.Consumer.Admin, b.n, rig.Offloading))
+		must(t, rig.Eventually(t.Context(), patience, b.offloadings(b.n, ready)))
+	})
+	b.say("all Ready: %s", result.Offload.summary())
+	b.remoteNamespaces(t, b.n)
+
+	b.say("restarting the manager")
+	before := b.versions(t)
+	stop()
+	result.Restart = b.measure(t, func() { stop = b.manager(t) })
+	result.ChangedByRestart = changed(before, b.versions(t))
+	b.say("connected and settled: %s", result.Restart.summary())
+
+	b.say("deleting %d offloadings", b.n)
+	result.Delete = b.measure(t, func() {
+		must(t, rig.DeleteAll(t.Context(), b.Consumer.Admin, b.n, rig.Offloading))
+		must(t, rig.Eventually(t.Context(), patience, b.offloadings(0, nil)))
+	})
+	b.say("all gone: %s", result.Delete.summary())
+	b.remoteNamespaces(t, 0)
+	stop()
+	return result
+}
+
+// measure takes the time that do takes, and counts what the manager does in it
+// and until it has settled: writes that are spaced out may still be due.
+func (b *bench) measure(t *testing.T, do func()) Phase {
+	t.Helper()
+	figures, began, cpu := b.counter.Figures(), time.Now(), cpuTime()
+	do()
+	done, used := time.Now(), cpuTime()-cpu
+	must(t, b.Settled(t.Context(), done, patience))
+	return phaseOf(b.counter.Figures().Since(figures), done.Sub(began), used)
+}
+
+// manager starts a manager in this process, with the identity and the rights
+// that the manifests give it. It returns what stops it.
+func (b *bench) manager(t *testing.T) func() {
+	kubeconfig, err := b.ManagerKubeconfig(t.Context())
+	must(t, err)
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	must(t, err)
+	options := manager.Options{
+		ConsumerID: "bench", SkipMetrics: true,
+		WrapTransport: b.counter.Wrap(consumer), Fleet: fleet.Options{WrapTransport: b.counter.WrapNamed},
+	}
+	options.Manager.Metrics = metricsserver.Options{BindAddress: "0"}
+	options.Manager.HealthProbeBindAddress = "0"
+	options.Manager.Controller.SkipNameValidation = ptr.To(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	mgr, err := manager.New(ctx, config, options)
+	must(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	stopped := false
+	stop := func() {
+		cancel()
+		if stopped {
+			return
+		}
+		stopped = true
+		if err := <-ended; err != nil {
+			t.Errorf("the manager ended: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func ready(nso *v1alpha1.NamespaceOffloading) bool {
+	return nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseReady
+}
+
+// offloadings says whether there are n, and all of them as they should be.
+func (b *bench) offloadings(n int, as func(*v1alpha1.NamespaceOffloading) bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var list v1alpha1.NamespaceOffloadingList
+		if err := b.Consumer.Watched.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+			return err
+		}
+		count := len(list.Items)
+		if as != nil {
+			count = len(slices.DeleteFunc(slices.Clone(list.Items), func(nso v1alpha1.NamespaceOffloading) bool { return !as(&nso) }))
+		}
+		if count != n {
+			return fmt.Errorf("%d NamespaceOffloadings, want %d", count, n)
+		}
+		return nil
+	}
+}
+
+func (b *bench) remoteNamespaces(t *testing.T, want int) {
+	for _, provider := range b.Providers {
+		marked, err := b.Marked(t.Context(), provider)
+		must(t, err)
+		if len(marked) != want {
+			t.Errorf("provider %s has %d namespaces of ours, want %d", provider.ID, len(marked), want)
+		}
+	}
+}
+
+func (b *bench) versions(t *testing.T) map[string]string {
+	versions, err := b.Versions(t.Context())
+	must(t, err)
+	return versions
+}
+
+func changed(before, after map[string]string) []string {
+	var differ []string
+	for object := range maps.Keys(before) {
+		if before[object] != after[object] {
+			differ = append(differ, object)
+		}
+	}
+	for object := range maps.Keys(after) {
+		if _, ok := before[object]; !ok {
+			differ = append(differ, object)
+		}
+	}
+	slices.Sort(differ)
+	return differ
+}
+
+// check holds the figures of one size against the bounds.
+func check(t *testing.T, r Result) {
+	for what, wrong := range map[string]error{
+		"remote namespaces created":      exactly(r.Offload.RemoteCreates, r.N*r.Providers),
+		"remote namespaces deleted":      exactly(r.Delete.RemoteDeletes, r.N*r.Providers),
+		"writes of NamespaceMaps":        below(r.Offload.MapSpecWrites+r.Offload.MapStatusWrites, mostMapWrites*float64(r.N)),
+		"status writes of an offloading": below(r.Offload.MostStatusWrites, mostStatusWrites+1),
+		"status writes of a deletion":    below(r.Delete.MostStatusWrites, float64(mostStatusWritesDeleting+r.Providers+1)),
+		"writes after a restart":         exactly(r.Restart.Writes, 0),
+		"objects changed by a restart":   exactly(len(r.ChangedByRestart), 0),
+		"writes that change nothing":     exactly(r.Offload.NoOps+r.Restart.NoOps+r.Delete.NoOps, 0),
+	} {
+		if wrong != nil {
+			t.Errorf("N=%d: %s: %v", r.N, what, wrong)
+		}
+	}
+	for _, object := range r.ChangedByRestart {
+		t.Logf("changed by the restart: %s", object)
+	}
+}
+
+func exactly(got, want int) error {
+	if got != want {
+		return fmt.Errorf("%d, want exactly %d", got, want)
+	}
+	return nil
+}
+
+func below(got int, bound float64) error {
+	if float64(got) >= bound {
+		return fmt.Errorf("%d, want fewer than %.0f", got, bound)
+	}
+	return nil
+}
+
+func checkGrowth(t *testing.T, r Report) {
+	if r.OffloadGrowth == nil {
+		return
+	}
+	for phase, growth := range map[string]*Growth{"offloading": r.OffloadGrowth, "deleting": r.DeleteGrowth} {
+		if growth.Square > mostSquare || growth.Residual > mostResidual {
+			t.Errorf("%s does not grow linearly: %+v, want an N² term of at most %v, and no point further than %v off the line",
+				phase, *growth, mostSquare, mostResidual)
+		}
+	}
+}
+
+// publish prints the report, and writes it where it is kept.
+func publish(t *testing.T, r Report) {
+	fmt.Println()
+	fmt.Println(r.Markdown())
+	fmt.Println(r.details())
+	must(t, r.writeJSON(filepath.Join(outputDir(t), "namespaces.json")))
+	if os.Getenv("UPDATE_DOCS") != "1" {
+		return
+	}
+	if t.Failed() {
+		t.Log("docs/benchmarks.md is left as it is, because a bound was broken")
+		return
+	}
+	root, err := clusters.Root()
+	must(t, err)
+	must(t, r.updateDocs(filepath.Join(root, "docs", "benchmarks.md")))
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}

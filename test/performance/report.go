@@ -1,0 +1,192 @@
+package performance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// Where the table stands in the document.
+const (
+	beginTable = "<!-- begin: namespaces. Written by UPDATE_DOCS=1 make bench. -->\n"
+	endTable   = "<!-- end: namespaces -->\n"
+)
+
+// growthSizes is how many sizes it takes to tell a line from a parabola.
+const growthSizes = 3
+
+func (r *Report) grow() {
+	if len(r.Results) < growthSizes {
+		return
+	}
+	of := func(phase func(Result) Phase) *Growth {
+		var points []Point
+		for _, result := range r.Results {
+			points = append(points, Point{float64(result.N), float64(phase(result).Requests)})
+		}
+		growth := GrowthOf(points)
+		return &growth
+	}
+	r.OffloadGrowth = of(func(r Result) Phase { return r.Offload })
+	r.DeleteGrowth = of(func(r Result) Phase { return r.Delete })
+}
+
+func (p Phase) summary() string {
+	return fmt.Sprintf("%.1f s, %d requests (%d writes, %d failed, %d without effect), maps written %d+%d times, an offloading's status at most %d times",
+		p.Seconds, p.Requests, p.Writes, p.Failed, p.NoOps, p.MapSpecWrites, p.MapStatusWrites, p.MostStatusWrites)
+}
+
+// Markdown is the table that people read.
+func (r Report) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n", r.Command, r.Date, r.Machine)
+	row := func(name string, bound string, value func(Result) string) {
+		fmt.Fprintf(&b, "| %s | %s |", name, bound)
+		for _, result := range r.Results {
+			fmt.Fprintf(&b, " %s |", value(result))
+		}
+		b.WriteString("\n")
+	}
+	count := func(value func(Result) int) func(Result) string {
+		return func(r Result) string { return fmt.Sprint(value(r)) }
+	}
+	row("N offloadings × providers", "bound", func(r Result) string { return fmt.Sprintf("%d × %d", r.N, r.Providers) })
+	b.WriteString("|---|---|" + strings.Repeat("---:|", len(r.Results)) + "\n")
+	row("remote namespaces created", "N×C", count(func(r Result) int { return r.Offload.RemoteCreates }))
+	row("writes of all NamespaceMaps: spec + status", "< N/5", func(r Result) string {
+		return fmt.Sprintf("%d + %d", r.Offload.MapSpecWrites, r.Offload.MapStatusWrites)
+	})
+	row("status writes of one offloading, at most", fmt.Sprintf("≤ %d", mostStatusWrites), count(func(r Result) int { return r.Offload.MostStatusWrites }))
+	row("requests until all are Ready", "a + b·N", count(func(r Result) int { return r.Offload.Requests }))
+	row("of them an offloading", "", func(r Result) string { return perOffloading(r, r.Offload) })
+	row("of them status writes of offloadings", fmt.Sprintf("≤ %d·N", mostStatusWrites), count(func(r Result) int { return statusWrites(r.Offload) }))
+	row("of them refused (conflicts)", "", count(func(r Result) int { return r.Offload.Failed }))
+	row("KiB sent", "", count(func(r Result) int { return int(r.Offload.BytesSent >> 10) }))
+	row("seconds until all are Ready", "", func(r Result) string { return fmt.Sprintf("%.1f", r.Offload.Seconds) })
+	row("writes after a restart", "0", count(func(r Result) int { return r.Restart.Writes }))
+	row("writes that change nothing, in all phases", "0", count(func(r Result) int { return r.Offload.NoOps + r.Restart.NoOps + r.Delete.NoOps }))
+	row("deleting: remote namespaces deleted", "N×C", count(func(r Result) int { return r.Delete.RemoteDeletes }))
+	row("deleting: writes of all NamespaceMaps", "", func(r Result) string {
+		return fmt.Sprintf("%d + %d", r.Delete.MapSpecWrites, r.Delete.MapStatusWrites)
+	})
+	row("deleting: status writes of one offloading, at most", fmt.Sprintf("≤ %d + C", mostStatusWritesDeleting), count(func(r Result) int { return r.Delete.MostStatusWrites }))
+	row("deleting: requests", "a + b·N", count(func(r Result) int { return r.Delete.Requests }))
+	row("of them an offloading", "", func(r Result) string { return perOffloading(r, r.Delete) })
+	row("deleting: KiB sent", "", count(func(r Result) int { return int(r.Delete.BytesSent >> 10) }))
+	row("deleting: seconds until all are gone", "", func(r Result) string { return fmt.Sprintf("%.1f", r.Delete.Seconds) })
+	if r.OffloadGrowth != nil && r.DeleteGrowth != nil {
+		fmt.Fprintf(&b, "\nGrowth, offloading: %s\n\nGrowth, deleting: %s\n", r.OffloadGrowth, r.DeleteGrowth)
+	}
+	b.WriteString(r.perCluster())
+	return b.String()
+}
+
+func (g Growth) String() string {
+	return fmt.Sprintf("requests = %.0f + %.3f·N; no point is further than %.1f %% off the line, and an N² term has %.1f %% of the requests at the largest N.",
+		g.Fixed, g.PerN, 100*g.Residual, 100*g.Square)
+}
+
+func perOffloading(r Result, p Phase) string {
+	return fmt.Sprintf("%.2f", float64(p.Requests)/float64(r.N))
+}
+
+// statusWrites are those of all NamespaceOffloadings.
+func statusWrites(p Phase) int {
+	total := 0
+	for _, row := range p.Rows {
+		if row.Resource == "namespaceoffloadings" && row.Subresource == "status" {
+			total += row.Requests
+		}
+	}
+	return total
+}
+
+// perCluster are the requests of the largest N, by cluster, verb and resource.
+func (r Report) perCluster() string {
+	if len(r.Results) == 0 {
+		return ""
+	}
+	last := r.Results[len(r.Results)-1]
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nBy cluster, verb and resource, at N = %d:\n\n| cluster | request | offloading | an offloading | deleting | an offloading |\n|---|---|---:|---:|---:|---:|\n", last.N)
+	offload, remove := byKey(last.Offload.Rows), byKey(last.Delete.Rows)
+	seen := map[requests.Key]bool{}
+	for _, row := range append(append([]requests.Row{}, last.Offload.Rows...), last.Delete.Rows...) {
+		if seen[row.Key] || !requests.Finite(row.Key) {
+			continue
+		}
+		seen[row.Key] = true
+		o, d := offload[row.Key], remove[row.Key]
+		fmt.Fprintf(&b, "| %s | %s | %d | %.3f | %d | %.3f |\n", row.Cluster, what(row.Key), o, float64(o)/float64(last.N), d, float64(d)/float64(last.N))
+	}
+	return b.String()
+}
+
+func byKey(rows []requests.Row) map[requests.Key]int {
+	counts := map[requests.Key]int{}
+	for _, row := range rows {
+		counts[row.Key] = row.Requests
+	}
+	return counts
+}
+
+func what(k requests.Key) string {
+	if k.Subresource != "" {
+		return k.Verb + " " + k.Resource + "/" + k.Subresource
+	}
+	return k.Verb + " " + k.Resource
+}
+
+// details is every figure of every size, for the terminal.
+func (r Report) details() string {
+	var b strings.Builder
+	for _, result := range r.Results {
+		for _, phase := range []struct {
+			name string
+			Phase
+		}{{"offloading", result.Offload}, {"restart", result.Restart}, {"deleting", result.Delete}} {
+			fmt.Fprintf(&b, "N=%d, %s: %.1f s, %.1f CPU seconds, %d leases, %d events, %d probes, %d KiB sent\n",
+				result.N, phase.name, phase.Seconds, phase.CPUSeconds, phase.Leases, phase.Events, phase.Probes, phase.BytesSent>>10)
+			for _, row := range phase.Rows {
+				fmt.Fprintf(&b, "  %-9s %-10s %-40s %7d %9.3f/offloading %5d failed %4d no-op %8d KiB\n", row.Cluster, row.Class, what(row.Key),
+					row.Requests, float64(row.Requests)/float64(result.N), row.Failed, row.NoOps, row.BytesSent>>10)
+			}
+		}
+	}
+	return b.String()
+}
+
+func (r Report) writeJSON(file string) error {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(raw, '\n'), 0o600)
+}
+
+// updateDocs puts the table between its marks in a document.
+func (r Report) updateDocs(file string) error {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	updated, err := replaceTable(raw, r.Markdown())
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return os.WriteFile(file, updated, 0o600)
+}
+
+func replaceTable(document []byte, table string) ([]byte, error) {
+	before, rest, found := bytes.Cut(document, []byte(beginTable))
+	_, after, ended := bytes.Cut(rest, []byte(endTable))
+	if !found || !ended {
+		return nil, errors.New("there are no marks to put the table between")
+	}
+	return bytes.Join([][]byte{before, []byte(beginTable), []byte(table), []byte(endTable), after}, nil), nil
+}

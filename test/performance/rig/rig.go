@@ -1,0 +1,197 @@
+// Package rig is a consumer and its providers on local clusters, with
+// everything installed that is shipped, and nothing running of Spillway yet.
+// The benchmark and the crash tests run on it.
+//
+// The manager's kubeconfig, and those in the Secrets of the providers, are of
+// the ServiceAccounts that the manifests in config make: what is measured and
+// crashed works under the rights that users give it.
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+const (
+	managerServiceAccount  = "spillway-manager"
+	providerNamespace      = "spillway-provider"
+	providerServiceAccount = "spillway-consumer"
+	tokenLifetime          = 3 * time.Hour
+	// upTimeout is long, because several clusters start at once on a machine
+	// that may be busy with other things.
+	upTimeout = 5 * time.Minute
+	// attempts is how often a cluster is started: the controller manager gives
+	// up after 20 seconds if the API server takes longer than that to start.
+	attempts = 3
+)
+
+const consumerID = "consumer"
+
+// What a provider does without. Its namespace controller asks for every kind
+// that there is, twice, before a namespace goes, and a deletion of hundreds
+// would be nothing but that.
+var (
+	notServed   = []string{"apps/v1", "autoscaling/v1", "autoscaling/v2", "batch/v1", "events.k8s.io/v1", "policy/v1"}
+	controllers = []string{"namespace-controller", "serviceaccount-controller"}
+)
+
+// Options say what Up makes.
+type Options struct {
+	// Name begins the names of the clusters.
+	Name string
+	// Providers are the clusterIDs of the providers.
+	Providers []string
+	// Log receives one line for each step.
+	Log io.Writer
+}
+
+// A Cluster of the rig, with an administrator's access to it.
+type Cluster struct {
+	*clusters.Cluster
+	// ID is the clusterID of a provider, "consumer" for the consumer.
+	ID string
+	// Admin reads and writes past every cache, without a rate limit.
+	Admin client.Client
+	// Watched is a cache of the rig's own, which shows what happens without
+	// asking for it.
+	Watched cache.Cache
+}
+
+// A Rig is what Up made.
+type Rig struct {
+	Consumer  *Cluster
+	Providers []*Cluster
+
+	options Options
+}
+
+// All clusters, the consumer first.
+func (r *Rig) All() []*Cluster { return append([]*Cluster{r.Consumer}, r.Providers...) }
+
+// Up starts the clusters, at once, and installs what belongs into them. The
+// caches end with ctx. When it fails, nothing is left running.
+func Up(ctx context.Context, o Options) (*Rig, error) {
+	r := &Rig{options: o, Providers: make([]*Cluster, len(o.Providers))}
+	var group sync.WaitGroup
+	errs := make([]error, len(o.Providers)+1)
+	group.Go(func() { r.Consumer, errs[0] = r.up(ctx, consumerID, installConsumer) })
+	for i, id := range o.Providers {
+		group.Go(func() { r.Providers[i], errs[i+1] = r.up(ctx, id, installProvider) })
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, errors.Join(err, r.Down(context.WithoutCancel(ctx)))
+	}
+	return r, nil
+}
+
+func (r *Rig) up(ctx context.Context, id string, install func(context.Context, client.Client) error) (*Cluster, error) {
+	o := clusters.Options{
+		Name: r.options.Name + "-" + id, Components: []clusters.Component{clusters.KubeControllerManager},
+		Timeout: upTimeout, Log: r.options.Log,
+	}
+	if id != consumerID {
+		o.APIServerArgs = map[string]string{"runtime-config": strings.Join(notServed, "=false,") + "=false"}
+		o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(controllers, ",")}
+	}
+	up, err := clusters.Up(ctx, o)
+	for attempt := 1; err != nil && attempt < attempts && ctx.Err() == nil; attempt++ {
+		up, err = clusters.Up(ctx, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Cluster: up, ID: id}
+	if c.Admin, err = client.New(up.Config(), client.Options{Scheme: manager.Scheme()}); err != nil {
+		return c, fmt.Errorf("making a client for cluster %s: %w", id, err)
+	}
+	if err := install(ctx, c.Admin); err != nil {
+		return c, fmt.Errorf("installing Spillway in cluster %s: %w", id, err)
+	}
+	if c.Watched, err = cache.New(up.Config(), cache.Options{
+		Scheme: manager.Scheme(), DefaultTransform: cache.TransformStripManagedFields(),
+	}); err != nil {
+		return c, fmt.Errorf("making a cache for cluster %s: %w", id, err)
+	}
+	go func() { _ = c.Watched.Start(ctx) }()
+	return c, nil
+}
+
+// Down ends all clusters, as much as there is of them.
+func (r *Rig) Down(ctx context.Context) error {
+	var errs []error
+	for _, c := range r.All() {
+		if c != nil && c.Cluster != nil {
+			errs = append(errs, c.Down(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ManagerKubeconfig is what the manager runs with.
+func (r *Rig) ManagerKubeconfig(ctx context.Context) ([]byte, error) {
+	return r.Consumer.KubeconfigFor(ctx, manager.DefaultNamespace, managerServiceAccount, tokenLifetime)
+}
+
+// Bind makes the Secret and the ClusterBinding of every provider; its name is
+// the clusterID.
+func (r *Rig) Bind(ctx context.Context) error {
+	for _, provider := range r.Providers {
+		kubeconfig, err := provider.KubeconfigFor(ctx, providerNamespace, providerServiceAccount, tokenLifetime)
+		if err != nil {
+			return err
+		}
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: manager.DefaultNamespace, Name: provider.ID},
+			Data:       map[string][]byte{v1alpha1.DefaultKubeconfigKey: kubeconfig},
+		}
+		binding := &v1alpha1.ClusterBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: provider.ID},
+			Spec: v1alpha1.ClusterBindingSpec{
+				ClusterID:           provider.ID,
+				KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: secret.Name},
+			},
+		}
+		for _, object := range []client.Object{secret, binding} {
+			if err := r.Consumer.Admin.Create(ctx, object); err != nil {
+				return fmt.Errorf("binding provider %s: %w", provider.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Bound says which bindings are not Ready yet.
+func (r *Rig) Bound(ctx context.Context) error {
+	var bindings v1alpha1.ClusterBindingList
+	if err := r.Consumer.Watched.List(ctx, &bindings); err != nil {
+		return err
+	}
+	if len(bindings.Items) != len(r.Providers) {
+		return fmt.Errorf("%d of %d ClusterBindings exist", len(bindings.Items), len(r.Providers))
+	}
+	for i := range bindings.Items {
+		ready := slices.ContainsFunc(bindings.Items[i].Status.Conditions, func(c metav1.Condition) bool {
+			return c.Type == v1alpha1.BindingReady && c.Status == metav1.ConditionTrue
+		})
+		if !ready {
+			return fmt.Errorf("ClusterBinding %s is not Ready: %+v", bindings.Items[i].Name, bindings.Items[i].Status.Conditions)
+		}
+	}
+	return nil
+}

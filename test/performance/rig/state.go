@@ -1,0 +1,106 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// Namespace is a local namespace, which is the i-th of those to be offloaded.
+func Namespace(i int) client.Object {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("team-%04d", i)}}
+}
+
+// Offloading is the NamespaceOffloading of Namespace(i), with the defaults.
+func Offloading(i int) client.Object {
+	return &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{
+		Namespace: Namespace(i).GetName(), Name: v1alpha1.OffloadingName,
+	}}
+}
+
+// Origin is the identity of the consumer.
+func (r *Rig) Origin(ctx context.Context) (string, error) {
+	var namespace corev1.Namespace
+	err := r.Consumer.Admin.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &namespace)
+	return string(namespace.UID), err
+}
+
+// Marked are the namespaces of a provider that carry our mark, read past the cache.
+func (r *Rig) Marked(ctx context.Context, provider *Cluster) ([]corev1.Namespace, error) {
+	origin, err := r.Origin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list corev1.NamespaceList
+	mark := provenance.Mark{Origin: origin, ClusterID: provider.ID}
+	err = provider.Admin.List(ctx, &list, client.MatchingLabelsSelector{Selector: mark.Selector()})
+	return list.Items, err
+}
+
+// Versions are the resourceVersions of everything that Spillway writes: as long
+// as they stay, nothing was written. Leases are left out, which are renewed as
+// time goes by.
+func (r *Rig) Versions(ctx context.Context) (map[string]string, error) {
+	versions := map[string]string{}
+	note := func(cluster string, list client.ObjectList, count int, at func(int) client.Object) {
+		for i := range count {
+			versions[fmt.Sprintf("%s: %T %s", cluster, list, client.ObjectKeyFromObject(at(i)))] = at(i).GetResourceVersion()
+		}
+	}
+	var nodes corev1.NodeList
+	var bindings v1alpha1.ClusterBindingList
+	var maps v1alpha1.NamespaceMapList
+	var offloadings v1alpha1.NamespaceOffloadingList
+	for _, list := range []client.ObjectList{&nodes, &bindings, &maps, &offloadings} {
+		if err := r.Consumer.Admin.List(ctx, list); err != nil {
+			return nil, err
+		}
+	}
+	note("consumer", &nodes, len(nodes.Items), func(i int) client.Object { return &nodes.Items[i] })
+	note("consumer", &bindings, len(bindings.Items), func(i int) client.Object { return &bindings.Items[i] })
+	note("consumer", &maps, len(maps.Items), func(i int) client.Object { return &maps.Items[i] })
+	note("consumer", &offloadings, len(offloadings.Items), func(i int) client.Object { return &offloadings.Items[i] })
+	for _, provider := range r.Providers {
+		namespaces, err := r.Marked(ctx, provider)
+		if err != nil {
+			return nil, err
+		}
+		note(provider.ID, &corev1.NamespaceList{}, len(namespaces), func(i int) client.Object { return &namespaces[i] })
+	}
+	return versions, nil
+}
+
+// Settled waits until the manager that was started at since has renewed the
+// lease of each virtual node twice. The first time is when it engages the
+// provider, with full caches; the second is five seconds later, when it has
+// long done whatever a start gives it to do.
+func (r *Rig) Settled(ctx context.Context, since time.Time, patience time.Duration) error {
+	first := map[string]time.Time{}
+	return Eventually(ctx, patience, func(ctx context.Context) error {
+		for _, provider := range r.Providers {
+			var lease coordinationv1.Lease
+			key := client.ObjectKey{Namespace: corev1.NamespaceNodeLease, Name: v1alpha1.VirtualNodePrefix + provider.ID}
+			if err := r.Consumer.Admin.Get(ctx, key, &lease); err != nil {
+				return err
+			}
+			if lease.Spec.RenewTime == nil || !lease.Spec.RenewTime.After(since) {
+				return fmt.Errorf("the lease of %s has not been renewed", lease.Name)
+			}
+			if _, seen := first[lease.Name]; !seen {
+				first[lease.Name] = lease.Spec.RenewTime.Time
+			}
+			if !lease.Spec.RenewTime.After(first[lease.Name]) {
+				return fmt.Errorf("the lease of %s has been renewed only once", lease.Name)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,135 @@
+package requests
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The verbs, as Kubernetes calls them.
+const (
+	Get              = "get"
+	List             = "list"
+	Watch            = "watch"
+	Create           = "create"
+	Update           = "update"
+	Patch            = "patch"
+	Delete           = "delete"
+	DeleteCollection = "deletecollection"
+)
+
+// request is what an HTTP request asks of an API server.
+type request struct {
+	verb, resource, subresource string
+	namespace, name             string
+	dryRun                      bool
+}
+
+// parse reads it off the method and the path. For a path that is not that of a
+// resource, such as /version, the resource is the path.
+func parse(r *http.Request) request {
+	query := r.URL.Query()
+	parsed := request{dryRun: query.Has("dryRun")}
+	parts, ok := resourcePath(r.URL)
+	if !ok {
+		parsed.verb, parsed.resource = Get, r.URL.Path
+		return parsed
+	}
+	// namespaces/NAMESPACE/RESOURCE…, but for the parts of a Namespace itself.
+	if parts[0] == "namespaces" && len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
+		parsed.namespace, parts = parts[1], parts[2:]
+	}
+	parsed.resource = parts[0]
+	if len(parts) > 1 {
+		parsed.name = parts[1]
+	}
+	if len(parts) > 2 {
+		parsed.subresource = strings.Join(parts[2:], "/")
+	}
+	parsed.verb = verb(r.Method, parsed.name != "", query)
+	return parsed
+}
+
+// resourcePath is what follows /api/VERSION/ or /apis/GROUP/VERSION/.
+func resourcePath(u *url.URL) ([]string, bool) {
+	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
+	switch {
+	case parts[0] == "api" && len(parts) > 2:
+		return parts[2:], true
+	case parts[0] == "apis" && len(parts) > 3:
+		return parts[3:], true
+	default:
+		return nil, false
+	}
+}
+
+func verb(method string, named bool, query url.Values) string {
+	switch method {
+	case http.MethodPost:
+		return Create
+	case http.MethodPut:
+		return Update
+	case http.MethodPatch:
+		return Patch
+	case http.MethodDelete:
+		if named {
+			return Delete
+		}
+		return DeleteCollection
+	}
+	switch watch := query.Get("watch"); {
+	case watch == "true" || watch == "1":
+		return Watch
+	case named:
+		return Get
+	default:
+		return List
+	}
+}
+
+func (r request) writes() bool { return writes(r.verb) }
+
+func writes(verb string) bool { return verb != Get && verb != List && verb != Watch }
+
+func (r request) class() Class {
+	switch {
+	case strings.HasPrefix(r.resource, "/"):
+		return Discovery
+	case r.resource == "leases":
+		return Leases
+	case r.resource == "events":
+		return Events
+	case r.verb == Get && r.resource == "namespaces" && r.name == metav1.NamespaceSystem:
+		return Probes
+	default:
+		return Work
+	}
+}
+
+// sentVersion is the resourceVersion that a write is locked to, or "".
+func sentVersion(r *http.Request) string {
+	if r.GetBody == nil {
+		return ""
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return ""
+	}
+	defer body.Close()
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return ""
+	}
+	if r.Method == http.MethodPatch || strings.Contains(r.Header.Get("Content-Type"), "json") {
+		var object metav1.PartialObjectMetadata
+		if json.Unmarshal(raw, &object) != nil {
+			return "" // A JSON patch, which is a list of operations.
+		}
+		return object.ResourceVersion
+	}
+	return decode(raw).version
+}
