@@ -43,7 +43,6 @@ func TestMain(m *testing.M) {
 // run is TestMain with deferred calls that are run.
 func run(m *testing.M) int {
 	clusters.RequireBinaries()
-	clusters.AwaitTurn()
 	ctrl.SetLogger(logr.Discard())
 	dir, err := os.MkdirTemp("", "spillway-crash-")
 	if err == nil {
