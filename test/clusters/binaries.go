@@ -62,29 +62,3 @@ func RequireBinaries() {
 		os.Exit(1)
 	}
 }
-
-// turn keeps the lock of AwaitTurn: a file that nobody refers to is closed, and
-// unlocked with it.
-var turn func()
-
-// AwaitTurn is for TestMain of suites that need several control planes for
-// long: it waits until no other such suite runs on this checkout, so that go
-// test, which runs packages side by side, does not start more of them than a
-// small machine bears. The turn ends with the process. Awaiting it again is no
-// error: a second lock of the same process would wait for the first.
-func AwaitTurn() {
-	if turn != nil {
-		return
-	}
-	dir, _, err := defaultDirs("", "")
-	if err == nil {
-		err = os.MkdirAll(filepath.Join(dir, "locks"), 0o750)
-	}
-	if err == nil {
-		turn, err = lockFile(filepath.Join(dir, "locks", ".turn"), true)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "waiting for other suites:", err)
-		os.Exit(1)
-	}
-}

@@ -76,11 +76,11 @@ func TestNameOfAnotherProcessIsRefused(t *testing.T) {
 		t.Errorf("the owner must be allowed to own again, got %v", err)
 	}
 	// A lock belongs to an open file, so that a second one is like another process.
-	if _, err := lockFile(ownerFile(dir, "c1"), false); !errors.Is(err, errLocked) {
+	if _, err := lockFile(ownerFile(dir, "c1"), 0); !errors.Is(err, errLocked) {
 		t.Errorf("want %v, got %v", errLocked, err)
 	}
 	disown(dir, "c1")
-	unlock, err := lockFile(ownerFile(dir, "c1"), false)
+	unlock, err := lockFile(ownerFile(dir, "c1"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

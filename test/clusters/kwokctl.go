@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -48,39 +49,49 @@ func (c *Cluster) kwokctlEnv() []string {
 	return append(env, "KWOK_WORKDIR="+c.root, "PATH="+path)
 }
 
-// watchForEnd returns an error when a component that it has seen is gone, and
-// nil when ctx is done.
+// watchForEnd returns an error when a component that kwokctl has started is
+// gone, and nil when ctx is done. It goes by the process ids that kwokctl notes,
+// not by what it has seen running: a component that does not like its flags has
+// ended before anybody looks.
 func (c *Cluster) watchForEnd(ctx context.Context) error {
 	const interval = 200 * time.Millisecond
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	seen := map[Component]bool{}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
-		running, err := c.Running()
+		// In this order: what is noted was running before it was.
+		noted := c.notedPIDs()
+		running, err := processesIn(c.dir)
 		if err != nil {
 			return err
 		}
-		for _, component := range running {
-			// Before that, kwokctl asks each program for its version.
-			seen[component] = seen[component] || c.started(component)
-		}
-		for component, started := range seen {
-			if started && !slices.Contains(running, component) {
+		for component, pid := range noted {
+			if !slices.Contains(running, process{pid: pid, component: component}) {
 				return c.ended(component)
 			}
 		}
 	}
 }
 
-// started says whether kwokctl has started component (it may have ended since).
-func (c *Cluster) started(component Component) bool {
-	_, err := os.Stat(c.pidFile(component))
-	return err == nil
+// notedPIDs are the process ids of the components that kwokctl has started.
+// They may have ended since; forgetPIDs removes those of an earlier run.
+func (c *Cluster) notedPIDs() map[Component]int {
+	noted := map[Component]int{}
+	for _, component := range AllComponents() {
+		raw, err := os.ReadFile(c.pidFile(component))
+		if err != nil {
+			continue
+		}
+		// A file that is only just being written is read the next time.
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
+			noted[component] = pid
+		}
+	}
+	return noted
 }
 
 func (c *Cluster) pidFile(component Component) string {
@@ -89,24 +100,27 @@ func (c *Cluster) pidFile(component Component) string {
 
 // A fatalError is one that waiting does not mend.
 type fatalError struct {
-	message   string
-	portTaken bool
+	message string
+	// again is set if another attempt may go better.
+	again bool
 }
 
 func (e *fatalError) Error() string { return e.message }
 
-// ended makes the error for a component that should run and does not.
+// ended makes the error for a component that should run and does not. Another
+// attempt finds other ports; and the clients of the API server give up 10
+// seconds after their own start, which on a busy machine is before it is ready.
 func (c *Cluster) ended(component Component) error {
 	tail := c.logTail(component)
 	return &fatalError{
-		message:   fmt.Sprintf("cluster %s: %s has ended\n%s", c.Name, component, tail),
-		portTaken: strings.Contains(tail, "address already in use"),
+		message: fmt.Sprintf("cluster %s: %s has ended\n%s", c.Name, component, tail),
+		again:   strings.Contains(tail, "address already in use") || (component != Etcd && component != KubeAPIServer),
 	}
 }
 
-func isPortTaken(err error) bool {
+func mayGoBetter(err error) bool {
 	var fatal *fatalError
-	return errors.As(err, &fatal) && fatal.portTaken
+	return errors.As(err, &fatal) && fatal.again
 }
 
 // logTail quotes the end of a component's log and says where the rest is.

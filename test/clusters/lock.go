@@ -7,36 +7,37 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // errLocked: another process holds the lock.
 var errLocked = errors.New("in use by another process")
 
 // lockFile takes an advisory lock, which the kernel releases when the process
-// ends, however it ends. With wait it blocks until the lock is free.
-func lockFile(path string, wait bool) (unlock func(), err error) {
+// ends, however it ends. While another process holds it, it tries again for as
+// long as patience says; zero: it does not.
+func lockFile(path string, patience time.Duration) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening a lock file: %w", err)
 	}
-	how := syscall.LOCK_EX
-	if !wait {
-		how |= syscall.LOCK_NB
-	}
-	for {
-		err = syscall.Flock(int(file.Fd()), how)
-		if !errors.Is(err, syscall.EINTR) {
-			break
+	const interval = 20 * time.Millisecond
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for begin := time.Now(); ; <-ticker.C {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { _ = file.Close() }, nil
+		case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.EWOULDBLOCK) && time.Since(begin) < patience:
+			continue
 		}
+		_ = file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errLocked
+		}
+		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
-	if err == nil {
-		return func() { _ = file.Close() }, nil
-	}
-	_ = file.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errLocked
-	}
-	return nil, fmt.Errorf("locking %s: %w", path, err)
 }
 
 // owned holds the locks of the names that this process owns, by lock file.
@@ -57,7 +58,7 @@ func own(dir, name string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return fmt.Errorf("cluster %s: %w", name, err)
 	}
-	unlock, err := lockFile(path, false)
+	unlock, err := lockFile(path, 0)
 	if err != nil {
 		return fmt.Errorf("cluster %s in %s: %w", name, dir, err)
 	}

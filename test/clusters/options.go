@@ -60,7 +60,7 @@ type Options struct {
 	// manager calls it NotReady; at least 4s. kwok renews the leases of its
 	// nodes four times within it. Default: 40s, as Kubernetes has it.
 	NodeGrace time.Duration
-	// Timeout bounds Up. Default: 2 minutes.
+	// Timeout bounds each of the attempts of Up. Default: 2 minutes.
 	Timeout time.Duration
 	// Log receives one line for each step. Default: nothing is written.
 	Log io.Writer

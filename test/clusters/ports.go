@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // Ports are taken from below the range that kernels hand out to outgoing
@@ -23,7 +24,8 @@ type portRegister map[string]string
 // them for the cluster in dir, which must exist.
 func reservePorts(dir string, n int) ([]int, error) {
 	file := portRegisterFile()
-	unlock, err := lockFile(file+".lock", true)
+	const patience = time.Minute // Nobody needs it for longer than a moment.
+	unlock, err := lockFile(file+".lock", patience)
 	if err != nil {
 		return nil, fmt.Errorf("reserving ports for %s: %w", dir, err)
 	}

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// portAttempts is how often Up tries when another program takes one of the
-// chosen ports in the moment before ours listens.
-const portAttempts = 3
+// attempts is how often Up tries when another program takes one of the chosen
+// ports in the moment before ours listens, or when the API server takes longer
+// to start than its clients wait.
+const attempts = 3
 
 // Up makes a cluster and waits until it is ready. One of the same name that was
 // left over is taken down first, processes included. When Up fails, nothing
@@ -27,9 +28,6 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if err := own(o.Dir, o.Name); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
-	defer cancel()
-
 	c := handle(o.Dir, o.BinDir, o.Name)
 	for attempt := 1; ; attempt++ {
 		err = c.create(ctx, o)
@@ -40,17 +38,19 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 		if stopErr := c.Stop(context.WithoutCancel(ctx)); stopErr != nil {
 			err = errors.Join(err, stopErr)
 		}
-		if attempt == portAttempts || !isPortTaken(err) {
+		if attempt == attempts || !mayGoBetter(err) {
 			disown(o.Dir, o.Name)
 			return nil, fmt.Errorf("bringing up cluster %s: %w", o.Name, err)
 		}
-		c.logf(o, "a port was taken by another program: trying others")
+		c.logf(o, "trying again: %v", err)
 	}
 }
 
 // create is one attempt of Up.
 func (c *Cluster) create(ctx context.Context, o Options) error {
 	begin := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
 	if err := c.kill(ctx, AllComponents()...); err != nil {
 		return fmt.Errorf("ending what an earlier run has left: %w", err)
 	}

@@ -1,0 +1,57 @@
+package clusters
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// turnPatience is less than the ten minutes after which go test, by default,
+// kills a package without letting it say what it waits for. The time until
+// TestMain calls m.Run counts for that, too.
+const turnPatience = 8 * time.Minute
+
+// turn keeps the lock of AwaitTurn: a file that nobody refers to is closed, and
+// unlocked with it.
+var turn func()
+
+// AwaitTurn is for TestMain of suites that need several control planes for
+// long: it waits until no other such suite runs on this checkout, so that two
+// that are started by hand do not ask more of a small machine than it bears.
+// make test starts them one after the other and never waits here. The turn ends
+// with the process. Awaiting it again is no error: a second lock of the same
+// process would wait for the first.
+func AwaitTurn() {
+	if turn != nil {
+		return
+	}
+	unlock, err := takeTurn()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "waiting for other suites:", err)
+		os.Exit(1)
+	}
+	turn = unlock
+}
+
+func takeTurn() (func(), error) {
+	dir, _, err := defaultDirs("", "")
+	if err != nil {
+		return nil, err
+	}
+	dir = filepath.Join(dir, "locks")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, ".turn")
+	unlock, err := lockFile(file, 0)
+	if errors.Is(err, errLocked) {
+		fmt.Fprintln(os.Stderr, "another suite with control planes runs on this checkout: waiting for its end")
+		unlock, err = lockFile(file, turnPatience)
+	}
+	if errors.Is(err, errLocked) {
+		return nil, fmt.Errorf("another one has been running for %s (it has the lock %s); start them one after the other", turnPatience, file)
+	}
+	return unlock, err
+}
