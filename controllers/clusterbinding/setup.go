@@ -30,40 +30,23 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// matching are requests for the ClusterBindings for which match holds. It
-// reads the cache; if that fails there is nothing to be done here, and the
-// manager is stopping.
-func (r *Reconciler) matching(ctx context.Context, match func(*v1alpha1.ClusterBinding) bool) []reconcile.Request {
-	var all v1alpha1.ClusterBindingList
-	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range all.Items {
-		if match(&all.Items[i]) {
-			requests = append(requests, trigger.Named(all.Items[i].Name))
-		}
-	}
-	return requests
-}
-
 // sameClusterID are the other bindings of a clusterID: who holds it may change.
 func (r *Reconciler) sameClusterID(ctx context.Context, obj client.Object) []reconcile.Request {
 	cb, ok := obj.(*v1alpha1.ClusterBinding)
 	if !ok {
 		return nil
 	}
-	return r.matching(ctx, func(other *v1alpha1.ClusterBinding) bool {
+	return trigger.Bindings(ctx, r.Client, func(other *v1alpha1.ClusterBinding) bool {
 		return other.Name != cb.Name && other.Spec.ClusterID == cb.Spec.ClusterID
 	})
 }
 
 func (r *Reconciler) ofNode(ctx context.Context, node client.Object) []reconcile.Request {
-	return r.matching(ctx, func(cb *v1alpha1.ClusterBinding) bool { return cb.VirtualNodeName() == node.GetName() })
+	return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return cb.VirtualNodeName() == node.GetName() })
 }
 
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	return r.matching(ctx, func(cb *v1alpha1.ClusterBinding) bool {
+	return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool {
 		return cb.Spec.KubeconfigSecretRef.Name == secret.GetName()
 	})
 }

@@ -64,17 +64,9 @@ func adopted() predicate.Predicate {
 
 // asking are the maps that ask for a local namespace that has come or gone.
 func (r *Reconciler) asking(ctx context.Context, namespace client.Object) []reconcile.Request {
-	var all v1alpha1.NamespaceMapList
-	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // The cache is stopping, and the manager with it.
-	}
-	var requests []reconcile.Request
-	for i := range all.Items {
-		if nsmap.FindDesired(all.Items[i].Spec.DesiredMapping, namespace.GetName()) != nil {
-			requests = append(requests, trigger.Named(all.Items[i].Name))
-		}
-	}
-	return requests
+	return trigger.Matching(ctx, r.Client, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
+		return nsmap.FindDesired(nsm.Spec.DesiredMapping, namespace.GetName()) != nil
+	})
 }
 
 // remoteChanges passes what matters of a remote namespace: that it is there,

@@ -62,17 +62,7 @@ func enqueueDropped(before, after client.Object, q queue) {
 
 // deleting are the offloadings that are being deleted.
 func (r *Lifecycle) deleting(ctx context.Context, _ client.Object) []reconcile.Request {
-	var all v1alpha1.NamespaceOffloadingList
-	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // The cache is stopping, and the manager with it.
-	}
-	var requests []reconcile.Request
-	for i := range all.Items {
-		if !all.Items[i].DeletionTimestamp.IsZero() {
-			requests = append(requests, trigger.Offloading(all.Items[i].Namespace))
-		}
-	}
-	return requests
+	return trigger.Offloadings(ctx, r.Client, func(nso *v1alpha1.NamespaceOffloading) bool { return !nso.DeletionTimestamp.IsZero() })
 }
 
 // SetupWithManager adds the controller to the manager.
@@ -101,16 +91,7 @@ func sameName(_ context.Context, obj client.Object) []reconcile.Request {
 	return []reconcile.Request{trigger.Named(obj.GetName())}
 }
 
-// allBindings asks for every binding: there are few, and a pass that finds
-// nothing to write costs no request.
+// allBindings asks for every binding.
 func (r *Mapping) allBindings(ctx context.Context, _ client.Object) []reconcile.Request {
-	var all v1alpha1.ClusterBindingList
-	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // The cache is stopping, and the manager with it.
-	}
-	requests := make([]reconcile.Request, 0, len(all.Items))
-	for i := range all.Items {
-		requests = append(requests, trigger.Named(all.Items[i].Name))
-	}
-	return requests
+	return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
 }

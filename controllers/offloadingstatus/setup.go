@@ -76,18 +76,14 @@ func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.O
 	if !moved && !reach {
 		return
 	}
-	var all v1alpha1.NamespaceOffloadingList
-	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return // The cache is stopping, and the manager with it.
-	}
-	for i := range all.Items {
-		nso := &all.Items[i]
+	affected := func(nso *v1alpha1.NamespaceOffloading) bool {
 		waiting := nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady
 		// A binding that goes for good may make room for another of its clusterID.
 		gone := is == nil && matches(nso, was)
-		if gone || (moved && selects(nso, was) != selects(nso, is)) || (reach && waiting) {
-			q.Add(trigger.Offloading(nso.Namespace))
-		}
+		return gone || (moved && selects(nso, was) != selects(nso, is)) || (reach && waiting)
+	}
+	for _, request := range trigger.Offloadings(ctx, r.Client, affected) {
+		q.Add(request)
 	}
 }
 

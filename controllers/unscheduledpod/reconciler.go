@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -88,21 +87,11 @@ func (r *Reconciler) podsOf(ctx context.Context, nso client.Object) []reconcile.
 }
 
 // allPods are looked at again when a provider has come or changed its labels:
-// there are few that wait for a node, and a pass that has nothing to add costs
-// no request.
+// there are few that wait for a node.
 func (r *Reconciler) allPods(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.pods(ctx)
 }
 
 func (r *Reconciler) pods(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
-		return nil // The cache is stopping, and the manager with it.
-	}
-	requests := make([]reconcile.Request, 0, len(pods.Items))
-	for i := range pods.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
-			Namespace: pods.Items[i].Namespace, Name: pods.Items[i].Name}})
-	}
-	return requests
+	return trigger.Matching(ctx, r.Client, &corev1.PodList{}, func(*corev1.Pod) bool { return true }, options...)
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,6 +61,37 @@ func Named(name string) reconcile.Request {
 // Offloading is a request for the NamespaceOffloading of a namespace.
 func Offloading(namespace string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: v1alpha1.OffloadingName}}
+}
+
+// Matching are requests for the objects of a kind for which match holds. It
+// looks at all that the cache has; a pass that finds nothing to do costs no
+// request. A cache that cannot be read is stopping, and the manager with it:
+// there is nothing to ask for then.
+func Matching[T client.Object](
+	ctx context.Context, cache client.Reader, list client.ObjectList, match func(T) bool, options ...client.ListOption,
+) []reconcile.Request {
+	if err := cache.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	// Nothing in it returns an error but a list that is none.
+	_ = meta.EachListItem(list, func(item runtime.Object) error {
+		if object, ok := item.(T); ok && match(object) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
+		}
+		return nil
+	})
+	return requests
+}
+
+// Bindings are requests for the ClusterBindings for which match holds.
+func Bindings(ctx context.Context, cache client.Reader, match func(*v1alpha1.ClusterBinding) bool) []reconcile.Request {
+	return Matching(ctx, cache, &v1alpha1.ClusterBindingList{}, match)
+}
+
+// Offloadings are requests for the NamespaceOffloadings for which match holds.
+func Offloadings(ctx context.Context, cache client.Reader, match func(*v1alpha1.NamespaceOffloading) bool) []reconcile.Request {
+	return Matching(ctx, cache, &v1alpha1.NamespaceOffloadingList{}, match)
 }
 
 // NotStatus passes what changes more of an object than its status.

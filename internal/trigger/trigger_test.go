@@ -1,12 +1,17 @@
 package trigger
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/testing/builder"
@@ -76,5 +81,47 @@ func TestRequests(t *testing.T) {
 	}
 	if _, ok, err := (OnEngage{}).ForCluster("eu", nil); !ok || err != nil {
 		t.Errorf("a provider is not: %v, %v", ok, err)
+	}
+}
+
+// cache holds objects of two kinds, or is stopping.
+type cache struct {
+	client.Reader
+	bindings    []v1alpha1.ClusterBinding
+	offloadings []v1alpha1.NamespaceOffloading
+	err         error
+}
+
+func (c cache) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	switch list := list.(type) {
+	case *v1alpha1.ClusterBindingList:
+		list.Items = c.bindings
+	case *v1alpha1.NamespaceOffloadingList:
+		list.Items = c.offloadings
+	}
+	return c.err
+}
+
+func TestMatching(t *testing.T) {
+	full := cache{
+		bindings:    []v1alpha1.ClusterBinding{*builder.Binding("eu").Obj(), *builder.Binding("us").Obj()},
+		offloadings: []v1alpha1.NamespaceOffloading{*builder.Offloading("team-a").Obj(), *builder.Offloading("team-b").Obj()},
+	}
+	stopping := full
+	stopping.err = errors.New("stopped")
+	notEU := func(cb *v1alpha1.ClusterBinding) bool { return cb.Name != "eu" }
+	ofTeamA := func(nso *v1alpha1.NamespaceOffloading) bool { return nso.Namespace == "team-a" }
+	tests := map[string]struct{ got, want []reconcile.Request }{
+		"some bindings":     {Bindings(t.Context(), full, notEU), []reconcile.Request{Named("us")}},
+		"some offloadings":  {Offloadings(t.Context(), full, ofTeamA), []reconcile.Request{Offloading("team-a")}},
+		"an empty cache":    {Bindings(t.Context(), cache{}, notEU), nil},
+		"one that is ended": {Bindings(t.Context(), stopping, notEU), nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, test.got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
