@@ -29,7 +29,7 @@ build: ## Build bin/manager.
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/manager ./cmd/manager
 
 test: kube ## Run the unit and integration tests on real API servers, with the race detector.
-	@GO='$(GO)' hack/test.sh $(ARGS) $(PKG)
+	@GO='$(GO)' PKG='$(PKG)' hack/test.sh $(ARGS)
 
 lint: ## Run golangci-lint.
 	$(lint) run ./...
