@@ -35,7 +35,7 @@ func TestNothingStandsInTheWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := apply(t.Context(), first, "pods.yaml"); err != nil {
+	if err := apply(t.Context(), first, podsPolicy); err != nil {
 		t.Fatal(err)
 	}
 	defer func(shared client.Client) { server = shared }(server)
@@ -110,7 +110,7 @@ func TestBrokenExpression(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = apply(t.Context(), c, "pods.yaml", func(object *unstructured.Unstructured) {
+	err = apply(t.Context(), c, podsPolicy, func(object *unstructured.Unstructured) {
 		variables, found, err := unstructured.NestedSlice(object.Object, "spec", "variables")
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestTurnedOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := apply(t.Context(), c, "pods.yaml"); !meta.IsNoMatchError(err) {
+	if err := apply(t.Context(), c, podsPolicy); !meta.IsNoMatchError(err) {
 		t.Errorf("applying the policy: %v, want that there is no such kind", err)
 	}
 	if err := c.Create(t.Context(), newPod(metav1.NamespaceDefault)); err != nil {

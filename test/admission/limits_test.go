@@ -48,7 +48,7 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := apply(t.Context(), c, "pods.yaml", failing); err != nil {
+	if err := apply(t.Context(), c, podsPolicy, failing); err != nil {
 		t.Fatal(err)
 	}
 	defer func(shared client.Client) { server = shared }(server)

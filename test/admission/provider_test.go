@@ -5,7 +5,6 @@ package admission
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,15 +17,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/manifests"
 )
 
 // TestConsumerInProvider holds what a consumer's identity may do in a provider
 // against the manifests that the provider's administrator applies.
 func TestConsumerInProvider(t *testing.T) {
-	for _, file := range []string{"namespace.yaml", "service_account.yaml", "role.yaml", "role_binding.yaml", "policy.yaml"} {
-		if err := apply(t.Context(), server, filepath.Join("..", "provider", file)); err != nil {
-			t.Fatal(err)
-		}
+	shipped, err := manifests.Kustomized(t.Context(), "config/provider")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := manifests.Create(t.Context(), server, shipped); err != nil {
+		t.Fatal(err)
 	}
 	foreign := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "foreign-"}}
 	if err := server.Create(t.Context(), foreign); err != nil {

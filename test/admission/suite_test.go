@@ -10,11 +10,9 @@
 package admission
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,7 +31,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/manifests"
 )
+
+// podsPolicy is the file that most tests are about.
+const podsPolicy = "config/policy/pods.yaml"
 
 // root is the root of the repository.
 var root = filepath.Join("..", "..")
@@ -64,7 +65,7 @@ func run(m *testing.M) int {
 	}
 	if err == nil {
 		administrator = env.Config
-		err = apply(context.Background(), server, "pods.yaml")
+		err = apply(context.Background(), server, podsPolicy)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -103,27 +104,18 @@ func startServer(c *client.Client, flags ...func(*envtest.Environment)) (*envtes
 	return env, err
 }
 
-// apply creates what a file of config/policy holds, after the changes.
+// apply creates what a file of the repository holds, after the changes.
 func apply(ctx context.Context, c client.Client, file string, changes ...func(*unstructured.Unstructured)) error {
-	data, err := os.ReadFile(filepath.Join(root, "config", "policy", file))
+	objects, err := manifests.File(file)
 	if err != nil {
 		return err
 	}
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
+	for _, object := range objects {
 		for _, change := range changes {
 			change(object)
 		}
-		if err := c.Create(ctx, object, client.FieldValidation("Strict")); err != nil {
-			return fmt.Errorf("creating the %s of %s: %w", object.GetKind(), file, err)
-		}
 	}
+	return manifests.Create(ctx, c, objects)
 }
 
 // offloaded makes a namespace and, unless its spec is nil, a

@@ -1,13 +1,8 @@
 package integration
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,12 +10,11 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/manifests"
 )
 
 // nodeGrace is how long the lease of a virtual node may be silent before the
@@ -83,53 +77,10 @@ func newControlPlane(options clusters.Options) *controlPlane {
 // this process, and for the kinds in without.
 func (c *controlPlane) install(directory string, without ...string) {
 	GinkgoHelper()
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(kustomized(directory)), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		Expect(err).NotTo(HaveOccurred(), directory)
-		if object.GetKind() == "Deployment" || slices.Contains(without, object.GetKind()) {
-			continue
-		}
-		Expect(c.Create(ctx, object, client.FieldValidation("Strict"))).To(Succeed(), "%s in %s", object.GetKind(), c.Name)
-		if object.GetKind() == "CustomResourceDefinition" {
-			c.established(object)
-		}
-	}
-}
-
-func (c *controlPlane) established(crd *unstructured.Unstructured) {
-	GinkgoHelper()
-	Eventually(func() (bool, error) {
-		if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
-			return false, err
-		}
-		conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
-		return slices.ContainsFunc(conditions, func(condition any) bool {
-			fields, ok := condition.(map[string]any)
-			return ok && fields["type"] == "Established" && fields["status"] == "True"
-		}), err
-	}).Should(BeTrue(), "the API server %s does not serve %s", c.Name, crd.GetName())
-}
-
-var built sync.Map // directory → what kustomize makes of it
-
-func kustomized(directory string) []byte {
-	GinkgoHelper()
-	if manifests, ok := built.Load(directory); ok {
-		return manifests.([]byte)
-	}
-	command := exec.Command("go", "tool", "-modfile=go.tools.mod", "kustomize", "build", directory)
-	command.Dir = root()
-	var problems bytes.Buffer
-	command.Stderr = &problems
-	manifests, err := command.Output()
-	Expect(err).NotTo(HaveOccurred(), "building %s: %s", directory, &problems)
-	built.Store(directory, manifests)
-	return manifests
+	shipped, err := manifests.Kustomized(ctx, directory)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(manifests.Create(ctx, c, manifests.Without(shipped, append(without, "Deployment")...))).
+		To(Succeed(), "installing %s in %s", directory, c.Name)
 }
 
 func root() string {

@@ -35,9 +35,9 @@ const (
 	// upTimeout is long, because several clusters start at once on a machine
 	// that may be busy with other things.
 	upTimeout = 5 * time.Minute
-	// attempts is how often a cluster is started: the controller manager gives
-	// up after 20 seconds if the API server takes longer than that to start.
-	attempts = 3
+	// requestTimeout bounds each request of the rig itself, so that an API
+	// server that hangs is an error that names the request.
+	requestTimeout = time.Minute
 )
 
 const consumerID = "consumer"
@@ -89,9 +89,9 @@ func Up(ctx context.Context, o Options) (*Rig, error) {
 	r := &Rig{options: o, Providers: make([]*Cluster, len(o.Providers))}
 	var group sync.WaitGroup
 	errs := make([]error, len(o.Providers)+1)
-	group.Go(func() { r.Consumer, errs[0] = r.up(ctx, consumerID, installConsumer) })
+	group.Go(func() { r.Consumer, errs[0] = r.up(ctx, consumerID, "config/default") })
 	for i, id := range o.Providers {
-		group.Go(func() { r.Providers[i], errs[i+1] = r.up(ctx, id, installProvider) })
+		group.Go(func() { r.Providers[i], errs[i+1] = r.up(ctx, id, "config/provider") })
 	}
 	group.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -100,7 +100,7 @@ func Up(ctx context.Context, o Options) (*Rig, error) {
 	return r, nil
 }
 
-func (r *Rig) up(ctx context.Context, id string, install func(context.Context, client.Client) error) (*Cluster, error) {
+func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 	o := clusters.Options{
 		Name: r.options.Name + "-" + id, Components: []clusters.Component{clusters.KubeControllerManager},
 		Timeout: upTimeout, Log: r.options.Log,
@@ -110,18 +110,17 @@ func (r *Rig) up(ctx context.Context, id string, install func(context.Context, c
 		o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(controllers, ",")}
 	}
 	up, err := clusters.Up(ctx, o)
-	for attempt := 1; err != nil && attempt < attempts && ctx.Err() == nil; attempt++ {
-		up, err = clusters.Up(ctx, o)
-	}
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{Cluster: up, ID: id}
-	if c.Admin, err = client.New(up.Config(), client.Options{Scheme: manager.Scheme()}); err != nil {
+	config := up.Config()
+	config.Timeout = requestTimeout
+	if c.Admin, err = client.New(config, client.Options{Scheme: manager.Scheme()}); err != nil {
 		return c, fmt.Errorf("making a client for cluster %s: %w", id, err)
 	}
-	if err := install(ctx, c.Admin); err != nil {
-		return c, fmt.Errorf("installing Spillway in cluster %s: %w", id, err)
+	if err := install(ctx, c.Admin, shipped); err != nil {
+		return c, fmt.Errorf("installing %s in cluster %s: %w", shipped, id, err)
 	}
 	if c.Watched, err = cache.New(up.Config(), cache.Options{
 		Scheme: manager.Scheme(), DefaultTransform: cache.TransformStripManagedFields(),
