@@ -23,6 +23,28 @@ const (
 	// AnnotationLocalUID is the UID of the consumer's object that a remote one
 	// stands for. A remote object is only touched while it matches.
 	AnnotationLocalUID = "spillway.io/local-uid"
+
+	// AnnotationCopied lists, on a remote object, the keys of the labels and
+	// annotations that were copied from the local one. A key that is listed and
+	// gone locally is removed; others that the provider has added stay.
+	AnnotationCopied = "spillway.io/copied"
+	// AnnotationSpecHash is on a remote pod: a hash of each part of the spec that
+	// may change while a pod runs, as it was sent last. The provider's admission
+	// may have changed the spec since, and is left alone.
+	AnnotationSpecHash = "spillway.io/spec-hash"
+)
+
+// What users write on their pods, ConfigMaps, Secrets, PersistentVolumeClaims
+// and PersistentVolumes.
+const (
+	// LabelSync, as a label or as an annotation with the value SyncNever, keeps
+	// an object in the consumer, whatever references it.
+	LabelSync = "spillway.io/sync"
+	// SyncNever is the only value of LabelSync.
+	SyncNever = "never"
+	// AnnotationOffloadDaemonSet on a pod of a DaemonSet, with the value
+	// OffloadTrue, has it run in the provider all the same.
+	AnnotationOffloadDaemonSet = "spillway.io/offload-daemonset"
 )
 
 // What Spillway writes on objects of the consumer.
