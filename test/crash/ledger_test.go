@@ -2,6 +2,7 @@ package crash
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -51,10 +52,12 @@ func watch(ctx context.Context, r *rig.Rig) (*ledger, error) {
 			made: map[string][]types.UID{}, going: map[types.UID]bool{}, gone: map[types.UID]bool{},
 		}
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the cache is not full after %s", patience))
+	defer cancel()
 	for _, provider := range r.Providers {
 		informer, err := provider.Watched.GetInformer(ctx, &corev1.Namespace{})
 		if err != nil {
-			return nil, fmt.Errorf("watching the namespaces of %s: %w", provider.ID, err)
+			return nil, fmt.Errorf("watching the namespaces of %s: %w", provider.ID, errors.Join(err, context.Cause(ctx)))
 		}
 		if _, err := informer.AddEventHandler(l.handler(provider.ID)); err != nil {
 			return nil, fmt.Errorf("watching the namespaces of %s: %w", provider.ID, err)
@@ -114,11 +117,11 @@ func (l *ledger) ring() {
 	l.bells = waiting
 }
 
-// when returns what is closed once so many namespaces are counted.
-func (l *ledger) when(count func() int, atLeast int) <-chan struct{} {
+// when returns what is closed once a moment has come.
+func (l *ledger) when(at moment) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := bell{func() bool { return count() >= atLeast }, make(chan struct{})}
+	b := bell{func() bool { return at.counted() >= at.atLeast }, make(chan struct{})}
 	l.bells = append(l.bells, b)
 	l.ring()
 	return b.ring

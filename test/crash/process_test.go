@@ -2,18 +2,24 @@ package crash
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
 // binary is the manager that TestMain builds.
 var binary string
+
+// buildPatience is for a machine that has compiled nothing of it yet.
+const buildPatience = 5 * time.Minute
 
 // build builds the manager, without the race detector: what is looked for here
 // is what is left when it dies, and the other tests run it with the detector.
@@ -23,10 +29,12 @@ func build(dir string) error {
 		return err
 	}
 	binary = filepath.Join(dir, "manager")
-	command := exec.Command("go", "build", "-o", binary, "./cmd/manager")
+	ctx, cancel := context.WithTimeoutCause(context.Background(), buildPatience, fmt.Errorf("it takes longer than %s", buildPatience))
+	defer cancel()
+	command := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/manager")
 	command.Dir = root
 	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the manager: %w\n%s", err, out)
+		return fmt.Errorf("building the manager: %w\n%s", errors.Join(err, context.Cause(ctx)), out)
 	}
 	return nil
 }
@@ -59,6 +67,25 @@ func start(t *testing.T, kubeconfig string) *process {
 		}
 	})
 	return p
+}
+
+func (c *crash) start() { c.manager = start(c.t, c.kubeconfig) }
+
+// moment is when so many namespaces are counted.
+type moment struct {
+	counted func() int
+	atLeast int
+}
+
+// killAt kills the manager when a moment has come.
+func (c *crash) killAt(t *testing.T, at moment) {
+	t.Helper()
+	select {
+	case <-c.ledger.when(at):
+		c.manager.kill(t)
+	case <-time.After(patience):
+		t.Fatalf("waiting for the moment to kill the manager: gave up after %s with %d namespaces of %d", patience, c.ledger.get(at.counted), at.atLeast)
+	}
 }
 
 // kill ends the manager with SIGKILL, and returns when it is dead. That it has

@@ -1,0 +1,33 @@
+package crash
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+// run is TestMain with deferred calls that are run.
+func run(m *testing.M) int {
+	clusters.RequireBinaries()
+	ctrl.SetLogger(logr.Discard())
+	dir, err := os.MkdirTemp("", "spillway-crash-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	clusters.AwaitTurn()
+	return m.Run()
+}
