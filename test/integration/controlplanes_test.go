@@ -17,9 +17,15 @@ import (
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
-// nodeGrace is how long the lease of a virtual node may be silent before the
-// node becomes NotReady. It is renewed every 5 seconds.
-const nodeGrace = 12 * time.Second
+const (
+	// nodeGrace is how long the lease of a virtual node may be silent before
+	// the node becomes NotReady. It is renewed every 5 seconds; the rest is for
+	// a manager to start in.
+	nodeGrace = 20 * time.Second
+	// requestTimeout bounds each request of the specs, so that an API server
+	// that hangs is an error that names the request.
+	requestTimeout = time.Minute
+)
 
 // policyKinds are those that the second consumer does not serve.
 var policyKinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
@@ -27,7 +33,9 @@ var policyKinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBi
 // controlPlane is a cluster with the client of its administrator.
 type controlPlane struct {
 	*clusters.Cluster
-	client.WithWatch
+	client.Client
+	// watcher has no time-out, which would end a watch.
+	watcher client.WithWatch
 	// uid is the identity of the cluster.
 	uid string
 }
@@ -66,11 +74,15 @@ func newControlPlane(options clusters.Options) *controlPlane {
 			Expect(cluster.Down(context.Background())).To(Succeed())
 		}
 	})
-	c, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: manager.Scheme()})
+	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: manager.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	config := cluster.Config()
+	config.Timeout = requestTimeout
+	c, err := client.New(config, client.Options{Scheme: manager.Scheme()})
 	Expect(err).NotTo(HaveOccurred())
 	kubeSystem := &corev1.Namespace{}
 	Expect(c.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, kubeSystem)).To(Succeed())
-	return &controlPlane{Cluster: cluster, WithWatch: c, uid: string(kubeSystem.UID)}
+	return &controlPlane{Cluster: cluster, Client: c, watcher: watcher, uid: string(kubeSystem.UID)}
 }
 
 // install applies what is shipped, but for what runs the manager, which runs in

@@ -10,13 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
-
-// hold is a finalizer that keeps a remote namespace from going.
-const hold = "example.com/hold"
 
 var _ = Describe("Taking back, in order", func() {
 	var (
@@ -41,8 +37,8 @@ var _ = Describe("Taking back, in order", func() {
 			remoteCondition(toEU, v1alpha1.RemoteNamespaceRequired, isFalse(v1alpha1.ReasonClusterNotSelected)),
 			remoteCondition(toEU, v1alpha1.RemoteNamespaceReady, isFalse(v1alpha1.ReasonNotRequired)),
 		), "the remote namespace is held")
-		Expect(home.entry(toEU, team)()).To(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired))
-		Expect(eu.namespace(remoteName(team))()).To(HaveField("DeletionTimestamp", Not(BeNil())))
+		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired))
+		Eventually(eu.namespace(remoteName(team))).Should(HaveField("DeletionTimestamp", Not(BeNil())))
 		Consistently(home.offloading(team)).Should(HaveField("OffloadingPhase", v1alpha1.OffloadingPhaseTerminating), "the finalizer must outlive the remote namespace")
 	}
 
@@ -144,6 +140,16 @@ var _ = Describe("Taking back from a provider that cannot be reached", func() {
 			"waits for the provider", "1 remote namespaces ("+remoteName(team)+")"), "the provider is cut off")
 	}
 
+	// endsSoon lets the waiting of a deletion end in a moment: not at once, so
+	// that the time-out is waited for, and not before the waiting was seen.
+	endsSoon := func(deleted client.Object) {
+		GinkgoHelper()
+		change(home, cut, func(cb *v1alpha1.ClusterBinding) {
+			timeout := time.Since(deleted.GetDeletionTimestamp().Time) + 2*time.Second
+			cb.Spec.Unreachable.DeletionTimeout = &metav1.Duration{Duration: timeout}
+		})
+	}
+
 	It("waits for it, and says so, until it is back", func() {
 		home.drop(newOffloading(team, nil))
 		held := And(HaveField("OffloadingPhase", v1alpha1.OffloadingPhaseTerminating),
@@ -162,9 +168,7 @@ var _ = Describe("Taking back from a provider that cannot be reached", func() {
 	It("gives up after the deletionTimeout, and says what is left behind", func() {
 		home.drop(cut)
 		waiting()
-		change(home, cut, func(cb *v1alpha1.ClusterBinding) {
-			cb.Spec.Unreachable.DeletionTimeout = &metav1.Duration{Duration: time.Second}
-		})
+		endsSoon(cut)
 		Eventually(home.fetching(cut)).Should(absent, "the time is up")
 		Eventually(home.eventsAbout(cut)).Should(ContainElement(And(HaveField("Reason", "LeftBehind"), HaveField("Note", ContainSubstring(remoteName(team))))))
 		home.nothingOf(cut)
@@ -173,12 +177,11 @@ var _ = Describe("Taking back from a provider that cannot be reached", func() {
 	})
 
 	It("lets an offloading go after the deletionTimeout, and cleans up when the provider is back", func() {
-		change(home, cut, func(cb *v1alpha1.ClusterBinding) {
-			cb.Spec.Unreachable.DeletionTimeout = &metav1.Duration{Duration: 2 * time.Second}
-		})
 		nso := newOffloading(team, nil)
 		home.drop(nso)
 		Eventually(home.offloading(team)).Should(HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonProviderUnreachable))))
+		Expect(home.fetching(nso)()).To(Succeed())
+		endsSoon(nso)
 		Eventually(home.fetching(nso)).Should(absent, "the time is up")
 		Expect(us.has(remoteName(team))()).To(BeTrue())
 		door.reopen()
@@ -210,25 +213,6 @@ var _ = Describe("Unbinding a provider that was never connected", func() {
 		Entry("because a right is missing", v1alpha1.ReasonForbidden, func() []byte { return eu.limited("namespaces", "get", "list", "watch") }),
 	)
 })
-
-// hold keeps a namespace from going.
-func (c *controlPlane) hold(name string) {
-	GinkgoHelper()
-	change(c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, func(namespace *corev1.Namespace) {
-		controllerutil.AddFinalizer(namespace, hold)
-	})
-	DeferCleanup(func() { c.release(name) })
-}
-
-// release lets it go, if it is still there.
-func (c *controlPlane) release(name string) {
-	GinkgoHelper()
-	if there, err := c.has(name)(); err == nil && there {
-		change(c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, func(namespace *corev1.Namespace) {
-			controllerutil.RemoveFinalizer(namespace, hold)
-		})
-	}
-}
 
 // nothingOf asserts that nothing is left in the consumer of a binding that has gone.
 func (c *controlPlane) nothingOf(cb *v1alpha1.ClusterBinding) {

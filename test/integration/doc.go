@@ -9,4 +9,9 @@
 // its offloadings select by a label that only its own bindings have. What a
 // spec has made is deleted when it ends, but not waited for: the next specs go
 // on meanwhile, and the suite waits once, in the end, until nothing is left.
+//
+// No spec depends on how fast the machine is. What it waits for stays until the
+// spec goes on: a phase that would pass is held, by a finalizer of the spec's own
+// on the remote namespace (hold). What is gone before anybody could look comes
+// from a watch (history).
 package integration

@@ -16,6 +16,9 @@ import (
 // history is what an object has gone through, each thing once in a row. It
 // comes from a watch: reading now and then would miss what takes no time.
 type history struct {
+	// ended is closed when the object has gone.
+	ended chan struct{}
+
 	mu   sync.Mutex
 	seen []string
 }
@@ -39,13 +42,17 @@ func (c *controlPlane) phasesOf(namespace string) *history {
 
 func (c *controlPlane) record(list client.ObjectList, object client.Object, read func(client.Object) string) *history {
 	GinkgoHelper()
-	h := &history{}
-	watching, err := c.Watch(ctx, list, client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()})
+	h := &history{ended: make(chan struct{})}
+	watching, err := c.watcher.Watch(ctx, list, client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(watching.Stop)
 	go func() {
 		for event := range watching.ResultChan() {
-			if current, ok := event.Object.(client.Object); ok && event.Type != watch.Deleted {
+			if event.Type == watch.Deleted {
+				close(h.ended)
+				return
+			}
+			if current, ok := event.Object.(client.Object); ok {
 				h.note(read(current))
 			}
 		}
@@ -61,7 +68,11 @@ func (h *history) note(what string) {
 	}
 }
 
+// all is the whole of it, from when the recording began until the object has
+// gone, which is waited for: a watch tells of it later than a read.
 func (h *history) all() []string {
+	GinkgoHelper()
+	Eventually(h.ended).Should(BeClosed(), "the watch should tell that the object has gone")
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.seen)

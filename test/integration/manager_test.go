@@ -58,8 +58,7 @@ func (r *managerRun) stop() {
 	Eventually(r.done).Should(Receive(Succeed()), "the manager does not end")
 }
 
-// defaults are the fleet's own intervals, for specs about how soon an outage is
-// noticed.
+// defaults are the fleet's own intervals, for specs about outages.
 var defaults = fleet.Options{ProbeInterval: 3 * time.Second}
 
 // log collects what is logged.

@@ -1,0 +1,17 @@
+package fleet
+
+import (
+	"testing"
+	"time"
+)
+
+// TestAnOutageIsNoticedInTime holds the defaults against what docs/concepts.md
+// promises. The provider stops to answer just after a probe.
+func TestAnOutageIsNoticedInTime(t *testing.T) {
+	const promised = 15 * time.Second
+	var o Options
+	o.defaults()
+	if longest := o.ProbeInterval + time.Duration(o.ProbeFailures)*max(o.ProbeInterval, o.ProbeTimeout); longest > promised {
+		t.Errorf("an outage is noticed after up to %s, want at most %s", longest, promised)
+	}
+}
