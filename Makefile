@@ -19,6 +19,10 @@ lint := $(GO) tool -modfile=go.lint.mod golangci-lint
 
 # Where envtest finds etcd, kube-apiserver and kubectl.
 export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
+# How long envtest lets one of them start and stop. By default it is 20 seconds,
+# of which a busy machine may need more.
+export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
+export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
 .PHONY: help build test lint generate verify kube demo demo-down e2e bench faults install-yaml
 

@@ -80,6 +80,9 @@ func secondServer(t *testing.T, first *envtest.Environment) client.Client {
 	plane := envtest.ControlPlane{APIServer: &envtest.APIServer{
 		EtcdURL: first.ControlPlane.Etcd.URL,
 		Path:    filepath.Join(first.BinaryAssetsDirectory, "kube-apiserver"),
+		// As long as the first one had.
+		StartTimeout: first.ControlPlaneStartTimeout,
+		StopTimeout:  first.ControlPlaneStopTimeout,
 	}}
 	if err := plane.APIServer.Start(); err != nil {
 		t.Fatal(err)
