@@ -1,0 +1,106 @@
+package translate
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// PodRefusal says why a pod cannot be sent, or is nil. It looks at what is fixed
+// while the pod lives, so that a pod that was sent is never refused later: not
+// at ephemeral containers, which EphemeralContainerRefusals is for.
+func PodRefusal(pod *corev1.Pod) *Refusal {
+	if isStatic(pod) {
+		return refusalf(ReasonStaticPod, "a kubelet runs the pod by itself, from a manifest on its node")
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.Kind == "DaemonSet" &&
+		pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] != v1alpha1.OffloadTrue {
+		return refusalf(ReasonDaemonSetPod, "pods of DaemonSets are for the nodes of the consumer; annotate it with %s=%s to have it run in the provider",
+			v1alpha1.AnnotationOffloadDaemonSet, v1alpha1.OffloadTrue)
+	}
+	if field := podSpecPlan.violation(&pod.Spec); field != nil {
+		return field.refusal("spec")
+	}
+	if refusal := podBaselineRefusal(&pod.Spec); refusal != nil {
+		return refusal
+	}
+	for i := range pod.Spec.Volumes {
+		if refusal := volumeRefusal(&pod.Spec.Volumes[i]); refusal != nil {
+			return refusal
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if refusal := containerRefusal("initContainers", &pod.Spec.InitContainers[i], &pod.Spec); refusal != nil {
+			return refusal
+		}
+	}
+	for i := range pod.Spec.Containers {
+		if refusal := containerRefusal("containers", &pod.Spec.Containers[i], &pod.Spec); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// EphemeralContainerRefusals say why some ephemeral containers are not sent. The
+// pod runs on without them.
+func EphemeralContainerRefusals(pod *corev1.Pod) []*Refusal {
+	var refusals []*Refusal
+	for i := range pod.Spec.EphemeralContainers {
+		if refusal := ephemeralContainerRefusal(&pod.Spec.EphemeralContainers[i], &pod.Spec); refusal != nil {
+			refusals = append(refusals, refusal)
+		}
+	}
+	return refusals
+}
+
+func ephemeralContainerRefusal(c *corev1.EphemeralContainer, spec *corev1.PodSpec) *Refusal {
+	return containerRefusal("ephemeralContainers", (*corev1.Container)(&c.EphemeralContainerCommon), spec)
+}
+
+// isStatic tells whether the pod is the mirror of a static one.
+func isStatic(pod *corev1.Pod) bool {
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		return true
+	}
+	source, written := pod.Annotations["kubernetes.io/config.source"]
+	return written && source != "api"
+}
+
+func volumeRefusal(v *corev1.Volume) *Refusal {
+	if isInjectedToken(v) {
+		return nil
+	}
+	if field := volumeSourcePlan.violation(&v.VolumeSource); field != nil {
+		return field.refusal("spec.volumes[" + v.Name + "]")
+	}
+	if v.Projected == nil {
+		return nil
+	}
+	for i := range v.Projected.Sources {
+		if field := volumeProjectionPlan.violation(&v.Projected.Sources[i]); field != nil {
+			return field.refusal(fmt.Sprintf("spec.volumes[%s].projected.sources[%d]", v.Name, i))
+		}
+	}
+	return nil
+}
+
+func containerRefusal(list string, c *corev1.Container, spec *corev1.PodSpec) *Refusal {
+	if c.SecurityContext != nil {
+		if field := securityContextPlan.violation(c.SecurityContext); field != nil {
+			return field.refusal("spec." + list + "[" + c.Name + "].securityContext")
+		}
+	}
+	if field := beyondBaseline(c, hasUserNamespace(spec)); field != "" {
+		return baselineRefusal(strings.Join([]string{"spec.", list, "[", c.Name, "].", field}, ""))
+	}
+	return nil
+}
+
+func baselineRefusal(field string) *Refusal {
+	return refusalf(ReasonPodSecurity, "%s asks for more than pod security baseline grants", field)
+}

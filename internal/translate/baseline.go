@@ -1,0 +1,121 @@
+package translate
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// This file is what pod security baseline forbids beyond the fields that
+// fields_*.go refuse altogether. Remote namespaces enforce it; refused here, a
+// pod says why once, instead of being sent in vain again and again. Where
+// versions of Kubernetes differ, the one that grants most counts: a provider
+// that grants less answers for itself.
+
+var (
+	baselineCapabilities = []corev1.Capability{
+		"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE",
+		"SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+	}
+	baselineSELinuxTypes = []string{"", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"}
+	baselineSysctls      = []string{
+		"kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies", "net.ipv4.ping_group_range",
+		"net.ipv4.ip_unprivileged_port_start", "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time",
+		"net.ipv4.tcp_fin_timeout", "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes",
+		"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
+	}
+)
+
+func podBaselineRefusal(spec *corev1.PodSpec) *Refusal {
+	s := spec.SecurityContext
+	if s == nil {
+		return nil
+	}
+	if field := unconfined(s.SELinuxOptions, s.WindowsOptions, s.SeccompProfile, s.AppArmorProfile); field != "" {
+		return baselineRefusal("spec.securityContext." + field)
+	}
+	for i := range s.Sysctls {
+		if !slices.Contains(baselineSysctls, s.Sysctls[i].Name) {
+			return baselineRefusal("spec.securityContext.sysctls[" + s.Sysctls[i].Name + "]")
+		}
+	}
+	return nil
+}
+
+// beyondBaseline is the first field of a container that asks for too much.
+func beyondBaseline(c *corev1.Container, userNamespace bool) string {
+	for i := range c.Ports {
+		if c.Ports[i].HostPort != 0 {
+			return "ports.hostPort"
+		}
+	}
+	if field := hostOf(c); field != "" {
+		return field
+	}
+	if c.SecurityContext == nil {
+		return ""
+	}
+	s := c.SecurityContext
+	if s.Capabilities != nil {
+		for _, capability := range s.Capabilities.Add {
+			if !slices.Contains(baselineCapabilities, capability) {
+				return "securityContext.capabilities.add[" + string(capability) + "]"
+			}
+		}
+	}
+	if s.ProcMount != nil && *s.ProcMount != corev1.DefaultProcMount && !userNamespace {
+		return "securityContext.procMount"
+	}
+	if field := unconfined(s.SELinuxOptions, s.WindowsOptions, s.SeccompProfile, s.AppArmorProfile); field != "" {
+		return "securityContext." + field
+	}
+	return ""
+}
+
+// unconfined is the first field that loosens how the kernel confines a process.
+func unconfined(seLinux *corev1.SELinuxOptions, windows *corev1.WindowsSecurityContextOptions,
+	seccomp *corev1.SeccompProfile, appArmor *corev1.AppArmorProfile) string {
+	switch {
+	case seLinux != nil && !slices.Contains(baselineSELinuxTypes, seLinux.Type):
+		return "seLinuxOptions.type"
+	case seLinux != nil && seLinux.User != "":
+		return "seLinuxOptions.user"
+	case seLinux != nil && seLinux.Role != "":
+		return "seLinuxOptions.role"
+	case windows != nil && windows.HostProcess != nil && *windows.HostProcess:
+		return "windowsOptions.hostProcess"
+	case seccomp != nil && seccomp.Type == corev1.SeccompProfileTypeUnconfined:
+		return "seccompProfile.type"
+	case appArmor != nil && appArmor.Type == corev1.AppArmorProfileTypeUnconfined:
+		return "appArmorProfile.type"
+	}
+	return ""
+}
+
+// hostOf is the first probe or hook that has the kubelet call another host: it
+// would reach what the pod cannot.
+func hostOf(c *corev1.Container) string {
+	probes := [...]*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe}
+	for i, name := range [...]string{"livenessProbe", "readinessProbe", "startupProbe"} {
+		if p := probes[i]; p != nil && callsHost(p.HTTPGet, p.TCPSocket) {
+			return name + ".host"
+		}
+	}
+	if c.Lifecycle == nil {
+		return ""
+	}
+	if h := c.Lifecycle.PostStart; h != nil && callsHost(h.HTTPGet, h.TCPSocket) {
+		return "lifecycle.postStart.host"
+	}
+	if h := c.Lifecycle.PreStop; h != nil && callsHost(h.HTTPGet, h.TCPSocket) {
+		return "lifecycle.preStop.host"
+	}
+	return ""
+}
+
+func callsHost(http *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction) bool {
+	return http != nil && http.Host != "" || tcp != nil && tcp.Host != ""
+}
+
+// hasUserNamespace tells whether root in the pod is nobody on the node.
+func hasUserNamespace(spec *corev1.PodSpec) bool { return spec.HostUsers != nil && !*spec.HostUsers }

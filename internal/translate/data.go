@@ -1,0 +1,49 @@
+package translate
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// secretTypeBootstrapToken is the type of the tokens that join nodes to a
+// cluster. k8s.io/api has no constant for it.
+const secretTypeBootstrapToken corev1.SecretType = "bootstrap.kubernetes.io/token"
+
+// ConfigMap is the remote ConfigMap of local.
+func ConfigMap(local *corev1.ConfigMap, t Target) (*corev1.ConfigMap, *Refusal) {
+	if local.Name == rootCertificate {
+		return nil, refusalf(ReasonEveryNamespaceHasOne, "ConfigMap %s: the provider's namespaces have one of their own, with another certificate", local.Name)
+	}
+	if refusal := neverSynced("ConfigMap", local); refusal != nil {
+		return nil, refusal
+	}
+	allowed := configMapPlan.allowed(local)
+	remote := allowed.DeepCopy()
+	remote.ObjectMeta = Metadata(local, t)
+	return remote, nil
+}
+
+// Secret is the remote Secret of local. Those that open the consumer's API
+// server are refused.
+func Secret(local *corev1.Secret, t Target) (*corev1.Secret, *Refusal) {
+	if local.Type == corev1.SecretTypeServiceAccountToken || local.Type == secretTypeBootstrapToken {
+		return nil, refusalf(ReasonCredentials, "Secret %s is of type %s: it opens the consumer's API server", local.Name, local.Type)
+	}
+	if refusal := neverSynced("Secret", local); refusal != nil {
+		return nil, refusal
+	}
+	allowed := secretPlan.allowed(local)
+	remote := allowed.DeepCopy()
+	remote.ObjectMeta = Metadata(local, t)
+	return remote, nil
+}
+
+// neverSynced refuses what its owner keeps at home.
+func neverSynced(kind string, local metav1.Object) *Refusal {
+	if local.GetLabels()[v1alpha1.LabelSync] != v1alpha1.SyncNever && local.GetAnnotations()[v1alpha1.LabelSync] != v1alpha1.SyncNever {
+		return nil
+	}
+	return refusalf(ReasonSyncNever, "%s %s is marked %s=%s", kind, local.GetName(), v1alpha1.LabelSync, v1alpha1.SyncNever)
+}

@@ -1,0 +1,103 @@
+package translate
+
+import (
+	"reflect"
+	"strings"
+)
+
+// verdict is what becomes of a field on its way to the provider.
+type verdict int
+
+const (
+	undecided verdict = iota
+	sent              // as it is
+	changed           // sent, and changed on the way
+	dropped           // left at home
+	refused           // the object is not sent if the field is set
+)
+
+// decision is a verdict and what speaks for it.
+type decision struct {
+	verdict verdict
+	reason  string // of the Refusal
+	why     string
+}
+
+func send() decision                     { return decision{verdict: sent} }
+func change(why string) decision         { return decision{verdict: changed, why: why} }
+func drop(why string) decision           { return decision{verdict: dropped, why: why} }
+func refuse(reason, why string) decision { return decision{refused, reason, why} }
+
+// decisions are those about one type, by the name of the field in Go.
+type decisions map[string]decision
+
+// plan carries out the decisions about T. Looking the fields up once makes it
+// cheap enough for every pod.
+type plan[T any] struct {
+	sent    []int
+	refused []refusedField
+}
+
+type refusedField struct {
+	index       int
+	name        string // as in YAML
+	reason, why string
+}
+
+// planFor works the decisions out. An undecided field is not sent.
+func planFor[T any](table decisions) plan[T] {
+	var p plan[T]
+	for field := range reflect.TypeFor[T]().Fields() {
+		d := table[field.Name]
+		switch d.verdict {
+		case sent, changed:
+			p.sent = append(p.sent, field.Index[0])
+		case refused:
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			p.refused = append(p.refused, refusedField{field.Index[0], name, d.reason, d.why})
+		}
+	}
+	return p
+}
+
+// allowed is a copy of what may be sent of obj. It shares memory with obj: it
+// is to be deep-copied before anything in it is changed.
+func (p plan[T]) allowed(obj *T) T {
+	var to T
+	from, target := reflect.ValueOf(obj).Elem(), reflect.ValueOf(&to).Elem()
+	for _, i := range p.sent {
+		target.Field(i).Set(from.Field(i))
+	}
+	return to
+}
+
+// violation is the first field of obj that is set and may not be, or nil.
+func (p plan[T]) violation(obj *T) *refusedField {
+	value := reflect.ValueOf(obj).Elem()
+	for i := range p.refused {
+		if isSet(value.Field(p.refused[i].index)) {
+			return &p.refused[i]
+		}
+	}
+	return nil
+}
+
+// refusal is what a violation comes to at a path.
+func (f *refusedField) refusal(path string) *Refusal {
+	return refusalf(f.reason, "%s.%s is set: %s", path, f.name, f.why)
+}
+
+// isSet tells whether a field asks for anything: false and an empty list do not.
+func isSet(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return false
+		}
+		return v.Elem().Kind() != reflect.Bool || v.Elem().Bool()
+	case reflect.Slice, reflect.Map:
+		return v.Len() > 0
+	default:
+		return !v.IsZero()
+	}
+}

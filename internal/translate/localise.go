@@ -1,0 +1,77 @@
+package translate
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// fieldReferences are the fields of a pod whose value in the provider is not the
+// one that the pod is known by in the consumer. In the environment they become
+// what they are in the consumer; in files, which follow changes, a reference to
+// the annotation that says so. All other fields (labels, annotations, IPs) are
+// the same on both sides, or only known in the provider.
+var fieldReferences = map[string]struct {
+	value      func(*corev1.Pod) string
+	annotation string // empty where volumes do not have the field
+}{
+	"metadata.name":      {func(p *corev1.Pod) string { return p.Name }, v1alpha1.AnnotationLocalName},
+	"metadata.namespace": {func(p *corev1.Pod) string { return p.Namespace }, v1alpha1.AnnotationLocalNamespace},
+	"metadata.uid":       {func(p *corev1.Pod) string { return string(p.UID) }, v1alpha1.AnnotationLocalUID},
+	"spec.nodeName":      {func(p *corev1.Pod) string { return p.Spec.NodeName }, ""},
+	"spec.serviceAccountName": {
+		func(p *corev1.Pod) string { return p.Spec.ServiceAccountName }, "",
+	},
+}
+
+// localise changes what a remote spec says about other objects and about the pod
+// itself: names are the remote ones, and the pod sees itself as in the consumer.
+// The spec is a copy that shares no memory with local.
+func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target) {
+	if t.Hashed {
+		for place := range namePlaces(spec) {
+			if *place.name != "" {
+				*place.name = t.Name(local.Namespace, *place.name)
+			}
+		}
+	}
+	for c := range allContainers(spec) {
+		for i := range c.Env {
+			localiseVariable(&c.Env[i], local)
+		}
+	}
+	for i := range spec.Volumes {
+		v := &spec.Volumes[i]
+		if v.DownwardAPI != nil {
+			localiseFiles(v.DownwardAPI.Items)
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for j := range v.Projected.Sources {
+			if downward := v.Projected.Sources[j].DownwardAPI; downward != nil {
+				localiseFiles(downward.Items)
+			}
+		}
+	}
+}
+
+func localiseVariable(env *corev1.EnvVar, local *corev1.Pod) {
+	if env.ValueFrom == nil || env.ValueFrom.FieldRef == nil {
+		return
+	}
+	if field, known := fieldReferences[env.ValueFrom.FieldRef.FieldPath]; known {
+		env.Value, env.ValueFrom = field.value(local), nil
+	}
+}
+
+func localiseFiles(files []corev1.DownwardAPIVolumeFile) {
+	for i := range files {
+		if files[i].FieldRef == nil {
+			continue
+		}
+		if field := fieldReferences[files[i].FieldRef.FieldPath]; field.annotation != "" {
+			files[i].FieldRef.FieldPath = "metadata.annotations['" + field.annotation + "']"
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package translate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// domain is the end of all keys that are Spillway's own.
+const domain = "spillway.io"
+
+// localAnnotations are the beginnings of annotations that are about the local
+// object only, and would be wrong, refused or harmful on the remote one.
+var localAnnotations = []string{
+	// Applying the local manifest to the remote object is nobody's intention;
+	// and it is often the biggest annotation there is.
+	corev1.LastAppliedConfigAnnotation,
+	// A mirror pod is one that a kubelet runs by itself.
+	"kubernetes.io/config.",
+	// The API server turned these into fields, and allows no change of them.
+	"container.apparmor.security.beta.kubernetes.io/",
+	// The controllers of volumes remember in these what they have done. A new
+	// claim that says it has been bound before is Lost.
+	"pv.kubernetes.io/",
+	"volume.kubernetes.io/",
+	"volume.beta.kubernetes.io/",
+}
+
+// Metadata is the metadata of the remote object that stands for local: its
+// labels and annotations but for what is about the local object only, our mark,
+// and annotations that name the local object.
+func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
+	labels := make(map[string]string, len(local.GetLabels())+3)
+	for key, value := range local.GetLabels() {
+		if !isOurs(key) {
+			labels[key] = value
+		}
+	}
+	annotations := make(map[string]string, len(local.GetAnnotations())+5)
+	for key, value := range local.GetAnnotations() {
+		if !isOurs(key) && !isLocalAnnotation(key) {
+			annotations[key] = value
+		}
+	}
+	annotations[v1alpha1.AnnotationCopied] = copiedKeys(labels, annotations)
+	maps.Copy(labels, t.Mark.Labels())
+
+	annotations[v1alpha1.AnnotationLocalName] = local.GetName()
+	annotations[v1alpha1.AnnotationLocalUID] = string(local.GetUID())
+	namespace, name := local.GetNamespace(), local.GetName()
+	if namespace == "" {
+		return metav1.ObjectMeta{Name: t.ClusterScopedName(name), Labels: labels, Annotations: annotations}
+	}
+	annotations[v1alpha1.AnnotationLocalNamespace] = namespace
+	return metav1.ObjectMeta{Name: t.Name(namespace, name), Namespace: t.Namespace, Labels: labels, Annotations: annotations}
+}
+
+// MergeMetadata gives what the labels and annotations of remote should be: those
+// of desired, which Metadata made, and those that the provider has added. What
+// was copied before, as remote says itself, and is gone from desired is removed.
+func MergeMetadata(desired, remote metav1.Object) (labels, annotations map[string]string) {
+	was := readCopied(remote.GetAnnotations()[v1alpha1.AnnotationCopied])
+	return merge(desired.GetLabels(), remote.GetLabels(), was.labels),
+		merge(desired.GetAnnotations(), remote.GetAnnotations(), was.annotations)
+}
+
+// merge is a three-way merge, of which base has the keys only.
+func merge(desired, remote map[string]string, base []string) map[string]string {
+	merged := make(map[string]string, len(remote)+len(desired))
+	maps.Copy(merged, remote)
+	for _, key := range base {
+		// Nobody but us writes our own keys, and we never list them: one that is
+		// listed was put there by somebody who wants it gone.
+		if !isOurs(key) {
+			delete(merged, key)
+		}
+	}
+	maps.Copy(merged, desired)
+	return merged
+}
+
+// copied are the keys that were copied.
+type copied struct{ labels, annotations []string }
+
+// copiedKeys is the value of AnnotationCopied: keys contain neither of the separators.
+func copiedKeys(labels, annotations map[string]string) string {
+	return joinSorted(labels) + ";" + joinSorted(annotations)
+}
+
+func readCopied(value string) copied {
+	labels, annotations, _ := strings.Cut(value, ";")
+	return copied{strings.Split(labels, ","), strings.Split(annotations, ",")}
+}
+
+func joinSorted(m map[string]string) string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, ",")
+}
+
+// isOurs tells whether a key of a label or annotation is in Spillway's domain,
+// or one below it.
+func isOurs(key string) bool {
+	prefix, _, found := strings.Cut(key, "/")
+	return found && (prefix == domain || strings.HasSuffix(prefix, "."+domain))
+}
+
+func isLocalAnnotation(key string) bool {
+	return slices.ContainsFunc(localAnnotations, func(beginning string) bool { return strings.HasPrefix(key, beginning) })
+}

@@ -1,0 +1,124 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Pod is the remote pod to create for local.
+func Pod(local *corev1.Pod, t Target) (*corev1.Pod, *Refusal) {
+	if refusal := PodRefusal(local); refusal != nil {
+		return nil, refusal
+	}
+	remote := &corev1.Pod{ObjectMeta: Metadata(local, t)}
+	remote.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil)
+
+	spec := allowedPodSpec(&local.Spec, local.Name)
+	spec.DeepCopyInto(&remote.Spec)
+	localise(&remote.Spec, local, t)
+	remote.Spec.AutomountServiceAccountToken = ptr.To(false)
+	if t.Hashed && remote.Spec.Hostname == "" {
+		remote.Spec.Hostname = hostname(local.Name)
+	}
+	return remote, nil
+}
+
+// allowedPodSpec is what may be sent of a spec. It shares memory with spec.
+func allowedPodSpec(spec *corev1.PodSpec, pod string) corev1.PodSpec {
+	tokens := injectedTokens(spec.Volumes)
+	allowed := podSpecPlan.allowed(spec)
+	allowed.Volumes = allowedVolumes(spec.Volumes, pod)
+	allowed.InitContainers = allowedContainers(spec.InitContainers, tokens)
+	allowed.Containers = allowedContainers(spec.Containers, tokens)
+	allowed.Tolerations = allowedTolerations(spec.Tolerations)
+	if spec.SecurityContext != nil {
+		allowed.SecurityContext = ptr.To(podSecurityContextPlan.allowed(spec.SecurityContext))
+	}
+	return allowed
+}
+
+func allowedVolumes(volumes []corev1.Volume, pod string) []corev1.Volume {
+	var all []corev1.Volume
+	for i := range volumes {
+		v := &volumes[i]
+		if isInjectedToken(v) {
+			continue
+		}
+		allowed := volumePlan.allowed(v)
+		allowed.VolumeSource = volumeSourcePlan.allowed(&v.VolumeSource)
+		if v.Ephemeral != nil {
+			allowed.VolumeSource = corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: ephemeralClaim(pod, v.Name)},
+			}
+		}
+		all = append(all, allowed)
+	}
+	return all
+}
+
+func allowedContainers(containers []corev1.Container, tokens []string) []corev1.Container {
+	if containers == nil {
+		return nil
+	}
+	all := make([]corev1.Container, len(containers))
+	for i := range containers {
+		all[i] = allowedContainer(&containers[i], tokens)
+	}
+	return all
+}
+
+func allowedContainer(c *corev1.Container, tokens []string) corev1.Container {
+	allowed := containerPlan.allowed(c)
+	allowed.VolumeMounts = withoutMounts(c.VolumeMounts, tokens)
+	if c.SecurityContext != nil {
+		allowed.SecurityContext = ptr.To(securityContextPlan.allowed(c.SecurityContext))
+	}
+	return allowed
+}
+
+// allowedTolerations leave out the one that brings pods onto virtual nodes. One
+// that tolerates everything is the user's own, and stays.
+func allowedTolerations(tolerations []corev1.Toleration) []corev1.Toleration {
+	if !slices.ContainsFunc(tolerations, toleratesVirtualNode) {
+		return tolerations
+	}
+	return slices.DeleteFunc(slices.Clone(tolerations), toleratesVirtualNode)
+}
+
+func toleratesVirtualNode(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode }
+
+// allowedEphemeralContainers are those that are not refused.
+func allowedEphemeralContainers(pod *corev1.Pod) []corev1.EphemeralContainer {
+	refused := func(c corev1.EphemeralContainer) bool { return ephemeralContainerRefusal(&c, &pod.Spec) != nil }
+	if !slices.ContainsFunc(pod.Spec.EphemeralContainers, refused) {
+		return pod.Spec.EphemeralContainers
+	}
+	return slices.DeleteFunc(slices.Clone(pod.Spec.EphemeralContainers), refused)
+}
+
+// ephemeralContainer is the remote form of one of the pod's.
+func ephemeralContainer(c *corev1.EphemeralContainer, local *corev1.Pod, t Target) corev1.EphemeralContainer {
+	allowed := ephemeralContainerPlan.allowed(c)
+	common := allowedContainer((*corev1.Container)(&c.EphemeralContainerCommon), injectedTokens(local.Spec.Volumes))
+	allowed.EphemeralContainerCommon = corev1.EphemeralContainerCommon(common)
+	spec := corev1.PodSpec{EphemeralContainers: []corev1.EphemeralContainer{*allowed.DeepCopy()}}
+	localise(&spec, local, t)
+	return spec.EphemeralContainers[0]
+}
+
+// hostname is what a kubelet makes of the name of a pod, or nothing where that
+// cannot be said in spec.hostname, which has no dots.
+func hostname(pod string) string {
+	name := pod[:min(len(pod), validation.DNS1123LabelMaxLength)]
+	name = strings.TrimRight(name, "-.")
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,77 @@
+package translate
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// References are the objects that a pod needs, sorted by name, each once.
+type References struct {
+	ConfigMaps             []Reference
+	Secrets                []Reference
+	PersistentVolumeClaims []Reference
+}
+
+// Reference is an object in the pod's namespace.
+type Reference struct {
+	Name string
+	// Optional tells that the pod starts without it, wherever it is used.
+	Optional bool
+}
+
+// PodReferences are the objects that have to be in the provider for a pod to run
+// there. The injected service account token, and ephemeral containers that are
+// refused, need nothing. A generic ephemeral volume needs the claim that
+// Kubernetes made for it in the consumer.
+func PodReferences(pod *corev1.Pod) References {
+	spec := pod.Spec
+	spec.EphemeralContainers = allowedEphemeralContainers(pod)
+	var refs References
+	for place := range namePlaces(&spec) {
+		refs.add(place.kind, *place.name, place.optional)
+	}
+	for i := range spec.Volumes {
+		if spec.Volumes[i].Ephemeral != nil {
+			refs.add(claim, ephemeralClaim(pod.Name, spec.Volumes[i].Name), false)
+		}
+	}
+	refs.ConfigMaps = deduplicated(refs.ConfigMaps)
+	refs.Secrets = deduplicated(refs.Secrets)
+	refs.PersistentVolumeClaims = deduplicated(refs.PersistentVolumeClaims)
+	return refs
+}
+
+func (r *References) add(k kind, name string, optional bool) {
+	if name == "" {
+		return // The API server accepts the empty name of old; a kubelet finds nothing by it.
+	}
+	switch k {
+	case configMap:
+		r.ConfigMaps = append(r.ConfigMaps, Reference{name, optional})
+	case secret:
+		r.Secrets = append(r.Secrets, Reference{name, optional})
+	case claim:
+		r.PersistentVolumeClaims = append(r.PersistentVolumeClaims, Reference{name, optional})
+	}
+}
+
+// deduplicated keeps of each name the reference that is not optional, if there is one.
+func deduplicated(refs []Reference) []Reference {
+	slices.SortFunc(refs, func(a, b Reference) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), order(a.Optional)-order(b.Optional))
+	})
+	return slices.CompactFunc(refs, func(a, b Reference) bool { return a.Name == b.Name })
+}
+
+func order(optional bool) int {
+	if optional {
+		return 1
+	}
+	return 0
+}
+
+// ephemeralClaim is the name of the claim that Kubernetes makes for a generic
+// ephemeral volume.
+func ephemeralClaim(pod, volume string) string { return pod + "-" + volume }

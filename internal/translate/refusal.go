@@ -1,0 +1,43 @@
+package translate
+
+import "fmt"
+
+// Why an object is not sent.
+const (
+	// ReasonStaticPod: the pod is the mirror of one that a kubelet runs by itself.
+	ReasonStaticPod = "StaticPod"
+	// ReasonDaemonSetPod: the pod is one of a DaemonSet, and not annotated with
+	// v1alpha1.AnnotationOffloadDaemonSet.
+	ReasonDaemonSetPod = "DaemonSetPod"
+	// ReasonPodSecurity: the pod asks for more than pod security baseline grants.
+	ReasonPodSecurity = "PodSecurity"
+	// ReasonResourceClaims: the pod uses ResourceClaims, which the provider's
+	// own drivers would have to allocate.
+	ReasonResourceClaims = "ResourceClaims"
+	// ReasonCredentials: the object is, or asks for, a credential of the consumer.
+	ReasonCredentials = "Credentials"
+	// ReasonVolumeNotPortable: the volume is tied to the consumer's nodes or cloud.
+	ReasonVolumeNotPortable = "VolumeNotPortable"
+	// ReasonClaimNotBound: the claim has no volume yet.
+	ReasonClaimNotBound = "ClaimNotBound"
+	// ReasonSyncNever: the object is labelled or annotated spillway.io/sync=never.
+	ReasonSyncNever = "SyncNever"
+	// ReasonEveryNamespaceHasOne: the ConfigMap is the root certificate that
+	// Kubernetes puts into every namespace, of the provider as well.
+	ReasonEveryNamespaceHasOne = "EveryNamespaceHasOne"
+)
+
+// Refusal says why an object is not sent. It lasts until the object changes.
+type Refusal struct {
+	// Reason is one of the constants.
+	Reason string
+	// Message names the field, for people.
+	Message string
+}
+
+// Error makes a Refusal usable as an error.
+func (r *Refusal) Error() string { return r.Reason + ": " + r.Message }
+
+func refusalf(reason, format string, args ...any) *Refusal {
+	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,126 @@
+package translate
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// The parts of a spec that may change while a pod runs, as AnnotationSpecHash
+// names them. Those that containers have are followed by the container's name:
+// a change of one image must not take back what the provider's admission has
+// made of another.
+const (
+	partDeadline    = "activeDeadlineSeconds"
+	partTolerations = "tolerations"
+	partEphemeral   = "ephemeralContainers"
+	partResources   = "resources" // of the pod
+	partImageOf     = "image."
+	partResourcesOf = "resources."
+)
+
+// specHash is the value of AnnotationSpecHash: a hash of each part, as in
+// "image.web=9f86d081884c7d65;tolerations=…". It is the same whenever the parts
+// are. An ephemeral container never changes, so that its name stands for it.
+func specHash(local *corev1.Pod, ephemeral []corev1.EphemeralContainer) string {
+	return string(appendSpecHash(make([]byte, 0, 512), local, ephemeral))
+}
+
+func appendSpecHash(b []byte, local *corev1.Pod, ephemeral []corev1.EphemeralContainer) []byte {
+	spec := &local.Spec
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		b = appendPart(b, partImageOf, c.Name, newDigest().text(c.Image))
+		if isSidecar(c) {
+			b = appendPart(b, partResourcesOf, c.Name, newDigest().requirements(&c.Resources))
+		}
+	}
+	for i := range spec.Containers {
+		c := &spec.Containers[i]
+		b = appendPart(b, partImageOf, c.Name, newDigest().text(c.Image))
+		b = appendPart(b, partResourcesOf, c.Name, newDigest().requirements(&c.Resources))
+	}
+	if spec.Resources != nil {
+		b = appendPart(b, partResources, "", newDigest().requirements(spec.Resources))
+	}
+	b = appendPart(b, partDeadline, "", newDigest().number(spec.ActiveDeadlineSeconds))
+	names := newDigest()
+	for i := range ephemeral {
+		names = names.text(ephemeral[i].Name)
+	}
+	b = appendPart(b, partEphemeral, "", names)
+	tolerations := newDigest()
+	for i := range spec.Tolerations {
+		if t := &spec.Tolerations[i]; !toleratesVirtualNode(*t) {
+			tolerations = tolerations.text(t.Key).text(string(t.Operator)).text(t.Value).text(string(t.Effect)).number(t.TolerationSeconds)
+		}
+	}
+	return appendPart(b, partTolerations, "", tolerations)
+}
+
+func appendPart(b []byte, part, container string, d digest) []byte {
+	if len(b) > 0 {
+		b = append(b, ';')
+	}
+	b = append(append(b, part...), container...)
+	return strconv.AppendUint(append(b, '='), uint64(d), 16)
+}
+
+// changedParts are the names of the parts whose hash is not the recorded one.
+// Where the record is missing or was spoilt, that is every part: sending one
+// again is harmless.
+func changedParts(recorded, desired string) sets.Set[string] {
+	known := sets.New(strings.Split(recorded, ";")...)
+	changed := sets.New[string]()
+	for part := range strings.SplitSeq(desired, ";") {
+		if !known.Has(part) {
+			name, _, _ := strings.Cut(part, "=")
+			changed.Insert(name)
+		}
+	}
+	return changed
+}
+
+// digest is a 64-bit FNV-1a hash in the making. It tells the values of one field
+// of one pod apart, which nobody but the pod's owner chooses: two that collide
+// by chance, once in 2^64, would keep one change from going down.
+type digest uint64
+
+func newDigest() digest { return 14695981039346656037 }
+
+func (d digest) byte(b byte) digest { return (d ^ digest(b)) * 1099511628211 }
+
+// text ends each string, so that two are not taken for one.
+func (d digest) text(s string) digest {
+	for i := range len(s) {
+		d = d.byte(s[i])
+	}
+	return d.byte(0)
+}
+
+func (d digest) number(n *int64) digest {
+	if n == nil {
+		return d.text("")
+	}
+	var b [20]byte
+	return d.text(string(strconv.AppendInt(b[:0], *n, 10)))
+}
+
+// requirements are those of CPU and memory: no other may change.
+func (d digest) requirements(r *corev1.ResourceRequirements) digest {
+	for _, list := range [...]corev1.ResourceList{r.Requests, r.Limits} {
+		for _, name := range resizable {
+			quantity, set := list[name]
+			if !set {
+				d = d.text("")
+				continue
+			}
+			var b [32]byte
+			digits, suffix := quantity.CanonicalizeBytes(b[:0])
+			d = d.text(string(digits)).text(string(suffix))
+		}
+	}
+	return d
+}

@@ -1,0 +1,101 @@
+package translate
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// How much of a provider's strings is kept, in characters.
+const (
+	maxReason  = 128
+	maxMessage = 1024
+	maxImage   = 512 // and image IDs and container IDs
+	// maxTermination is what a kubelet keeps of a termination message. Programs
+	// hand results over in it, so that less would break them.
+	maxTermination = 4096
+)
+
+// bounded is a string of the provider's, cut to a length, on one line and
+// without what cannot be printed.
+func bounded(s string, limit int) string {
+	if len(s) > limit {
+		s = cutAfter(s, limit)
+	}
+	return provenance.Clean(s)
+}
+
+// cutAfter cuts a string that has more than so many characters, and marks where.
+func cutAfter(s string, limit int) string {
+	end, count := 0, 0
+	for i := range s {
+		if count == limit-1 {
+			end = i
+		}
+		if count++; count > limit {
+			return s[:end] + "…"
+		}
+	}
+	return s
+}
+
+// isSane tells whether a time can be written down: the API server reads no years
+// of five digits, which a time zone can bring about.
+func isSane(t metav1.Time) bool {
+	if t.IsZero() {
+		return true
+	}
+	year := t.UTC().Year()
+	return year >= 1970 && year <= 9999
+}
+
+func saneTime(t metav1.Time) metav1.Time {
+	if !isSane(t) {
+		return metav1.Time{}
+	}
+	return metav1.Time{Time: t.Truncate(time.Second)}
+}
+
+// resourceList keeps what has a name that the spec has as well, or that a
+// provider's defaults may add, and is no less than nothing. How long a quantity
+// can be is bounded by its parser.
+func resourceList(from corev1.ResourceList, spec *corev1.ResourceRequirements) corev1.ResourceList {
+	var to corev1.ResourceList
+	keep := func(name corev1.ResourceName) {
+		quantity, there := from[name]
+		if !there || quantity.Sign() < 0 {
+			return
+		}
+		if to == nil {
+			to = make(corev1.ResourceList, len(from))
+		}
+		to[name] = quantity
+	}
+	if len(from) == 0 {
+		return nil
+	}
+	for _, name := range resizable {
+		keep(name)
+	}
+	keep(corev1.ResourceEphemeralStorage)
+	for name := range spec.Requests {
+		keep(name)
+	}
+	for name := range spec.Limits {
+		keep(name)
+	}
+	return to
+}
+
+func resourceRequirements(from, spec *corev1.ResourceRequirements) *corev1.ResourceRequirements {
+	if from == nil {
+		return nil
+	}
+	return &corev1.ResourceRequirements{
+		Limits:   resourceList(from.Limits, spec),
+		Requests: resourceList(from.Requests, spec),
+	}
+}

@@ -1,0 +1,138 @@
+package translate
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// reasonReadinessGates is what a kubelet says when a readiness gate is not open.
+const reasonReadinessGates = "ReadinessGatesNotReady"
+
+// remoteConditions are the types of conditions that come from the provider. All
+// others are local ones, and kept.
+var remoteConditions = [...]corev1.PodConditionType{
+	corev1.PodReadyToStartContainers,
+	corev1.PodInitialized,
+	corev1.ContainersReady,
+	corev1.PodReady,
+	corev1.DisruptionTarget,
+	corev1.PodResizePending,
+	corev1.PodResizeInProgress,
+}
+
+// conditions are the local ones, in their order, those of remoteConditions as
+// remote has them, and at the end those that are new.
+func conditions(local *corev1.Pod, remote []corev1.PodCondition) []corev1.PodCondition {
+	all := make([]corev1.PodCondition, 0, len(local.Status.Conditions)+len(remoteConditions))
+	var done [len(remoteConditions)]bool
+	for i := range local.Status.Conditions {
+		c := &local.Status.Conditions[i]
+		n := indexOf(c.Type)
+		if n < 0 {
+			all = append(all, *c)
+			continue
+		}
+		if done[n] {
+			continue
+		}
+		done[n] = true
+		if condition, there := remoteCondition(local, remote, c.Type); there {
+			all = append(all, condition)
+		} else if c.Type == corev1.DisruptionTarget {
+			// The consumer disrupts pods as well; the provider knows nothing of that.
+			all = append(all, *c)
+		}
+	}
+	for n, kind := range remoteConditions {
+		if done[n] {
+			continue
+		}
+		if condition, there := remoteCondition(local, remote, kind); there {
+			all = append(all, condition)
+		}
+	}
+	return all
+}
+
+func indexOf(kind corev1.PodConditionType) int {
+	for i := range remoteConditions {
+		if remoteConditions[i] == kind {
+			return i
+		}
+	}
+	return -1
+}
+
+// remoteCondition is the condition as local should have it. The generation that
+// a provider has observed is that of another object, so that local's is kept.
+func remoteCondition(local *corev1.Pod, remote []corev1.PodCondition, kind corev1.PodConditionType) (corev1.PodCondition, bool) {
+	from := find(remote, kind)
+	if from == nil || !isStatus(from.Status) {
+		return corev1.PodCondition{}, false
+	}
+	c := corev1.PodCondition{
+		Type:               kind,
+		Status:             from.Status,
+		LastProbeTime:      saneTime(from.LastProbeTime),
+		LastTransitionTime: saneTime(from.LastTransitionTime),
+		Reason:             bounded(from.Reason, maxReason),
+		Message:            bounded(from.Message, maxMessage),
+	}
+	was := find(local.Status.Conditions, kind)
+	if was != nil {
+		c.ObservedGeneration = was.ObservedGeneration
+	}
+	if kind == corev1.PodReady && len(local.Spec.ReadinessGates) > 0 {
+		applyReadinessGates(&c, local, was)
+	}
+	return c, true
+}
+
+// applyReadinessGates closes Ready while a gate is closed. The remote pod has no
+// gates: its Ready is what a kubelet would begin with. The time of the last
+// transition is that of the latest of what Ready is made of, and stays while
+// Ready does.
+func applyReadinessGates(ready *corev1.PodCondition, local *corev1.Pod, was *corev1.PodCondition) {
+	var closed []string
+	for _, gate := range local.Spec.ReadinessGates {
+		c := find(local.Status.Conditions, gate.ConditionType)
+		if c == nil {
+			closed = append(closed, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", string(gate.ConditionType)))
+			continue
+		}
+		if c.Status != corev1.ConditionTrue {
+			closed = append(closed, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", string(gate.ConditionType), c.Status))
+		}
+		ready.LastTransitionTime = later(ready.LastTransitionTime, c.LastTransitionTime)
+	}
+	if ready.Status == corev1.ConditionTrue && len(closed) > 0 {
+		ready.Status, ready.Reason = corev1.ConditionFalse, reasonReadinessGates
+		ready.Message = bounded(strings.Join(closed, ", "), maxMessage)
+	}
+	if was != nil && was.Status == ready.Status {
+		ready.LastTransitionTime = was.LastTransitionTime
+	}
+}
+
+func later(a, b metav1.Time) metav1.Time {
+	if a.Before(&b) {
+		return b
+	}
+	return a
+}
+
+func find(conditions []corev1.PodCondition, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return &conditions[i]
+		}
+	}
+	return nil
+}
+
+func isStatus(s corev1.ConditionStatus) bool {
+	return s == corev1.ConditionTrue || s == corev1.ConditionFalse || s == corev1.ConditionUnknown
+}

@@ -1,0 +1,164 @@
+package translate
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// containerStatuses are those of the containers that the local spec has, in its
+// order: no other name gets in, and none twice.
+func containerStatuses(containers []corev1.Container, local, remote []corev1.ContainerStatus, mayRestart restarts) []corev1.ContainerStatus {
+	if len(local) == 0 && len(remote) == 0 {
+		return nil
+	}
+	all := make([]corev1.ContainerStatus, 0, len(containers))
+	for i := range containers {
+		c := &containers[i]
+		was, is := statusOf(local, c.Name), statusOf(remote, c.Name)
+		if is == nil || was != nil && isTakenBack(was, is) && !mayRestart(c, was.State.Terminated.ExitCode) {
+			if was != nil {
+				all = append(all, *was)
+			}
+			continue
+		}
+		all = append(all, containerStatus(is, &c.Resources))
+	}
+	return all
+}
+
+// ephemeralStatuses are the same for ephemeral containers, which never restart.
+func ephemeralStatuses(containers []corev1.EphemeralContainer, local, remote []corev1.ContainerStatus) []corev1.ContainerStatus {
+	if len(local) == 0 && len(remote) == 0 {
+		return nil
+	}
+	never := func(*corev1.Container, int32) bool { return false }
+	all := make([]corev1.ContainerStatus, 0, len(containers))
+	for i := range containers {
+		common := (*corev1.Container)(&containers[i].EphemeralContainerCommon)
+		one := []corev1.Container{{Name: common.Name}}
+		all = append(all, containerStatuses(one, local, remote, never)...)
+	}
+	return all
+}
+
+// isTakenBack tells whether a container that had ended would no longer have.
+func isTakenBack(was, is *corev1.ContainerStatus) bool {
+	return was.State.Terminated != nil && is.State.Terminated == nil
+}
+
+// restarts tells whether a container that has ended may run again. The API
+// server refuses the status of one that runs again and may not.
+type restarts func(c *corev1.Container, exitCode int32) bool
+
+func restartRules(spec *corev1.PodSpec) restarts {
+	if restartsAll(spec.InitContainers) || restartsAll(spec.Containers) {
+		return func(*corev1.Container, int32) bool { return true }
+	}
+	return func(c *corev1.Container, exitCode int32) bool {
+		policy := string(spec.RestartPolicy)
+		if c.RestartPolicy != nil {
+			if slices.ContainsFunc(c.RestartPolicyRules, func(r corev1.ContainerRestartRule) bool { return matches(r, exitCode) }) {
+				return true
+			}
+			policy = string(*c.RestartPolicy)
+		}
+		switch policy {
+		case string(corev1.RestartPolicyNever):
+			return false
+		case string(corev1.RestartPolicyOnFailure):
+			return exitCode != 0
+		default:
+			return true
+		}
+	}
+}
+
+// restartsAll tells whether one container may have all of them start anew.
+func restartsAll(containers []corev1.Container) bool {
+	for i := range containers {
+		for _, rule := range containers[i].RestartPolicyRules {
+			if rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func matches(rule corev1.ContainerRestartRule, exitCode int32) bool {
+	if rule.Action != corev1.ContainerRestartRuleActionRestart || rule.ExitCodes == nil {
+		return false
+	}
+	in := slices.Contains(rule.ExitCodes.Values, exitCode)
+	switch rule.ExitCodes.Operator {
+	case corev1.ContainerRestartRuleOnExitCodesOpIn:
+		return in
+	case corev1.ContainerRestartRuleOnExitCodesOpNotIn:
+		return !in
+	}
+	return false
+}
+
+// containerStatus copies what is known and bounded of a status. Users, mounts,
+// the health of devices and the stop signal stay in the provider.
+func containerStatus(from *corev1.ContainerStatus, spec *corev1.ResourceRequirements) corev1.ContainerStatus {
+	return corev1.ContainerStatus{
+		Name:                 from.Name,
+		State:                containerState(&from.State),
+		LastTerminationState: corev1.ContainerState{Terminated: terminated(from.LastTerminationState.Terminated)},
+		Ready:                from.Ready,
+		RestartCount:         max(from.RestartCount, 0),
+		Image:                bounded(from.Image, maxImage),
+		ImageID:              bounded(from.ImageID, maxImage),
+		ContainerID:          bounded(from.ContainerID, maxImage),
+		Started:              from.Started,
+		AllocatedResources:   resourceList(from.AllocatedResources, spec),
+		Resources:            resourceRequirements(from.Resources, spec),
+	}
+}
+
+// containerState keeps one state: the one that is reached last, if remote claims
+// to be in several.
+func containerState(from *corev1.ContainerState) corev1.ContainerState {
+	switch {
+	case from.Terminated != nil:
+		return corev1.ContainerState{Terminated: terminated(from.Terminated)}
+	case from.Running != nil:
+		running := from.Running
+		if started := saneTime(running.StartedAt); started != running.StartedAt {
+			running = &corev1.ContainerStateRunning{StartedAt: started}
+		}
+		return corev1.ContainerState{Running: running}
+	case from.Waiting != nil:
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+			Reason:  bounded(from.Waiting.Reason, maxReason),
+			Message: bounded(from.Waiting.Message, maxMessage),
+		}}
+	}
+	return corev1.ContainerState{}
+}
+
+func terminated(from *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+	if from == nil {
+		return nil
+	}
+	return &corev1.ContainerStateTerminated{
+		ExitCode:    from.ExitCode,
+		Signal:      from.Signal,
+		Reason:      bounded(from.Reason, maxReason),
+		Message:     bounded(from.Message, maxTermination),
+		StartedAt:   saneTime(from.StartedAt),
+		FinishedAt:  saneTime(from.FinishedAt),
+		ContainerID: bounded(from.ContainerID, maxImage),
+	}
+}
+
+func statusOf(statuses []corev1.ContainerStatus, name string) *corev1.ContainerStatus {
+	for i := range statuses {
+		if statuses[i].Name == name {
+			return &statuses[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// rootCertificate is the ConfigMap with the API server's certificate that
+// Kubernetes puts into every namespace.
+const rootCertificate = "kube-root-ca.crt"
+
+// isInjectedToken tells whether a volume is the service account token that
+// admission injects: by its name, and by having nothing else in it, since
+// leaving out what a user has written would break the pod in silence.
+func isInjectedToken(v *corev1.Volume) bool {
+	if !strings.HasPrefix(v.Name, "kube-api-access-") || v.Projected == nil {
+		return false
+	}
+	token := false
+	for i := range v.Projected.Sources {
+		s := &v.Projected.Sources[i]
+		switch {
+		case s.ServiceAccountToken != nil:
+			token = true
+		case s.ConfigMap != nil && s.ConfigMap.Name == rootCertificate:
+		case s.DownwardAPI != nil:
+		default:
+			return false
+		}
+	}
+	return token
+}
+
+// injectedTokens are the names of the volumes that isInjectedToken is about.
+func injectedTokens(volumes []corev1.Volume) []string {
+	var names []string
+	for i := range volumes {
+		if isInjectedToken(&volumes[i]) {
+			names = append(names, volumes[i].Name)
+		}
+	}
+	return names
+}
+
+// withoutMounts leaves out the mounts of some volumes.
+func withoutMounts(mounts []corev1.VolumeMount, volumes []string) []corev1.VolumeMount {
+	if !slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return slices.Contains(volumes, m.Name) }) {
+		return mounts
+	}
+	kept := make([]corev1.VolumeMount, 0, len(mounts)-1)
+	for i := range mounts {
+		if !slices.Contains(volumes, mounts[i].Name) {
+			kept = append(kept, mounts[i])
+		}
+	}
+	return kept
+}

@@ -1,0 +1,136 @@
+package translate
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// PodChanges are patches down: each is the remote pod as it should be, to be
+// sent as the difference from the remote pod that PodUpdate was given, or nil
+// where nothing differs.
+//
+// Ephemeral and Resize come first, Main LAST: Main carries the annotation that
+// says what was sent, and so says of the other two that they were. After a crash
+// in between, what was sent already is found in the remote pod and nothing, or
+// the same again, is sent. A provider that refuses one of them for good (no
+// resize on that node, say) refuses it once: Main may be sent all the same.
+type PodChanges struct {
+	// Main is for the pod itself: labels, annotations, images,
+	// activeDeadlineSeconds, tolerations.
+	Main *corev1.Pod
+	// Ephemeral is for pods/ephemeralcontainers.
+	Ephemeral *corev1.Pod
+	// Resize is for pods/resize.
+	Resize *corev1.Pod
+}
+
+// resizable are the resources that may change while a container runs.
+var resizable = [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
+
+// PodUpdate compares what local asks for with what was sent to remote, by the
+// hashes that remote carries. It does not compare the specs: what the provider's
+// admission has changed is the provider's, until the user changes that very part.
+// What Kubernetes would refuse, such as a longer deadline, is left as it is.
+func PodUpdate(local, remote *corev1.Pod, t Target) PodChanges {
+	ephemeral := allowedEphemeralContainers(local)
+	var buffer [512]byte
+	desired := appendSpecHash(buffer[:0], local, ephemeral)
+	recorded := remote.Annotations[v1alpha1.AnnotationSpecHash]
+
+	metadata := Metadata(local, t)
+	var changed sets.Set[string]
+	if recorded == string(desired) {
+		metadata.Annotations[v1alpha1.AnnotationSpecHash] = recorded
+	} else {
+		metadata.Annotations[v1alpha1.AnnotationSpecHash] = string(desired)
+		changed = changedParts(recorded, string(desired))
+	}
+	labels, annotations := MergeMetadata(&metadata, remote)
+	if len(changed) == 0 && maps.Equal(labels, remote.Labels) && maps.Equal(annotations, remote.Annotations) {
+		return PodChanges{}
+	}
+
+	var changes PodChanges
+	changes.Main = remote.DeepCopy()
+	changes.Main.Labels, changes.Main.Annotations = labels, annotations
+	updateSpec(&changes.Main.Spec, &local.Spec, changed)
+	if changed.Has(partEphemeral) {
+		changes.Ephemeral = withEphemeralContainers(remote, local, ephemeral, t)
+	}
+	changes.Resize = resized(remote, &local.Spec, changed)
+	return changes
+}
+
+// updateSpec sets what Kubernetes allows to change on the pod itself.
+func updateSpec(remote, local *corev1.PodSpec, changed sets.Set[string]) {
+	updateImages(remote.InitContainers, local.InitContainers, changed)
+	updateImages(remote.Containers, local.Containers, changed)
+	if deadline := local.ActiveDeadlineSeconds; changed.Has(partDeadline) && deadline != nil &&
+		(remote.ActiveDeadlineSeconds == nil || *deadline < *remote.ActiveDeadlineSeconds) {
+		remote.ActiveDeadlineSeconds = ptr.To(*deadline)
+	}
+	if changed.Has(partTolerations) {
+		remote.Tolerations = mergedTolerations(remote.Tolerations, allowedTolerations(local.Tolerations))
+	}
+}
+
+func updateImages(remote, local []corev1.Container, changed sets.Set[string]) {
+	for i := range local {
+		c := byName(remote, local[i].Name)
+		if c != nil && changed.Has(partImageOf+c.Name) && local[i].Image != "" {
+			c.Image = local[i].Image
+		}
+	}
+}
+
+// mergedTolerations adds what is missing and sets the seconds of what is there:
+// a toleration can neither be removed from a pod nor otherwise be changed.
+func mergedTolerations(remote, local []corev1.Toleration) []corev1.Toleration {
+	for _, wanted := range local {
+		i := slices.IndexFunc(remote, func(t corev1.Toleration) bool {
+			t.TolerationSeconds = wanted.TolerationSeconds
+			return equality.Semantic.DeepEqual(t, wanted)
+		})
+		wanted := *wanted.DeepCopy()
+		if i < 0 {
+			remote = append(remote, wanted)
+		} else {
+			remote[i].TolerationSeconds = wanted.TolerationSeconds
+		}
+	}
+	return remote
+}
+
+// withEphemeralContainers adds those that remote does not have yet, or is nil if
+// it has them all. None can be changed or removed.
+func withEphemeralContainers(remote, local *corev1.Pod, ephemeral []corev1.EphemeralContainer, t Target) *corev1.Pod {
+	var missing []corev1.EphemeralContainer
+	for i := range ephemeral {
+		has := func(c corev1.EphemeralContainer) bool { return c.Name == ephemeral[i].Name }
+		if !slices.ContainsFunc(remote.Spec.EphemeralContainers, has) {
+			missing = append(missing, ephemeralContainer(&ephemeral[i], local, t))
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	pod := remote.DeepCopy()
+	pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, missing...)
+	return pod
+}
+
+func byName(containers []corev1.Container, name string) *corev1.Container {
+	for i := range containers {
+		if containers[i].Name == name {
+			return &containers[i]
+		}
+	}
+	return nil
+}

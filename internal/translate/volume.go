@@ -1,0 +1,129 @@
+package translate
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// PersistentVolumeClaim is the remote claim of local, which names the remote
+// volume. Both have local's class: a claim is only bound to a volume of its own
+// class, which need not exist in the provider.
+func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*corev1.PersistentVolumeClaim, *Refusal) {
+	if refusal := neverSynced("PersistentVolumeClaim", local); refusal != nil {
+		return nil, refusal
+	}
+	if refusal := notBound(local); refusal != nil {
+		return nil, refusal
+	}
+	allowed := persistentVolumeClaimPlan.allowed(&local.Spec)
+	remote := &corev1.PersistentVolumeClaim{ObjectMeta: Metadata(local, t), Spec: *allowed.DeepCopy()}
+	remote.Spec.VolumeName = t.ClusterScopedName(local.Spec.VolumeName)
+	remote.Spec.StorageClassName = ptr.To(storageClass(local))
+	return remote, nil
+}
+
+// PersistentVolume is the remote volume of local, to which claim is bound. It is
+// retained whatever happens in the provider, and bound to the remote claim only.
+func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target) (*corev1.PersistentVolume, *Refusal) {
+	if refusal := neverSynced("PersistentVolume", local); refusal != nil {
+		return nil, refusal
+	}
+	if refusal := notBound(claim); refusal != nil {
+		return nil, refusal
+	}
+	if !isBoundTo(local, claim) {
+		return nil, refusalf(ReasonClaimNotBound, "PersistentVolume %s is not bound to PersistentVolumeClaim %s", local.Name, claim.Name)
+	}
+	if field := persistentVolumeSourcePlan.violation(&local.Spec.PersistentVolumeSource); field != nil {
+		return nil, field.refusal("PersistentVolume " + local.Name + ": spec")
+	}
+	if isTiedToNode(local.Spec.NodeAffinity) {
+		return nil, refusalf(ReasonVolumeNotPortable, "PersistentVolume %s: spec.nodeAffinity ties it to a node of the consumer by its name", local.Name)
+	}
+	return remoteVolume(local, claim, t), nil
+}
+
+func remoteVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target) *corev1.PersistentVolume {
+	allowed := persistentVolumePlan.allowed(&local.Spec)
+	allowed.PersistentVolumeSource = persistentVolumeSourcePlan.allowed(&local.Spec.PersistentVolumeSource)
+	remote := &corev1.PersistentVolume{ObjectMeta: Metadata(local, t), Spec: *allowed.DeepCopy()}
+	remote.Spec.ClaimRef = &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "PersistentVolumeClaim",
+		Namespace: t.Namespace, Name: t.Name(claim.Namespace, claim.Name),
+	}
+	remote.Spec.StorageClassName = storageClass(claim)
+	remote.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
+	for _, ref := range volumeSecretPlaces(&remote.Spec.PersistentVolumeSource) {
+		there := t.OfVolumeSecret(claim.Namespace, ref.Namespace)
+		ref.Namespace, ref.Name = there.Namespace, there.Name(ref.Namespace, ref.Name)
+	}
+	return remote
+}
+
+// VolumeSecrets are the Secrets that a volume names, sorted, each once. Which
+// remote name each gets, Target.OfVolumeSecret says.
+func VolumeSecrets(pv *corev1.PersistentVolume) []types.NamespacedName {
+	var names []types.NamespacedName
+	for _, ref := range volumeSecretPlaces(&pv.Spec.PersistentVolumeSource) {
+		names = append(names, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
+	}
+	slices.SortFunc(names, func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return slices.Compact(names)
+}
+
+// volumeSecretPlaces are the places in a volume where Secrets are named. A
+// reference that lacks a name or a namespace is none.
+func volumeSecretPlaces(source *corev1.PersistentVolumeSource) []*corev1.SecretReference {
+	var refs []*corev1.SecretReference
+	if csi := source.CSI; csi != nil {
+		refs = append(refs, csi.ControllerPublishSecretRef, csi.NodeStageSecretRef, csi.NodePublishSecretRef,
+			csi.ControllerExpandSecretRef, csi.NodeExpandSecretRef)
+	}
+	if source.ISCSI != nil {
+		refs = append(refs, source.ISCSI.SecretRef)
+	}
+	return slices.DeleteFunc(refs, func(r *corev1.SecretReference) bool { return r == nil || r.Name == "" || r.Namespace == "" })
+}
+
+// notBound refuses a claim that has no volume, or lost it.
+func notBound(claim *corev1.PersistentVolumeClaim) *Refusal {
+	if claim.Status.Phase == corev1.ClaimBound && claim.Spec.VolumeName != "" {
+		return nil
+	}
+	return refusalf(ReasonClaimNotBound, "PersistentVolumeClaim %s is not bound to a volume yet", claim.Name)
+}
+
+// isBoundTo tells whether the volume says the same as the claim: anybody can
+// write the name of a volume into a claim.
+func isBoundTo(pv *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) bool {
+	ref := pv.Spec.ClaimRef
+	return claim.Spec.VolumeName == pv.Name && ref != nil &&
+		ref.Namespace == claim.Namespace && ref.Name == claim.Name && ref.UID == claim.UID
+}
+
+// storageClass is the class of a claim, of which the annotation of old wins.
+func storageClass(claim *corev1.PersistentVolumeClaim) string {
+	if class, there := claim.Annotations[corev1.BetaStorageClassAnnotation]; there {
+		return class
+	}
+	return ptr.Deref(claim.Spec.StorageClassName, "")
+}
+
+// isTiedToNode tells whether a volume can be reached from nodes of certain names
+// only: the provider has no node of that name, or another one.
+func isTiedToNode(affinity *corev1.VolumeNodeAffinity) bool {
+	if affinity == nil || affinity.Required == nil {
+		return false
+	}
+	return slices.ContainsFunc(affinity.Required.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
+		return len(term.MatchFields) > 0 || slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+			return r.Key == corev1.LabelHostname
+		})
+	})
+}
