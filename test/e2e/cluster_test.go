@@ -1,0 +1,82 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/e2e/testcluster"
+)
+
+// A testCluster is a cluster with clients of its administrator.
+type testCluster struct {
+	testcluster.Cluster
+	client.Client
+	// api has what Client has not: logs.
+	api kubernetes.Interface
+}
+
+// newTestCluster brings a cluster up, and down when the suite ends. Its logs are
+// kept.
+func newTestCluster(options testcluster.Options) *testCluster {
+	GinkgoHelper()
+	cluster, err := factory.Up(ctx, options)
+	if err != nil {
+		Fail(err.Error()) // It quotes logs, which Gomega would show as one long line.
+	}
+	DeferCleanup(func() {
+		if *keep {
+			awaitKey()
+		}
+		Expect(cluster.SaveLogs(context.Background(), filepath.Join(directory(), "logs", options.Name))).To(Succeed())
+		Expect(cluster.Down(context.Background())).To(Succeed())
+	})
+	c := &testCluster{Cluster: cluster}
+	c.Client, err = client.New(cluster.Config(), client.Options{Scheme: scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	c.api, err = kubernetes.NewForConfig(cluster.Config())
+	Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+// kubectl runs kubectl as the administrator of the cluster, and returns what it
+// writes.
+func (c *testCluster) kubectl(args ...string) (string, error) {
+	return c.kubectlWith(nil, args...)
+}
+
+func (c *testCluster) kubectlWith(input []byte, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, filepath.Join(root(), "bin", "kube", "kubectl"),
+		append([]string{"--kubeconfig", c.Kubeconfig()}, args...)...)
+	command.Stdin = bytes.NewReader(input)
+	out, err := command.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// mustKubectl is kubectl that has to succeed.
+func (c *testCluster) mustKubectl(args ...string) string {
+	GinkgoHelper()
+	out, err := c.kubectl(args...)
+	Expect(err).NotTo(HaveOccurred(), "kubectl %s on %s: %s", strings.Join(args, " "), c.Name(), out)
+	return out
+}
+
+func scheme() *runtime.Scheme {
+	GinkgoHelper()
+	all := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(all)).To(Succeed())
+	Expect(v1alpha1.AddToScheme(all)).To(Succeed())
+	return all
+}

@@ -1,0 +1,93 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// needReal skips what needs containers that run.
+func needReal() {
+	GinkgoHelper()
+	if withoutReal != nil {
+		Skip(withoutReal.Error())
+	}
+}
+
+// create makes an object. What is in a namespace goes with that.
+func (c *testCluster) create(objects ...client.Object) {
+	GinkgoHelper()
+	for _, object := range objects {
+		Expect(c.Create(ctx, object)).To(Succeed(), "creating %T %s in %s", object, object.GetName(), c.Name())
+	}
+}
+
+// pod reads a pod; nil is one that is not there.
+func (c *testCluster) pod(of client.Object) func() (*corev1.Pod, error) {
+	return read(c, of, &corev1.Pod{})
+}
+
+// read reads an object by the name of another one; nil is one that is not there.
+func read[T client.Object](c *testCluster, of client.Object, into T) func() (T, error) {
+	key := client.ObjectKeyFromObject(of)
+	return func() (T, error) {
+		object := into.DeepCopyObject().(T)
+		err := c.Get(ctx, key, object)
+		if apierrors.IsNotFound(err) {
+			var none T
+			return none, nil
+		}
+		return object, err
+	}
+}
+
+// beGone matches what read returns of an object that is not there.
+func beGone() types.GomegaMatcher { return BeNil() }
+
+// logs reads what the containers of a pod have written, through the API server.
+func (c *testCluster) logs(pod client.Object) func() (string, error) {
+	return func() (string, error) {
+		raw, err := c.api.CoreV1().Pods(pod.GetNamespace()).GetLogs(pod.GetName(), &corev1.PodLogOptions{}).DoRaw(ctx)
+		return string(raw), err
+	}
+}
+
+// endedWith matches a pod whose only container has that exit code.
+func endedWith(code int32) types.GomegaMatcher {
+	return WithTransform(func(pod *corev1.Pod) (int32, error) {
+		if pod == nil || len(pod.Status.ContainerStatuses) != 1 || pod.Status.ContainerStatuses[0].State.Terminated == nil {
+			return 0, fmt.Errorf("no container of the pod has ended")
+		}
+		return pod.Status.ContainerStatuses[0].State.Terminated.ExitCode, nil
+	}, Equal(code))
+}
+
+// beReady matches a pod that is.
+func beReady() types.GomegaMatcher {
+	return WithTransform(func(pod *corev1.Pod) bool {
+		if pod == nil {
+			return false
+		}
+		for _, condition := range pod.Status.Conditions {
+			if condition.Type == corev1.PodReady {
+				return condition.Status == corev1.ConditionTrue
+			}
+		}
+		return false
+	}, BeTrue())
+}
+
+// awaitKey is for looking into the clusters.
+func awaitKey() {
+	fmt.Fprintf(os.Stderr, "\nThe clusters run; their kubeconfigs are in %s. Press return to take them down.\n", directory())
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+}

@@ -1,0 +1,102 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// boxEnv tells a program that calls Main that it is to be process 1 of a node,
+// and where the settings are.
+const boxEnv = "SPILLWAY_NODE_SETTINGS"
+
+// endPatience is how long the box may take to end; the kernel ends all that is
+// in it, which takes it a moment for each mount.
+const endPatience = 20 * time.Second
+
+// A box is the process that holds all others of a node.
+type box struct {
+	// input is held open for as long as the box is to live.
+	input io.Closer
+	ended chan struct{}
+	kill  func() error
+
+	mu  sync.Mutex
+	err error
+}
+
+// startBox starts this program again, in namespaces of its own. What it says goes
+// to the file log.
+func startBox(dir, log string, s settings) (*box, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "settings.json")
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	out, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	command := exec.Command(self)
+	// A kubeconfig or proxy of the user is none of the node's business.
+	command.Env = []string{boxEnv + "=" + file, "PATH=" + os.Getenv("PATH")}
+	command.Dir = dir
+	command.Stdout, command.Stderr = out, out
+	command.SysProcAttr = namespaces()
+	input, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("starting a process in namespaces of its own: %w", err)
+	}
+	b := &box{input: input, ended: make(chan struct{}), kill: command.Process.Kill}
+	go b.wait(command)
+	return b, nil
+}
+
+func (b *box) wait(command *exec.Cmd) {
+	err := command.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = errors.Join(errors.New("the node has ended"), err)
+	close(b.ended)
+}
+
+// running says how the box has ended, if it has.
+func (b *box) running() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// stop ends the box and all that is in it, and waits until it is gone.
+func (b *box) stop() error {
+	_ = b.input.Close()
+	select {
+	case <-b.ended:
+		return nil
+	case <-time.After(endPatience / 2):
+	}
+	err := b.kill()
+	select {
+	case <-b.ended:
+		return nil
+	case <-time.After(endPatience / 2):
+		return errors.Join(fmt.Errorf("its processes have not ended within %s", endPatience), err)
+	}
+}

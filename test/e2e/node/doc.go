@@ -1,0 +1,39 @@
+// Package node runs one real Kubernetes node on this machine, for a cluster of
+// package test/clusters: the kubelet of bin/kube on containerd and runc, whose
+// containers really run.
+//
+// # Usage
+//
+//	func TestMain(m *testing.M) {
+//		node.Main() // does not return in the process that is the node
+//		os.Exit(m.Run())
+//	}
+//
+//	if err := node.Supported(); err != nil { skip, and say why }
+//	n, err := node.Start(ctx, node.Options{Name: "worker", Cluster: cluster.Config(), ...})
+//	...
+//	defer n.Stop(ctx)
+//
+// # Implementation
+//
+// Start runs this program once more, as process 1 of a PID and a mount namespace
+// of its own. That process (see box_linux.go) starts containerd and the kubelet
+// and ends when one of them ends, or when its standard input does; the kernel
+// then ends whatever runs in the namespace, and takes away what was mounted in
+// it. So nothing outlives the test, even if it is killed. /run, /var/lib and
+// /var/log are empty in there, so that no containerd of the machine is touched.
+//
+// Outside of the namespaces there are a temporary directory, a bridge for the
+// pods, and the cgroups of the containers, all named after the process that
+// made them. Stop removes them; the next Start removes those of processes that
+// are gone.
+//
+// # Trade-offs
+//
+// The node shares the network of the machine, because the API server listens on
+// 127.0.0.1 there: pods reach the node and each other, and nothing else. There
+// is no kube-proxy and no DNS. The kubelet serves with a certificate that it has
+// signed itself, which the API server does not check. Cgroups of pods are made,
+// but not those of the classes of quality of service, and nothing is evicted for
+// want of disk or memory. It needs root.
+package node

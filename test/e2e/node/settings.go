@@ -1,0 +1,213 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// settings are what the process in the box needs to know.
+type settings struct {
+	// Containerd and Kubelet are command lines, Imports those that fetch the
+	// images in between.
+	Containerd, Kubelet []string
+	Imports             [][]string
+	// Socket is where containerd listens when it is ready.
+	Socket string
+	// Dir is for files of the box, Logs for the logs of the programs.
+	Dir, Logs string
+}
+
+// hidden directories are empty in the box: programs have paths in there that
+// nothing can change, such as /run/containerd, /var/lib/cni and
+// /var/log/containers, and a containerd of the machine may use the same ones.
+var hidden = []string{"/run", "/var/lib", "/var/log"}
+
+// visible refuses files that would not be there in the box.
+func visible(o Options) error {
+	for _, path := range append([]string{os.TempDir(), o.Logs, o.Kubelet}, o.Images...) {
+		for _, directory := range hidden {
+			if path == directory || strings.HasPrefix(path, directory+"/") {
+				return fmt.Errorf("%s is not visible on the node, where %s is empty: use another directory", path, directory)
+			}
+		}
+	}
+	return nil
+}
+
+// paths within the node's directory.
+type paths string
+
+func (p paths) in(names ...string) string {
+	return filepath.Join(append([]string{string(p)}, names...)...)
+}
+
+// settings writes the files of the programs and returns how to start them.
+func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (settings, error) {
+	p := paths(n.dir)
+	credentials, err := n.credentials(ctx, o.Cluster)
+	if err != nil {
+		return settings{}, err
+	}
+	directory, err := pluginDirectory()
+	if err != nil {
+		return settings{}, err
+	}
+	network, err := networkConfig(n.id.bridge(), subnet, p.in("addresses"))
+	if err != nil {
+		return settings{}, err
+	}
+	address := nodeAddress(subnet).String()
+	port, err := freePort(address)
+	if err != nil {
+		return settings{}, err
+	}
+	kubelet, err := yaml.Marshal(kubeletConfig(p, n.id, address, port))
+	if err != nil {
+		return settings{}, err
+	}
+	for file, content := range map[string][]byte{
+		p.in("containerd.toml"):       containerdConfig(p, o.SandboxImage, directory),
+		p.in("cni", "10-bridge.conf"): network,
+		p.in("kubelet.yaml"):          kubelet,
+		p.in("kubelet.kubeconfig"):    credentials,
+		p.in("ca.crt"):                o.Cluster.CAData,
+		// Of the machine's own resolver, nothing is reachable from pods.
+		p.in("resolv.conf"): nil,
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, content, 0o600)); err != nil {
+			return settings{}, err
+		}
+	}
+	s := settings{
+		Containerd: []string{"containerd", "--config", p.in("containerd.toml")},
+		Kubelet:    kubeletCommand(p, o, address),
+		Socket:     p.in("containerd.sock"),
+		Dir:        n.dir,
+		Logs:       o.Logs,
+	}
+	for _, archive := range o.Images {
+		s.Imports = append(s.Imports, []string{
+			"ctr", "--address", s.Socket, "--namespace", "k8s.io", "images", "import", "--snapshotter", "native", archive,
+		})
+	}
+	return s, nil
+}
+
+func kubeletCommand(p paths, o Options, address string) []string {
+	command := []string{
+		o.Kubelet,
+		"--config", p.in("kubelet.yaml"),
+		"--kubeconfig", p.in("kubelet.kubeconfig"),
+		"--root-dir", p.in("kubelet"),
+		"--cert-dir", p.in("pki"),
+		"--hostname-override", o.Name,
+		"--node-ip", address,
+		"--v", "2",
+	}
+	if len(o.Labels) > 0 {
+		var labels []string
+		for _, key := range slices.Sorted(maps.Keys(o.Labels)) {
+			labels = append(labels, key+"="+o.Labels[key])
+		}
+		command = append(command, "--node-labels", strings.Join(labels, ","))
+	}
+	return command
+}
+
+// kubeletConfig is a KubeletConfiguration. Authentication and authorization are
+// those of any cluster: certificates of its CA and tokens, and the API server
+// decides.
+func kubeletConfig(p paths, id identity, address string, port int) map[string]any {
+	return map[string]any{
+		"apiVersion": "kubelet.config.k8s.io/v1beta1",
+		"kind":       "KubeletConfiguration",
+
+		"address":             address,
+		"port":                port,
+		"healthzPort":         0,
+		"authentication":      map[string]any{"x509": map[string]any{"clientCAFile": p.in("ca.crt")}},
+		"resolvConf":          p.in("resolv.conf"),
+		"podLogsDir":          p.in("podlogs"),
+		"volumePluginDir":     p.in("volumeplugins"),
+		"maxPods":             30,
+		"nodeStatusMaxImages": -1,
+
+		"containerRuntimeEndpoint": "unix://" + p.in("containerd.sock"),
+
+		// The machine may have cgroups of version 1, and no more of a version 2
+		// than a container has: one cgroup for all containers does.
+		"failCgroupV1":           false,
+		"cgroupDriver":           "cgroupfs",
+		"cgroupRoot":             id.cgroup(),
+		"cgroupsPerQOS":          false,
+		"enforceNodeAllocatable": []string{},
+
+		// What even root may not do in a container or a small virtual machine:
+		// the kubelet goes on without it.
+		"featureGates":                  map[string]bool{"KubeletInUserNamespace": true},
+		"localStorageCapacityIsolation": false,
+		"oomScoreAdj":                   0,
+
+		// The firewall and the disk are the machine's: nothing is put into the
+		// one, and a full one is no reason to evict pods or delete images.
+		"makeIPTablesUtilChains":      false,
+		"imageGCHighThresholdPercent": 100,
+		"evictionHard": map[string]string{
+			"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%",
+			"imagefs.available": "0%", "imagefs.inodesFree": "0%",
+		},
+	}
+}
+
+// containerdConfig keeps containerd within its directory. The snapshotter native
+// needs nothing of the file system, and restrict_oom_score_adj no right to lower
+// that score.
+func containerdConfig(p paths, sandboxImage, plugins string) []byte {
+	quoted := strconv.Quote
+	return []byte(`version = 2
+root = ` + quoted(p.in("containerd", "root")) + `
+state = ` + quoted(p.in("containerd", "state")) + `
+[grpc]
+address = ` + quoted(p.in("containerd.sock")) + `
+[plugins."io.containerd.internal.v1.opt"]
+path = ` + quoted(p.in("opt")) + `
+[plugins."io.containerd.grpc.v1.cri"]
+sandbox_image = ` + quoted(sandboxImage) + `
+restrict_oom_score_adj = true
+disable_apparmor = true
+netns_mounts_under_state_dir = true
+stream_server_address = "127.0.0.1"
+stream_server_port = "0"
+[plugins."io.containerd.grpc.v1.cri".containerd]
+snapshotter = "native"
+default_runtime_name = "runc"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+SystemdCgroup = false
+[plugins."io.containerd.grpc.v1.cri".cni]
+bin_dir = ` + quoted(plugins) + `
+conf_dir = ` + quoted(p.in("cni")) + `
+`)
+}
+
+// freePort is one that nobody listens on, neither on the address nor on all.
+func freePort(address string) (int, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		return 0, fmt.Errorf("finding a port for the kubelet: %w", err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}

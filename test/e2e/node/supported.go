@@ -1,0 +1,81 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// packages are those of Debian that have what is needed; hack/node/packages.sh
+// installs them.
+const packages = "containerd, runc, containernetworking-plugins, busybox-static and iproute2"
+
+// programs must be in PATH.
+var programs = []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "ip"}
+
+// plugins of the container network interface, and where distributions put them.
+var (
+	plugins           = []string{"bridge", "host-local", "loopback"}
+	pluginDirectories = []string{"/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"}
+)
+
+// busyboxes are where distributions put busybox; that of busybox-static is linked
+// statically.
+var busyboxes = []string{"/bin/busybox", "/usr/bin/busybox"}
+
+// Supported says why no node can run here, or nothing.
+func Supported() error {
+	if runtime.GOOS != "linux" {
+		return fmt.Errorf("a real kubelet needs Linux, and this is %s", runtime.GOOS)
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("a real kubelet needs root: it makes namespaces, mounts, a bridge and cgroups")
+	}
+	var missing []string
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			missing = append(missing, program)
+		}
+	}
+	if _, err := pluginDirectory(); err != nil {
+		missing = append(missing, err.Error())
+	}
+	if _, err := Busybox(); err != nil {
+		missing = append(missing, "busybox")
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("not installed: %s; hack/node/packages.sh installs Debian's packages %s",
+			strings.Join(missing, ", "), packages)
+	}
+	return nil
+}
+
+// Busybox is the path of a busybox to make an image of.
+func Busybox() (string, error) { return firstOf(busyboxes) }
+
+func pluginDirectory() (string, error) {
+	for _, directory := range pluginDirectories {
+		complete := true
+		for _, plugin := range plugins {
+			_, err := os.Stat(filepath.Join(directory, plugin))
+			complete = complete && err == nil
+		}
+		if complete {
+			return directory, nil
+		}
+	}
+	return "", fmt.Errorf("the CNI plugins %s", strings.Join(plugins, ", "))
+}
+
+func firstOf(paths []string) (string, error) {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("none of %s exists", strings.Join(paths, ", "))
+}

@@ -1,0 +1,113 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/e2e/node"
+	"github.com/spillway-io/spillway/test/e2e/testcluster"
+)
+
+// patience is how long a spec waits for what takes a second or two on a machine
+// that does nothing else.
+const patience = 60 * time.Second
+
+var (
+	// ctx ends with the suite.
+	ctx context.Context
+	// factory makes the clusters.
+	factory testcluster.Factory
+	// consumer, eu and dc are the clusters; dc is nil where no node can run
+	// containers.
+	consumer, eu, dc *testCluster
+	// withoutReal says why there is no dc.
+	withoutReal error
+
+	keep = flag.Bool("keep-clusters", false, "leave the clusters running until a key is pressed, for looking into them")
+)
+
+func TestMain(m *testing.M) {
+	node.Main()
+	flag.Parse()
+	if os.Getenv("E2E_CLUSTERS") != "kind" {
+		clusters.RequireBinaries()
+		clusters.AwaitTurn()
+	}
+	os.Exit(m.Run())
+}
+
+func TestEndToEnd(t *testing.T) {
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	SetDefaultConsistentlyDuration(2 * time.Second)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "End to end")
+}
+
+var _ = BeforeSuite(func() {
+	var cancel context.CancelFunc
+	ctx, cancel = context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+
+	var err error
+	factory, err = testcluster.For(os.Getenv("E2E_CLUSTERS"), directory())
+	Expect(err).NotTo(HaveOccurred())
+	withoutReal = factory.RealNodes()
+	bringUp()
+})
+
+// bringUp makes the clusters, at once.
+func bringUp() {
+	wanted := map[**testCluster]testcluster.Options{
+		&consumer: {Name: "consumer", Nodes: 1, NodeGrace: 16 * time.Second},
+		&eu:       {Name: "eu", Nodes: 2},
+		&dc:       {Name: "dc", Nodes: 1, Real: true},
+	}
+	if withoutReal != nil {
+		delete(wanted, &dc)
+		warn("THERE IS NO REAL NODE, and specs that need one are skipped: " + withoutReal.Error())
+	}
+	var group sync.WaitGroup
+	for target, options := range wanted {
+		options.Log = GinkgoWriter
+		group.Go(func() {
+			defer GinkgoRecover()
+			*target = newTestCluster(options)
+		})
+	}
+	group.Wait()
+}
+
+// warn writes where nobody can miss it, also without -v.
+func warn(text string) {
+	const line = "*******************************************************************************"
+	fmt.Fprintf(os.Stderr, "%s\n* %s\n%s\n", line, text, line)
+}
+
+// directory is where everything lies that the suite makes.
+func directory() string { return filepath.Join(root(), "bin", "e2e") }
+
+func root() string {
+	GinkgoHelper()
+	directory, err := clusters.Root()
+	Expect(err).NotTo(HaveOccurred())
+	return directory
+}

@@ -1,0 +1,127 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/e2e/image"
+	"github.com/spillway-io/spillway/test/e2e/node"
+)
+
+// localImage is not in any registry: each real node gets it as a file.
+const localImage = "images.spillway.test/busybox:1"
+
+// Local makes clusters out of the programs in bin/kube.
+type Local struct {
+	// Dir holds the clusters and the logs of nodes.
+	Dir string
+}
+
+// RealNodes says why no node can run containers here, or nothing.
+func (*Local) RealNodes() error { return node.Supported() }
+
+// Image is one that holds busybox.
+func (*Local) Image() string { return localImage }
+
+// Up makes a cluster, and its real node.
+func (l *Local) Up(ctx context.Context, o Options) (Cluster, error) {
+	cluster, err := clusters.Up(ctx, l.options(o))
+	if err != nil {
+		return nil, err
+	}
+	made := &local{Cluster: cluster}
+	if !o.Real {
+		return made, nil
+	}
+	if made.node, err = l.startNode(ctx, cluster, o); err != nil {
+		logs := filepath.Join(l.Dir, "logs", o.Name)
+		return nil, errors.Join(fmt.Errorf("%w; its logs are kept in %s", err, logs),
+			made.SaveLogs(ctx, logs), made.Down(context.WithoutCancel(ctx)))
+	}
+	return made, nil
+}
+
+func (l *Local) options(o Options) clusters.Options {
+	options := clusters.Options{
+		Name: o.Name, Dir: l.Dir, NodeGrace: o.NodeGrace, Log: o.Log,
+		Components: clusters.AllComponents(),
+	}
+	if !o.Real {
+		for i := range o.Nodes {
+			options.Nodes = append(options.Nodes, clusters.Node{Name: fmt.Sprintf("%s-node-%d", o.Name, i+1)})
+		}
+		return options
+	}
+	options.Components = []clusters.Component{clusters.KubeControllerManager, clusters.KubeScheduler}
+	pki := filepath.Join(l.Dir, "clusters", o.Name, "pki")
+	// kwokctl leaves out both, because its kubelets know nobody: by which
+	// certificate the API server asks the kubelet for logs, and what the
+	// certificates of nodes are signed with.
+	options.APIServerArgs = map[string]string{
+		"kubelet-client-certificate":      filepath.Join(pki, "admin.crt"),
+		"kubelet-client-key":              filepath.Join(pki, "admin.key"),
+		"kubelet-preferred-address-types": "InternalIP",
+	}
+	options.ControllerManagerArgs = map[string]string{
+		"cluster-signing-cert-file": filepath.Join(pki, "ca.crt"),
+		"cluster-signing-key-file":  filepath.Join(pki, "ca.key"),
+	}
+	return options
+}
+
+func (l *Local) startNode(ctx context.Context, cluster *clusters.Cluster, o Options) (*node.Node, error) {
+	root, err := clusters.Root()
+	if err != nil {
+		return nil, err
+	}
+	busybox, err := node.Busybox()
+	if err != nil {
+		return nil, err
+	}
+	archive := filepath.Join(l.Dir, "busybox.tar")
+	if err := image.Write(archive, localImage, busybox); err != nil {
+		return nil, err
+	}
+	return node.Start(ctx, node.Options{
+		Name:         o.Name + "-node-1",
+		Cluster:      cluster.Config(),
+		Kubelet:      filepath.Join(root, "bin", "kube", "kubelet"),
+		Images:       []string{archive},
+		SandboxImage: localImage,
+		Logs:         filepath.Join(cluster.Logs, "node"),
+		Log:          o.Log,
+	})
+}
+
+// local is a cluster that Local made. Its node is nil, unless it is a real one.
+type local struct {
+	*clusters.Cluster
+	node *node.Node
+}
+
+// Name of the cluster.
+func (l *local) Name() string { return l.Cluster.Name }
+
+// Kubeconfig is the path of the administrator's kubeconfig.
+func (l *local) Kubeconfig() string { return l.Cluster.Kubeconfig }
+
+// SaveLogs copies the logs, also those of the real node.
+func (l *local) SaveLogs(_ context.Context, directory string) error {
+	if err := os.RemoveAll(directory); err != nil {
+		return err
+	}
+	return os.CopyFS(directory, os.DirFS(l.Logs))
+}
+
+// Down ends the real node first, which would only complain of its API server.
+func (l *local) Down(ctx context.Context) error {
+	var errs []error
+	if l.node != nil {
+		errs = append(errs, l.node.Stop(ctx))
+	}
+	return errors.Join(append(errs, l.Cluster.Down(ctx))...)
+}
