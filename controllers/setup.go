@@ -11,15 +11,22 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/spillway-io/spillway/controllers/clusterbinding"
+	"github.com/spillway-io/spillway/controllers/configmap"
 	"github.com/spillway-io/spillway/controllers/namespacelabel"
 	"github.com/spillway-io/spillway/controllers/namespacemap"
 	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
 	"github.com/spillway-io/spillway/controllers/offloadingstatus"
+	"github.com/spillway-io/spillway/controllers/persistentvolume"
+	"github.com/spillway-io/spillway/controllers/persistentvolumeclaim"
+	"github.com/spillway-io/spillway/controllers/pod"
+	"github.com/spillway-io/spillway/controllers/secret"
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/pace"
+	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/views"
 )
 
 // How far apart the writes of one object are, at first and at most. The first
@@ -46,13 +53,31 @@ type Options struct {
 	Settings offloading.Settings
 	// PolicyServed tells whether the consumer can run the admission policy.
 	PolicyServed bool
+	// Views are the consumer's caches of each binding.
+	Views *views.Views
+}
+
+// Kinds are the kinds of objects that are synced with the providers.
+func Kinds() []syncer.Registration {
+	return []syncer.Registration{
+		pod.Kind(),
+		configmap.Kind(),
+		secret.Kind(),
+		persistentvolumeclaim.Kind(),
+		persistentvolume.Kind(),
+	}
 }
 
 // Setup adds every controller to the manager.
 func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
+	engine := &syncer.Engine{
+		Kinds: Kinds(), Views: o.Views, Consumer: local.GetClient(), Cache: local.GetCache(), Origin: o.Origin,
+		Events: local.GetEventRecorder("spillway-syncer"), Clock: now,
+	}
 	client := local.GetClient()
 	for name, err := range map[string]error{
+		"sync": mgr.Add(engine),
 		"clusterbinding": (&clusterbinding.Reconciler{
 			Client: client, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PolicyServed, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,

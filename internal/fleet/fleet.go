@@ -58,8 +58,19 @@ type Options struct {
 	// WrapTransport, if set, wraps the transport to each provider, outermost:
 	// for counting requests and injecting faults.
 	WrapTransport func(binding string, rt http.RoundTripper) http.RoundTripper
+	// Kinds are those that the caches hold of what carries our mark, besides
+	// namespaces. They are of the core API group. What the caches return of
+	// them is shared, and must not be changed.
+	Kinds []Kind
 	// Clock defaults to the real one.
 	Clock clock.WithTicker
+}
+
+// Kind is one that the caches of the providers hold.
+type Kind struct {
+	Object client.Object
+	// ClusterScoped tells that it has no namespace.
+	ClusterScoped bool
 }
 
 func (o *Options) defaults() {

@@ -18,8 +18,10 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -33,11 +35,16 @@ type remote struct {
 	live       client.Reader
 	discovery  discovery.DiscoveryInterface
 	httpClient *http.Client
+	kinds      []Kind
 }
 
 // watched are the kinds whose caches are filled before a provider is engaged.
-func watched() []client.Object {
-	return []client.Object{&corev1.Namespace{}, &corev1.Node{}}
+func (r *remote) watched() []client.Object {
+	objects := []client.Object{&corev1.Namespace{}, &corev1.Node{}}
+	for _, kind := range r.kinds {
+		objects = append(objects, kind.Object)
+	}
+	return objects
 }
 
 func (c *keeper) newRemote(ctx context.Context, fail context.CancelCauseFunc) (*remote, error) {
@@ -53,8 +60,8 @@ func (c *keeper) newRemote(ctx context.Context, fail context.CancelCauseFunc) (*
 	cl, err := cluster.New(c.target.Config, func(o *cluster.Options) {
 		o.Scheme = scheme.Scheme
 		o.HTTPClient = httpClient
-		o.MapperProvider = staticMapper
-		o.Cache = cacheOptions(mark, fail)
+		o.MapperProvider = c.fleet.mapper
+		o.Cache = cacheOptions(mark, c.fleet.options.Kinds, fail)
 		o.Client.FieldOwner = "spillway"
 	})
 	if err != nil {
@@ -70,7 +77,7 @@ func (c *keeper) newRemote(ctx context.Context, fail context.CancelCauseFunc) (*
 		transport.Close(httpClient)
 		return nil, err
 	}
-	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient}, nil
+	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient, kinds: c.fleet.options.Kinds}, nil
 }
 
 func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {
@@ -119,7 +126,7 @@ func (r *remote) version(ctx context.Context) (string, error) {
 // returns when all that is watched has been read once.
 func (r *remote) fillCaches(running, ctx context.Context) error {
 	go func() { _ = r.Start(running) }() // Returns no error but that of a second start.
-	for _, obj := range watched() {
+	for _, obj := range r.watched() {
 		if _, err := r.GetCache().GetInformer(ctx, obj); err != nil {
 			if cause := context.Cause(running); cause != nil {
 				return cause
@@ -132,13 +139,18 @@ func (r *remote) fillCaches(running, ctx context.Context) error {
 
 // cacheOptions keeps nothing of a provider but what carries our mark, and of
 // its nodes, which cannot carry it, only what their capacity takes.
-func cacheOptions(mark provenance.Mark, fail context.CancelCauseFunc) cache.Options {
+func cacheOptions(mark provenance.Mark, kinds []Kind, fail context.CancelCauseFunc) cache.Options {
+	objects := map[client.Object]cache.ByObject{
+		&corev1.Node{}: {Label: labels.Everything(), Transform: trimNode},
+	}
+	for _, kind := range kinds {
+		// Copying a pod for each look at it would be the largest part of the work.
+		objects[kind.Object] = cache.ByObject{Label: mark.Selector(), UnsafeDisableDeepCopy: ptr.To(true)}
+	}
 	return cache.Options{
 		DefaultLabelSelector: mark.Selector(),
 		DefaultTransform:     cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Node{}: {Label: labels.Everything(), Transform: trimNode},
-		},
+		ByObject:             objects,
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 			// The library goes on trying for ever and says so in its log only.
 			// What trying cannot mend ends the session, with its reason.
@@ -170,15 +182,21 @@ func trimNode(obj any) (any, error) {
 	return trimmed, nil
 }
 
-// staticMapper knows the core kinds, so that nothing has to be discovered:
+// mapper knows the kinds that are watched, so that nothing has to be discovered:
 // discovery costs requests, and would block on a provider that hangs.
-func staticMapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+func (f *Fleet) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion})
-	for kind, scope := range map[string]meta.RESTScope{
-		"Namespace": meta.RESTScopeRoot,
-		"Node":      meta.RESTScopeRoot,
-	} {
-		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), scope)
+	kinds := append([]Kind{{&corev1.Namespace{}, true}, {&corev1.Node{}, true}}, f.options.Kinds...)
+	for _, kind := range kinds {
+		gvk, err := apiutil.GVKForObject(kind.Object, scheme.Scheme)
+		if err != nil {
+			return nil, fmt.Errorf("the kind of %T: %w", kind.Object, err)
+		}
+		scope := meta.RESTScopeNamespace
+		if kind.ClusterScoped {
+			scope = meta.RESTScopeRoot
+		}
+		mapper.Add(gvk, scope)
 	}
 	return mapper, nil
 }

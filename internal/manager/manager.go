@@ -29,6 +29,8 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/views"
 )
 
 // DefaultNamespace is where the manager and the kubeconfig Secrets are.
@@ -107,7 +109,11 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 
 func assemble(config *rest.Config, o Options, origin string, clients kubernetes.Interface, served bool) (mcmanager.Manager, error) {
 	o.Fleet.Origin = origin
+	o.Fleet.Kinds = remoteKinds(controllers.Kinds())
 	connections := fleet.New(o.Fleet)
+	if err := syncer.IndexRemote(context.Background(), connections, controllers.Kinds()); err != nil {
+		return nil, fmt.Errorf("indexing the providers' caches: %w", err)
+	}
 	o.Manager.Scheme = Scheme()
 	o.Manager.Cache = cacheOptions(o.Namespace)
 	mgr, err := mcmanager.New(config, connections, o.Manager)
@@ -120,10 +126,42 @@ func assemble(config *rest.Config, o Options, origin string, clients kubernetes.
 			return nil, fmt.Errorf("registering the metrics: %w", err)
 		}
 	}
+	local, err := consumerViews(mgr.GetLocalManager(), controllers.Kinds())
+	if err != nil {
+		return nil, err
+	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
-		Fleet: connections, Kubernetes: clients, Origin: origin, PolicyServed: served,
+		Fleet: connections, Kubernetes: clients, Origin: origin, PolicyServed: served, Views: local,
 		Settings: offloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
 	})
+}
+
+// remoteKinds are the kinds that the caches of the providers hold.
+func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
+	var remote []fleet.Kind
+	for _, kind := range kinds {
+		_, volume := kind.Object().(*corev1.PersistentVolume)
+		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: volume})
+	}
+	return remote
+}
+
+// consumerViews are the consumer's caches of each binding.
+func consumerViews(local ctrl.Manager, kinds []syncer.Registration) (*views.Views, error) {
+	options := views.Options{
+		Config: local.GetConfig(), HTTPClient: local.GetHTTPClient(), Scheme: local.GetScheme(), Mapper: local.GetRESTMapper(),
+	}
+	for _, kind := range kinds {
+		if kind.IsCopied() {
+			options.Kinds = append(options.Kinds, kind.Object())
+		}
+		options.Indexes = append(options.Indexes, kind.Index())
+	}
+	v, err := views.New(options)
+	if err != nil {
+		return nil, fmt.Errorf("making the consumer's caches: %w", err)
+	}
+	return v, local.Add(v)
 }
 
 // policyServed asks whether the consumer serves MutatingAdmissionPolicy as v1.

@@ -20,7 +20,23 @@ var OffloadingReady = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
 })
 
-func init() { metrics.Registry.MustRegister(OffloadingReady) }
+// PodCreated is the time, in seconds, from the binding of a pod to a virtual node
+// to its creation in the provider. The first is known to the second only.
+var PodCreated = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	Name:    "spillway_pod_created_seconds",
+	Help:    "Time from the scheduling of a pod onto a virtual node until it is created in the provider.",
+	Buckets: prometheus.ExponentialBuckets(0.125, 2, 12),
+}, []string{"cluster"})
+
+// PodStatus is the time, in seconds, from the first change of a remote pod that
+// the local one does not show yet until it does.
+var PodStatus = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	Name:    "spillway_pod_status_seconds",
+	Help:    "Time from the arrival of a change of a remote pod until it is written to the status of the local one.",
+	Buckets: prometheus.ExponentialBuckets(0.002, 2, 14),
+}, []string{"cluster"})
+
+func init() { metrics.Registry.MustRegister(OffloadingReady, PodCreated, PodStatus) }
 
 var (
 	connectedDesc = prometheus.NewDesc("spillway_connected_clusters",

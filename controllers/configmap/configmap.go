@@ -1,0 +1,41 @@
+// Package configmap sends the ConfigMaps that offloaded pods need.
+package configmap
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;patch
+
+// Kind is that of ConfigMaps.
+func Kind() syncer.Registration {
+	return syncer.NewCopied("configmap",
+		func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
+		func() client.ObjectList { return &corev1.ConfigMapList{} },
+		translation{}, nil)
+}
+
+type translation struct{ syncer.Namespaced }
+
+// Remote implements syncer.Translation.
+func (translation) Remote(local *corev1.ConfigMap, t translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
+	return translate.ConfigMap(local, t)
+}
+
+// Merge implements syncer.Translation: what the copy holds is all ours.
+func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
+	merged := remote.DeepCopy()
+	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
+	merged.Data, merged.BinaryData, merged.Immutable = desired.Data, desired.BinaryData, desired.Immutable
+	if equality.Semantic.DeepEqual(merged, remote) {
+		return remote, false
+	}
+	frozen := remote.Immutable != nil && *remote.Immutable
+	return merged, frozen && !(equality.Semantic.DeepEqual(merged.Data, remote.Data) &&
+		equality.Semantic.DeepEqual(merged.BinaryData, remote.BinaryData) && equality.Semantic.DeepEqual(merged.Immutable, remote.Immutable))
+}

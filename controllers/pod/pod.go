@@ -1,0 +1,72 @@
+// Package pod runs the pods of a virtual node in its provider.
+package pod
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/metrics"
+	"github.com/spillway-io/spillway/internal/podsync"
+	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// workers is how many pods of one provider are dealt with at a time. A pass
+// waits for the API servers nearly all the time that it takes.
+const workers = 16
+
+// Kind is that of pods.
+func Kind() syncer.Registration {
+	return syncer.Kind[*corev1.Pod]{
+		Name:       "pod",
+		New:        func() *corev1.Pod { return &corev1.Pod{} },
+		NewList:    func() client.ObjectList { return &corev1.PodList{} },
+		Syncer:     podsync.Syncer{},
+		RemoteName: syncer.Namespaced{}.RemoteName,
+		Needs:      Needs,
+		Workers:    workers,
+		Done:       measure,
+	}
+}
+
+// Needs are the objects that a pod needs in the provider. One that has ended, or
+// is not sent at all, needs none.
+func Needs(pod *corev1.Pod) []syncer.Ref {
+	if podsync.Terminal(pod) || translate.PodRefusal(pod) != nil {
+		return nil
+	}
+	var refs []syncer.Ref
+	add := func(kind string, references []translate.Reference) {
+		for _, r := range references {
+			refs = append(refs, syncer.Ref{
+				Kind: kind, NamespacedName: types.NamespacedName{Namespace: pod.Namespace, Name: r.Name}, Optional: r.Optional,
+			})
+		}
+	}
+	references := translate.PodReferences(pod)
+	add("configmap", references.ConfigMaps)
+	add("secret", references.Secrets)
+	add("persistentvolumeclaim", references.PersistentVolumeClaims)
+	return refs
+}
+
+// measure notes how long the two ways took.
+func measure(s syncer.Snapshot[*corev1.Pod], a syncer.Action, seen time.Time) {
+	switch {
+	case a.Verb == syncer.Create && a.Side == syncer.Remote:
+		for _, condition := range s.Local.Status.Conditions {
+			if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionTrue {
+				metrics.PodCreated.WithLabelValues(s.ClusterID).Observe(s.Now.Sub(condition.LastTransitionTime.Time).Seconds())
+			}
+		}
+	case a.Verb == syncer.PatchStatus && !seen.IsZero():
+		metrics.PodStatus.WithLabelValues(s.ClusterID).Observe(time.Since(seen).Seconds())
+	}
+}

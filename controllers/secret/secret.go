@@ -1,0 +1,42 @@
+// Package secret sends the Secrets that offloaded pods, and their volumes, need.
+package secret
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch
+
+// Kind is that of Secrets.
+func Kind() syncer.Registration {
+	return syncer.NewCopied("secret",
+		func() *corev1.Secret { return &corev1.Secret{} },
+		func() client.ObjectList { return &corev1.SecretList{} },
+		translation{}, nil)
+}
+
+type translation struct{ syncer.Namespaced }
+
+// Remote implements syncer.Translation.
+func (translation) Remote(local *corev1.Secret, t translate.Target) (*corev1.Secret, *translate.Refusal) {
+	return translate.Secret(local, t)
+}
+
+// Merge implements syncer.Translation: what the copy holds is all ours. The type
+// of a Secret cannot be changed.
+func (translation) Merge(desired, remote *corev1.Secret) (*corev1.Secret, bool) {
+	merged := remote.DeepCopy()
+	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
+	merged.Data, merged.Immutable, merged.Type = desired.Data, desired.Immutable, desired.Type
+	if equality.Semantic.DeepEqual(merged, remote) {
+		return remote, false
+	}
+	frozen := remote.Immutable != nil && *remote.Immutable
+	same := equality.Semantic.DeepEqual(merged.Data, remote.Data) && equality.Semantic.DeepEqual(merged.Immutable, remote.Immutable)
+	return merged, merged.Type != remote.Type || (frozen && !same)
+}

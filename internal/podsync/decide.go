@@ -1,0 +1,155 @@
+// Package podsync decides, without any I/O, what is to be done about one pod:
+// when it is started in the provider, what of it is changed there, what comes
+// back, and when it goes.
+//
+//	local     remote              what is done
+//	live      absent              what it needs first, then it is created
+//	live      absent, was there   Failed, RemotePodLost, once the provider itself says so
+//	live      there               allowed changes down, status up
+//	terminal  any                 nothing: a terminal phase is final
+//	deleting  there               deleted there with the same grace; the status still comes up
+//	deleting  absent              deleted here, with no grace left
+//	absent    there               deleted there
+package podsync
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Patience is how long a problem lasts before it is reported. Nearly all waiting
+// is over much sooner: reporting it would be two more writes for each pod.
+const Patience = 2 * time.Second
+
+// Syncer decides about pods.
+type Syncer struct{ syncer.TopDown[*corev1.Pod] }
+
+type snapshot = syncer.Snapshot[*corev1.Pod]
+
+// SyncToRemote decides about a pod that is not in the provider.
+func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
+	switch {
+	case !s.Local.DeletionTimestamp.IsZero():
+		return finish(s.Local)
+	case Terminal(s.Local):
+		return syncer.Plan{}
+	case s.Local.Annotations[v1alpha1.AnnotationRemoteUID] != "":
+		return lost(s)
+	}
+	if refusal := translate.PodRefusal(s.Local); refusal != nil {
+		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+	}
+	if !s.Place.Open {
+		return report(s, s.Place.Problem, Patience)
+	}
+	if s.Refused != nil && s.Refused.Wait > 0 {
+		plan := report(s, s.Refused.Problem, 0)
+		plan.RetryAfter = s.Refused.Wait
+		return plan
+	}
+	if need := s.Unready(); need != nil {
+		return report(s, need.Problem, Patience)
+	}
+	remote, refusal := translate.Pod(s.Local, s.Place.Target)
+	if refusal != nil {
+		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+	}
+	return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Create, Side: syncer.Remote, Object: remote}}}
+}
+
+// finish lets a pod go that is being deleted and not in the provider. What holds
+// on to it then is somebody else's finalizer.
+func finish(local *corev1.Pod) syncer.Plan {
+	if grace := local.DeletionGracePeriodSeconds; grace != nil && *grace == 0 {
+		return syncer.Plan{}
+	}
+	return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Delete, Side: syncer.Local, Object: local, Grace: ptr.To[int64](0)}}}
+}
+
+// lost decides about a pod that was in the provider. The cache does not show it,
+// but the cache shows only what carries our mark: the provider is asked first.
+func lost(s snapshot) syncer.Plan {
+	if !s.Lost {
+		return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Find, Side: syncer.Remote, Object: recorded(s.Local)}}}
+	}
+	status := *s.Local.Status.DeepCopy()
+	status.Phase = corev1.PodFailed
+	status.Reason = v1alpha1.ReasonRemotePodLost
+	status.Message = fmt.Sprintf("pod %s (UID %s) is gone from provider %s, and nobody has asked for that here",
+		remoteName(s.Local), s.Local.Annotations[v1alpha1.AnnotationRemoteUID], s.ClusterID)
+	setNotReady(&status, s.Now)
+	plan := syncer.Plan{Actions: []syncer.Action{statusPatch(s.Local, status, nil)}}
+	plan.Event = &syncer.Problem{Reason: status.Reason, Message: status.Message}
+	return plan
+}
+
+// Sync decides about a pod that is on both sides.
+func (Syncer) Sync(s snapshot) syncer.Plan {
+	if !s.Local.DeletionTimestamp.IsZero() {
+		plan := up(s, nil)
+		if shorter(s.Local, s.Remote) {
+			plan.Actions = append(plan.Actions, syncer.Action{
+				Verb: syncer.Delete, Side: syncer.Remote, Object: s.Remote, Grace: s.Local.DeletionGracePeriodSeconds,
+			})
+		}
+		return plan
+	}
+	if Terminal(s.Local) || !s.Remote.DeletionTimestamp.IsZero() {
+		return up(s, nil)
+	}
+	return down(s)
+}
+
+// shorter tells whether the remote pod is to be deleted, or sooner than it is being.
+func shorter(local, remote *corev1.Pod) bool {
+	if remote.DeletionTimestamp.IsZero() {
+		return true
+	}
+	return local.DeletionGracePeriodSeconds != nil && remote.DeletionGracePeriodSeconds != nil &&
+		*local.DeletionGracePeriodSeconds < *remote.DeletionGracePeriodSeconds
+}
+
+// down sends the changes that Kubernetes allows on a running pod, then the status up.
+func down(s snapshot) syncer.Plan {
+	if s.Refused != nil && s.Refused.Verb == syncer.Patch && s.Refused.Wait > 0 {
+		plan := up(s, &s.Refused.Problem)
+		plan.RetryAfter = s.Refused.Wait
+		return plan
+	}
+	changes := translate.PodUpdate(s.Local, s.Remote, s.Place.Target)
+	patch := func(changed *corev1.Pod, subresource string) []syncer.Action {
+		if changed == nil {
+			return nil
+		}
+		return []syncer.Action{{Verb: syncer.Patch, Side: syncer.Remote, Object: changed, Before: s.Remote, Subresource: subresource}}
+	}
+	actions := append(patch(changes.Resize, "resize"), patch(changes.Ephemeral, "ephemeralcontainers")...)
+	actions = append(actions, patch(changes.Main, "")...)
+	if len(actions) > 0 {
+		return syncer.Plan{Actions: actions} // The next round sends the status.
+	}
+	return up(s, nil)
+}
+
+// up brings the status of the local pod to what the provider says.
+func up(s snapshot, problem *syncer.Problem) syncer.Plan {
+	status := translate.PodStatus(s.Local, s.Remote)
+	setOffloaded(&status, problem, s.Local.Generation, s.Now)
+	if s.Refused != nil && s.Refused.Verb == syncer.PatchStatus && s.Refused.Wait > 0 {
+		status = *s.Local.Status.DeepCopy()
+		setOffloaded(&status, &s.Refused.Problem, s.Local.Generation, s.Now)
+		return syncer.Plan{Actions: patchStatus(s, status, nil), RetryAfter: s.Refused.Wait}
+	}
+	plan := syncer.Plan{Actions: patchStatus(s, status, remoteAnnotations(s.Remote, s.Now))}
+	if problem != nil && len(plan.Actions) > 0 {
+		plan.Event = problem
+	}
+	return plan
+}

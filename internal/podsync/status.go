@@ -1,0 +1,133 @@
+package podsync
+
+import (
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/syncer"
+)
+
+// Terminal tells whether a pod has ended. That is final.
+func Terminal(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// report says on the pod why it is not in the provider, once that has lasted.
+func report(s snapshot, problem syncer.Problem, patience time.Duration) syncer.Plan {
+	plan := syncer.Plan{Problem: &problem}
+	if s.Waiting < patience {
+		plan.RetryAfter = patience - s.Waiting
+		return plan
+	}
+	status := *s.Local.Status.DeepCopy()
+	setOffloaded(&status, &problem, s.Local.Generation, s.Now)
+	plan.Actions = patchStatus(s, status, nil)
+	if len(plan.Actions) > 0 {
+		plan.Event = &problem
+	}
+	return plan
+}
+
+// setOffloaded sets the condition PodOffloaded if there is a problem, and puts
+// it right if there was one. A pod that never had one needs no condition.
+func setOffloaded(status *corev1.PodStatus, problem *syncer.Problem, generation int64, now time.Time) {
+	for i := range status.Conditions {
+		if condition := &status.Conditions[i]; condition.Type == v1alpha1.PodOffloaded {
+			set(condition, problem, generation, now)
+			return
+		}
+	}
+	if problem != nil {
+		condition := corev1.PodCondition{Type: v1alpha1.PodOffloaded}
+		set(&condition, problem, generation, now)
+		status.Conditions = append(status.Conditions, condition)
+	}
+}
+
+func set(condition *corev1.PodCondition, problem *syncer.Problem, generation int64, now time.Time) {
+	status, reason, message := corev1.ConditionTrue, v1alpha1.ReasonOffloaded, ""
+	if problem != nil {
+		status, reason, message = corev1.ConditionFalse, problem.Reason, problem.Message
+	}
+	if condition.Status == status && condition.Reason == reason && condition.Message == message {
+		return
+	}
+	if condition.Status != status {
+		condition.LastTransitionTime = metav1.NewTime(now)
+	}
+	condition.Status, condition.Reason, condition.Message, condition.ObservedGeneration = status, reason, message, generation
+}
+
+// setNotReady says of a pod that has failed that it is not ready.
+func setNotReady(status *corev1.PodStatus, now time.Time) {
+	for i := range status.Conditions {
+		condition := &status.Conditions[i]
+		if (condition.Type == corev1.PodReady || condition.Type == corev1.ContainersReady) && condition.Status != corev1.ConditionFalse {
+			condition.Status, condition.Reason = corev1.ConditionFalse, "PodFailed"
+			condition.LastTransitionTime = metav1.NewTime(now)
+		}
+	}
+}
+
+// patchStatus is the action that writes a status, if it differs.
+func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]string) []syncer.Action {
+	if equality.Semantic.DeepEqual(s.Local.Status, status) {
+		return nil
+	}
+	return []syncer.Action{statusPatch(s.Local, status, annotations)}
+}
+
+// statusPatch writes a status, and with it, in the same request, annotations.
+// Both pods of the patch hold no more than what it is about.
+func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[string]string) syncer.Action {
+	before := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: local.Namespace, Name: local.Name, UID: local.UID, ResourceVersion: local.ResourceVersion,
+			Annotations: local.Annotations,
+		},
+		Status: local.Status,
+	}
+	after := before.DeepCopy()
+	after.Status = status
+	if len(annotations) > 0 {
+		all := maps.Clone(local.Annotations)
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, annotations)
+		after.Annotations = all
+	}
+	return syncer.Action{Verb: syncer.PatchStatus, Side: syncer.Local, Object: after, Before: before}
+}
+
+// remoteAnnotations say where a pod is.
+func remoteAnnotations(remote *corev1.Pod, now time.Time) map[string]string {
+	return map[string]string{
+		v1alpha1.AnnotationRemoteNamespace: remote.Namespace,
+		v1alpha1.AnnotationRemoteName:      remote.Name,
+		v1alpha1.AnnotationRemoteUID:       string(remote.UID),
+		v1alpha1.AnnotationLastSyncTime:    now.UTC().Format(time.RFC3339),
+	}
+}
+
+// recorded is the remote pod that the annotations name.
+func recorded(local *corev1.Pod) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: local.Annotations[v1alpha1.AnnotationRemoteNamespace],
+		Name:      local.Annotations[v1alpha1.AnnotationRemoteName],
+		UID:       types.UID(local.Annotations[v1alpha1.AnnotationRemoteUID]),
+	}}
+}
+
+func remoteName(local *corev1.Pod) types.NamespacedName {
+	return types.NamespacedName{
+		Namespace: local.Annotations[v1alpha1.AnnotationRemoteNamespace],
+		Name:      local.Annotations[v1alpha1.AnnotationRemoteName],
+	}
+}

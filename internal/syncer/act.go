@@ -1,0 +1,184 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/latest"
+)
+
+// requestTimeout bounds one request, with all that the client library tries by itself.
+const requestTimeout = 10 * time.Second
+
+// act carries out the actions of a plan, in their order, up to the first that
+// cannot be done. What an API server refuses is remembered, and decided on in
+// the next round; only what says nothing about the object is an error.
+func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) error {
+	for _, a := range plan.Actions {
+		if err := c.do(ctx, s, a); err != nil {
+			return c.failed(ctx, s, a, err)
+		}
+		c.memory.succeeded(s.Key, a.Verb)
+		if c.Done != nil {
+			seen := time.Time{}
+			if a.Verb == PatchStatus {
+				seen, _ = c.memory.takeRemoteChange(s.Key)
+			}
+			c.Done(s, a, seen)
+		}
+	}
+	return nil
+}
+
+// do makes one request, and notes what it has made of the object.
+func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	to, reader := c.consumer, c.local
+	if a.Side == Remote {
+		to, reader = c.provider.GetClient(), c.remote
+	}
+	obj, ok := a.Object.DeepCopyObject().(client.Object) // It may be shared with the cache, and takes the answer.
+	if !ok {
+		return fmt.Errorf("%T is no object", a.Object)
+	}
+	switch a.Verb {
+	case Create:
+		if err := to.Create(ctx, obj); err != nil {
+			return err
+		}
+	case Patch, PatchStatus:
+		if err := patch(ctx, to, obj, a); err != nil {
+			return err
+		}
+	case Delete:
+		if err := c.delete(ctx, to, obj, a); err != nil {
+			return err
+		}
+		c.deleted(reader, a)
+		return nil
+	case Find:
+		return c.find(ctx, s, obj)
+	default:
+		return fmt.Errorf("unknown verb %q", a.Verb)
+	}
+	c.wrote(reader, obj, a)
+	return nil
+}
+
+// patch sends the difference between what was seen and what is to be. The UID
+// goes with it: another object of that name refuses it. Lists that are merged by
+// a key, such as the conditions of a pod, are merged by the API server.
+func patch(ctx context.Context, to client.Client, obj client.Object, a Action) error {
+	before, ok := a.Before.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is no object", a.Before)
+	}
+	before.SetUID("")
+	obj.SetUID(a.Before.GetUID())
+	var how client.Patch
+	if a.Locked {
+		how = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	} else {
+		how = client.StrategicMergeFrom(before)
+	}
+	switch {
+	case a.Verb == PatchStatus:
+		return to.Status().Patch(ctx, obj, how)
+	case a.Subresource != "":
+		return to.SubResource(a.Subresource).Patch(ctx, obj, how)
+	default:
+		return to.Patch(ctx, obj, how)
+	}
+}
+
+func (c *kindController[T]) delete(ctx context.Context, to client.Client, obj client.Object, a Action) error {
+	uid := a.Object.GetUID()
+	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: a.Grace}
+	return client.IgnoreNotFound(to.Delete(ctx, obj, options))
+}
+
+// deleted notes that an object is going, or gone: one that nothing holds on to goes at once.
+func (c *kindController[T]) deleted(reader *latest.Reader, a Action) {
+	if a.Grace != nil && *a.Grace == 0 && len(a.Object.GetFinalizers()) == 0 {
+		reader.Gone(a.Object)
+		return
+	}
+	reader.Deleting(a.Object, a.Grace)
+}
+
+// wrote notes the answer of the API server. Of a local object whose mark has
+// been taken off, the view shows nothing any more; the catalogue does.
+func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a Action) {
+	if a.Side == Remote || !c.Copied {
+		reader.Wrote(obj)
+		return
+	}
+	if metadata, err := c.metadata(); err == nil {
+		copyMetadata(metadata, &metav1.ObjectMeta{
+			Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
+			DeletionTimestamp: obj.GetDeletionTimestamp(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(), Finalizers: obj.GetFinalizers(),
+		})
+		if a.LastFinalizer {
+			c.catalogue.Gone(metadata)
+		} else {
+			c.catalogue.Wrote(metadata)
+		}
+	}
+	if c.isMarked(obj) {
+		reader.Wrote(obj)
+	} else {
+		reader.Drop(obj)
+	}
+}
+
+// vanished notes that an object is not there.
+func (c *kindController[T]) vanished(reader *latest.Reader, a Action) {
+	reader.Gone(a.Object)
+	if metadata, err := c.metadata(); err == nil && c.Copied && a.Side == Local {
+		metadata.Namespace, metadata.Name, metadata.UID = a.Object.GetNamespace(), a.Object.GetName(), a.Object.GetUID()
+		c.catalogue.Gone(metadata)
+	}
+}
+
+// failed decides what an error means.
+func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action, err error) error {
+	reader := c.local
+	if a.Side == Remote {
+		reader = c.remote
+	}
+	wrapped := fmt.Errorf("to %s %s %s in the %s (cluster %s): %w", a.Verb, c.Name, client.ObjectKeyFromObject(a.Object), a.Side, c.clusterID, err)
+	switch {
+	case apierrors.IsNotFound(err) && a.Verb != Create:
+		c.vanished(reader, a) // Its watch will say so too.
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		existing, ok := a.Object.DeepCopyObject().(client.Object)
+		if !ok {
+			return wrapped
+		}
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		return c.find(ctx, s, existing)
+	case !saysWhy(err):
+		return wrapped
+	}
+	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Problem: problemOf(a, c.clusterID, err)})
+	return nil
+}
+
+// saysWhy tells whether an error is the verdict of an API server on the request
+// itself. Anything else, such as a lost connection, an overloaded server,
+// credentials that have expired or a version that was overtaken, says nothing
+// about it, and is tried again soon.
+func saysWhy(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500 &&
+		!apierrors.IsTooManyRequests(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsConflict(err) && !apierrors.IsTimeout(err)
+}

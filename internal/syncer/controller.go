@@ -1,0 +1,186 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/step"
+)
+
+const (
+	// rounds is how many decisions one pass makes at most. Each sees what the
+	// one before has done; more than a few of them is a mistake in a decision.
+	rounds = 8
+	// firstFailure and mostFailure are how long an object waits after requests
+	// that failed for no fault of its own: a provider that is overloaded, a
+	// connection that is breaking.
+	firstFailure = 100 * time.Millisecond
+	mostFailure  = 30 * time.Second
+)
+
+// errRounds ends a pass that would not end.
+var errRounds = errors.New("the decisions do not come to an end")
+
+// kindController brings the objects of one kind forward, in one pair. Its queue
+// and its workers are its own, so that a provider that does not answer holds
+// nobody else's.
+type kindController[T client.Object] struct {
+	Kind[T]
+	*pair
+	memory *memory
+
+	mu       sync.Mutex
+	queue    workqueue.TypedRateLimitingInterface[reconcile.Request] // nil before start.
+	problems map[types.NamespacedName]Problem
+}
+
+func (k Kind[T]) attach(p *pair) attached {
+	return &kindController[T]{Kind: k, pair: p, memory: newMemory(p.clock), problems: map[types.NamespacedName]Problem{}}
+}
+
+// start runs the controller until ctx ends.
+func (c *kindController[T]) start(ctx context.Context) error {
+	unmanaged, err := controller.NewTypedUnmanaged(c.Name, controller.TypedOptions[reconcile.Request]{
+		Reconciler:              c,
+		MaxConcurrentReconciles: c.Workers,
+		SkipNameValidation:      ptr.To(true), // There is one of each name for each binding.
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstFailure, mostFailure),
+		Logger:                  log.FromContext(ctx).WithValues("binding", c.binding, "cluster", c.clusterID),
+	})
+	if err != nil {
+		return fmt.Errorf("making the %s controller of ClusterBinding %s: %w", c.Name, c.binding, err)
+	}
+	err = unmanaged.Watch(source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		c.mu.Lock()
+		c.queue = queue
+		c.mu.Unlock()
+		return c.watch(ctx)
+	}))
+	if err != nil {
+		return fmt.Errorf("watching for the %s controller of ClusterBinding %s: %w", c.Name, c.binding, err)
+	}
+	go func() {
+		if err := unmanaged.Start(ctx); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "a controller has ended", "controller", c.Name, "binding", c.binding)
+		}
+	}()
+	return nil
+}
+
+func (c *kindController[T]) enqueue(keys ...types.NamespacedName) {
+	c.mu.Lock()
+	queue := c.queue
+	c.mu.Unlock()
+	if queue == nil {
+		return // It begins with a pass over all there is.
+	}
+	for _, key := range keys {
+		queue.Add(reconcile.Request{NamespacedName: key})
+	}
+}
+
+// Reconcile brings one local object forward, until there is nothing left to do.
+func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if c.paused() {
+		return ctrl.Result{}, nil // When it is not any more, all are asked for.
+	}
+	acted := false
+	for range rounds {
+		snapshot, err := c.observe(ctx, req.NamespacedName)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		plan := Decide(snapshot, c.Syncer)
+		if len(plan.Actions) == 0 {
+			return c.report(ctx, snapshot, plan, acted)
+		}
+		acted = true
+		if err := c.act(ctx, snapshot, plan); err != nil {
+			return step.Done(err)
+		}
+		c.announce(snapshot, plan)
+	}
+	return ctrl.Result{}, fmt.Errorf("%s %s: %w", c.Name, req.NamespacedName, errRounds)
+}
+
+// report tells what needs the object what has become of it, and says when to
+// look again.
+func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan, acted bool) (ctrl.Result, error) {
+	c.memory.noteWaiting(s.Key, plan.Problem != nil)
+	retry := plan.RetryAfter
+	if !present(s.Local) && !present(s.Remote) {
+		c.memory.forget(s.Key)
+	} else if c.local.Ahead(c.New(), s.Key) || c.remote.Ahead(c.New(), c.RemoteName(s.Place.Target, s.Key)) {
+		retry = step.Sooner(retry, latest.Lifetime) // Should the cache never show it, it is believed then.
+	}
+	if c.changedProblem(s.Key, plan.Problem) || acted {
+		if err := c.tell(ctx, Ref{Kind: c.Name, NamespacedName: s.Key}); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return ctrl.Result{RequeueAfter: retry}, nil
+}
+
+// changedProblem tells whether an object has another problem than after the
+// last pass, and remembers it.
+func (c *kindController[T]) changedProblem(key types.NamespacedName, problem *Problem) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, had := c.problems[key]
+	if problem == nil {
+		delete(c.problems, key)
+		return had
+	}
+	c.problems[key] = *problem
+	return !had || before != *problem
+}
+
+// announce makes the event of a plan whose actions are done.
+func (c *kindController[T]) announce(s Snapshot[T], plan Plan) {
+	if plan.Event != nil && present(s.Local) {
+		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, plan.Event.Reason, "Offload", "%s", plan.Event.Message)
+	}
+}
+
+// need implements attached: the decision about the object tells.
+func (c *kindController[T]) need(ctx context.Context, ref Ref) (Need, error) {
+	need := Need{Kind: c.Name, NamespacedName: ref.NamespacedName}
+	s, err := c.observe(ctx, ref.NamespacedName)
+	if err != nil {
+		return need, err
+	}
+	if !present(s.Local) {
+		need.Ready = ref.Optional
+		need.Problem = missing(c.Name, ref.NamespacedName)
+		return need, nil
+	}
+	plan := Decide(s, c.Syncer)
+	switch {
+	case plan.Problem != nil:
+		need.Problem = *plan.Problem
+		need.Problem.Message = fmt.Sprintf("%s %s: %s", c.Name, ref.NamespacedName, plan.Problem.Message)
+	case withheld(s.Local):
+		need.Ready = ref.Optional
+		need.Problem = never(c.Name, ref.NamespacedName)
+	case !present(s.Remote) || len(plan.Actions) > 0:
+		need.Problem = notSynced(c.Name, ref.NamespacedName)
+	default:
+		need.Ready = true
+	}
+	return need, nil
+}

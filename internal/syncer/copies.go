@@ -1,0 +1,188 @@
+package syncer
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Translation is all that is special about a kind of objects that are copied
+// because something needs them. It is pure.
+type Translation[T client.Object] interface {
+	// RemoteName is the name of the copy.
+	RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName
+	// Remote is the copy, or why there is none.
+	Remote(local T, t translate.Target) (T, *translate.Refusal)
+	// Merge is remote as it should be, given the copy that would be created
+	// now, and remote itself where nothing differs. Replace tells that what
+	// differs cannot be changed.
+	Merge(desired, remote T) (merged T, replace bool)
+}
+
+// copies is the Syncer of all kinds whose objects are copied.
+type copies[T client.Object] struct {
+	TopDown[T]
+	Translation[T]
+	fresh func() T
+}
+
+// SyncToRemote marks the local object, then creates the copy. The mark comes
+// with the content: the API server answers to the patch with the whole object.
+func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
+	switch {
+	case s.Wanted && !s.Place.Open && !s.Place.Leaving && s.Local.GetDeletionTimestamp().IsZero():
+		return wait(s.Place.Problem.Reason, s.Place.Problem.Message)
+	case !c.toBeSent(s):
+		return c.unmark(s)
+	case !c.marked(s):
+		return act(c.mark(s))
+	case !s.Known:
+		return wait(v1alpha1.ReasonReferenceNotSynced, "its content has not been read yet")
+	}
+	desired, refusal := c.Remote(s.Local, s.Place.Target)
+	if refusal != nil {
+		return refused(refusal)
+	}
+	if s.Refused != nil && s.Refused.Wait > 0 {
+		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
+	}
+	if need := s.Unready(); need != nil {
+		return wait(need.Problem.Reason, need.Problem.Message)
+	}
+	return act(Action{Verb: Create, Side: Remote, Object: desired})
+}
+
+// Sync puts the copy right, or deletes it when nothing needs it any more.
+func (c copies[T]) Sync(s Snapshot[T]) Plan {
+	if s.Wanted && !s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() {
+		return Plan{} // Pods that are there still use it, whatever becomes of the namespace.
+	}
+	if !c.toBeSent(s) {
+		return act(cleanUp([]T{s.Remote})...)
+	}
+	if !s.Remote.GetDeletionTimestamp().IsZero() {
+		return wait(v1alpha1.ReasonReplacing, "its copy is being deleted in the provider, and is made again when it is gone")
+	}
+	if !c.marked(s) {
+		return act(c.mark(s))
+	}
+	if !s.Known {
+		return Plan{}
+	}
+	return c.update(s)
+}
+
+func (c copies[T]) update(s Snapshot[T]) Plan {
+	desired, refusal := c.Remote(s.Local, s.Place.Target)
+	if refusal != nil {
+		return refused(refusal)
+	}
+	merged, replace := c.Merge(desired, s.Remote)
+	switch {
+	case replace:
+		return act(cleanUp([]T{s.Remote})...)
+	case any(merged) == any(s.Remote):
+		return Plan{}
+	case s.Refused != nil && s.Refused.Wait > 0:
+		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
+	default:
+		return act(Action{Verb: Patch, Side: Remote, Object: merged, Before: s.Remote, Locked: true})
+	}
+}
+
+// toBeSent tells whether there is to be a copy.
+func (c copies[T]) toBeSent(s Snapshot[T]) bool {
+	return s.Wanted && s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() &&
+		s.Local.GetAnnotations()[v1alpha1.LabelSync] != v1alpha1.SyncNever &&
+		s.Local.GetLabels()[v1alpha1.LabelSync] != v1alpha1.SyncNever
+}
+
+// marked tells whether the local object says that and where it is sent.
+func (c copies[T]) marked(s Snapshot[T]) bool {
+	return s.Local.GetLabels()[v1alpha1.LabelSyncedTo+s.ClusterID] == v1alpha1.SyncedToTrue &&
+		s.Local.GetAnnotations()[v1alpha1.AnnotationRemote+s.ClusterID] == c.location(s) &&
+		controllerutil.ContainsFinalizer(s.Local, v1alpha1.FinalizerSync+s.ClusterID)
+}
+
+func (c copies[T]) location(s Snapshot[T]) string {
+	return location(c.RemoteName(s.Place.Target, s.Key))
+}
+
+// location is how an annotation says where a copy is.
+func location(name types.NamespacedName) string {
+	if name.Namespace == "" {
+		return name.Name
+	}
+	return name.String()
+}
+
+// mark writes label, annotation and finalizer in one patch.
+func (c copies[T]) mark(s Snapshot[T]) Action {
+	before, after := c.metadata(s.Local), c.metadata(s.Local)
+	after.SetLabels(with(after.GetLabels(), v1alpha1.LabelSyncedTo+s.ClusterID, v1alpha1.SyncedToTrue))
+	after.SetAnnotations(with(after.GetAnnotations(), v1alpha1.AnnotationRemote+s.ClusterID, c.location(s)))
+	controllerutil.AddFinalizer(after, v1alpha1.FinalizerSync+s.ClusterID)
+	return Action{Verb: Patch, Side: Local, Object: after, Before: before, Locked: true}
+}
+
+// unmark takes away what mark wrote, once there is no copy any more.
+func (c copies[T]) unmark(s Snapshot[T]) Plan {
+	return unmark(s.Local, s.ClusterID, c.metadata)
+}
+
+func unmark[T client.Object](local T, clusterID string, metadata func(T) T) Plan {
+	before, after := metadata(local), metadata(local)
+	after.SetLabels(without(after.GetLabels(), v1alpha1.LabelSyncedTo+clusterID))
+	after.SetAnnotations(without(after.GetAnnotations(), v1alpha1.AnnotationRemote+clusterID))
+	removed := controllerutil.RemoveFinalizer(after, v1alpha1.FinalizerSync+clusterID)
+	if !removed && len(after.GetLabels()) == len(before.GetLabels()) && len(after.GetAnnotations()) == len(before.GetAnnotations()) {
+		return Plan{}
+	}
+	return act(Action{
+		Verb: Patch, Side: Local, Object: after, Before: before, Locked: true,
+		LastFinalizer: !after.GetDeletionTimestamp().IsZero() && len(after.GetFinalizers()) == 0,
+	})
+}
+
+// metadata is an object that has the metadata of local and nothing else, so
+// that a patch from one to another can be made without knowing the content.
+func (c copies[T]) metadata(local T) T {
+	obj := c.fresh()
+	obj.SetNamespace(local.GetNamespace())
+	obj.SetName(local.GetName())
+	obj.SetUID(local.GetUID())
+	obj.SetResourceVersion(local.GetResourceVersion())
+	obj.SetDeletionTimestamp(local.GetDeletionTimestamp())
+	obj.SetLabels(with(local.GetLabels()))
+	obj.SetAnnotations(with(local.GetAnnotations()))
+	obj.SetFinalizers(slices.Clone(local.GetFinalizers()))
+	return obj
+}
+
+// with is a copy of a map with one more entry, or with none.
+func with(all map[string]string, entry ...string) map[string]string {
+	clone := make(map[string]string, len(all)+1)
+	for key, value := range all {
+		clone[key] = value
+	}
+	if len(entry) == 2 {
+		clone[entry[0]] = entry[1]
+	}
+	return clone
+}
+
+func without(all map[string]string, key string) map[string]string {
+	delete(all, key)
+	return all
+}
+
+// String is for logs.
+func (a Action) String() string {
+	return fmt.Sprintf("%s %T %s in the %s", a.Verb, a.Object, client.ObjectKeyFromObject(a.Object), a.Side)
+}

@@ -1,0 +1,57 @@
+package syncer
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Decide says what is to be done about one object. What is the same for all
+// kinds is decided here: what is in the provider and should not be goes first,
+// and its name is not used before it is gone.
+func Decide[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
+	if present(s.Local) && len(s.Strays) > 0 {
+		plan := wait(v1alpha1.ReasonReplacing, fmt.Sprintf("%s of the provider still stands for an older object of this name, and is being deleted",
+			client.ObjectKeyFromObject(s.Strays[0])))
+		plan.Actions = cleanUp(s.Strays)
+		return plan
+	}
+	switch {
+	case present(s.Local) && present(s.Remote):
+		return syncer.Sync(s)
+	case present(s.Local):
+		return syncer.SyncToRemote(s)
+	case present(s.Remote):
+		plan := syncer.SyncToLocal(s)
+		plan.Actions = append(plan.Actions, cleanUp(s.Strays)...)
+		return plan
+	default:
+		return act(cleanUp(s.Strays)...)
+	}
+}
+
+// TopDown is the part of a Syncer that is the same for all kinds whose source
+// is the consumer: what is in the provider only is cleaned up.
+type TopDown[T client.Object] struct{}
+
+// SyncToLocal deletes the remote object.
+func (TopDown[T]) SyncToLocal(s Snapshot[T]) Plan { return act(cleanUp([]T{s.Remote})...) }
+
+// cleanUp deletes remote objects that are not being deleted yet.
+func cleanUp[T client.Object](remotes []T) []Action {
+	var actions []Action
+	for _, remote := range remotes {
+		if remote.GetDeletionTimestamp().IsZero() {
+			actions = append(actions, Action{Verb: Delete, Side: Remote, Object: remote})
+		}
+	}
+	return actions
+}
+
+// present tells whether there is an object: T is a pointer.
+func present[T client.Object](obj T) bool {
+	var none T
+	return any(obj) != any(none)
+}

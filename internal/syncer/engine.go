@@ -1,0 +1,186 @@
+// Package syncer brings objects of the consumer to the providers, and their
+// status back.
+//
+// # How it works
+//
+// The Engine is told of each provider that is connected, and starts for it one
+// controller for each Kind, with a queue and workers of its own; they end with
+// the connection. A pass over one object observes it in both clusters, out of
+// caches only; decides what is to be done, without any I/O; does it; and looks
+// again, until nothing is left to be done. What has been written is seen at
+// once (package latest), so that no pass waits for a cache.
+//
+// What is the same for all kinds is in the engine, once: whose an object is,
+// which UID, names that are taken, what was refused and when to try again, what
+// is in the provider and should not be. A Kind is a Syncer, which decides, and
+// for most kinds that is copies with a pure translation.
+//
+// Objects that others need (a pod's ConfigMaps) are sent because the needing
+// object is there, by a controller of their own. That tells the needing ones
+// what has become of it. So all writes about one object come from one place.
+//
+// # What it trades away
+//
+// There are as many controllers as kinds times providers; each costs some
+// goroutines. In return a provider that hangs holds up nobody else, and what
+// belongs to one provider can be taken away whole.
+package syncer
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/views"
+)
+
+// Engine starts the controllers of each connection.
+type Engine struct {
+	Kinds []Registration
+	Views *views.Views
+	// Consumer writes; Cache has the ClusterBindings and NamespaceMaps.
+	Consumer client.Client
+	Cache    cache.Cache
+	// Origin is the identity of the consumer.
+	Origin string
+	Events events.EventRecorder
+	Clock  clock.WithTicker
+}
+
+var (
+	_ mcmanager.Runnable             = &Engine{}
+	_ manager.LeaderElectionRunnable = &Engine{}
+)
+
+// NeedLeaderElection is true: two managers would do everything twice.
+func (*Engine) NeedLeaderElection() bool { return true }
+
+// Start only waits: all that there is to do comes with Engage.
+func (e *Engine) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Engage starts the controllers of a provider, which end with ctx. It does not
+// block.
+func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, provider cluster.Cluster) error {
+	if name == "" {
+		return nil // The consumer itself.
+	}
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("syncer").WithValues("binding", string(name)))
+	go func() {
+		if err := e.run(ctx, string(name), provider); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "nothing is synced with this provider")
+		}
+	}()
+	return nil
+}
+
+func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster) error {
+	binding := &v1alpha1.ClusterBinding{}
+	if err := e.Consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
+		return fmt.Errorf("getting ClusterBinding %s: %w", name, err)
+	}
+	if err := e.Views.Open(ctx, name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
+		return err
+	}
+	view := e.Views.Get(name)
+	if view == nil || !view.WaitForCacheSync(ctx) || !e.Views.Catalogue.WaitForCacheSync(ctx) {
+		return fmt.Errorf("filling the view of ClusterBinding %s: %w", name, context.Cause(ctx))
+	}
+	p := e.pair(binding, view, provider)
+	if err := p.load(ctx, e.Consumer); err != nil {
+		return err
+	}
+	for _, kind := range p.kinds {
+		if err := kind.start(ctx); err != nil {
+			return err
+		}
+	}
+	return p.follow(ctx, e.Cache)
+}
+
+func (e *Engine) pair(binding *v1alpha1.ClusterBinding, view *views.View, provider cluster.Cluster) *pair {
+	p := &pair{
+		binding: binding.Name, clusterID: binding.Spec.ClusterID,
+		mark:     provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID},
+		consumer: e.Consumer, provider: provider, view: view, catalogueCache: e.Views.Catalogue,
+		local:     latest.New(view, e.Clock),
+		remote:    latest.New(provider.GetCache(), e.Clock),
+		catalogue: latest.New(e.Views.Catalogue, e.Clock),
+		events:    e.Events, clock: e.Clock, kinds: map[string]attached{},
+	}
+	for _, kind := range e.Kinds {
+		p.kinds[kind.KindName()] = kind.attach(p)
+	}
+	return p
+}
+
+// load reads where the namespaces go, before anything is decided.
+func (p *pair) load(ctx context.Context, from client.Reader) error {
+	binding, nsm := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}
+	if err := from.Get(ctx, client.ObjectKey{Name: p.binding}, binding); err != nil {
+		return fmt.Errorf("getting ClusterBinding %s: %w", p.binding, err)
+	}
+	if err := from.Get(ctx, client.ObjectKey{Name: p.binding}, nsm); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("getting NamespaceMap %s: %w", p.binding, err)
+	}
+	p.mapping.Store(newMapping(binding, nsm))
+	return nil
+}
+
+// follow has a pass made over what a change of the binding, or of its
+// NamespaceMap, concerns.
+func (p *pair) follow(ctx context.Context, from cache.Cache) error {
+	err := watch(ctx, from, &v1alpha1.NamespaceMap{}, func(e change) {
+		nsm, ok := e.after.(*v1alpha1.NamespaceMap)
+		if !ok || nsm.Name != p.binding {
+			return // One that was deleted is made again: nothing is decided meanwhile.
+		}
+		before, after := p.remap(func(m *mapping) *mapping { return newMapping(m.binding, nsm) })
+		for _, namespace := range before.differing(after, p.mark) {
+			p.enqueueNamespace(ctx, namespace)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return watch(ctx, from, &v1alpha1.ClusterBinding{}, func(e change) {
+		binding, ok := e.after.(*v1alpha1.ClusterBinding)
+		if !ok || binding.Name != p.binding {
+			return
+		}
+		before, _ := p.remap(func(m *mapping) *mapping { return &mapping{binding, m.desired, m.current} })
+		if before.binding.Generation != binding.Generation {
+			p.enqueueNamespace(ctx, "")
+		}
+	})
+}
+
+// remap changes where the namespaces go.
+func (p *pair) remap(change func(*mapping) *mapping) (before, after *mapping) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before = p.mapping.Load()
+	after = change(before)
+	p.mapping.Store(after)
+	return before, after
+}
+
+func (p *pair) enqueueNamespace(ctx context.Context, namespace string) {
+	for _, kind := range p.kinds {
+		kind.enqueueNamespace(ctx, namespace)
+	}
+}

@@ -1,0 +1,68 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// find asks the provider itself for an object that its cache does not show: one
+// that is there already when it is to be created, or, if wanted has a UID, the
+// one that the local object names. The cache holds what carries our mark only,
+// and may be a moment behind.
+func (c *kindController[T]) find(ctx context.Context, s Snapshot[T], wanted client.Object) error {
+	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
+	found := c.New()
+	err := c.provider.GetAPIReader().Get(ctx, name, found)
+	switch {
+	case apierrors.IsNotFound(err) && !creating:
+		c.memory.noteLost(s.Key, s.Local.GetUID())
+		return nil
+	case err != nil:
+		return fmt.Errorf("getting %s %s of provider %s: %w", c.Name, name, c.clusterID, err)
+	case c.mark.IsOn(found) && localKey(found) == s.Key:
+		// Ours, of whichever UID: made by a pass that did not live to see it.
+		c.remote.Wrote(found)
+		return nil
+	case c.recorded(s.Local, found):
+		return c.relabel(ctx, found)
+	case !creating:
+		c.memory.noteLost(s.Key, s.Local.GetUID()) // Another one has its name.
+		return nil
+	}
+	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: Create, Problem: Problem{
+		v1alpha1.ReasonNameConflict,
+		fmt.Sprintf("%s %s exists in provider %s, and is left alone: %s", c.Name, name, c.clusterID, provenance.Describe(found)),
+	}})
+	return nil
+}
+
+// recorded tells whether the local object names the remote one by its UID: then
+// it is ours, though somebody has taken its labels off.
+func (c *kindController[T]) recorded(local T, found client.Object) bool {
+	return present(local) && local.GetAnnotations()[v1alpha1.AnnotationRemoteUID] == string(found.GetUID()) && found.GetUID() != "" &&
+		provenance.LocalOf(found).UID == local.GetUID()
+}
+
+// relabel puts our mark back.
+func (c *kindController[T]) relabel(ctx context.Context, found T) error {
+	marked, ok := found.DeepCopyObject().(T)
+	if !ok {
+		return fmt.Errorf("%T is no %s", found, c.Name)
+	}
+	labels := with(found.GetLabels())
+	for key, value := range c.mark.Labels() {
+		labels[key] = value
+	}
+	marked.SetLabels(labels)
+	if err := patch(ctx, c.provider.GetClient(), marked, Action{Verb: Patch, Object: marked, Before: found, Locked: true}); err != nil {
+		return fmt.Errorf("putting the labels of %s %s of provider %s back: %w", c.Name, client.ObjectKeyFromObject(found), c.clusterID, err)
+	}
+	c.remote.Wrote(marked)
+	return nil
+}

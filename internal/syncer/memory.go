@@ -1,0 +1,151 @@
+package syncer
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
+)
+
+// How long what was refused waits for its next try, at first and at most.
+const (
+	firstRetry = 5 * time.Second
+	mostRetry  = 5 * time.Minute
+)
+
+// memory is what a controller remembers of its objects. Losing it, with the
+// connection or the process, costs one more try of what was refused.
+type memory struct {
+	clock   clock.PassiveClock
+	backoff *flowcontrol.Backoff
+
+	mu      sync.Mutex
+	refused map[types.NamespacedName]refusal
+	lost    map[types.NamespacedName]types.UID
+	waiting map[types.NamespacedName]time.Time
+	changed map[types.NamespacedName]time.Time
+}
+
+type refusal struct {
+	Refused
+	// version is that of the local object, which is tried at once when it has changed.
+	version string
+}
+
+func newMemory(clock clock.WithTicker) *memory {
+	return &memory{
+		clock:   clock,
+		backoff: flowcontrol.NewBackOff(firstRetry, mostRetry),
+		refused: map[types.NamespacedName]refusal{},
+		lost:    map[types.NamespacedName]types.UID{},
+		waiting: map[types.NamespacedName]time.Time{},
+		changed: map[types.NamespacedName]time.Time{},
+	}
+}
+
+// noteRefused remembers what was refused.
+func (m *memory) noteRefused(key types.NamespacedName, version string, what Refused) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refused[key] = refusal{what, version}
+	m.backoff.Next(key.String(), m.backoff.Clock.Now())
+}
+
+// refusal is what was refused of an object in that version, or nil.
+func (m *memory) refusal(key types.NamespacedName, version string) *Refused {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.refused[key]
+	if !ok {
+		return nil
+	}
+	if found.version != version {
+		m.forgive(key)
+		return nil
+	}
+	what := found.Refused
+	if m.backoff.IsInBackOffSinceUpdate(key.String(), m.backoff.Clock.Now()) {
+		what.Wait = m.backoff.Get(key.String())
+	}
+	return &what
+}
+
+// succeeded forgets what was refused, if it was this.
+func (m *memory) succeeded(key types.NamespacedName, verb Verb) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if found, ok := m.refused[key]; ok && found.Verb == verb {
+		m.forgive(key)
+	}
+}
+
+func (m *memory) forgive(key types.NamespacedName) {
+	delete(m.refused, key)
+	m.backoff.DeleteEntry(key.String())
+}
+
+// noteLost remembers that the provider has been asked for the remote object of
+// the local one of that UID, and has none.
+func (m *memory) noteLost(key types.NamespacedName, uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lost[key] = uid
+}
+
+func (m *memory) isLost(key types.NamespacedName, uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lost[key] == uid
+}
+
+// since is how long an object has had a problem.
+func (m *memory) since(key types.NamespacedName) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at, ok := m.waiting[key]; ok {
+		return m.clock.Since(at)
+	}
+	return 0
+}
+
+// noteWaiting remembers since when an object has had a problem, if it has one.
+func (m *memory) noteWaiting(key types.NamespacedName, waits bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.waiting[key]; waits && !ok {
+		m.waiting[key] = m.clock.Now()
+	} else if !waits {
+		delete(m.waiting, key)
+	}
+}
+
+// noteRemoteChange remembers when the first change of the remote object came in
+// that the local one does not show yet.
+func (m *memory) noteRemoteChange(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.changed[key]; !ok {
+		m.changed[key] = m.clock.Now()
+	}
+}
+
+// takeRemoteChange is when that was, and forgets it.
+func (m *memory) takeRemoteChange(key types.NamespacedName) (time.Time, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, ok := m.changed[key]
+	delete(m.changed, key)
+	return at, ok
+}
+
+// forget drops all that is remembered of an object that is gone.
+func (m *memory) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forgive(key)
+	delete(m.lost, key)
+	delete(m.waiting, key)
+	delete(m.changed, key)
+}

@@ -1,0 +1,110 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/views"
+)
+
+// pair is the consumer as one ClusterBinding sees it, and its provider, for as
+// long as one connection lasts.
+type pair struct {
+	binding   string
+	clusterID string
+	mark      provenance.Mark
+
+	consumer client.Client
+	provider cluster.Cluster
+	view     *views.View
+	// What the caches show, put right by what has been written.
+	local, remote, catalogue *latest.Reader
+	catalogueCache           cache.Cache
+	mu                       sync.Mutex // Held while mapping is changed.
+	mapping                  atomic.Pointer[mapping]
+
+	events events.EventRecorder
+	clock  clock.WithTicker
+	kinds  map[string]attached
+}
+
+// attached is the controller of one kind in one pair.
+type attached interface {
+	start(ctx context.Context) error
+	// enqueue asks for a pass over each of these local objects.
+	enqueue(keys ...types.NamespacedName)
+	// enqueueNamespace asks for one over all that are known, of one local
+	// namespace, or of all of them.
+	enqueueNamespace(ctx context.Context, namespace string)
+	// need says whether an object that is needed is in the provider.
+	need(ctx context.Context, ref Ref) (Need, error)
+	// referers are the objects of the kind that need ref.
+	referers(ctx context.Context, ref Ref) ([]types.NamespacedName, error)
+}
+
+// paused tells whether the binding says that nothing is to be done.
+func (p *pair) paused() bool { return p.mapping.Load().binding.Spec.Paused }
+
+// place is where the objects of a local namespace go.
+func (p *pair) place(namespace string) Place { return p.mapping.Load().place(p.mark, namespace) }
+
+// referers are all objects that need ref, by their kind.
+func (p *pair) referers(ctx context.Context, ref Ref) (map[string][]types.NamespacedName, error) {
+	found := map[string][]types.NamespacedName{}
+	for name, kind := range p.kinds {
+		keys, err := kind.referers(ctx, ref)
+		if err != nil {
+			return nil, fmt.Errorf("looking for what needs %s: %w", ref, err)
+		}
+		if len(keys) > 0 {
+			found[name] = keys
+		}
+	}
+	return found, nil
+}
+
+// tell asks for a pass over all that needs ref, because something has become of it.
+func (p *pair) tell(ctx context.Context, ref Ref) error {
+	found, err := p.referers(ctx, ref)
+	for name, keys := range found {
+		p.kinds[name].enqueue(keys...)
+	}
+	return err
+}
+
+// ask asks for a pass over all of these.
+func (p *pair) ask(refs []Ref) {
+	for _, ref := range refs {
+		if kind, ok := p.kinds[ref.Kind]; ok {
+			kind.enqueue(ref.NamespacedName)
+		}
+	}
+}
+
+// needs says of each of these whether it is in the provider.
+func (p *pair) needs(ctx context.Context, refs []Ref) ([]Need, error) {
+	var needs []Need
+	for _, ref := range refs {
+		kind, ok := p.kinds[ref.Kind]
+		if !ok {
+			return nil, fmt.Errorf("no controller for the kind %s, which %s is of", ref.Kind, ref.NamespacedName)
+		}
+		need, err := kind.need(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		needs = append(needs, need)
+	}
+	return needs, nil
+}

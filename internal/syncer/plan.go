@@ -1,0 +1,157 @@
+package syncer
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Side is one of the two clusters.
+type Side string
+
+// The sides, as messages call them.
+const (
+	Local  Side = "consumer"
+	Remote Side = "provider"
+)
+
+// Verb is what an action does.
+type Verb string
+
+// The verbs.
+const (
+	Create      Verb = "create"
+	Patch       Verb = "patch"
+	PatchStatus Verb = "patch the status of"
+	Delete      Verb = "delete"
+	// Find looks for an object that the cache does not show, though it should
+	// be there: it was made by this process's predecessor, or somebody has
+	// taken Spillway's labels off it, or it is gone.
+	Find Verb = "find"
+)
+
+// Action is one request. It is refused by the API server if the object is not
+// the one that was seen: every one but a create carries its UID.
+type Action struct {
+	Verb Verb
+	Side Side
+	// Object is what is written, found or deleted.
+	Object client.Object
+	// Before is what a patch starts from.
+	Before client.Object
+	// Subresource that a patch goes to; empty for the object itself.
+	Subresource string
+	// Locked makes a patch fail if anybody has written in between.
+	Locked bool
+	// Grace is the grace period of a deletion, in seconds; nil for the default.
+	Grace *int64
+	// LastFinalizer tells that the object goes with this patch.
+	LastFinalizer bool
+}
+
+// Problem says why something does not happen: a word for programs and a
+// sentence for people.
+type Problem struct {
+	Reason, Message string
+}
+
+// Plan is what to do, in this order. Each prefix of the actions leaves a state
+// from which the next decision leads to the same end.
+type Plan struct {
+	Actions []Action
+	// Problem is why the object is not, or not entirely, in the provider; nil
+	// if it is, or if the actions bring it there.
+	Problem *Problem
+	// RetryAfter is when to decide anew though nothing has changed; zero: never.
+	RetryAfter time.Duration
+	// Event is what to tell the owner of the local object, once the actions are done.
+	Event *Problem
+}
+
+func act(actions ...Action) Plan { return Plan{Actions: actions} }
+
+func wait(reason, message string) Plan { return Plan{Problem: &Problem{reason, message}} }
+
+func refused(r *translate.Refusal) Plan { return wait(r.Reason, r.Message) }
+
+// Place is where the objects of a local namespace go.
+type Place struct {
+	translate.Target
+	// Open tells that they can go there now. While it is not, and Leaving is
+	// not set, nothing is decided: the state is a passing one.
+	Open bool
+	// Leaving tells that nothing is to be there any more.
+	Leaving bool
+	// Problem is why it is not open.
+	Problem Problem
+}
+
+// Need is an object that another one needs in the provider.
+type Need struct {
+	Kind string
+	types.NamespacedName
+	// Ready tells that it is there, or is optional and does not exist.
+	Ready bool
+	// Problem is why it is not ready.
+	Problem Problem
+}
+
+// Refused is what an API server has refused to do.
+type Refused struct {
+	Problem
+	// Verb is what was to be done.
+	Verb Verb
+	// Wait is how long it is until it may be tried again.
+	Wait time.Duration
+}
+
+// Snapshot is all that a decision about one object looks at. What is absent is nil.
+type Snapshot[T client.Object] struct {
+	Key types.NamespacedName
+	// Local is the object of the consumer. If Known is false, only its metadata
+	// is, and it has been left out as far as it is not Spillway's.
+	Local T
+	Known bool
+	// Remote stands for Local in the provider, at the right place.
+	Remote T
+	// Strays stand for Local, or for an older one of its name, but should not be there.
+	Strays []T
+	Place  Place
+	// Wanted tells whether anything that is sent needs this object.
+	Wanted bool
+	Needs  []Need
+	// Refused is what an API server said to the last try, or nil.
+	Refused *Refused
+	// Lost tells that the provider has been asked, and that the remote object
+	// that there was is gone.
+	Lost bool
+	// Waiting is how long there has been a problem that is not reported yet.
+	Waiting time.Duration
+	// ClusterID is that of the ClusterBinding.
+	ClusterID string
+	// Now is the time.
+	Now time.Time
+}
+
+// Unready is the first need that is not ready, or nil.
+func (s Snapshot[T]) Unready() *Need {
+	for i := range s.Needs {
+		if !s.Needs[i].Ready {
+			return &s.Needs[i]
+		}
+	}
+	return nil
+}
+
+// Syncer decides for one kind what is to be done. It does no I/O.
+type Syncer[T client.Object] interface {
+	// SyncToRemote decides when the object is in the consumer only.
+	SyncToRemote(Snapshot[T]) Plan
+	// Sync decides when it is in both.
+	Sync(Snapshot[T]) Plan
+	// SyncToLocal decides when it is in the provider only, in Remote.
+	SyncToLocal(Snapshot[T]) Plan
+}

@@ -1,0 +1,64 @@
+package syncer
+
+import (
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// mostMessage bounds, in characters, what an API server's message takes of a condition.
+const mostMessage = 512
+
+// problemOf says what an API server has refused, and why.
+func problemOf(a Action, clusterID string, err error) Problem {
+	reason := v1alpha1.ReasonRejected
+	switch {
+	case a.Verb == PatchStatus:
+		reason = v1alpha1.ReasonStatusRejected
+	case a.Verb == Patch:
+		reason = v1alpha1.ReasonUpdateRejected
+	}
+	message := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		message = status.Status().Message
+	}
+	where := "the consumer"
+	if a.Side == Remote {
+		where = "provider " + clusterID
+	}
+	return Problem{reason, fmt.Sprintf("%s refuses to %s %s: %s", where, a.Verb, client.ObjectKeyFromObject(a.Object), bounded(message))}
+}
+
+// bounded makes a message that somebody else wrote fit for a condition.
+func bounded(message string) string {
+	message = provenance.Clean(message)
+	if runes := []rune(message); len(runes) > mostMessage {
+		return string(runes[:mostMessage-1]) + "…"
+	}
+	return message
+}
+
+func missing(kind string, name types.NamespacedName) Problem {
+	return Problem{v1alpha1.ReasonReferenceNotFound, fmt.Sprintf("%s %s does not exist", kind, name)}
+}
+
+func never(kind string, name types.NamespacedName) Problem {
+	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf("%s %s has %s=%s, so it is not sent to any provider",
+		kind, name, v1alpha1.LabelSync, v1alpha1.SyncNever)}
+}
+
+func notSynced(kind string, name types.NamespacedName) Problem {
+	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf("%s %s is being sent to the provider", kind, name)}
+}
+
+// withheld tells whether the owner of an object says that it is not to be sent.
+func withheld(obj client.Object) bool {
+	return obj.GetAnnotations()[v1alpha1.LabelSync] == v1alpha1.SyncNever || obj.GetLabels()[v1alpha1.LabelSync] == v1alpha1.SyncNever
+}

@@ -1,0 +1,199 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/latest"
+)
+
+// change is one event of an informer: what there was, and what there is. Either may be nil.
+type change struct{ before, after client.Object }
+
+// object is what the change is about.
+func (c change) object() client.Object {
+	if c.after != nil {
+		return c.after
+	}
+	return c.before
+}
+
+// watch calls handle with what there is, and with each change, until ctx ends.
+// An informer that goes on after that keeps no handler.
+func watch(ctx context.Context, from cache.Cache, kind client.Object, handle func(change)) error {
+	informer, err := from.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", kind, err)
+	}
+	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { handle(change{after: objectOf(obj)}) },
+		UpdateFunc: func(before, after any) { handle(change{objectOf(before), objectOf(after)}) },
+		DeleteFunc: func(obj any) { handle(change{before: objectOf(obj)}) },
+	})
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", kind, err)
+	}
+	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // It fails for one that has stopped.
+	return nil
+}
+
+func objectOf(event any) client.Object {
+	if last, ok := event.(toolscache.DeletedFinalStateUnknown); ok {
+		event = last.Obj
+	}
+	obj, ok := event.(client.Object)
+	if !ok {
+		return nil
+	}
+	return obj
+}
+
+// watch has a pass made over each object that changes on either side.
+func (c *kindController[T]) watch(ctx context.Context) error {
+	if err := watch(ctx, c.view, c.New(), func(e change) { c.onLocal(ctx, e) }); err != nil {
+		return err
+	}
+	if c.Copied {
+		metadata, err := c.metadata()
+		if err != nil {
+			return err
+		}
+		if err := watch(ctx, c.catalogueCache, metadata, func(e change) { c.onCatalogue(ctx, e) }); err != nil {
+			return err
+		}
+	}
+	return watch(ctx, c.provider.GetCache(), c.New(), c.onRemote)
+}
+
+// onLocal also has a pass made over what the object needs, or needed.
+func (c *kindController[T]) onLocal(ctx context.Context, e change) {
+	obj := e.object()
+	if obj == nil {
+		return
+	}
+	forget(c.local, e)
+	c.enqueue(client.ObjectKeyFromObject(obj))
+	c.ask(c.changedNeeds(e))
+}
+
+// changedNeeds are what the object needs now and did not before, or the other
+// way round: whether anything needs them may have changed.
+func (c *kindController[T]) changedNeeds(e change) []Ref {
+	if c.Needs == nil {
+		return nil
+	}
+	before, after := c.needsOf(e.before), c.needsOf(e.after)
+	var changed []Ref
+	for key, ref := range before {
+		if _, still := after[key]; !still {
+			changed = append(changed, ref)
+		}
+	}
+	for key, ref := range after {
+		if _, already := before[key]; !already {
+			changed = append(changed, ref)
+		}
+	}
+	return changed
+}
+
+func (c *kindController[T]) needsOf(obj client.Object) map[string]Ref {
+	refs := map[string]Ref{}
+	if local, ok := obj.(T); ok && obj != nil {
+		for _, ref := range c.Needs(local) {
+			refs[ref.String()] = ref
+		}
+	}
+	return refs
+}
+
+// onCatalogue passes over the objects that nothing needs: that is nearly all of
+// them.
+func (c *kindController[T]) onCatalogue(ctx context.Context, e change) {
+	obj := e.object()
+	if obj == nil {
+		return
+	}
+	forget(c.catalogue, e)
+	key := client.ObjectKeyFromObject(obj)
+	if c.isMarked(obj) {
+		c.enqueue(key)
+		return
+	}
+	found, err := c.pair.referers(ctx, Ref{Kind: c.Name, NamespacedName: key})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "an event is lost", "kind", c.Name, "object", key)
+		return // The cache is ending, and the pair with it.
+	}
+	if len(found) == 0 {
+		return
+	}
+	c.enqueue(key)
+	if e.before == nil || e.after == nil {
+		for name, keys := range found { // They wait for it, or can do without it.
+			c.kinds[name].enqueue(keys...)
+		}
+	}
+}
+
+func (c *kindController[T]) onRemote(e change) {
+	obj := e.object()
+	if obj == nil {
+		return
+	}
+	forget(c.remote, e)
+	key := localKey(obj)
+	if c.Done != nil && e.before != nil {
+		c.memory.noteRemoteChange(key)
+	}
+	c.enqueue(key)
+	if e.before != nil && localKey(e.before) != key {
+		c.enqueue(localKey(e.before))
+	}
+}
+
+// forget drops what is known of an object that the cache has dropped.
+func forget(reader *latest.Reader, e change) {
+	if e.after == nil && e.before != nil {
+		reader.Forget(e.before)
+	}
+}
+
+// isMarked tells whether an object carries anything of this binding's mark.
+func (c *kindController[T]) isMarked(obj metav1.Object) bool {
+	_, labelled := obj.GetLabels()[v1alpha1.LabelSyncedTo+c.clusterID]
+	return labelled || slices.Contains(obj.GetFinalizers(), v1alpha1.FinalizerSync+c.clusterID)
+}
+
+// enqueueNamespace implements attached.
+func (c *kindController[T]) enqueueNamespace(ctx context.Context, namespace string) {
+	list := c.NewList()
+	if err := c.view.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "a change of a namespace's place is lost", "kind", c.Name, "namespace", namespace)
+		return
+	}
+	keys, err := keysOf(list)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return
+	}
+	c.enqueue(keys...)
+	if c.Needs == nil {
+		return
+	}
+	for _, key := range keys {
+		local := c.New()
+		if err := c.view.Get(ctx, types.NamespacedName(key), local); err == nil {
+			c.ask(c.Needs(local))
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package views
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// newView makes the cache of one binding. What it returns is shared with its
+// readers, which change nothing: copying a pod for each look at it would be the
+// largest part of the work.
+func newView(ctx context.Context, o Options, clusterID, node string) (*View, error) {
+	sent, err := labels.NewRequirement(v1alpha1.LabelSyncedTo+clusterID, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	objects := map[client.Object]cache.ByObject{
+		&corev1.Pod{}: {Field: fields.OneTermEqualSelector("spec.nodeName", node)},
+	}
+	for _, kind := range o.Kinds {
+		objects[kind] = cache.ByObject{Label: labels.NewSelector().Add(*sent)}
+	}
+	view, err := cache.New(o.Config, cache.Options{
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects,
+		DefaultTransform:             cache.TransformStripManagedFields(),
+		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for kind := range objects {
+		if _, err := view.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return nil, fmt.Errorf("watching %T: %w", kind, err)
+		}
+	}
+	for _, index := range o.Indexes {
+		if err := view.IndexField(ctx, index.Object, index.Field, index.Extract); err != nil {
+			return nil, fmt.Errorf("indexing %T by %s: %w", index.Object, index.Field, err)
+		}
+	}
+	return &View{Cache: view, ClusterID: clusterID, Node: node}, nil
+}
+
+// neverSent are the types of Secrets that let their holder act as somebody of
+// the consumer. They are not even looked at.
+var neverSent = []corev1.SecretType{corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken}
+
+// newCatalogue makes the cache of metadata.
+func newCatalogue(o Options) (cache.Cache, error) {
+	objects := map[client.Object]cache.ByObject{}
+	for _, kind := range o.Kinds {
+		metadata, err := Metadata(o, kind)
+		if err != nil {
+			return nil, err
+		}
+		var config cache.ByObject
+		if metadata.Kind == "Secret" {
+			var terms []fields.Selector
+			for _, t := range neverSent {
+				terms = append(terms, fields.OneTermNotEqualSelector("type", string(t)))
+			}
+			config.Field = fields.AndSelectors(terms...)
+		}
+		objects[metadata] = config
+	}
+	catalogue, err := cache.New(o.Config, cache.Options{
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects,
+		DefaultTransform:             trimMetadata,
+		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the catalogue: %w", err)
+	}
+	for kind := range objects {
+		if _, err := catalogue.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false)); err != nil {
+			return nil, fmt.Errorf("watching the metadata of %T: %w", kind, err)
+		}
+	}
+	return catalogue, nil
+}
+
+// Metadata is how the catalogue is asked for objects of a kind.
+func Metadata(o Options, kind client.Object) (*metav1.PartialObjectMetadata, error) {
+	gvk, err := apiutil.GVKForObject(kind, o.Scheme)
+	if err != nil {
+		return nil, fmt.Errorf("the kind of %T: %w", kind, err)
+	}
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(gvk)
+	return metadata, nil
+}
+
+// trimMetadata keeps who an object is, that it is being deleted, and what
+// Spillway and its users have written on it for each other.
+func trimMetadata(obj any) (any, error) {
+	metadata, ok := obj.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return obj, nil
+	}
+	trimmed := &metav1.PartialObjectMetadata{TypeMeta: metadata.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Namespace: metadata.Namespace, Name: metadata.Name, UID: metadata.UID, ResourceVersion: metadata.ResourceVersion,
+		DeletionTimestamp: metadata.DeletionTimestamp, Finalizers: metadata.Finalizers,
+		Labels: ours(metadata.Labels), Annotations: ours(metadata.Annotations),
+	}}
+	return trimmed, nil
+}
+
+// ours keeps the keys of Spillway's domain.
+func ours(all map[string]string) map[string]string {
+	kept := maps.Clone(all)
+	maps.DeleteFunc(kept, func(key, _ string) bool {
+		prefix, _, _ := strings.Cut(key, "/")
+		return prefix != v1alpha1.Domain && !strings.HasSuffix(prefix, "."+v1alpha1.Domain)
+	})
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
+}

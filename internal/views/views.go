@@ -1,0 +1,155 @@
+// Package views holds what is cached of the consumer for each ClusterBinding.
+//
+// A View belongs to one binding and holds the pods of its virtual node, and of
+// ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes those that
+// carry the binding's label, because they are sent to its provider. Pods that
+// are not offloaded, and Secrets that no offloaded pod uses, are never in
+// memory. Of what may have to be sent one day the Catalogue, which all bindings
+// share, knows that it is there, by its metadata.
+//
+// What this trades away is five watches of the consumer for each binding; in
+// return replicas of the manager can later split the bindings among themselves
+// without sharing anything, and a restart is one LIST per kind and binding.
+package views
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// Options are what the views share.
+type Options struct {
+	// Config, HTTPClient, Scheme and Mapper are those of the consumer.
+	Config     *rest.Config
+	HTTPClient *http.Client
+	Scheme     *runtime.Scheme
+	Mapper     meta.RESTMapper
+	// Kinds of objects that are held when they carry a binding's label.
+	Kinds []client.Object
+	// Indexes that every View has.
+	Indexes []Index
+}
+
+// Index is one of a View's caches.
+type Index struct {
+	Object  client.Object
+	Field   string
+	Extract client.IndexerFunc
+}
+
+// Views holds one View for each ClusterBinding.
+type Views struct {
+	// Catalogue holds the metadata of all objects of the Kinds.
+	Catalogue cache.Cache
+	options   Options
+
+	mu      sync.Mutex
+	running context.Context // Set by Start; nil before.
+	views   map[string]*View
+}
+
+var (
+	_ manager.Runnable               = &Views{}
+	_ manager.LeaderElectionRunnable = &Views{}
+)
+
+// View is the cache of one ClusterBinding.
+type View struct {
+	cache.Cache
+	// ClusterID and Node are those of the binding.
+	ClusterID, Node string
+
+	cancel context.CancelFunc
+}
+
+// New returns Views without any View.
+func New(o Options) (*Views, error) {
+	catalogue, err := newCatalogue(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Views{Catalogue: catalogue, options: o, views: map[string]*View{}}, nil
+}
+
+// NeedLeaderElection is true: only the replica that works needs the memory.
+func (*Views) NeedLeaderElection() bool { return true }
+
+// Start runs the catalogue and the views until ctx ends.
+func (v *Views) Start(ctx context.Context) error {
+	v.mu.Lock()
+	v.running = ctx
+	for _, view := range v.views {
+		view.start(ctx)
+	}
+	v.mu.Unlock()
+	return v.Catalogue.Start(ctx)
+}
+
+// Open makes sure that there is a View for the ClusterBinding of that name. It
+// never blocks: the View fills by itself.
+func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, ok := v.views[name]; ok {
+		return nil
+	}
+	view, err := newView(ctx, v.options, clusterID, node)
+	if err != nil {
+		return fmt.Errorf("making the view of ClusterBinding %s: %w", name, err)
+	}
+	v.views[name] = view
+	if v.running != nil {
+		view.start(v.running)
+	}
+	return nil
+}
+
+// Close ends the View of that name, if there is one.
+func (v *Views) Close(name string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if view, ok := v.views[name]; ok {
+		if view.cancel != nil {
+			view.cancel()
+		}
+		delete(v.views, name)
+	}
+}
+
+// Get is the View of the ClusterBinding of that name, or nil. Reading a View
+// that is not full yet waits for it.
+func (v *Views) Get(name string) *View {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.views[name]
+}
+
+// All are the views there are, by the name of their ClusterBinding.
+func (v *Views) All() map[string]*View {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	all := make(map[string]*View, len(v.views))
+	for name, view := range v.views {
+		all[name] = view
+	}
+	return all
+}
+
+func (view *View) start(ctx context.Context) {
+	ctx, view.cancel = context.WithCancel(ctx)
+	go func() {
+		if err := view.Start(ctx); err != nil {
+			log.FromContext(ctx).Error(err, "the view of a ClusterBinding has ended", "cluster", view.ClusterID)
+		}
+	}()
+}
