@@ -54,6 +54,8 @@ var securityContextFields = decisions{
 	"Privileged": refuse(ReasonPodSecurity, "the container would be root on a node of the provider"),
 }
 
+// envVarSourceFields and envFromSourceFields are sent whole: the tables are there
+// so that a new field is noticed, since it may name an object.
 var envVarSourceFields = decisions{
 	"FieldRef":         change("see fieldReferences"),
 	"ConfigMapKeyRef":  change("names"),
@@ -72,6 +74,4 @@ var (
 	containerPlan          = planFor[corev1.Container](containerFields)
 	ephemeralContainerPlan = planFor[corev1.EphemeralContainer](ephemeralContainerFields)
 	securityContextPlan    = planFor[corev1.SecurityContext](securityContextFields)
-	envVarSourcePlan       = planFor[corev1.EnvVarSource](envVarSourceFields)
-	envFromSourcePlan      = planFor[corev1.EnvFromSource](envFromSourceFields)
 )

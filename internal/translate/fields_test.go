@@ -1,0 +1,192 @@
+package translate
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// subject is a type with decisions, and a way to have one of its values translated.
+type subject struct {
+	kind   reflect.Type
+	fields decisions
+	// translate hands a value to set, and returns what became of it.
+	translate func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal)
+}
+
+// inPod is a subject that is somewhere in a pod.
+func inPod[T any](fields decisions, where func(*corev1.Pod) *T) subject {
+	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
+		local := podOf(t, `
+spec:
+  securityContext: {}
+  initContainers: [{name: init}]
+  containers: [{name: web, securityContext: {}, envFrom: [{}], env: [{name: e, valueFrom: {}}]}]
+  volumes: [{name: v}, {name: p, projected: {sources: [{}]}}]`)
+		set(reflect.ValueOf(where(local)).Elem())
+		remote, refusal := Pod(local, mapped)
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		return reflect.ValueOf(where(remote)).Elem(), nil
+	}}
+}
+
+// inVolume is a subject that is in a volume, or in its claim.
+func inVolume[T any](fields decisions, where func(*corev1.PersistentVolume, *corev1.PersistentVolumeClaim) *T) subject {
+	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
+		pv, claim := volumeOf(t, ""), claimOf(t, "")
+		set(reflect.ValueOf(where(pv, claim)).Elem())
+		claim.Spec.VolumeName, pv.Spec.ClaimRef = "disk", volumeOf(t, "").Spec.ClaimRef
+		remoteClaim, refusal := PersistentVolumeClaim(claim, mapped)
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		remote, refusal := PersistentVolume(pv, claim, mapped)
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		return reflect.ValueOf(where(remote, remoteClaim)).Elem(), nil
+	}}
+}
+
+func inData[T any](fields decisions, translate func(*T, Target) (*T, *Refusal)) subject {
+	return subject{reflect.TypeFor[T](), fields, func(_ *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
+		local := new(T)
+		set(reflect.ValueOf(local).Elem())
+		remote, refusal := translate(local, mapped)
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		return reflect.ValueOf(remote).Elem(), nil
+	}}
+}
+
+var subjects = map[string]subject{
+	"PodSpec": inPod(podSpecFields, func(p *corev1.Pod) *corev1.PodSpec { return &p.Spec }),
+	"PodSecurityContext": inPod(podSecurityContextFields, func(p *corev1.Pod) *corev1.PodSecurityContext {
+		return p.Spec.SecurityContext
+	}),
+	"Container":        inPod(containerFields, func(p *corev1.Pod) *corev1.Container { return &p.Spec.Containers[0] }),
+	"Container (init)": inPod(containerFields, func(p *corev1.Pod) *corev1.Container { return &p.Spec.InitContainers[0] }),
+	"SecurityContext": inPod(securityContextFields, func(p *corev1.Pod) *corev1.SecurityContext {
+		return p.Spec.Containers[0].SecurityContext
+	}),
+	"EnvVarSource":  inPod(envVarSourceFields, func(p *corev1.Pod) *corev1.EnvVarSource { return p.Spec.Containers[0].Env[0].ValueFrom }),
+	"EnvFromSource": inPod(envFromSourceFields, func(p *corev1.Pod) *corev1.EnvFromSource { return &p.Spec.Containers[0].EnvFrom[0] }),
+	"Volume":        inPod(volumeFields, func(p *corev1.Pod) *corev1.Volume { return &p.Spec.Volumes[0] }),
+	"VolumeSource":  inPod(volumeSourceFields, func(p *corev1.Pod) *corev1.VolumeSource { return &p.Spec.Volumes[0].VolumeSource }),
+	"VolumeProjection": inPod(volumeProjectionFields, func(p *corev1.Pod) *corev1.VolumeProjection {
+		return &p.Spec.Volumes[1].Projected.Sources[0]
+	}),
+	"PersistentVolumeClaimSpec": inVolume(persistentVolumeClaimSpecFields,
+		func(_ *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaimSpec {
+			return &c.Spec
+		}),
+	"PersistentVolumeSpec": inVolume(persistentVolumeSpecFields,
+		func(v *corev1.PersistentVolume, _ *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeSpec {
+			return &v.Spec
+		}),
+	"PersistentVolumeSource": inVolume(persistentVolumeSourceFields,
+		func(v *corev1.PersistentVolume, _ *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeSource {
+			return &v.Spec.PersistentVolumeSource
+		}),
+	"ConfigMap": inData(configMapFields, ConfigMap),
+	"Secret":    inData(secretFields, Secret),
+	// PodUpdate sends these: see TestEphemeralContainersAreSentWhole.
+	"EphemeralContainer":       {kind: reflect.TypeFor[corev1.EphemeralContainer](), fields: ephemeralContainerFields},
+	"EphemeralContainerCommon": {kind: reflect.TypeFor[corev1.EphemeralContainerCommon](), fields: containerFields},
+}
+
+func TestEveryFieldHasADecision(t *testing.T) {
+	for name, s := range subjects {
+		t.Run(name, func(t *testing.T) {
+			for field := range s.kind.Fields() {
+				if s.fields[field.Name].verdict == undecided {
+					t.Errorf("nobody has decided about %s", field.Name)
+				}
+			}
+			for field, d := range s.fields {
+				if _, exists := s.kind.FieldByName(field); !exists {
+					t.Errorf("there is a decision about %s, which does not exist", field)
+				}
+				if (d.verdict == refused) != (d.reason != "") || (d.verdict == sent) != (d.why == "") {
+					t.Errorf("%s: what is refused has a reason, and what is not simply sent an explanation: %+v", field, d)
+				}
+			}
+		})
+	}
+}
+
+func TestDecisionsAreCarriedOut(t *testing.T) {
+	for name, s := range subjects {
+		for field, d := range s.fields {
+			if s.translate == nil {
+				continue
+			}
+			t.Run(name+"/"+field, func(t *testing.T) {
+				var want any
+				got, refusal := s.translate(t, func(v reflect.Value) {
+					plain.fill(v.FieldByName(field))
+					want = v.FieldByName(field).Interface()
+				})
+				checkDecision(t, s, field, d, want, got, refusal)
+			})
+		}
+	}
+}
+
+func checkDecision(t *testing.T, s subject, field string, d decision, want any, got reflect.Value, refusal *Refusal) {
+	t.Helper()
+	if d.verdict == changed && strings.HasPrefix(d.why, "see ") {
+		return // Filling a union or a list of unions sets what excludes each other.
+	}
+	if d.verdict == refused {
+		described, _ := s.kind.FieldByName(field)
+		yaml, _, _ := strings.Cut(described.Tag.Get("json"), ",")
+		if refusal == nil || refusal.Reason != d.reason || !strings.Contains(refusal.Message, "."+yaml+" is set") {
+			t.Errorf("got %v, want %s for %s", refusal, d.reason, yaml)
+		}
+		return
+	}
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	switch value := got.FieldByName(field); d.verdict {
+	case sent:
+		if diff := cmp.Diff(want, value.Interface()); diff != "" {
+			t.Error(diff)
+		}
+	case dropped:
+		if !value.IsZero() {
+			t.Errorf("%v was sent", value)
+		}
+	case changed:
+		if value.IsZero() && field != "Ephemeral" {
+			t.Error("it was not sent")
+		}
+	}
+}
+
+func TestEphemeralContainersAreSentWhole(t *testing.T) {
+	local := podOf(t, `{spec: {containers: [{name: web}]}}`)
+	remote := sentPod(t, local, mapped)
+	var c corev1.EphemeralContainer
+	plain.fill(reflect.ValueOf(&c).Elem())
+	c.SecurityContext.Privileged = nil
+	local.Spec.EphemeralContainers = []corev1.EphemeralContainer{c}
+	if diff := cmp.Diff(local.Spec.EphemeralContainers, PodUpdate(local, remote, mapped).Ephemeral.Spec.EphemeralContainers); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatIsUndecidedIsNotSent(t *testing.T) {
+	var v corev1.Volume
+	plain.fill(reflect.ValueOf(&v).Elem())
+	if diff := cmp.Diff(corev1.Volume{Name: "x"}, planFor[corev1.Volume](decisions{"Name": send()}).allowed(&v)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,87 @@
+package translate
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// everyReference is a pod that names something in every place where it can.
+const everyReference = `
+spec:
+  imagePullSecrets: [{name: pull}, {name: ""}]
+  initContainers:
+  - {name: init, env: [{name: a, valueFrom: {configMapKeyRef: {name: init-env, key: k, optional: true}}}]}
+  containers:
+  - name: web
+    envFrom: [{configMapRef: {name: from}}, {secretRef: {name: from-secret, optional: true}}]
+    env: [{name: a, value: literal}, {name: b, valueFrom: {secretKeyRef: {name: env-secret, key: k}}}, {name: c, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
+    volumeMounts: [{name: kube-api-access-x, mountPath: /var/run}, {name: config, mountPath: /config}]
+  ephemeralContainers:
+  - {name: debug, envFrom: [{secretRef: {name: debug}}]}
+  - {name: root, securityContext: {privileged: true}, envFrom: [{secretRef: {name: never}}]}
+  volumes:
+  - {name: config, configMap: {name: both, optional: true}}
+  - {name: secret, secret: {secretName: volume-secret}}
+  - {name: claim, persistentVolumeClaim: {claimName: data}}
+  - {name: scratch, ephemeral: {volumeClaimTemplate: {spec: {}}}}
+  - {name: csi, csi: {driver: d, nodePublishSecretRef: {name: csi}}}
+  - {name: iscsi, iscsi: {targetPortal: t, iqn: i, lun: 1, secretRef: {name: chap}}}
+  - {name: empty, emptyDir: {}}
+  - name: projected
+    projected: {sources: [{configMap: {name: both}}, {secret: {name: projected, optional: true}}, {downwardAPI: {}}, {configMap: {name: kube-root-ca.crt}}]}
+  - name: kube-api-access-x
+    projected: {sources: [{serviceAccountToken: {path: token}}, {configMap: {name: kube-root-ca.crt}}, {downwardAPI: {}}]}`
+
+func TestPodReferences(t *testing.T) {
+	tests := map[string]struct {
+		pod  string
+		want References
+	}{
+		"none": {`{spec: {containers: [{name: web}]}}`, References{}},
+		"everywhere": {everyReference, References{
+			ConfigMaps: []Reference{{"both", false}, {"from", false}, {"init-env", true}, {"kube-root-ca.crt", false}},
+			Secrets: []Reference{{"chap", false}, {"csi", false}, {"debug", false}, {"env-secret", false}, {"from-secret", true},
+				{"projected", true}, {"pull", true}, {"volume-secret", false}},
+			PersistentVolumeClaims: []Reference{{"data", false}, {"web-scratch", false}},
+		}},
+		"optional everywhere": {`{spec: {volumes: [{name: a, configMap: {name: c, optional: true}}, {name: b, configMap: {name: c, optional: true}}]}}`,
+			References{ConfigMaps: []Reference{{"c", true}}}},
+		"the injected token needs nothing": {
+			`{spec: {volumes: [{name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: token}}, {configMap: {name: kube-root-ca.crt}}]}}]}}`, References{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := podOf(t, test.pod)
+			before := pod.DeepCopy()
+			if diff := cmp.Diff(test.want, PodReferences(pod)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(before, pod); diff != "" {
+				t.Errorf("the pod was changed: %s", diff)
+			}
+		})
+	}
+}
+
+// What a remote pod names is what PodReferences says of the local one, under the
+// remote name: nothing is renamed that is not sent, or sent that is not renamed.
+func TestReferencesAreThoseOfTheRemotePod(t *testing.T) {
+	for name, target := range map[string]Target{"mapped": mapped, "shared": shared} {
+		t.Run(name, func(t *testing.T) {
+			local := podOf(t, everyReference)
+			remote := sentPod(t, local, target)
+			remote.Spec.EphemeralContainers = PodUpdate(local, remote, target).Ephemeral.Spec.EphemeralContainers
+			want := PodReferences(local)
+			for _, list := range [][]Reference{want.ConfigMaps, want.Secrets, want.PersistentVolumeClaims} {
+				for i := range list {
+					list[i].Name = target.Name("team", list[i].Name)
+				}
+			}
+			want = References{deduplicated(want.ConfigMaps), deduplicated(want.Secrets), deduplicated(want.PersistentVolumeClaims)}
+			if diff := cmp.Diff(want, PodReferences(remote)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

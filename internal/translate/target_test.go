@@ -1,0 +1,98 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+func TestName(t *testing.T) {
+	long := strings.Repeat("a", 253)
+	tests := map[string]struct {
+		target          Target
+		namespace, name string
+		want            string
+	}{
+		"kept":                        {mapped, "team", "web", "web"},
+		"kept however long":           {mapped, "team", long, long},
+		"hashed":                      {shared, "team", "web", "web-"},
+		"cut":                         {shared, "team", long, strings.Repeat("a", 30) + "-"},
+		"cut at a dot":                {shared, "team", strings.Repeat("a", 29) + ".b", strings.Repeat("a", 29) + "-"},
+		"cut at several":              {shared, "team", strings.Repeat("a", 27) + "-.-b", strings.Repeat("a", 27) + "-"},
+		"dots are kept in the middle": {shared, "team", "a.b.c", "a.b.c-"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := test.target.Name(test.namespace, test.name)
+			if len(validation.IsDNS1123Subdomain(got)) > 0 {
+				t.Errorf("%s is not a name", got)
+			}
+			if !test.target.Hashed {
+				if got != test.want {
+					t.Errorf("got %s", got)
+				}
+				return
+			}
+			if len(got) > 63 || !strings.HasPrefix(got, test.want) || len(got) != len(test.want)+32 {
+				t.Errorf("got %s, want %s and 32 digits", got, test.want)
+			}
+		})
+	}
+}
+
+func TestNameIsFixed(t *testing.T) {
+	// What is in a provider already is found again by this very name.
+	if got := shared.Name("team", "web"); got != "web-1392ade3b0d8f485e74733cb76130335" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestNamesDoNotCollide(t *testing.T) {
+	other := Target{Mark: provenance.Mark{Origin: "other", ClusterID: "eu"}, Namespace: "mount", Hashed: true}
+	us := Target{Mark: provenance.Mark{Origin: "origin", ClusterID: "us"}, Namespace: "mount", Hashed: true}
+	beginning := strings.Repeat("a", 30)
+	names := map[string]string{
+		"cut, one":                      shared.Name("team", beginning+"1"),
+		"cut, another":                  shared.Name("team", beginning+"2"),
+		"another namespace":             shared.Name("other", beginning+"1"),
+		"namespace and name divided":    shared.Name("a", "b-c"),
+		"and otherwise":                 shared.Name("a-b", "c"),
+		"a volume":                      shared.ClusterScopedName(beginning + "1"),
+		"another volume":                shared.ClusterScopedName(beginning + "2"),
+		"a volume of another consumer":  other.ClusterScopedName(beginning + "1"),
+		"a volume through another":      us.ClusterScopedName(beginning + "1"),
+		"a volume of a mapped one, too": Target{Mark: us.Mark, Namespace: "x"}.ClusterScopedName(beginning + "3"),
+	}
+	seen := map[string]string{}
+	for what, name := range names {
+		if before, found := seen[name]; found {
+			t.Errorf("%s and %s are both %s", what, before, name)
+		}
+		seen[name] = what
+	}
+	if mapped.ClusterScopedName("v") != shared.ClusterScopedName("v") {
+		t.Error("the remote name of a volume depends on the namespace of its claim")
+	}
+}
+
+func TestOfVolumeSecret(t *testing.T) {
+	tests := map[string]struct {
+		target Target
+		from   string
+		want   Target
+	}{
+		"of the claim's namespace": {mapped, "team", mapped},
+		"of another namespace":     {mapped, "storage", Target{Mark: mark, Namespace: "team-eu", Hashed: true}},
+		"hashed anyway":            {shared, "team", shared},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.target.OfVolumeSecret("team", test.from); got != test.want {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}

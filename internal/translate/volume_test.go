@@ -1,0 +1,186 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// claimOf is a claim that is bound to the volume disk, with more YAML.
+func claimOf(t testing.TB, more string) *corev1.PersistentVolumeClaim {
+	t.Helper()
+	claim := parse[corev1.PersistentVolumeClaim](t, `
+metadata: {namespace: team, name: data, uid: claim-uid, annotations: {pv.kubernetes.io/bind-completed: "yes"}}
+status: {phase: Bound}
+spec: {volumeName: disk, storageClassName: fast}`)
+	merged(t, claim, more)
+	return claim
+}
+
+// volumeOf is the volume disk, bound to the claim team/data, with more YAML.
+func volumeOf(t testing.TB, more string) *corev1.PersistentVolume {
+	t.Helper()
+	pv := parse[corev1.PersistentVolume](t, `
+metadata: {name: disk, uid: disk-uid, annotations: {pv.kubernetes.io/provisioned-by: csi.example.org}}
+spec: {storageClassName: fast, claimRef: {namespace: team, name: data, uid: claim-uid}}`)
+	merged(t, pv, more)
+	return pv
+}
+
+const csiVolume = `
+spec:
+  persistentVolumeReclaimPolicy: Delete
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}]}]}}
+  csi:
+    driver: csi.example.org
+    volumeHandle: "1"
+    nodePublishSecretRef: {namespace: team, name: own}
+    nodeStageSecretRef: {namespace: storage, name: admin}
+    controllerExpandSecretRef: {namespace: storage, name: admin}
+    controllerPublishSecretRef: {namespace: storage}`
+
+func TestPersistentVolumeAndClaim(t *testing.T) {
+	name := mapped.ClusterScopedName("disk")
+	tests := map[string]struct {
+		target     Target
+		claim      string
+		class      string
+		claimName  string
+		own, admin string
+	}{
+		"mapped": {target: mapped, class: "fast", claimName: "data", own: "own", admin: shared.Name("storage", "admin")},
+		"shared": {target: shared, class: "fast", claimName: shared.Name("team", "data"),
+			own: shared.Name("team", "own"), admin: shared.Name("storage", "admin")},
+		"the class of old": {target: mapped, claim: `{metadata: {annotations: {volume.beta.kubernetes.io/storage-class: old}}}`,
+			class: "old", claimName: "data", own: "own", admin: shared.Name("storage", "admin")},
+		"no class": {target: mapped, claim: `{spec: {storageClassName: ""}}`,
+			class: "", claimName: "data", own: "own", admin: shared.Name("storage", "admin")},
+	}
+	for title, test := range tests {
+		t.Run(title, func(t *testing.T) {
+			localClaim, localVolume := claimOf(t, test.claim), volumeOf(t, csiVolume)
+			claim, refusal := PersistentVolumeClaim(localClaim, test.target)
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			pv, refusal := PersistentVolume(localVolume, localClaim, test.target)
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			wantClaim := corev1.PersistentVolumeClaimSpec{VolumeName: name, StorageClassName: &test.class}
+			if diff := cmp.Diff(wantClaim, claim.Spec); diff != "" {
+				t.Error(diff)
+			}
+			if claim.Name != test.claimName || claim.Namespace != test.target.Namespace || pv.Name != name || pv.Namespace != "" {
+				t.Errorf("got claim %s/%s of volume %s/%s", claim.Namespace, claim.Name, pv.Namespace, pv.Name)
+			}
+			want := parse[corev1.PersistentVolume](t, csiVolume).Spec
+			want.PersistentVolumeReclaimPolicy, want.StorageClassName = corev1.PersistentVolumeReclaimRetain, test.class
+			want.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: test.target.Namespace, Name: test.claimName}
+			want.CSI.NodePublishSecretRef = &corev1.SecretReference{Namespace: test.target.Namespace, Name: test.own}
+			want.CSI.NodeStageSecretRef = &corev1.SecretReference{Namespace: test.target.Namespace, Name: test.admin}
+			want.CSI.ControllerExpandSecretRef = want.CSI.NodeStageSecretRef
+			if diff := cmp.Diff(want, pv.Spec); diff != "" {
+				t.Error(diff)
+			}
+			for key := range claim.Annotations {
+				if strings.Contains(key, "kubernetes.io/") {
+					t.Errorf("annotation %s would make the new claim Lost", key)
+				}
+			}
+		})
+	}
+}
+
+func TestVolumeRefusals(t *testing.T) {
+	tests := map[string]struct {
+		claim, pv string
+		want      Refusal
+	}{
+		"pending claim":      {claim: `{status: {phase: Pending}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolumeClaim data is not bound to a volume yet"}},
+		"lost claim":         {claim: `{status: {phase: Lost}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolumeClaim data is not bound to a volume yet"}},
+		"no volume name":     {claim: `{spec: {volumeName: ""}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolumeClaim data is not bound to a volume yet"}},
+		"bound to another":   {pv: `{spec: {claimRef: {uid: other}}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
+		"of another name":    {pv: `{metadata: {name: other}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolume other is not bound to PersistentVolumeClaim data"}},
+		"claim stays home":   {claim: `{metadata: {labels: {spillway.io/sync: never}}}`, want: Refusal{ReasonSyncNever, "PersistentVolumeClaim data is marked spillway.io/sync=never"}},
+		"volume stays home":  {pv: `{metadata: {annotations: {spillway.io/sync: never}}}`, want: Refusal{ReasonSyncNever, "PersistentVolume disk is marked spillway.io/sync=never"}},
+		"hostPath":           {pv: `{spec: {hostPath: {path: /}}}`, want: Refusal{ReasonVolumeNotPortable, "PersistentVolume disk: spec.hostPath is set: it lies on a node"}},
+		"local":              {pv: `{spec: {local: {path: /}}}`, want: Refusal{ReasonVolumeNotPortable, "PersistentVolume disk: spec.local is set: it lies on a node"}},
+		"bound to a node":    {pv: `{spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname}]}]}}}}`, want: Refusal{ReasonVolumeNotPortable, "PersistentVolume disk: spec.nodeAffinity ties it to a node of the consumer by its name"}},
+		"bound to a field":   {pv: `{spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchFields: [{key: metadata.name}]}]}}}}`, want: Refusal{ReasonVolumeNotPortable, "PersistentVolume disk: spec.nodeAffinity ties it to a node of the consumer by its name"}},
+		"affinity of nobody": {pv: `{spec: {nodeAffinity: {}, nfs: {server: s, path: /}}}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			claim := claimOf(t, test.claim)
+			_, refusal := PersistentVolumeClaim(claim, mapped)
+			if refusal == nil {
+				_, refusal = PersistentVolume(volumeOf(t, test.pv), claim, mapped)
+			}
+			if test.want == (Refusal{}) {
+				if refusal != nil {
+					t.Error(refusal)
+				}
+				return
+			}
+			if diff := cmp.Diff(&test.want, refusal); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestVolumeOfAnUnboundClaim(t *testing.T) {
+	if _, refusal := PersistentVolume(volumeOf(t, csiVolume), claimOf(t, `{status: {phase: Pending}}`), mapped); refusal == nil || refusal.Reason != ReasonClaimNotBound {
+		t.Errorf("got %v", refusal)
+	}
+}
+
+func TestVolumeMetadata(t *testing.T) {
+	pv, _ := PersistentVolume(volumeOf(t, csiVolume), claimOf(t, ""), mapped)
+	want := map[string]string{v1alpha1.AnnotationLocalName: "disk", v1alpha1.AnnotationLocalUID: "disk-uid", v1alpha1.AnnotationCopied: ";"}
+	if diff := cmp.Diff(want, pv.Annotations); diff != "" {
+		t.Error(diff)
+	}
+	if !mark.IsOn(pv) {
+		t.Errorf("the mark is missing in %v", pv.Labels)
+	}
+}
+
+func TestVolumeSecrets(t *testing.T) {
+	tests := map[string]struct {
+		pv   string
+		want []types.NamespacedName
+	}{
+		"none":  {pv: `{spec: {nfs: {server: s, path: /}}}`},
+		"CSI":   {pv: csiVolume, want: []types.NamespacedName{{Namespace: "storage", Name: "admin"}, {Namespace: "team", Name: "own"}}},
+		"iSCSI": {pv: `{spec: {iscsi: {targetPortal: t, iqn: i, lun: 1, secretRef: {namespace: storage, name: chap}}}}`, want: []types.NamespacedName{{Namespace: "storage", Name: "chap"}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, VolumeSecrets(volumeOf(t, test.pv))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestISCSISecretIsRenamed(t *testing.T) {
+	local := volumeOf(t, `{spec: {iscsi: {targetPortal: t, iqn: i, lun: 1, secretRef: {namespace: storage, name: chap}}}}`)
+	pv, refusal := PersistentVolume(local, claimOf(t, ""), mapped)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	want := &corev1.SecretReference{Namespace: "team-eu", Name: shared.Name("storage", "chap")}
+	if diff := cmp.Diff(want, pv.Spec.ISCSI.SecretRef); diff != "" {
+		t.Error(diff)
+	}
+	if local.Spec.ISCSI.SecretRef.Name != "chap" {
+		t.Error("the local volume was changed")
+	}
+}
