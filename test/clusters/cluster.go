@@ -45,6 +45,10 @@ type state struct {
 
 const stateFile = "spillway.json"
 
+// clientTimeout bounds the requests of this package itself, so that an API
+// server that hangs is an error also where nobody has set a deadline.
+const clientTimeout = 30 * time.Second
+
 // handle returns a Cluster for a directory, which need not exist yet.
 func handle(root, binDir, name string) *Cluster {
 	dir := filepath.Join(root, "clusters", name) // kwokctl's layout
@@ -100,7 +104,9 @@ func (c *Cluster) connect() error {
 	// Without this client-go would allow 5 requests a second.
 	config.QPS = -1
 	c.config = config
-	c.client, err = kubernetes.NewForConfig(config)
+	bounded := rest.CopyConfig(config)
+	bounded.Timeout = clientTimeout
+	c.client, err = kubernetes.NewForConfig(bounded)
 	if err != nil {
 		return fmt.Errorf("making a client for cluster %s: %w", c.Name, err)
 	}

@@ -77,8 +77,7 @@ func (c *crash) killedWhileOffloading(t *testing.T) {
 }
 
 func (c *crash) killedWithNothingToDo(t *testing.T) {
-	c.settled(t, time.Now())
-	before := c.versions(t)
+	before := c.quiet(t)
 	c.manager.kill(t)
 	began := time.Now()
 	c.start()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,24 @@ func (c *crash) settled(t *testing.T, since time.Time) {
 	if err := c.Settled(t.Context(), since, patience); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// quiet returns the versions of everything once they have outlived two renewals
+// of the leases, which are five seconds apart: nothing is left to be written.
+func (c *crash) quiet(t *testing.T) map[string]string {
+	t.Helper()
+	var versions map[string]string
+	c.eventually(t, "the manager to be done", func(ctx context.Context) error {
+		versions = c.versions(t)
+		if err := c.Settled(ctx, time.Now(), patience); err != nil {
+			return err
+		}
+		if diff := cmp.Diff(versions, c.versions(t)); diff != "" {
+			return fmt.Errorf("it still writes (-before +after):\n%s", diff)
+		}
+		return nil
+	})
+	return versions
 }
 
 // offloadings says whether there are n, all of them Ready in so many providers.
