@@ -23,9 +23,9 @@
 // it. So nothing outlives the test, even if it is killed. /run, /var/lib and
 // /var/log are empty in there, so that no containerd of the machine is touched.
 //
-// Outside of the namespaces there are a temporary directory, a bridge for the
-// pods, and the cgroups of the containers, all named after the process that
-// made them. Stop removes them; the next Start removes those of processes that
+// Outside of the namespaces there are a temporary directory and a bridge for the
+// pods, both named after the process that made them, and the cgroups of the
+// containers. Stop removes them; the next Start removes those of processes that
 // are gone.
 //
 // # Trade-offs
@@ -33,7 +33,7 @@
 // The node shares the network of the machine, because the API server listens on
 // 127.0.0.1 there: pods reach the node and each other, and nothing else. There
 // is no kube-proxy and no DNS. The kubelet serves with a certificate that it has
-// signed itself, which the API server does not check. Cgroups of pods are made,
-// but not those of the classes of quality of service, and nothing is evicted for
-// want of disk or memory. It needs root.
+// signed itself, which the API server does not check. Containers have cgroups,
+// but pods and the classes of quality of service have not, and nothing is evicted
+// for want of disk or memory. It needs root.
 package node

@@ -83,7 +83,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		o.Log = io.Discard
 	}
 	begin := time.Now()
-	if err := errors.Join(os.MkdirAll(n.dir, 0o700), os.MkdirAll(o.Logs, 0o750)); err != nil {
+	if err := errors.Join(os.Mkdir(n.dir, 0o700), os.MkdirAll(o.Logs, 0o750)); err != nil {
 		return err
 	}
 	subnet, err := makeBridge(ctx, n.id)

@@ -80,11 +80,11 @@ func TestNetworkConfig(t *testing.T) {
 }
 
 func TestKubeletConfigIsYAML(t *testing.T) {
-	raw, err := yaml.Marshal(kubeletConfig("/dir", "spw1n1", "198.18.0.1", 12345))
+	raw, err := yaml.Marshal(kubeletConfig("/dir", "198.18.0.1", 12345))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"cgroupRoot: /spw1n1", "port: 12345", "clientCAFile: /dir/ca.crt", "enforceNodeAllocatable: []"} {
+	for _, want := range []string{"port: 12345", "clientCAFile: /dir/ca.crt", "enforceNodeAllocatable: []"} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("the kubelet's configuration does not have %q:\n%s", want, raw)
 		}

@@ -72,7 +72,7 @@ func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (se
 	if err != nil {
 		return settings{}, err
 	}
-	kubelet, err := yaml.Marshal(kubeletConfig(p, n.id, address, port))
+	kubelet, err := yaml.Marshal(kubeletConfig(p, address, port))
 	if err != nil {
 		return settings{}, err
 	}
@@ -98,7 +98,7 @@ func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (se
 	}
 	for _, archive := range o.Images {
 		s.Imports = append(s.Imports, []string{
-			"ctr", "--address", s.Socket, "--namespace", "k8s.io", "images", "import", "--snapshotter", "native", archive,
+			"ctr", "--address", s.Socket, "--namespace", containerdNamespace, "images", "import", "--snapshotter", "native", archive,
 		})
 	}
 	return s, nil
@@ -128,7 +128,7 @@ func kubeletCommand(p paths, o Options, address string) []string {
 // kubeletConfig is a KubeletConfiguration. Authentication and authorization are
 // those of any cluster: certificates of its CA and tokens, and the API server
 // decides.
-func kubeletConfig(p paths, id identity, address string, port int) map[string]any {
+func kubeletConfig(p paths, address string, port int) map[string]any {
 	return map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1",
 		"kind":       "KubeletConfiguration",
@@ -145,11 +145,10 @@ func kubeletConfig(p paths, id identity, address string, port int) map[string]an
 
 		"containerRuntimeEndpoint": "unix://" + p.in("containerd.sock"),
 
-		// The machine may have cgroups of version 1, and no more of a version 2
-		// than a container has: one cgroup for all containers does.
+		// The machine may have cgroups of version 1, or not all controllers, as
+		// in a container: the cgroups of the containers themselves do.
 		"failCgroupV1":           false,
 		"cgroupDriver":           "cgroupfs",
-		"cgroupRoot":             id.cgroup(),
 		"cgroupsPerQOS":          false,
 		"enforceNodeAllocatable": []string{},
 
