@@ -1,0 +1,111 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPodRefusal(t *testing.T) {
+	tests := map[string]struct {
+		pod  string
+		want string // the reason, and what the message names; empty if the pod can be sent
+	}{
+		"plain":                  {`{spec: {containers: [{name: web}]}}`, ""},
+		"mirror of a static one": {`{metadata: {annotations: {kubernetes.io/config.mirror: x}}}`, "StaticPod: from a manifest on its node"},
+		"read from a file":       {`{metadata: {annotations: {kubernetes.io/config.source: file}}}`, "StaticPod: from a manifest on its node"},
+		"read from the API":      {`{metadata: {annotations: {kubernetes.io/config.source: api}}}`, ""},
+		"of a DaemonSet":         {`{metadata: {ownerReferences: [{kind: DaemonSet, controller: true}]}}`, "DaemonSetPod: spillway.io/offload-daemonset=true"},
+		"of a DaemonSet, asked for": {
+			`{metadata: {annotations: {spillway.io/offload-daemonset: "true"}, ownerReferences: [{kind: DaemonSet, controller: true}]}}`, ""},
+		"owned by a DaemonSet that does not control it": {`{metadata: {ownerReferences: [{kind: DaemonSet}]}}`, ""},
+		"of a ReplicaSet": {`{metadata: {ownerReferences: [{kind: ReplicaSet, controller: true}]}}`, ""},
+
+		"hostNetwork":    {`{spec: {hostNetwork: true}}`, "PodSecurity: spec.hostNetwork"},
+		"hostPID":        {`{spec: {hostPID: true}}`, "PodSecurity: spec.hostPID"},
+		"hostIPC":        {`{spec: {hostIPC: true}}`, "PodSecurity: spec.hostIPC"},
+		"resourceClaims": {`{spec: {resourceClaims: [{name: gpu}]}}`, "ResourceClaims: spec.resourceClaims"},
+
+		"privileged":              {`{spec: {containers: [{name: web, securityContext: {privileged: true}}]}}`, "PodSecurity: spec.containers[web].securityContext.privileged"},
+		"privileged init":         {`{spec: {initContainers: [{name: i, securityContext: {privileged: true}}]}}`, "PodSecurity: spec.initContainers[i].securityContext.privileged"},
+		"not privileged":          {`{spec: {containers: [{name: web, securityContext: {privileged: false}}]}}`, ""},
+		"privileged ephemeral":    {`{spec: {ephemeralContainers: [{name: e, securityContext: {privileged: true}}]}}`, ""},
+		"capability":              {`{spec: {containers: [{name: web, securityContext: {capabilities: {add: [CHOWN, NET_ADMIN]}}}]}}`, "PodSecurity: capabilities.add[NET_ADMIN]"},
+		"capability of baseline":  {`{spec: {containers: [{name: web, securityContext: {capabilities: {add: [CHOWN], drop: [ALL]}}}]}}`, ""},
+		"hostPort":                {`{spec: {containers: [{name: web, ports: [{containerPort: 80}, {hostPort: 80}]}]}}`, "PodSecurity: spec.containers[web].ports.hostPort"},
+		"procMount":               {`{spec: {containers: [{name: web, securityContext: {procMount: Unmasked}}]}}`, "PodSecurity: securityContext.procMount"},
+		"procMount, default":      {`{spec: {containers: [{name: web, securityContext: {procMount: Default}}]}}`, ""},
+		"procMount, own users":    {`{spec: {hostUsers: false, containers: [{name: web, securityContext: {procMount: Unmasked}}]}}`, ""},
+		"procMount, host's users": {`{spec: {hostUsers: true, containers: [{name: web, securityContext: {procMount: Unmasked}}]}}`, "PodSecurity: securityContext.procMount"},
+		"probe":                   {`{spec: {containers: [{name: web, livenessProbe: {httpGet: {port: 80, host: h}}}]}}`, "PodSecurity: livenessProbe.host"},
+		"readiness probe":         {`{spec: {containers: [{name: web, readinessProbe: {tcpSocket: {port: 80, host: h}}}]}}`, "PodSecurity: readinessProbe.host"},
+		"startup probe":           {`{spec: {containers: [{name: web, startupProbe: {httpGet: {port: 80, host: h}}}]}}`, "PodSecurity: startupProbe.host"},
+		"hook":                    {`{spec: {containers: [{name: web, lifecycle: {postStart: {httpGet: {port: 80, host: h}}}}]}}`, "PodSecurity: lifecycle.postStart.host"},
+		"last hook":               {`{spec: {containers: [{name: web, lifecycle: {preStop: {tcpSocket: {port: 80, host: h}}}}]}}`, "PodSecurity: lifecycle.preStop.host"},
+		"probe of the pod":        {`{spec: {containers: [{name: web, livenessProbe: {httpGet: {port: 80}}, lifecycle: {preStop: {tcpSocket: {port: 80}}}}]}}`, ""},
+
+		"sysctl":              {`{spec: {securityContext: {sysctls: [{name: kernel.msgmax}]}}}`, "PodSecurity: spec.securityContext.sysctls[kernel.msgmax]"},
+		"sysctl of baseline":  {`{spec: {securityContext: {sysctls: [{name: net.ipv4.tcp_rmem}]}}}`, ""},
+		"SELinux type":        {`{spec: {securityContext: {seLinuxOptions: {type: spc_t}}}}`, "PodSecurity: spec.securityContext.seLinuxOptions.type"},
+		"SELinux user":        {`{spec: {securityContext: {seLinuxOptions: {user: u}}}}`, "PodSecurity: seLinuxOptions.user"},
+		"SELinux role":        {`{spec: {containers: [{name: web, securityContext: {seLinuxOptions: {role: r}}}]}}`, "PodSecurity: containers[web].securityContext.seLinuxOptions.role"},
+		"SELinux of baseline": {`{spec: {securityContext: {seLinuxOptions: {type: container_t, level: l}}}}`, ""},
+		"host process":        {`{spec: {securityContext: {windowsOptions: {hostProcess: true}}}}`, "PodSecurity: windowsOptions.hostProcess"},
+		"no host process":     {`{spec: {securityContext: {windowsOptions: {hostProcess: false}}}}`, ""},
+		"no seccomp":          {`{spec: {securityContext: {seccompProfile: {type: Unconfined}}}}`, "PodSecurity: seccompProfile.type"},
+		"no AppArmor":         {`{spec: {securityContext: {appArmorProfile: {type: Unconfined}}}}`, "PodSecurity: appArmorProfile.type"},
+		"profiles":            {`{spec: {securityContext: {seccompProfile: {type: Localhost}, appArmorProfile: {type: Localhost}}}}`, ""},
+
+		"hostPath":     {`{spec: {volumes: [{name: v, hostPath: {path: /}}]}}`, "PodSecurity: spec.volumes[v].hostPath"},
+		"gitRepo":      {`{spec: {volumes: [{name: v, gitRepo: {repository: r}}]}}`, "VolumeNotPortable: spec.volumes[v].gitRepo"},
+		"cloud disk":   {`{spec: {volumes: [{name: v, awsElasticBlockStore: {volumeID: i}}]}}`, "VolumeNotPortable: spec.volumes[v].awsElasticBlockStore"},
+		"token":        {`{spec: {volumes: [{name: v, projected: {sources: [{secret: {name: s}}, {serviceAccountToken: {path: p}}]}}]}}`, "Credentials: spec.volumes[v].projected.sources[1].serviceAccountToken"},
+		"certificate":  {`{spec: {volumes: [{name: v, projected: {sources: [{podCertificate: {keyType: k}}]}}]}}`, "Credentials: sources[0].podCertificate"},
+		"trust bundle": {`{spec: {volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {path: p}}]}}]}}`, "VolumeNotPortable: sources[0].clusterTrustBundle"},
+		"injected token": {
+			`{spec: {volumes: [{name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: p}}, {configMap: {name: kube-root-ca.crt}}, {downwardAPI: {}}]}}]}}`, ""},
+		"injected by its name only": {
+			`{spec: {volumes: [{name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: p}}, {secret: {name: s}}]}}]}}`,
+			"Credentials: sources[0].serviceAccountToken"},
+		"injected but for its name": {
+			`{spec: {volumes: [{name: token, projected: {sources: [{serviceAccountToken: {path: p}}, {configMap: {name: kube-root-ca.crt}}]}}]}}`,
+			"Credentials: sources[0].serviceAccountToken"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			local := podOf(t, test.pod)
+			refusal := PodRefusal(local)
+			_, again := Pod(local, mapped)
+			if diff := cmp.Diff(refusal, again); diff != "" {
+				t.Errorf("PodRefusal and Pod differ: %s", diff)
+			}
+			if test.want == "" {
+				if refusal != nil {
+					t.Error(refusal)
+				}
+				return
+			}
+			reason, names, _ := strings.Cut(test.want, ": ")
+			if refusal == nil || refusal.Reason != reason || !strings.Contains(refusal.Error(), names) {
+				t.Errorf("got %v", refusal)
+			}
+		})
+	}
+}
+
+func TestEphemeralContainerRefusals(t *testing.T) {
+	local := podOf(t, `
+spec:
+  ephemeralContainers:
+  - {name: fine}
+  - {name: root, securityContext: {privileged: true}}
+  - {name: admin, securityContext: {capabilities: {add: [NET_ADMIN]}}}`)
+	want := []*Refusal{
+		{ReasonPodSecurity, "spec.ephemeralContainers[root].securityContext.privileged is set: the container would be root on a node of the provider"},
+		{ReasonPodSecurity, "spec.ephemeralContainers[admin].securityContext.capabilities.add[NET_ADMIN] asks for more than pod security baseline grants"},
+	}
+	if diff := cmp.Diff(want, EphemeralContainerRefusals(local)); diff != "" {
+		t.Error(diff)
+	}
+}

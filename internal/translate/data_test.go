@@ -1,0 +1,58 @@
+package translate
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestDataIsCopied(t *testing.T) {
+	local := parse[corev1.Secret](t, `{metadata: {namespace: team, name: web, uid: uid}, type: kubernetes.io/tls, immutable: true, data: {k: dg==}}`)
+	remote, refusal := Secret(local, shared)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	want := local.DeepCopy()
+	want.ObjectMeta = metav1.ObjectMeta{Name: shared.Name("team", "web"), Namespace: "mount", Labels: mark.Labels(), Annotations: provenanceOf(";")}
+	if diff := cmp.Diff(want, remote); diff != "" {
+		t.Error(diff)
+	}
+	remote.Data["k"][0] = 'x'
+	if string(local.Data["k"]) != "v" {
+		t.Error("the local Secret was changed")
+	}
+}
+
+func TestDataRefusals(t *testing.T) {
+	const secret, configMap = "Secret", "ConfigMap"
+	tests := map[string]struct {
+		kind, manifest string
+		want           *Refusal
+	}{
+		"Secret":                {secret, `{metadata: {name: s}}`, nil},
+		"pull Secret":           {secret, `{metadata: {name: s}, type: kubernetes.io/dockerconfigjson}`, nil},
+		"service account token": {secret, `{metadata: {name: s}, type: kubernetes.io/service-account-token}`, &Refusal{ReasonCredentials, "Secret s is of type kubernetes.io/service-account-token: it opens the consumer's API server"}},
+		"bootstrap token":       {secret, `{metadata: {name: s}, type: bootstrap.kubernetes.io/token}`, &Refusal{ReasonCredentials, "Secret s is of type bootstrap.kubernetes.io/token: it opens the consumer's API server"}},
+		"labelled":              {secret, `{metadata: {name: s, labels: {spillway.io/sync: never}}}`, &Refusal{ReasonSyncNever, "Secret s is marked spillway.io/sync=never"}},
+		"annotated":             {secret, `{metadata: {name: s, annotations: {spillway.io/sync: never}}}`, &Refusal{ReasonSyncNever, "Secret s is marked spillway.io/sync=never"}},
+		"labelled otherwise":    {secret, `{metadata: {name: s, labels: {spillway.io/sync: always}}}`, nil},
+		"ConfigMap":             {configMap, `{metadata: {name: c}}`, nil},
+		"ConfigMap, labelled":   {configMap, `{metadata: {name: c, labels: {spillway.io/sync: never}}}`, &Refusal{ReasonSyncNever, "ConfigMap c is marked spillway.io/sync=never"}},
+		"root certificate":      {configMap, `{metadata: {name: kube-root-ca.crt}}`, &Refusal{ReasonEveryNamespaceHasOne, "ConfigMap kube-root-ca.crt: the provider's namespaces have one of their own, with another certificate"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var refusal *Refusal
+			if test.kind == secret {
+				_, refusal = Secret(parse[corev1.Secret](t, test.manifest), mapped)
+			} else {
+				_, refusal = ConfigMap(parse[corev1.ConfigMap](t, test.manifest), mapped)
+			}
+			if diff := cmp.Diff(test.want, refusal); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

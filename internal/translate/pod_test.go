@@ -1,0 +1,153 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// bound is a pod as it is after admission and binding, with a bit of everything.
+const bound = `
+metadata: {labels: {app: web}, annotations: {note: hello}}
+spec:
+  nodeName: spillway-eu
+  serviceAccountName: builder
+  schedulerName: default-scheduler
+  priority: 100
+  nodeSelector: {a: b}
+  tolerations:
+  - {key: spillway.io/virtual-node, operator: Exists}
+  - {operator: Exists, effect: NoExecute, tolerationSeconds: 30}
+  imagePullSecrets: [{name: pull}]
+  initContainers:
+  - {name: init, image: init:1, volumeMounts: [{name: kube-api-access-x, mountPath: /t}]}
+  containers:
+  - name: web
+    image: web:1
+    envFrom: [{configMapRef: {name: env}}]
+    env:
+    - {name: NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+    - {name: NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+    - {name: UID, valueFrom: {fieldRef: {fieldPath: metadata.uid}}}
+    - {name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}
+    - {name: ACCOUNT, valueFrom: {fieldRef: {fieldPath: spec.serviceAccountName}}}
+    - {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+    - {name: APP, valueFrom: {fieldRef: {fieldPath: "metadata.labels['app']"}}}
+    - {name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}
+    volumeMounts: [{name: scratch, mountPath: /s}, {name: kube-api-access-x, mountPath: /t}]
+  volumes:
+  - {name: scratch, ephemeral: {volumeClaimTemplate: {spec: {}}}}
+  - name: info
+    downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}, {path: labels, fieldRef: {fieldPath: metadata.labels}}, {path: cpu, resourceFieldRef: {resource: limits.cpu}}]}
+  - name: all
+    projected: {sources: [{downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: metadata.namespace}}, {path: uid, fieldRef: {fieldPath: metadata.uid}}]}}, {secret: {name: s}}]}
+  - {name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: t}}]}}`
+
+// boundRemote is what becomes of it; <name> stands for the remote name of name.
+const boundRemote = `
+spec:
+  automountServiceAccountToken: false
+  tolerations: [{operator: Exists, effect: NoExecute, tolerationSeconds: 30}]
+  imagePullSecrets: [{name: <pull>}]
+  initContainers: [{name: init, image: "init:1", volumeMounts: []}]
+  containers:
+  - name: web
+    image: web:1
+    envFrom: [{configMapRef: {name: <env>}}]
+    env:
+    - {name: NAME, value: web}
+    - {name: NAMESPACE, value: team}
+    - {name: UID, value: uid}
+    - {name: NODE, value: spillway-eu}
+    - {name: ACCOUNT, value: builder}
+    - {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+    - {name: APP, valueFrom: {fieldRef: {fieldPath: "metadata.labels['app']"}}}
+    - {name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}
+    volumeMounts: [{name: scratch, mountPath: /s}]
+  volumes:
+  - {name: scratch, persistentVolumeClaim: {claimName: <web-scratch>}}
+  - name: info
+    downwardAPI: {items: [{path: name, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-name']"}}, {path: labels, fieldRef: {fieldPath: metadata.labels}}, {path: cpu, resourceFieldRef: {resource: limits.cpu}}]}
+  - name: all
+    projected: {sources: [{downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-namespace']"}}, {path: uid, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-uid']"}}]}}, {secret: {name: <s>}}]}`
+
+func TestPod(t *testing.T) {
+	tests := map[string]struct {
+		target   Target
+		hostname string
+	}{
+		"mapped": {mapped, ""},
+		"shared": {shared, "web"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			manifest := boundRemote
+			for _, name := range []string{"pull", "env", "web-scratch", "s"} {
+				manifest = strings.ReplaceAll(manifest, "<"+name+">", test.target.Name("team", name))
+			}
+			want := parse[corev1.Pod](t, manifest)
+			want.Spec.Hostname = test.hostname
+
+			local := podOf(t, bound)
+			before := local.DeepCopy()
+			remote := sentPod(t, local, test.target)
+			if diff := cmp.Diff(want.Spec, remote.Spec); diff != "" {
+				t.Error(diff)
+			}
+			want.ObjectMeta = Metadata(local, test.target)
+			want.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil)
+			if diff := cmp.Diff(want.ObjectMeta, remote.ObjectMeta); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(before, local); diff != "" {
+				t.Errorf("the local pod was changed: %s", diff)
+			}
+		})
+	}
+}
+
+// A cache hands out the local pod: what is done to the remote one must not reach it.
+func TestPodSharesNoMemory(t *testing.T) {
+	local := podOf(t, bound)
+	before := local.DeepCopy()
+	remote := sentPod(t, local, mapped)
+	remote.Labels["app"], remote.Annotations["note"] = "x", "x"
+	remote.Spec.Tolerations[0].TolerationSeconds = ptr.To[int64](1)
+	*remote.Spec.Tolerations[0].TolerationSeconds = 2
+	remote.Spec.Containers[0].Env[5].ValueFrom.FieldRef.FieldPath = "x"
+	remote.Spec.Volumes[1].DownwardAPI.Items[1].FieldRef.FieldPath = "x"
+	if diff := cmp.Diff(before, local); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHostname(t *testing.T) {
+	tests := map[string]struct {
+		target   Target
+		name     string
+		hostname string
+		want     string
+	}{
+		"hashed":                       {shared, "web", "", "web"},
+		"not hashed":                   {mapped, "web", "", ""},
+		"set by the user":              {shared, "web", "mine", "mine"},
+		"long":                         {shared, strings.Repeat("a", 253), "", strings.Repeat("a", 63)},
+		"long, cut behind a separator": {shared, strings.Repeat("a", 62) + "-b", "", strings.Repeat("a", 62)},
+		"with dots":                    {shared, "web.example", "", ""},
+		"with a dot behind the cut":    {shared, strings.Repeat("a", 63) + ".b", "", strings.Repeat("a", 63)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			local := podOf(t, `{spec: {containers: [{name: web}]}}`)
+			local.Name, local.Spec.Hostname = test.name, test.hostname
+			if got := sentPod(t, local, test.target).Spec.Hostname; got != test.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
