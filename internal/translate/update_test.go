@@ -1,0 +1,259 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+const running = `
+metadata: {labels: {app: web}}
+spec:
+  activeDeadlineSeconds: 100
+  tolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 10}]
+  initContainers:
+  - {name: init, image: "init:1", resources: {requests: {cpu: 1}}}
+  - {name: proxy, image: "proxy:1", restartPolicy: Always, resources: {requests: {cpu: 1}}}
+  containers:
+  - {name: web, image: "web:1", resources: {requests: {cpu: 1, memory: 1Gi}}}
+  - {name: log, image: "log:1"}`
+
+// admitted is what a provider's admission may do to a pod: none of it is undone.
+func admitted(p *corev1.Pod) {
+	p.Labels["provider"] = "x"
+	p.Spec.NodeName, p.Spec.ServiceAccountName = "node", "default"
+	p.Spec.Containers[0].Image = "mirror/web:1"
+	p.Spec.Containers[1].Image = "mirror/log:1"
+	p.Spec.Containers[1].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m")}
+	p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "provider", Operator: corev1.TolerationOpExists})
+	p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "mesh", Image: "mesh:1"})
+}
+
+func ephemeral(name string) corev1.EphemeralContainer {
+	return corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: name, Image: "debug:1"}}
+}
+
+func cpu(c *corev1.Container, quantity string) {
+	c.Resources.Requests = c.Resources.Requests.DeepCopy()
+	if c.Resources.Requests == nil {
+		c.Resources.Requests = corev1.ResourceList{}
+	}
+	c.Resources.Requests[corev1.ResourceCPU] = resource.MustParse(quantity)
+}
+
+func TestPodUpdate(t *testing.T) {
+	tests := map[string]struct {
+		// user changes the local pod. main, ephemeral and resize say how the
+		// patches differ from the remote pod; one that is nil is not sent.
+		user, main, ephemeral, resize func(*corev1.Pod)
+	}{
+		"nothing": {user: func(*corev1.Pod) {}},
+		"label": {
+			user: func(p *corev1.Pod) { p.Labels = map[string]string{"tier": "1"} },
+			main: func(p *corev1.Pod) {
+				delete(p.Labels, "app")
+				p.Labels["tier"], p.Annotations[v1alpha1.AnnotationCopied] = "1", "tier;"
+			},
+		},
+		"annotation": {
+			user: func(p *corev1.Pod) { p.Annotations = map[string]string{"note": "1"} },
+			main: func(p *corev1.Pod) { p.Annotations["note"], p.Annotations[v1alpha1.AnnotationCopied] = "1", "app;note" },
+		},
+		"image of one container": {
+			user: func(p *corev1.Pod) { p.Spec.Containers[0].Image = "web:2" },
+			main: func(p *corev1.Pod) { p.Spec.Containers[0].Image = "web:2" },
+		},
+		"image of an init container": {
+			user: func(p *corev1.Pod) { p.Spec.InitContainers[0].Image = "init:2" },
+			main: func(p *corev1.Pod) { p.Spec.InitContainers[0].Image = "init:2" },
+		},
+		"shorter deadline": {
+			user: func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](50) },
+			main: func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](50) },
+		},
+		"longer deadline, which the provider would refuse": {
+			user: func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](500) },
+			main: func(*corev1.Pod) {},
+		},
+		"no deadline, which the provider would refuse": {
+			user: func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = nil },
+			main: func(*corev1.Pod) {},
+		},
+		"added toleration": {
+			user: func(p *corev1.Pod) { p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "b"}) },
+			main: func(p *corev1.Pod) { p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "b"}) },
+		},
+		"added toleration of virtual nodes": {
+			user: func(p *corev1.Pod) {
+				p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: v1alpha1.TaintVirtualNode})
+			},
+		},
+		"seconds of a toleration": {
+			user: func(p *corev1.Pod) { p.Spec.Tolerations[0].TolerationSeconds = ptr.To[int64](20) },
+			main: func(p *corev1.Pod) { p.Spec.Tolerations[0].TolerationSeconds = ptr.To[int64](20) },
+		},
+		"ephemeral container": {
+			user:      func(p *corev1.Pod) { p.Spec.EphemeralContainers = []corev1.EphemeralContainer{ephemeral("debug")} },
+			ephemeral: func(p *corev1.Pod) { p.Spec.EphemeralContainers = []corev1.EphemeralContainer{ephemeral("debug")} },
+			main:      func(*corev1.Pod) {},
+		},
+		"refused ephemeral container": {
+			user: func(p *corev1.Pod) {
+				c := ephemeral("root")
+				c.SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
+				p.Spec.EphemeralContainers = []corev1.EphemeralContainer{c}
+			},
+		},
+		"more CPU": {
+			user:   func(p *corev1.Pod) { cpu(&p.Spec.Containers[0], "2") },
+			resize: func(p *corev1.Pod) { cpu(&p.Spec.Containers[0], "2") },
+			main:   func(*corev1.Pod) {},
+		},
+		"more CPU for a sidecar": {
+			user:   func(p *corev1.Pod) { cpu(&p.Spec.InitContainers[1], "2") },
+			resize: func(p *corev1.Pod) { cpu(&p.Spec.InitContainers[1], "2") },
+			main:   func(*corev1.Pod) {},
+		},
+		"more CPU for an init container, which cannot be": {
+			user: func(p *corev1.Pod) { cpu(&p.Spec.InitContainers[0], "2") },
+		},
+		"CPU where there was a default of the provider's": {
+			user:   func(p *corev1.Pod) { cpu(&p.Spec.Containers[1], "2") },
+			resize: func(p *corev1.Pod) { cpu(&p.Spec.Containers[1], "2") },
+			main:   func(*corev1.Pod) {},
+		},
+		"CPU spelt otherwise": {
+			user: func(p *corev1.Pod) { cpu(&p.Spec.Containers[0], "1000m") },
+		},
+		"all at once": {
+			user: func(p *corev1.Pod) {
+				p.Spec.Containers[0].Image = "web:2"
+				cpu(&p.Spec.Containers[0], "2")
+				p.Spec.EphemeralContainers = []corev1.EphemeralContainer{ephemeral("debug")}
+			},
+			main:      func(p *corev1.Pod) { p.Spec.Containers[0].Image = "web:2" },
+			resize:    func(p *corev1.Pod) { cpu(&p.Spec.Containers[0], "2") },
+			ephemeral: func(p *corev1.Pod) { p.Spec.EphemeralContainers = []corev1.EphemeralContainer{ephemeral("debug")} },
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			local := podOf(t, running)
+			remote := sentPod(t, local, mapped)
+			admitted(remote)
+			before := remote.DeepCopy()
+			test.user(local)
+
+			changes := PodUpdate(local, remote, mapped)
+			hash := specHash(local, allowedEphemeralContainers(local))
+			want := PodChanges{Ephemeral: patched(remote, test.ephemeral), Resize: patched(remote, test.resize), Main: patched(remote, test.main)}
+			if want.Main != nil {
+				want.Main.Annotations[v1alpha1.AnnotationSpecHash] = hash
+			}
+			if diff := cmp.Diff(want, changes); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(before, remote); diff != "" {
+				t.Errorf("the remote pod was changed: %s", diff)
+			}
+			checkConverges(t, local, remote, changes)
+		})
+	}
+}
+
+func patched(remote *corev1.Pod, change func(*corev1.Pod)) *corev1.Pod {
+	if change == nil {
+		return nil
+	}
+	pod := remote.DeepCopy()
+	change(pod)
+	return pod
+}
+
+// checkConverges carries the patches out one by one: whichever were, the next
+// decision sends no other than those that are left, and in the end none.
+func checkConverges(t *testing.T, local, remote *corev1.Pod, changes PodChanges) {
+	t.Helper()
+	pod := remote.DeepCopy()
+	if changes.Ephemeral != nil {
+		pod.Spec.EphemeralContainers = changes.Ephemeral.Spec.EphemeralContainers
+		next := PodUpdate(local, pod, mapped)
+		if next.Ephemeral != nil || next.Main == nil || (next.Resize == nil) != (changes.Resize == nil) {
+			t.Errorf("after the ephemeral containers: %+v", next)
+		}
+	}
+	if changes.Resize != nil {
+		pod.Spec.InitContainers, pod.Spec.Containers = changes.Resize.Spec.InitContainers, changes.Resize.Spec.Containers
+		pod.Spec.Resources = changes.Resize.Spec.Resources
+		if next := PodUpdate(local, pod, mapped); next.Resize != nil || next.Ephemeral != nil || next.Main == nil {
+			t.Errorf("after the resize: %+v", next)
+		}
+	}
+	if changes.Main != nil {
+		pod.Labels, pod.Annotations = changes.Main.Labels, changes.Main.Annotations
+		pod.Spec.Tolerations, pod.Spec.ActiveDeadlineSeconds = changes.Main.Spec.Tolerations, changes.Main.Spec.ActiveDeadlineSeconds
+		updateImages(pod.Spec.Containers, changes.Main.Spec.Containers, changedParts("", specHash(local, nil)))
+		updateImages(pod.Spec.InitContainers, changes.Main.Spec.InitContainers, changedParts("", specHash(local, nil)))
+	}
+	if diff := cmp.Diff(PodChanges{}, PodUpdate(local, pod, mapped)); diff != "" {
+		t.Errorf("in the end: %s", diff)
+	}
+}
+
+func TestSpoiltSpecHash(t *testing.T) {
+	for name, spoilt := range map[string]string{"gone": "", "nonsense": "a=b;;=;x", "cut": "image.web=", "huge": strings.Repeat("x=y;", 10_000)} {
+		t.Run(name, func(t *testing.T) {
+			local := podOf(t, running)
+			remote := sentPod(t, local, mapped)
+			want := remote.DeepCopy()
+			remote.Annotations[v1alpha1.AnnotationSpecHash] = spoilt
+			changes := PodUpdate(local, remote, mapped)
+			if diff := cmp.Diff(PodChanges{Main: want}, changes); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPodLevelResources(t *testing.T) {
+	local := podOf(t, `{spec: {resources: {requests: {cpu: 1}}, containers: [{name: web}]}}`)
+	remote := sentPod(t, local, mapped)
+	local.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+	changes := PodUpdate(local, remote, mapped)
+	if changes.Resize == nil || changes.Resize.Spec.Resources.Requests.Cpu().String() != "2" {
+		t.Fatalf("got %+v", changes.Resize)
+	}
+	checkConverges(t, local, remote, changes)
+}
+
+func TestSpecHashTellsPodsApart(t *testing.T) {
+	base := specHash(podOf(t, running), nil)
+	if again := specHash(podOf(t, running), nil); again != base {
+		t.Errorf("one pod has two hashes:\n%s\n%s", base, again)
+	}
+	apart := map[string]func(*corev1.Pod){
+		"toleration moved over the boundary of strings": func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{{Key: "aE", Operator: "xists", Effect: "NoExecute", TolerationSeconds: ptr.To[int64](10)}}
+		},
+		"no deadline": func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = nil },
+		"request as limit": func(p *corev1.Pod) {
+			r := &p.Spec.Containers[0].Resources
+			r.Limits, r.Requests = r.Requests, nil
+		},
+	}
+	for name, change := range apart {
+		t.Run(name, func(t *testing.T) {
+			pod := podOf(t, running)
+			change(pod)
+			if specHash(pod, nil) == base {
+				t.Errorf("got the same hash: %s", base)
+			}
+		})
+	}
+}
