@@ -36,7 +36,7 @@ func ephemeralStatuses(containers []corev1.EphemeralContainer, local, remote []c
 	all := make([]corev1.ContainerStatus, 0, len(containers))
 	for i := range containers {
 		common := (*corev1.Container)(&containers[i].EphemeralContainerCommon)
-		one := []corev1.Container{{Name: common.Name}}
+		one := []corev1.Container{*common}
 		all = append(all, containerStatuses(one, local, remote, never)...)
 	}
 	return all

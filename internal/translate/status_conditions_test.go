@@ -1,0 +1,76 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestConditions(t *testing.T) {
+	const early, late = `"2026-01-02T03:04:05Z"`, `"2026-02-02T03:04:05Z"`
+	tests := map[string]struct{ gates, local, remote, want string }{
+		"local ones are kept, in their order": {
+			local:  `[{type: PodScheduled, status: "True"}, {type: spillway.io/Offloaded, status: "False"}, {type: example.org/x, status: "True"}]`,
+			remote: `[{type: PodScheduled, status: "False"}, {type: Ready, status: "True"}, {type: spillway.io/Offloaded, status: "True"}]`,
+			want:   `[{type: PodScheduled, status: "True"}, {type: spillway.io/Offloaded, status: "False"}, {type: example.org/x, status: "True"}, {type: Ready, status: "True"}]`},
+		"each known type comes, once": {
+			remote: `[{type: DisruptionTarget, status: "True"}, {type: PodResizePending, status: "True"}, {type: PodResizeInProgress, status: "True"},
+				{type: Ready, status: "True"}, {type: Ready, status: "False"}, {type: ContainersReady, status: "True"}, {type: Initialized, status: "True"},
+				{type: PodReadyToStartContainers, status: "Unknown"}, {type: AllContainersRestarting, status: "True"}]`,
+			want: `[{type: PodReadyToStartContainers, status: "Unknown"}, {type: Initialized, status: "True"}, {type: ContainersReady, status: "True"},
+				{type: Ready, status: "True"}, {type: DisruptionTarget, status: "True"}, {type: PodResizePending, status: "True"}, {type: PodResizeInProgress, status: "True"}]`},
+		"replaced in place": {
+			local:  `[{type: Ready, status: "False", reason: Old, observedGeneration: 3}, {type: PodScheduled, status: "True"}, {type: Ready, status: "False"}]`,
+			remote: `[{type: Ready, status: "True", lastTransitionTime: ` + early + `, observedGeneration: 9}]`,
+			want:   `[{type: Ready, status: "True", lastTransitionTime: ` + early + `, observedGeneration: 3}, {type: PodScheduled, status: "True"}]`},
+		"gone":                          {local: `[{type: PodResizePending, status: "True"}]`, remote: `[]`, want: `[]`},
+		"disrupted by the consumer":     {local: `[{type: DisruptionTarget, status: "True", reason: EvictionByEvictionAPI}]`, remote: `[]`, want: `[{type: DisruptionTarget, status: "True", reason: EvictionByEvictionAPI}]`},
+		"a status that is none":         {remote: `[{type: Ready, status: "Perhaps"}]`, want: `[]`},
+		"an empty status":               {remote: `[{type: Ready, status: ""}]`, want: `[]`},
+		"gate open":                     {gates: `[{conditionType: g}]`, local: `[{type: g, status: "True"}]`, remote: `[{type: Ready, status: "True"}]`, want: `[{type: g, status: "True"}, {type: Ready, status: "True"}]`},
+		"gate of the provider's pod":    {gates: `[{conditionType: g}]`, local: `[]`, remote: `[{type: g, status: "True"}, {type: Ready, status: "False", reason: R}]`, want: `[{type: Ready, status: "False", reason: R}]`},
+		"gate closed, not ready anyway": {gates: `[{conditionType: g}]`, local: `[{type: g, status: "False"}]`, remote: `[{type: Ready, status: "False", reason: R, message: m}]`, want: `[{type: g, status: "False"}, {type: Ready, status: "False", reason: R, message: m}]`},
+		"gate without a condition": {gates: `[{conditionType: g}]`, local: `[]`, remote: `[{type: Ready, status: "True"}]`,
+			want: `[{type: Ready, status: "False", reason: ReadinessGatesNotReady, message: 'corresponding condition of pod readiness gate "g" does not exist.'}]`},
+		"gate closed": {gates: `[{conditionType: g}]`, local: `[{type: g, status: "False", lastTransitionTime: ` + late + `}]`, remote: `[{type: Ready, status: "True", lastTransitionTime: ` + early + `}]`,
+			want: `[{type: g, status: "False", lastTransitionTime: ` + late + `}, {type: Ready, status: "False", lastTransitionTime: ` + late + `, reason: ReadinessGatesNotReady, message: 'the status of pod readiness gate "g" is not "True", but False'}]`},
+		"the time of Ready stays while it does": {gates: `[{conditionType: g}]`,
+			local:  `[{type: g, status: "True", lastTransitionTime: ` + late + `}, {type: Ready, status: "True", lastTransitionTime: ` + early + `}]`,
+			remote: `[{type: Ready, status: "True", lastTransitionTime: ` + early + `}]`,
+			want:   `[{type: g, status: "True", lastTransitionTime: ` + late + `}, {type: Ready, status: "True", lastTransitionTime: ` + early + `}]`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			local := podOf(t, `{spec: {containers: [{name: web}]}}`)
+			merged(t, local, `{spec: {readinessGates: `+test.gates+`}, status: {conditions: `+test.local+`}}`)
+			remote := parse[corev1.Pod](t, `{status: {phase: Running, conditions: `+test.remote+`}}`)
+			want := parse[corev1.PodStatus](t, `{conditions: `+test.want+`}`).Conditions
+			got := PodStatus(local, remote)
+			if diff := cmp.Diff(want, got.Conditions); diff != "" {
+				t.Error(diff)
+			}
+			local.Status = got
+			if diff := cmp.Diff(got, PodStatus(local, remote)); diff != "" {
+				t.Errorf("asked again: %s", diff)
+			}
+		})
+	}
+}
+
+func TestConditionsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	remote := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: long, Message: long}}
+	for range 10_000 {
+		remote = append(remote, corev1.PodCondition{Type: corev1.PodConditionType(long), Status: corev1.ConditionTrue})
+	}
+	got := conditions(podOf(t, `{}`), remote)
+	want := []corev1.PodCondition{{
+		Type: corev1.PodReady, Status: corev1.ConditionFalse,
+		Reason: strings.Repeat("x", maxReason-1) + "…", Message: strings.Repeat("x", maxMessage-1) + "…",
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

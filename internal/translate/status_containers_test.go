@@ -1,0 +1,131 @@
+package translate
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestContainerStatuses(t *testing.T) {
+	tests := map[string]struct{ local, remote, want string }{
+		"none":               {`[]`, `[]`, `[]`},
+		"in our order":       {`[]`, `[{name: log}, {name: web}]`, `[{name: web}, {name: log}]`},
+		"unknown names":      {`[]`, `[{name: mesh}, {name: web}, {name: ""}]`, `[{name: web}]`},
+		"twice":              {`[]`, `[{name: web, restartCount: 1}, {name: web, restartCount: 2}]`, `[{name: web, restartCount: 1}]`},
+		"forgotten":          {`[{name: web, restartCount: 1}]`, `[{name: log}]`, `[{name: web, restartCount: 1}, {name: log}]`},
+		"negative restarts":  {`[]`, `[{name: web, restartCount: -1}]`, `[{name: web, restartCount: 0}]`},
+		"waiting":            {`[]`, `[{name: web, state: {waiting: {reason: ErrImagePull, message: "no\nsuch image"}}}]`, `[{name: web, state: {waiting: {reason: ErrImagePull, message: no such image}}}]`},
+		"running":            {`[]`, `[{name: web, ready: true, started: true, image: i, imageID: d, containerID: c, state: {running: {startedAt: "2026-01-02T03:04:05Z"}}}]`, `[{name: web, ready: true, started: true, image: i, imageID: d, containerID: c, state: {running: {startedAt: "2026-01-02T03:04:05Z"}}}]`},
+		"running since ever": {`[]`, `[{name: web, state: {running: {startedAt: "9999-12-31T23:59:59-23:00"}}}]`, `[{name: web, state: {running: {}}}]`},
+		"terminated": {`[]`, `[{name: web, state: {terminated: {exitCode: 1, signal: 9, reason: Error, message: m, containerID: c, startedAt: "2026-01-02T03:04:05Z", finishedAt: "9999-12-31T23:59:59-23:00"}}}]`,
+			`[{name: web, state: {terminated: {exitCode: 1, signal: 9, reason: Error, message: m, containerID: c, startedAt: "2026-01-02T03:04:05Z"}}}]`},
+		"in two states":   {`[]`, `[{name: web, state: {waiting: {}, running: {}}}]`, `[{name: web, state: {running: {}}}]`},
+		"in three states": {`[]`, `[{name: web, state: {waiting: {}, running: {}, terminated: {exitCode: 1}}}]`, `[{name: web, state: {terminated: {exitCode: 1}}}]`},
+		"last state":      {`[]`, `[{name: web, lastState: {waiting: {}, running: {}, terminated: {exitCode: 1}}}]`, `[{name: web, lastState: {terminated: {exitCode: 1}}}]`},
+		"resources": {`[]`, `[{name: web, allocatedResources: {cpu: 1, memory: -1, example.org/gpu: 2, example.org/other: 3}, resources: {requests: {cpu: 1}, limits: {"x": 1}, claims: [{name: c}]}}]`,
+			`[{name: web, allocatedResources: {cpu: 1, example.org/gpu: 2}, resources: {requests: {cpu: 1}}}]`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := containersAfter(t, `{restartPolicy: Always, containers: [{name: web, resources: {limits: {example.org/gpu: 2}}}, {name: log}]}`, test.local, test.remote)
+			if diff := cmp.Diff(parse[corev1.PodStatus](t, `{containerStatuses: `+test.want+`}`).ContainerStatuses, got, cmpNil); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// cmpNil takes an empty list for none.
+var cmpNil = cmp.Transformer("nil", func(s []corev1.ContainerStatus) []corev1.ContainerStatus {
+	if len(s) == 0 {
+		return nil
+	}
+	return s
+})
+
+func containersAfter(t *testing.T, spec, local, remote string) []corev1.ContainerStatus {
+	t.Helper()
+	l := podOf(t, `{spec: `+spec+`, status: {containerStatuses: `+local+`}}`)
+	r := parse[corev1.Pod](t, `{status: {phase: Running, containerStatuses: `+remote+`}}`)
+	return PodStatus(l, r).ContainerStatuses
+}
+
+// The API server refuses the status of a container that has ended and runs
+// again, unless its restart policy says so.
+func TestContainersThatHaveEnded(t *testing.T) {
+	tests := map[string]struct {
+		pod, container string
+		exitCode       string
+		mayRestart     bool
+	}{
+		"Always":                                    {"Always", `{}`, "0", true},
+		"no policy":                                 {"", `{}`, "0", true},
+		"Never":                                     {"Never", `{}`, "1", false},
+		"OnFailure, failed":                         {"OnFailure", `{}`, "1", true},
+		"OnFailure, succeeded":                      {"OnFailure", `{}`, "0", false},
+		"Never, but the container Always":           {"Never", `{restartPolicy: Always}`, "0", true},
+		"Always, but the container Never":           {"Always", `{restartPolicy: Never}`, "1", false},
+		"the container OnFailure, failed":           {"Never", `{restartPolicy: OnFailure}`, "1", true},
+		"the container OnFailure, succeeded":        {"Always", `{restartPolicy: OnFailure}`, "0", false},
+		"a rule":                                    {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]}`, "42", true},
+		"a rule for other codes":                    {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]}`, "1", false},
+		"a rule for all but":                        {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: NotIn, values: [42]}}]}`, "1", true},
+		"a rule for all but this":                   {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: NotIn, values: [42]}}]}`, "42", false},
+		"a rule that has all of them restart":       {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: RestartAllContainers, exitCodes: {operator: In, values: [42]}}]}`, "1", true},
+		"a rule of an operator that does not exist": {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: Like, values: [1]}}]}`, "1", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			ended := `[{name: web, state: {terminated: {exitCode: ` + test.exitCode + `}}}]`
+			spec := `{restartPolicy: "` + test.pod + `", containers: [` + strings.Replace(test.container, "{", "{name: web, ", 1) + `]}`
+			got := containersAfter(t, spec, ended, `[{name: web, ready: true, restartCount: 1, state: {running: {}}}]`)
+			if again := got[0].State.Running != nil; again != test.mayRestart {
+				t.Errorf("got %+v", got[0])
+			}
+			other := containersAfter(t, spec, ended, `[{name: web, state: {terminated: {exitCode: 7}}}]`)
+			if other[0].State.Terminated.ExitCode != 7 {
+				t.Error("a container that has ended again is not followed")
+			}
+		})
+	}
+}
+
+func TestInitAndEphemeralContainerStatuses(t *testing.T) {
+	local := podOf(t, `
+spec: {restartPolicy: Always, initContainers: [{name: init}], containers: [{name: web}], ephemeralContainers: [{name: debug}, {name: second}]}
+status: {ephemeralContainerStatuses: [{name: debug, state: {terminated: {exitCode: 1}}}]}`)
+	remote := parse[corev1.Pod](t, `
+status:
+  initContainerStatuses: [{name: init, ready: true}, {name: web}, {name: debug}]
+  containerStatuses: [{name: init}, {name: web}]
+  ephemeralContainerStatuses: [{name: second}, {name: debug, state: {running: {}}}, {name: web}]`)
+	got := PodStatus(local, remote)
+	want := parse[corev1.PodStatus](t, `
+phase: Pending
+conditions: []
+initContainerStatuses: [{name: init, ready: true}]
+containerStatuses: [{name: web}]
+ephemeralContainerStatuses: [{name: debug, state: {terminated: {exitCode: 1}}}, {name: second}]`)
+	if diff := cmp.Diff(*want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHugeStatusIsBounded(t *testing.T) {
+	local := podOf(t, `{spec: {containers: [{name: web}]}}`)
+	remote := &corev1.Pod{}
+	long := strings.Repeat("ü\n", 20_000)
+	plainButLong := plain
+	plainButLong.text = func() string { return long }
+	plainButLong.number = func() int64 { return math.MinInt32 }
+	plainButLong.elems = 20
+	fillStatus(plainButLong, remote)
+	for range 10_000 {
+		remote.Status.ContainerStatuses = append(remote.Status.ContainerStatuses, corev1.ContainerStatus{Name: "x"})
+	}
+	remote.Status.ContainerStatuses[19].Name = "web"
+	checkStatus(t, local, PodStatus(local, remote))
+}

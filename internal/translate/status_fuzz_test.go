@@ -1,0 +1,172 @@
+package translate
+
+import (
+	"encoding/json"
+	"net/netip"
+	"reflect"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+const fuzzed = `
+spec:
+  restartPolicy: Never
+  readinessGates: [{conditionType: example.org/gate}]
+  resources: {limits: {cpu: 1}}
+  initContainers: [{name: init}, {name: x}]
+  containers: [{name: web, resources: {limits: {example.org/gpu: 1}}}]
+  ephemeralContainers: [{name: debug}]
+status:
+  phase: Running
+  qosClass: Burstable
+  conditions: [{type: PodScheduled, status: "True"}, {type: example.org/gate, status: "True"}]
+  initContainerStatuses: [{name: init, state: {terminated: {exitCode: 0}}}]`
+
+// maxStatus is more than the status of a pod of four containers ever has: the
+// strings of a container are some 9,000 characters, and three bytes each at most
+// in what is printed most often.
+const maxStatus = 4 * 9_000 * utf8.UTFMax * 2
+
+// FuzzPodStatus has a provider report anything: what comes out is what the
+// consumer's API server accepts, and the same when it is asked for again.
+func FuzzPodStatus(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `null`, `{"phase":"Succeeded"}`, `{"phase":"\u0000","podIP":"::ffff:1.2.3.4","podIPs":[{"ip":"1.2.3.4"},{"ip":"::1"},{"ip":"::2"}]}`,
+		`{"hostIP":"1.2.3.4","hostIPs":[{"ip":"::1"}],"startTime":"9999-12-31T23:59:59-23:00"}`,
+		`{"conditions":[{"type":"Ready","status":"True"},{"type":"Ready","status":"False"},{"type":"PodScheduled","status":"False"},{"type":"","status":""}]}`,
+		`{"containerStatuses":[{"name":"web","restartCount":-1,"state":{"waiting":{},"running":{},"terminated":{"exitCode":-1}}},{"name":"web"},{"name":"other"}]}`,
+		`{"initContainerStatuses":[{"name":"init","state":{"running":{"startedAt":"0001-01-01T00:00:00+23:59"}}}],"ephemeralContainerStatuses":[{"name":"debug"}]}`,
+		`{"containerStatuses":[{"name":"web","resources":{"limits":{"cpu":"-1","example.org/gpu":"1e99"}},"allocatedResources":{"x":"1"}}],"resources":{"requests":{"cpu":"1"}}}`,
+	} {
+		f.Add([]byte(seed), "x\n\xff\u202e", int64(-1), uint8(1))
+	}
+	f.Fuzz(func(t *testing.T, status []byte, text string, number int64, elems uint8) {
+		local, remote := podOf(t, fuzzed), &corev1.Pod{}
+		if json.Unmarshal(status, &remote.Status) == nil {
+			checkStatus(t, local, PodStatus(local, remote))
+		}
+		f := plain
+		f.text, f.number, f.elems = func() string { return text }, func() int64 { return number }, int(elems%8)
+		fillStatus(f, remote)
+		checkStatus(t, local, PodStatus(local, remote))
+	})
+}
+
+// fillStatus fills the status, and gives its containers names that exist.
+func fillStatus(f filler, pod *corev1.Pod) {
+	f.fill(reflect.ValueOf(&pod.Status).Elem())
+	names := []string{"web", "init", "debug"}
+	for i := range pod.Status.ContainerStatuses {
+		pod.Status.ContainerStatuses[i].Name = names[i%len(names)]
+	}
+	for i := range pod.Status.Conditions {
+		pod.Status.Conditions[i].Type = remoteConditions[i%len(remoteConditions)]
+	}
+}
+
+func checkStatus(t *testing.T, local *corev1.Pod, s corev1.PodStatus) {
+	t.Helper()
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > maxStatus {
+		t.Errorf("%d bytes", len(data))
+	}
+	var back corev1.PodStatus
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Errorf("an API server could not read it: %v", err)
+	}
+	if s.QOSClass != local.Status.QOSClass {
+		t.Errorf("the QoS class became %s", s.QOSClass)
+	}
+	if !sets.New(corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed).Has(s.Phase) {
+		t.Errorf("the phase became %q", s.Phase)
+	}
+	checkStrings(t, reflect.ValueOf(s))
+	checkAddresses(t, s)
+	checkContainers(t, local.Spec.InitContainers, s.InitContainerStatuses)
+	checkContainers(t, local.Spec.Containers, s.ContainerStatuses)
+	again := local.DeepCopy()
+	again.Status = s
+	remote := &corev1.Pod{Status: s}
+	if diff := cmp.Diff(s.ContainerStatuses, PodStatus(again, remote).ContainerStatuses); diff != "" {
+		t.Errorf("asked again: %s", diff)
+	}
+}
+
+func checkAddresses(t *testing.T, s corev1.PodStatus) {
+	t.Helper()
+	var pod, host []string
+	for _, ip := range s.PodIPs {
+		pod = append(pod, ip.IP)
+	}
+	for _, ip := range s.HostIPs {
+		host = append(host, ip.IP)
+	}
+	for first, all := range map[*string][]string{&s.PodIP: pod, &s.HostIP: host} {
+		families := sets.New[bool]()
+		for _, ip := range all {
+			families.Insert(netip.MustParseAddr(ip).Is4())
+		}
+		if len(families) != len(all) || len(all) == 0 && *first != "" || len(all) > 0 && all[0] != *first {
+			t.Errorf("got %q and %q", *first, all)
+		}
+	}
+}
+
+func checkContainers(t *testing.T, spec []corev1.Container, statuses []corev1.ContainerStatus) {
+	t.Helper()
+	seen := sets.New[string]()
+	for i := range statuses {
+		s := &statuses[i]
+		if byName(spec, s.Name) == nil || seen.Has(s.Name) || s.RestartCount < 0 {
+			t.Errorf("got %s, restarted %d times", s.Name, s.RestartCount)
+		}
+		seen.Insert(s.Name)
+		for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
+			if v := reflect.ValueOf(state); !v.Field(0).IsNil() && !v.Field(1).IsNil() || !v.Field(2).IsNil() && (!v.Field(0).IsNil() || !v.Field(1).IsNil()) {
+				t.Errorf("%s is in two states", s.Name)
+			}
+		}
+		if s.Name == "init" && s.State.Terminated == nil {
+			t.Error("an init container that had ended runs again")
+		}
+	}
+}
+
+// checkStrings checks that there is nothing in a value that cannot be printed.
+func checkStrings(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			checkStrings(t, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			checkStrings(t, v.Index(i))
+		}
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			if field.IsExported() {
+				checkStrings(t, value)
+			}
+		}
+	case reflect.String:
+		s := v.String()
+		for _, r := range s {
+			if !unicode.IsPrint(r) {
+				t.Errorf("%q cannot be printed", s)
+			}
+		}
+		if utf8.RuneCountInString(s) > maxTermination || !utf8.ValidString(s) {
+			t.Errorf("too long, or not UTF-8: %q", s)
+		}
+	}
+}

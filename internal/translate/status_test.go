@@ -1,0 +1,151 @@
+package translate
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// statusAfter is the status of a pod of one container, given the two statuses.
+func statusAfter(t *testing.T, local, remote string) corev1.PodStatus {
+	t.Helper()
+	l := podOf(t, `{spec: {restartPolicy: Never, containers: [{name: web}]}}`)
+	l.Status = *parse[corev1.PodStatus](t, local)
+	return PodStatus(l, &corev1.Pod{Status: *parse[corev1.PodStatus](t, remote)})
+}
+
+func TestPodStatus(t *testing.T) {
+	tests := map[string]struct{ local, remote, want string }{
+		"nothing yet":                     {`{}`, `{}`, `{phase: Pending, conditions: []}`},
+		"running":                         {`{phase: Pending}`, `{phase: Running}`, `{phase: Running, conditions: []}`},
+		"ended":                           {`{phase: Running}`, `{phase: Failed, reason: Evicted, message: disk full}`, `{phase: Failed, reason: Evicted, message: disk full, conditions: []}`},
+		"never back to Pending":           {`{phase: Running}`, `{phase: Pending}`, `{phase: Running, conditions: []}`},
+		"unknown":                         {`{phase: Running}`, `{phase: Unknown}`, `{phase: Running, conditions: []}`},
+		"a phase that is none":            {`{phase: Pending}`, `{phase: Sleeping}`, `{phase: Pending, conditions: []}`},
+		"Succeeded is final":              {`{phase: Succeeded, message: done}`, `{phase: Running, message: no}`, `{phase: Succeeded, message: done}`},
+		"Failed is final":                 {`{phase: Failed}`, `{phase: Succeeded, podIP: 10.0.0.1}`, `{phase: Failed}`},
+		"a message that is over is gone":  {`{phase: Running, message: old, reason: Old}`, `{phase: Running}`, `{phase: Running, conditions: []}`},
+		"local fields":                    {`{qosClass: Burstable, nominatedNodeName: n, observedGeneration: 3, resize: Proposed}`, `{phase: Running, qosClass: Guaranteed, nominatedNodeName: x, observedGeneration: 9, resize: Infeasible}`, `{phase: Running, qosClass: Burstable, nominatedNodeName: n, observedGeneration: 3, resize: Proposed, conditions: []}`},
+		"start":                           {`{}`, `{startTime: "2026-01-02T03:04:05Z"}`, `{phase: Pending, startTime: "2026-01-02T03:04:05Z", conditions: []}`},
+		"start is not forgotten":          {`{startTime: "2026-01-02T03:04:05Z"}`, `{}`, `{phase: Pending, startTime: "2026-01-02T03:04:05Z", conditions: []}`},
+		"IPs":                             {`{}`, `{podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}], hostIP: 192.168.0.1, hostIPs: [{ip: 192.168.0.1}]}`, `{phase: Pending, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}], hostIP: 192.168.0.1, hostIPs: [{ip: 192.168.0.1}], conditions: []}`},
+		"one IP without a list":           {`{}`, `{podIP: 10.0.0.1, hostIP: "fd00::1"}`, `{phase: Pending, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], hostIP: "fd00::1", hostIPs: [{ip: "fd00::1"}], conditions: []}`},
+		"a list without the first":        {`{}`, `{podIPs: [{ip: 10.0.0.1}]}`, `{phase: Pending, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], conditions: []}`},
+		"too many of one family":          {`{}`, `{hostIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.2}, {ip: "fd00::1"}, {ip: "fd00::2"}]}`, `{phase: Pending, hostIP: 10.0.0.1, hostIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}], conditions: []}`},
+		"IPs that are none":               {`{podIP: 10.0.0.1}`, `{podIP: localhost, podIPs: [{ip: 010.0.0.1}, {ip: "fe80::1%eth0"}, {ip: "::ffff:10.0.0.1"}, {ip: ""}], hostIP: "1"}`, `{phase: Pending, conditions: []}`},
+		"IPs are written in one way":      {`{}`, `{podIP: "FD00:0::1"}`, `{phase: Pending, podIP: "fd00::1", podIPs: [{ip: "fd00::1"}], conditions: []}`},
+		"resources of a pod without them": {`{}`, `{resources: {requests: {cpu: 1}}, allocatedResources: {cpu: 1}}`, `{phase: Pending, conditions: []}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(*parse[corev1.PodStatus](t, test.want), statusAfter(t, test.local, test.remote)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Which fields of the status come from the provider. All others are local.
+var (
+	remoteStatus = []string{"Phase", "Conditions", "Message", "Reason", "HostIP", "HostIPs", "PodIP", "PodIPs", "StartTime",
+		"InitContainerStatuses", "ContainerStatuses", "EphemeralContainerStatuses", "AllocatedResources", "Resources"}
+	localStatus = []string{"ObservedGeneration", "NominatedNodeName", "QOSClass", "Resize", "ResourceClaimStatuses",
+		"ExtendedResourceClaimStatus", "NodeAllocatableResourceClaimStatuses"}
+	remoteContainerStatus = []string{"Name", "State", "LastTerminationState", "Ready", "RestartCount", "Image", "ImageID", "ContainerID",
+		"Started", "AllocatedResources", "Resources"}
+	droppedContainerStatus = []string{"VolumeMounts", "User", "AllocatedResourcesStatus", "StopSignal"}
+)
+
+func TestStatusFields(t *testing.T) {
+	local := podOf(t, `
+spec: {resources: {requests: {x: 1}}, initContainers: [{name: x, resources: {limits: {x: 1}}}],
+  containers: [{name: x, resources: {limits: {x: 1}}}], ephemeralContainers: [{name: x, resources: {limits: {x: 1}}}]}`)
+	remote := local.DeepCopy()
+	plain.fill(reflect.ValueOf(&remote.Status).Elem())
+	remote.Status.Phase, remote.Status.PodIP, remote.Status.HostIP = corev1.PodRunning, "10.0.0.1", "10.0.0.2"
+	remote.Status.Conditions[0] = corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
+	got := PodStatus(local, remote)
+	checkFields(t, got, remoteStatus, localStatus)
+	for _, list := range [][]corev1.ContainerStatus{got.InitContainerStatuses, got.ContainerStatuses, got.EphemeralContainerStatuses} {
+		if len(list) != 1 {
+			t.Fatalf("got %d statuses", len(list))
+		}
+		checkFields(t, list[0], remoteContainerStatus, droppedContainerStatus)
+	}
+}
+
+// checkFields checks that exactly those fields are set, and all are mentioned.
+func checkFields(t *testing.T, status any, set, unset []string) {
+	t.Helper()
+	v := reflect.ValueOf(status)
+	if want := len(set) + len(unset); v.NumField() != want {
+		t.Errorf("%s has %d fields, and %d are decided about", v.Type(), v.NumField(), want)
+	}
+	for _, name := range set {
+		if v.FieldByName(name).IsZero() {
+			t.Errorf("%s.%s did not come through", v.Type(), name)
+		}
+	}
+	for _, name := range unset {
+		if !v.FieldByName(name).IsZero() {
+			t.Errorf("%s.%s came through: %v", v.Type(), name, v.FieldByName(name))
+		}
+	}
+}
+
+func TestBounded(t *testing.T) {
+	tests := map[string]struct {
+		text  string
+		limit int
+		want  string
+	}{
+		"short":                 {"abc", 4, "abc"},
+		"as long as allowed":    {"abcd", 4, "abcd"},
+		"too long":              {"abcde", 4, "abc…"},
+		"characters, not bytes": {"äöüß", 4, "äöüß"},
+		"too many of them":      {"äöüßx", 4, "äöü…"},
+		"lines":                 {"a\nb\r\n", 9, "a b  "},
+		"escape sequences":      {"\x1b[31mred", 99, " [31mred"},
+		"turned round":          {"a\u202eb", 9, "a b"},
+		"not UTF-8":             {"a\xffb", 9, "a\ufffdb"},
+		"long, and not UTF-8":   {strings.Repeat("\xff", 1000), 4, "\ufffd\ufffd\ufffd…"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, bounded(test.text, test.limit)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSaneTime(t *testing.T) {
+	zone := time.FixedZone("", -23*60*60)
+	tests := map[string]struct {
+		in   time.Time
+		sane bool
+	}{
+		"now":                         {time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), true},
+		"none":                        {time.Time{}, true},
+		"before there were pods":      {time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC), false},
+		"the last year":               {time.Date(9999, 12, 31, 23, 0, 0, 0, time.UTC), true},
+		"five digits in UTC":          {time.Date(9999, 12, 31, 23, 0, 0, 0, zone), false},
+		"no year that can be written": {time.Unix(1<<40, 0), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := saneTime(metav1.NewTime(test.in))
+			if test.sane != got.Time.Equal(test.in) || !test.sane && !got.IsZero() {
+				t.Errorf("got %v", got)
+			}
+			if start := startTime(nil, &metav1.Time{Time: test.in}); test.sane != (start != nil) {
+				t.Errorf("got start %v", start)
+			}
+		})
+	}
+}
