@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -90,4 +94,27 @@ func beReady() types.GomegaMatcher {
 func awaitKey() {
 	fmt.Fprintf(os.Stderr, "\nThe clusters run; their kubeconfigs are in %s. Press return to take them down.\n", directory())
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+}
+
+// haveCondition matches an object of any kind that has conditions.
+func haveCondition(kind string, status metav1.ConditionStatus) types.GomegaMatcher {
+	return WithTransform(func(object client.Object) (string, error) {
+		return conditionStatus(object, kind)
+	}, Equal(string(status)))
+}
+
+// conditionStatus is an error, which tells why, for conditions that are not True:
+// so a failed wait shows it.
+func conditionStatus(object client.Object, kind string) (string, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return "", err
+	}
+	conditions, _, err := unstructured.NestedSlice(fields, "status", "conditions")
+	for _, condition := range conditions {
+		if of, ok := condition.(map[string]any); ok && of["type"] == kind {
+			return fmt.Sprint(of["status"]), nil
+		}
+	}
+	return "", errors.Join(err, fmt.Errorf("%T %s has no condition %s: %v", object, object.GetName(), kind, conditions))
 }

@@ -38,6 +38,8 @@ var (
 	// withoutReal says why there is no dc.
 	withoutReal error
 
+	managerPath = flag.String("manager", "", "`path` of the manager to test (default bin/manager)")
+
 	keep = flag.Bool("keep-clusters", false, "leave the clusters running until a key is pressed, for looking into them")
 )
 
@@ -72,6 +74,12 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	withoutReal = factory.RealNodes()
 	bringUp()
+	consumer.install("config/default")
+	for _, provider := range providers() {
+		provider.install("config/provider")
+	}
+	startManager()
+	bindAll()
 })
 
 // bringUp makes the clusters, at once.

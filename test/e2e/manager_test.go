@@ -1,0 +1,121 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+// consumerID ends the names of remote namespaces.
+const consumerID = "home"
+
+// managerLog is what the manager has written, in this run.
+func managerLog() string { return filepath.Join(directory(), "logs", "manager.log") }
+
+// startManager runs the program for the consumer as the ServiceAccount that is
+// shipped, and ends it with the suite.
+func startManager() {
+	GinkgoHelper()
+	program := managerProgram()
+	kubeconfig, err := consumer.KubeconfigFor(ctx, systemNamespace, managerServiceAccount, tokenLifetime)
+	Expect(err).NotTo(HaveOccurred())
+	file := filepath.Join(directory(), "manager.kubeconfig")
+	Expect(os.WriteFile(file, kubeconfig, 0o600)).To(Succeed())
+	Expect(os.MkdirAll(filepath.Dir(managerLog()), 0o750)).To(Succeed())
+	log, err := os.Create(managerLog())
+	Expect(err).NotTo(HaveOccurred())
+	defer log.Close()
+
+	probes := freeAddress()
+	command := exec.Command(program,
+		"--kubeconfig", file,
+		"--namespace", systemNamespace,
+		"--cluster-id", consumerID,
+		"--metrics-bind-address", "0",
+		"--health-probe-bind-address", probes,
+	)
+	command.Stdout, command.Stderr = log, log
+	Expect(command.Start()).To(Succeed())
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	DeferCleanup(func() { stopManager(command, ended) })
+	Eventually(func() error {
+		select {
+		case err := <-ended:
+			return StopTrying("the manager has ended; see " + managerLog()).Wrap(err)
+		default:
+			return managerReady(probes)
+		}
+	}).Should(Succeed(), "the manager is ready")
+}
+
+// managerProgram is a link to the program under test, by whose path a manager is
+// known that an earlier run has left because it was killed.
+func managerProgram() string {
+	GinkgoHelper()
+	target, err := filepath.Abs(*managerPath)
+	if *managerPath == "" {
+		target, err = filepath.Join(root(), "bin", "manager"), nil
+	}
+	Expect(err).NotTo(HaveOccurred())
+	Expect(target).To(BeAnExistingFile(), "run make e2e, or make build before go test")
+	link := filepath.Join(directory(), "manager")
+	left, err := clusters.Processes(link)
+	Expect(err).NotTo(HaveOccurred())
+	for _, pid := range left {
+		Expect(syscall.Kill(pid, syscall.SIGKILL)).To(Or(Succeed(), MatchError(syscall.ESRCH)))
+	}
+	Expect(os.Remove(link)).To(Or(Succeed(), MatchError(os.ErrNotExist)))
+	Expect(os.Symlink(target, link)).To(Succeed())
+	return link
+}
+
+func managerReady(address string) error {
+	ready := http.Client{Timeout: time.Second}
+	response, err := ready.Get("http://" + address + "/readyz")
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	return nil
+}
+
+// stopManager asks the manager to end, as the kubelet does.
+func stopManager(command *exec.Cmd, ended <-chan error) {
+	GinkgoHelper()
+	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+		Fail(fmt.Sprintf("the manager has ended by itself: see %s", managerLog()))
+	}
+	select {
+	case err := <-ended:
+		Expect(err).NotTo(HaveOccurred(), "the manager ends when asked to, without an error")
+	case <-time.After(15 * time.Second): // what config/manager gives it
+		Expect(command.Process.Kill()).To(Succeed())
+		Fail("the manager does not end within the time that its Deployment gives it")
+	}
+}
+
+// freeAddress is one that nobody listens on at the moment.
+func freeAddress() string {
+	GinkgoHelper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	defer listener.Close()
+	return listener.Addr().String()
+}

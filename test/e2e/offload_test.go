@@ -1,0 +1,102 @@
+//go:build e2e
+
+package e2e
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// A team is a namespace of the consumer that is offloaded to one provider, and
+// whose pods run there only.
+type team struct {
+	// namespace is the local one, remote that in the provider.
+	namespace, remote string
+	provider          *testCluster
+}
+
+// newTeam makes the namespace, with a ConfigMap and a Secret, offloads it and
+// waits until that is done. It is deleted when the specs of the container end.
+func newTeam(name string, provider *testCluster) *team {
+	GinkgoHelper()
+	t := &team{namespace: name, remote: name + "-" + consumerID, provider: provider}
+	local := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	consumer.create(local)
+	DeferCleanup(func() { Expect(client.IgnoreNotFound(consumer.Delete(ctx, local))).To(Succeed()) })
+	DeferCleanup(func() { reportFailure(t) })
+	consumer.create(greetingIn(name), passwordIn(name), t.offloading())
+	Eventually(read(consumer, t.offloading(), &v1alpha1.NamespaceOffloading{})).Should(
+		haveCondition(v1alpha1.OffloadingReady, metav1.ConditionTrue), "%s is offloaded to %s", name, provider.Name())
+	t.awaitPolicy()
+	return t
+}
+
+func (t *team) offloading() *v1alpha1.NamespaceOffloading {
+	return &v1alpha1.NamespaceOffloading{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: v1alpha1.OffloadingName},
+		Spec: v1alpha1.NamespaceOffloadingSpec{
+			PodOffloadingStrategy: v1alpha1.PodsRemote,
+			ClusterSelector: &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{{
+				MatchExpressions: []v1alpha1.ClusterSelectorRequirement{{
+					Key: regionLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{t.provider.Name()},
+				}},
+			}}},
+		},
+	}
+}
+
+// awaitPolicy waits until the API server has seen the NamespaceOffloading: it
+// evaluates the admission policy with what is in a cache of its own.
+func (t *team) awaitPolicy() {
+	GinkgoHelper()
+	Eventually(func() (*corev1.Pod, error) {
+		pod := sleeper(t.namespace, "dry-run")
+		return pod, consumer.Create(ctx, pod, client.DryRunAll)
+	}).Should(HaveField("Spec.Affinity.NodeAffinity", Not(BeNil())), "pods of %s are prepared by the policy", t.namespace)
+}
+
+// local and remoteOf name one object on both sides: names are kept in a remote
+// namespace that is mapped.
+func (t *team) remoteOf(object client.Object) client.Object {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: object.GetName()}}
+}
+
+// remotePod reads the pod in the provider that stands for a local one.
+func (t *team) remotePod(local client.Object) func() (*corev1.Pod, error) {
+	return t.provider.pod(t.remoteOf(local))
+}
+
+// remotePods are the names of the pods in the provider, deleted ones included
+// for as long as they are there.
+func (t *team) remotePods() ([]string, error) { return t.provider.podNames(t.remote) }
+
+// localPods are those of the consumer.
+func (t *team) localPods() ([]string, error) { return consumer.podNames(t.namespace) }
+
+func (c *testCluster) podNames(namespace string) ([]string, error) {
+	var pods corev1.PodList
+	err := c.List(ctx, &pods, client.InNamespace(namespace))
+	names := make([]string, 0, len(pods.Items))
+	for i := range pods.Items {
+		names = append(names, pods.Items[i].Name)
+	}
+	return names, err
+}
+
+// bothSidesAgree waits until the provider has the pods that the consumer has, and
+// no other ones.
+func (t *team) bothSidesAgree() {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		local, err := t.localPods()
+		g.Expect(err).NotTo(HaveOccurred())
+		remote, err := t.remotePods()
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(remote).To(ConsistOf(local), "pods in %s of the provider, and in %s of the consumer", t.remote, t.namespace)
+	}).Should(Succeed())
+}

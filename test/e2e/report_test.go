@@ -1,0 +1,52 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// reportFailure shows, after a spec that has failed, what a user would look at.
+func reportFailure(t *team) {
+	if !CurrentSpecReport().Failed() {
+		return
+	}
+	AddReportEntry("bindings and nodes", section(consumer, "get", "clusterbindings,namespacemaps,nodes", "-o", "wide"))
+	AddReportEntry("the offloading", section(consumer, "describe", "namespaceoffloadings", "-n", t.namespace))
+	// Of ConfigMaps and Secrets just the names: no content of a Secret is shown.
+	const kinds = "deployments,replicasets,jobs,pods,configmaps,secrets,persistentvolumeclaims"
+	AddReportEntry("the consumer's namespace", section(consumer, "get", kinds, "-n", t.namespace, "-o", "wide")+
+		section(consumer, "describe", "pods", "-n", t.namespace)+
+		section(consumer, "get", "events", "-n", t.namespace, "--sort-by=.lastTimestamp"))
+	AddReportEntry("the provider's namespace", section(t.provider, "get", kinds, "-n", t.remote, "-o", "wide")+
+		section(t.provider, "describe", "pods", "-n", t.remote)+
+		section(t.provider, "get", "events", "-n", t.remote, "--sort-by=.lastTimestamp"))
+	AddReportEntry("volumes", section(consumer, "get", "persistentvolumes", "-o", "wide")+
+		section(t.provider, "get", "persistentvolumes", "-l", v1alpha1.LabelManagedBy, "-o", "wide"))
+	AddReportEntry("the end of the manager's log", "\n"+managerLogTail())
+}
+
+func section(c *testCluster, args ...string) string {
+	out, err := c.kubectl(args...)
+	text := fmt.Sprintf("\n$ kubectl %s   # in %s\n%s\n", strings.Join(args, " "), c.Name(), out)
+	if err != nil {
+		text += err.Error() + "\n"
+	}
+	return text
+}
+
+func managerLogTail() string {
+	const count = 60
+	raw, err := os.ReadFile(managerLog())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	return strings.Join(lines[max(0, len(lines)-count):], "\n")
+}
