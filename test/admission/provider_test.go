@@ -5,7 +5,10 @@ package admission
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,101 +23,87 @@ import (
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
-// TestConsumerInProvider holds what a consumer's identity may do in a provider
-// against the manifests that the provider's administrator applies.
-func TestConsumerInProvider(t *testing.T) {
-	shipped, err := manifests.Kustomized(t.Context(), "config/provider")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := manifests.Create(t.Context(), server, shipped); err != nil {
-		t.Fatal(err)
-	}
-	foreign := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "foreign-"}}
-	if err := server.Create(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
-	consumer := consumerClient(t)
-	untilConfined(t, consumer)
+// Tests whose names begin with TestConsumer hold what a consumer's identity may
+// do in a provider against what the provider's administrator applies. They act
+// as that identity, and as the administrator where somebody else has to.
 
-	mark := map[string]string{
-		v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway, v1alpha1.LabelOrigin: "origin", v1alpha1.LabelBinding: "eu",
-		"pod-security.kubernetes.io/enforce": "baseline",
+// podSecurity is the label by which a namespace enforces a pod security standard.
+const podSecurity = "pod-security.kubernetes.io/enforce"
+
+// inProvider applies config/provider, once, and is the client of the identity.
+func inProvider(t *testing.T) client.Client {
+	t.Helper()
+	if err := provide(); err != nil {
+		t.Fatal(err)
 	}
-	without := func(key string) map[string]string {
-		labels := map[string]string{}
-		for k, v := range mark {
-			if k != key {
-				labels[k] = v
-			}
-		}
-		return labels
-	}
-	creates := map[string]struct {
-		labels map[string]string
-		want   string // Part of the refusal; empty: allowed.
-	}{
-		"all labels":            {mark, ""},
-		"restricted pods":       {map[string]string{v1alpha1.LabelManagedBy: "spillway", v1alpha1.LabelOrigin: "o", v1alpha1.LabelBinding: "b", "pod-security.kubernetes.io/enforce": "restricted"}, ""},
-		"no labels":             {nil, "does not carry the labels of Spillway"},
-		"not managed by us":     {without(v1alpha1.LabelManagedBy), "does not carry the labels of Spillway"},
-		"no origin":             {without(v1alpha1.LabelOrigin), "does not carry the labels of Spillway"},
-		"no binding":            {without(v1alpha1.LabelBinding), "does not carry the labels of Spillway"},
-		"no pod security":       {without("pod-security.kubernetes.io/enforce"), "must have the label pod-security.kubernetes.io/enforce"},
-		"privileged pods":       {map[string]string{v1alpha1.LabelManagedBy: "spillway", v1alpha1.LabelOrigin: "o", v1alpha1.LabelBinding: "b", "pod-security.kubernetes.io/enforce": "privileged"}, "must have the label pod-security.kubernetes.io/enforce"},
-		"managed by another":    {map[string]string{v1alpha1.LabelManagedBy: "helm", v1alpha1.LabelOrigin: "o", v1alpha1.LabelBinding: "b"}, "does not carry the labels of Spillway"},
-		"an empty set of marks": {map[string]string{}, "does not carry the labels of Spillway"},
-	}
-	for name, test := range creates {
-		t.Run("create with "+name, func(t *testing.T) {
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: test.labels}}
-			refused(t, consumer.Create(t.Context(), namespace), test.want)
-			if test.want == "" {
-				refused(t, consumer.Delete(t.Context(), namespace), "")
-			}
-		})
-	}
-	t.Run("delete a foreign namespace", func(t *testing.T) {
-		refused(t, consumer.Delete(t.Context(), foreign), "does not carry the labels of Spillway")
-	})
-	t.Run("put the mark on a foreign namespace", func(t *testing.T) {
-		changed := foreign.DeepCopy()
-		changed.Labels = mark
-		refused(t, consumer.Patch(t.Context(), changed, client.MergeFrom(foreign)), "cannot patch resource")
-	})
-	t.Run("read what is not needed", func(t *testing.T) {
-		refused(t, consumer.List(t.Context(), &corev1.SecretList{}), "cannot list resource \"secrets\"")
-	})
-	t.Run("an administrator is not confined", func(t *testing.T) {
-		refused(t, server.Delete(t.Context(), foreign), "")
-	})
+	return accountClient(t, "spillway-consumer")
 }
 
-// consumerClient talks as the ServiceAccount that the consumer gets.
-func consumerClient(t *testing.T) client.Client {
-	t.Helper()
-	config := rest.CopyConfig(administrator)
-	config.Impersonate = rest.ImpersonationConfig{
-		UserName: "system:serviceaccount:spillway-provider:spillway-consumer",
-		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:spillway-provider", "system:authenticated"},
+var provide = sync.OnceValue(func() error {
+	ctx := context.Background() // What is applied outlives the first test that needs it.
+	shipped, err := manifests.Kustomized(ctx, "config/provider")
+	if err != nil {
+		return err
 	}
-	c, err := client.New(config, client.Options{})
+	if err := manifests.Create(ctx, server, shipped); err != nil {
+		return err
+	}
+	consumer, err := client.New(accountConfig(administrator, "spillway-consumer"), client.Options{})
+	if err != nil {
+		return err
+	}
+	return untilConfined(ctx, consumer)
+})
+
+// untilConfined waits until the API server has taken up the policies: until
+// each refuses, in a dry run, what it is there for.
+func untilConfined(ctx context.Context, consumer client.Client) error {
+	marked := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-", Labels: held(mark())}}
+	if err := server.Create(ctx, marked); err != nil {
+		return err
+	}
+	inMarked := metav1.ObjectMeta{Namespace: marked.Name, Name: "probe", Labels: mark()}
+	probes := map[string]client.Object{
+		"spillway-consumers":         &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "probe"}},
+		"spillway-consumers-mark":    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}},
+		"spillway-consumers-pods":    &corev1.Pod{ObjectMeta: inMarked, Spec: newPod("").Spec},
+		"spillway-consumers-secrets": secretOf(inMarked, "bootstrap.kubernetes.io/token"),
+		"spillway-consumers-claims":  claimOf(inMarked, ""),
+		"spillway-consumers-volumes": volumeOf(metav1.ObjectMeta{Name: "probe"}),
+	}
+	for policy, probe := range probes {
+		var last error
+		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+			object, _ := probe.DeepCopyObject().(client.Object)
+			last = consumer.Create(ctx, object, client.DryRunAll)
+			return last != nil && strings.Contains(last.Error(), "'"+policy+"'"), nil
+		})
+		if err != nil {
+			return fmt.Errorf("waiting until policy %s is in effect: %w: %w", policy, err, last)
+		}
+	}
+	return nil
+}
+
+// accountClient talks as a ServiceAccount of the namespace spillway-provider.
+func accountClient(t *testing.T, name string) client.Client {
+	t.Helper()
+	c, err := client.New(accountConfig(administrator, name), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// untilConfined waits until the API server has taken up the policy.
-func untilConfined(t *testing.T, consumer client.Client) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		err := consumer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}, client.DryRunAll)
-		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy"), nil
-	})
-	if err != nil {
-		t.Fatalf("waiting until the policy of config/provider is in effect: %v", err)
+// accountConfig has an administrator act as a ServiceAccount, with the groups
+// that its token gives it.
+func accountConfig(administrator *rest.Config, name string) *rest.Config {
+	config := rest.CopyConfig(administrator)
+	config.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:spillway-provider:" + name,
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:spillway-provider", "system:authenticated"},
 	}
+	return config
 }
 
 // refused checks that err is a refusal that says want, or nil if want is empty.
@@ -126,4 +115,47 @@ func refused(t *testing.T, err error, want string) {
 	case want != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want)):
 		t.Errorf("got error %v, want one that is Forbidden and says %q", err, want)
 	}
+}
+
+// mark is what carries the mark of one consumer and binding.
+func mark() map[string]string {
+	return map[string]string{
+		v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway, v1alpha1.LabelOrigin: "origin", v1alpha1.LabelBinding: "eu",
+	}
+}
+
+// markBut is mark with one label of another value, or without it if that is empty.
+func markBut(key, value string) map[string]string {
+	labels := mark()
+	labels[key] = value
+	if value == "" {
+		delete(labels, key)
+	}
+	return labels
+}
+
+// enforcing is mark, and the pod security standard of a namespace.
+func enforcing(standard string) map[string]string {
+	return markBut(podSecurity, standard)
+}
+
+// held are labels, and a pod security standard that suffices: without one, a
+// namespace is refused by two policies, and either may be the first to say so.
+func held(labels map[string]string) map[string]string {
+	labels = maps.Clone(labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[podSecurity] = "baseline"
+	return labels
+}
+
+// namespaceOf has the administrator make a namespace.
+func namespaceOf(t *testing.T, labels map[string]string) string {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: maps.Clone(labels)}}
+	if err := server.Create(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	return namespace.Name
 }

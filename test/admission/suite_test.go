@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 
 // run is TestMain with deferred calls that are run.
 func run(m *testing.M) int {
-	env, err := startServer(&server)
+	env, err := startServer(&server, withPodCertificates)
 	if env != nil {
 		// Also when it could not be started as a whole: parts of it may run.
 		defer func() {
@@ -72,6 +72,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// withPodCertificates has the API server take up a field that a policy forbids,
+// and that would else be dropped before.
+func withPodCertificates(env *envtest.Environment) {
+	env.ControlPlane.GetAPIServer().Configure().Append("feature-gates", "PodCertificateRequest=true")
 }
 
 // startServer starts an API server with the CRDs, and makes a client for it.

@@ -1,0 +1,121 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func TestConsumerPods(t *testing.T) {
+	consumer := inProvider(t)
+	baseline, restricted := namespaceOf(t, held(mark())), namespaceOf(t, enforcing("restricted"))
+	unheld, privileged := namespaceOf(t, mark()), namespaceOf(t, enforcing("privileged"))
+	const noStandard = "must have the label pod-security.kubernetes.io/enforce"
+	for name, test := range map[string]struct {
+		namespace string
+		change    func(*corev1.PodSpec)
+		want      string // Part of the refusal; empty: allowed.
+	}{
+		"as Spillway sends it": {baseline, func(*corev1.PodSpec) {}, ""},
+		"ServiceAccount default": {baseline, func(s *corev1.PodSpec) {
+			s.ServiceAccountName = "default"
+		}, ""},
+		"ServiceAccount of its choice": {baseline, func(s *corev1.PodSpec) {
+			s.ServiceAccountName = "builder"
+		}, "spec.serviceAccountName must be empty or default"},
+		"ServiceAccount by the old name of the field": {baseline, func(s *corev1.PodSpec) {
+			s.DeprecatedServiceAccount = "builder"
+		}, "spec.serviceAccountName must be empty or default"},
+		"token": {baseline, func(s *corev1.PodSpec) {
+			s.AutomountServiceAccountToken = ptr.To(true)
+		}, "spec.automountServiceAccountToken must be false"},
+		"token by default": {baseline, func(s *corev1.PodSpec) {
+			s.AutomountServiceAccountToken = nil
+		}, "spec.automountServiceAccountToken must be false"},
+		"token in a volume": {baseline, projecting(corev1.VolumeProjection{
+			ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", Audience: "vault"},
+		}), "spec.volumes[].projected.sources[] must not have serviceAccountToken"},
+		"certificate in a volume": {baseline, projecting(corev1.VolumeProjection{
+			PodCertificate: &corev1.PodCertificateProjection{
+				SignerName: "example.com/signer", KeyType: "ED25519", CredentialBundlePath: "bundle"},
+		}), "spec.volumes[].projected.sources[] must not have serviceAccountToken or podCertificate"},
+		"other projected volumes": {baseline, projecting(corev1.VolumeProjection{
+			ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "config"}},
+		}), ""},
+		"node of its choice": {baseline, func(s *corev1.PodSpec) {
+			s.NodeName = "control-plane"
+		}, "spec.nodeName must be empty"},
+		"priority of the system": {baseline, func(s *corev1.PodSpec) {
+			s.PriorityClassName = "system-node-critical"
+		}, "spec.priorityClassName must not begin with system-"},
+		// Where Kubernetes itself holds pods to a standard, it speaks first.
+		"files of a node": {baseline, mountingRoot, "violates PodSecurity"},
+		"files of a node, where no standard is enforced": {unheld, mountingRoot, "spec.volumes[].hostPath must not be set"},
+		"privileged":                              {baseline, runningPrivileged, "violates PodSecurity"},
+		"privileged, where that is allowed":       {privileged, runningPrivileged, noStandard},
+		"harmless, where no standard is enforced": {unheld, func(*corev1.PodSpec) {}, noStandard},
+		"harmless, where less would be enough": {restricted, func(s *corev1.PodSpec) {
+			s.SecurityContext = &corev1.PodSecurityContext{
+				RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			}
+			s.Containers[0].SecurityContext = &corev1.SecurityContext{
+				AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := podOf(metav1.ObjectMeta{Namespace: test.namespace, Name: "pod", Labels: mark()}, test.change)
+			refused(t, consumer.Create(t.Context(), pod, client.DryRunAll), test.want)
+		})
+	}
+}
+
+// TestConsumerDebugsPods adds containers to pods that run already.
+func TestConsumerDebugsPods(t *testing.T) {
+	consumer := inProvider(t)
+	for name, test := range map[string]struct {
+		labels map[string]string
+		patch  string
+		want   string // Part of the refusal; empty: allowed.
+	}{
+		"harmless":   {held(mark()), `{"spec":{"ephemeralContainers":[{"name":"debug","image":"image"}]}}`, ""},
+		"privileged": {held(mark()), `{"spec":{"ephemeralContainers":[{"name":"debug","image":"image","securityContext":{"privileged":true}}]}}`, "violates PodSecurity"},
+		"where no standard is enforced": {mark(), `{"spec":{"ephemeralContainers":[{"name":"debug","image":"image"}]}}`,
+			"must have the label pod-security.kubernetes.io/enforce"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// It runs on a node, with what the provider has made of it.
+			pod := made(t, podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, test.labels), Name: "pod", Labels: mark()}, func(s *corev1.PodSpec) {
+				s.NodeName, s.ServiceAccountName = "node", "default"
+			}))
+			err := consumer.SubResource("ephemeralcontainers").Patch(t.Context(), pod, client.RawPatch(types.StrategicMergePatchType, []byte(test.patch)))
+			refused(t, err, test.want)
+		})
+	}
+}
+
+// projecting gives a pod a volume, and a ServiceAccount, which Kubernetes wants
+// for some sources and gives to each pod itself unless it is told not to.
+func projecting(source corev1.VolumeProjection) func(*corev1.PodSpec) {
+	return func(s *corev1.PodSpec) {
+		s.ServiceAccountName = "default"
+		s.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
+			Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{source}},
+		}}}
+	}
+}
+
+func mountingRoot(s *corev1.PodSpec) {
+	s.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
+}
+
+func runningPrivileged(s *corev1.PodSpec) {
+	s.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
+}

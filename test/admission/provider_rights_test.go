@@ -1,0 +1,151 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestConsumerRights compares all rights that the identity has, but for those
+// that anybody has, with what they should be.
+func TestConsumerRights(t *testing.T) {
+	consumer := inProvider(t)
+	want := sets.Set[string]{}
+	for _, rule := range []string{
+		"namespaces: get list watch create delete",
+		"nodes: get list watch",
+		"pods: get list watch create patch delete",
+		"pods/ephemeralcontainers: patch",
+		"pods/resize: patch",
+		"configmaps: get list watch create patch delete",
+		"secrets: get list watch create patch delete",
+		"persistentvolumeclaims: get list watch create patch delete",
+		"persistentvolumes: get list watch create patch delete",
+		"events: list watch",
+	} {
+		resource, verbs, _ := strings.Cut(rule, ": ")
+		for _, verb := range strings.Fields(verbs) {
+			want.Insert(verb + " /" + resource)
+		}
+	}
+	// The namespaces of the identity itself, of the cluster, and of nobody: a
+	// Role in one of them would count there only.
+	for _, namespace := range []string{"spillway-provider", "kube-system", namespaceOf(t, nil)} {
+		got := rights(t, consumer, namespace).Difference(rights(t, accountClient(t, "anybody"), namespace))
+		if diff := cmp.Diff(sets.List(want), sets.List(got)); diff != "" {
+			t.Errorf("rights in namespace %s (-want +got):\n%s", namespace, diff)
+		}
+	}
+}
+
+// rights are those that RBAC gives somebody in a namespace. What is granted by
+// a wildcard is a right on *.
+func rights(t *testing.T, c client.Client, namespace string) sets.Set[string] {
+	t.Helper()
+	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
+	if err := c.Create(t.Context(), review); err != nil {
+		t.Fatal(err)
+	}
+	if review.Status.Incomplete {
+		t.Fatalf("not all rights are known: %s", review.Status.EvaluationError)
+	}
+	all := sets.Set[string]{}
+	for _, rule := range review.Status.ResourceRules {
+		for _, verb := range rule.Verbs {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					all.Insert(strings.TrimSuffix(verb+" "+group+"/"+resource+" "+strings.Join(rule.ResourceNames, ","), " "))
+				}
+			}
+		}
+	}
+	for _, rule := range review.Status.NonResourceRules {
+		for _, verb := range rule.Verbs {
+			for _, path := range rule.NonResourceURLs {
+				all.Insert(verb + " URL " + path)
+			}
+		}
+	}
+	return all
+}
+
+// TestConsumerHasNoRightTo tries what would lead further, in a namespace and on
+// a pod of its own.
+func TestConsumerHasNoRightTo(t *testing.T) {
+	consumer := inProvider(t)
+	clientset, err := kubernetes.NewForConfig(accountConfig(administrator, "spillway-consumer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := namespaceOf(t, held(mark()))
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: "pod", Labels: mark()}
+	pod := made(t, podOf(meta))
+	account := made(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "builder"}})
+	admin := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"}
+	connect := func(subresource string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return clientset.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Name("pod").SubResource(subresource).Do(ctx).Error()
+		}
+	}
+	for name, test := range map[string]struct {
+		try  func(context.Context) error
+		want string
+	}{
+		"run a command in a pod": {connect("exec"), `cannot create resource "pods/exec"`},
+		"attach to a pod":        {connect("attach"), `cannot create resource "pods/attach"`},
+		"reach ports of a pod":   {connect("portforward"), `cannot create resource "pods/portforward"`},
+		"read a pod's log": {func(ctx context.Context) error {
+			return clientset.CoreV1().Pods(namespace).GetLogs("pod", &corev1.PodLogOptions{}).Do(ctx).Error()
+		}, `cannot get resource "pods/log"`},
+		"choose a pod's node": {func(ctx context.Context) error {
+			return consumer.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "node"}})
+		}, `cannot create resource "pods/binding"`},
+		"evict a pod": {func(ctx context.Context) error {
+			return consumer.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
+		}, `cannot create resource "pods/eviction"`},
+		"write a pod's status": {func(ctx context.Context) error {
+			return consumer.Status().Patch(ctx, podOf(meta), merge(`{"status":{"phase":"Failed"}}`))
+		}, `cannot patch resource "pods/status"`},
+		"replace a pod": {func(ctx context.Context) error { return consumer.Update(ctx, podOf(meta)) }, `cannot update resource "pods"`},
+		"delete all pods": {func(ctx context.Context) error {
+			return consumer.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace))
+		}, `cannot deletecollection resource "pods"`},
+		"get a token": {func(ctx context.Context) error {
+			return consumer.SubResource("token").Create(ctx, account, &authenticationv1.TokenRequest{})
+		}, `cannot create resource "serviceaccounts/token"`},
+		"list ServiceAccounts": {func(ctx context.Context) error { return consumer.List(ctx, &corev1.ServiceAccountList{}) },
+			`cannot list resource "serviceaccounts"`},
+		"list bindings of roles": {func(ctx context.Context) error { return consumer.List(ctx, &rbacv1.RoleBindingList{}) },
+			`cannot list resource "rolebindings"`},
+		"bind a role": {func(ctx context.Context) error {
+			return consumer.Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: admin})
+		}, `cannot create resource "rolebindings"`},
+		"bind a role everywhere": {func(ctx context.Context) error {
+			return consumer.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "mine"}, RoleRef: admin})
+		}, `cannot create resource "clusterrolebindings"`},
+		"change its namespace": {func(ctx context.Context) error {
+			return consumer.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, merge(`{"metadata":{"labels":{"a":"b"}}}`))
+		}, `cannot patch resource "namespaces"`},
+		"change a node": {func(ctx context.Context) error {
+			return consumer.Patch(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}, merge(`{"metadata":{"labels":{"a":"b"}}}`))
+		}, `cannot patch resource "nodes"`},
+		"write events": {func(ctx context.Context) error { return consumer.Create(ctx, &corev1.Event{ObjectMeta: meta}) },
+			`cannot create resource "events"`},
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, test.try(t.Context()), test.want) })
+	}
+}

@@ -1,0 +1,128 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/manifests"
+)
+
+// nobody is a kubeconfig of an address at which nothing listens.
+const nobody = `{"apiVersion":"v1","kind":"Config","current-context":"nobody",
+"contexts":[{"name":"nobody","context":{"cluster":"nobody","user":"nobody"}}],
+"clusters":[{"name":"nobody","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"nobody","user":{}}]}`
+
+// TestConsumerSeesItsOwn is about config/provider/authorization.yaml, which an
+// administrator may add.
+func TestConsumerSeesItsOwn(t *testing.T) {
+	var admin client.Client
+	env, err := startServer(&admin, func(env *envtest.Environment) {
+		env.ControlPlane.GetAPIServer().Configure().
+			Disable("authorization-mode").Set("authorization-config", authorizationConfig(t))
+	})
+	if env != nil {
+		defer stop(t, env)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped, err := manifests.Kustomized(t.Context(), "config/provider")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := manifests.Create(t.Context(), admin, shipped); err != nil {
+		t.Fatal(err)
+	}
+	consumer, err := client.NewWithWatch(accountConfig(env.Config, "spillway-consumer"), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	own, others := client.MatchingLabels(mark()), client.MatchingLabels(markBut(v1alpha1.LabelOrigin, "other"))
+	for kind, list := range map[string]func() client.ObjectList{
+		"pods":       func() client.ObjectList { return &corev1.PodList{} },
+		"configmaps": func() client.ObjectList { return &corev1.ConfigMapList{} },
+		"secrets":    func() client.ObjectList { return &corev1.SecretList{} },
+		"claims":     func() client.ObjectList { return &corev1.PersistentVolumeClaimList{} },
+		"volumes":    func() client.ObjectList { return &corev1.PersistentVolumeList{} },
+	} {
+		t.Run("list "+kind, func(t *testing.T) {
+			hidden(t, consumer.List(t.Context(), list(), own), false)
+			hidden(t, consumer.List(t.Context(), list()), true)
+			hidden(t, consumer.List(t.Context(), list(), others), true)
+			hidden(t, consumer.List(t.Context(), list(), client.HasLabels{v1alpha1.LabelOrigin}), true)
+		})
+		t.Run("watch "+kind, func(t *testing.T) {
+			hidden(t, watching(t.Context(), consumer, list(), own), false)
+			hidden(t, watching(t.Context(), consumer, list()), true)
+		})
+	}
+	meta := metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "object"}
+	for kind, test := range map[string]struct {
+		object client.Object
+		hidden bool
+	}{
+		"secret":    {&corev1.Secret{ObjectMeta: meta}, true},
+		"configmap": {&corev1.ConfigMap{ObjectMeta: meta}, true},
+		"pod":       {&corev1.Pod{ObjectMeta: meta}, false},
+		"namespace": {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}, false},
+	} {
+		t.Run("get "+kind, func(t *testing.T) {
+			hidden(t, client.IgnoreNotFound(consumer.Get(t.Context(), client.ObjectKeyFromObject(test.object), test.object)), test.hidden)
+		})
+	}
+	t.Run("nodes and namespaces", func(t *testing.T) {
+		hidden(t, consumer.List(t.Context(), &corev1.NodeList{}), false)
+		hidden(t, consumer.List(t.Context(), &corev1.NamespaceList{}), false)
+	})
+	t.Run("an administrator lists", func(t *testing.T) {
+		hidden(t, admin.List(t.Context(), &corev1.SecretList{}), false)
+	})
+}
+
+// authorizationConfig is the shipped file, with what an administrator fills in.
+func authorizationConfig(t *testing.T) string {
+	t.Helper()
+	shipped, err := os.ReadFile(filepath.Join(root, "config", "provider", "authorization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, config := filepath.Join(t.TempDir(), "nobody"), filepath.Join(t.TempDir(), "config")
+	filled := strings.NewReplacer("'ORIGIN'", "'origin'", "/etc/kubernetes/nobody.kubeconfig", kubeconfig).Replace(string(shipped))
+	for path, content := range map[string]string{kubeconfig: nobody, config: filled} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return config
+}
+
+// hidden checks that a request was refused by the authorizer, or was not.
+func hidden(t *testing.T, err error, want bool) {
+	t.Helper()
+	if want != apierrors.IsInternalError(err) || (!want && err != nil) {
+		t.Errorf("got error %v, want the refusal of an authorizer: %t", err, want)
+	}
+}
+
+// watching is the error by which a watch does not begin.
+func watching(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+	w, err := c.Watch(ctx, list, options...)
+	if err == nil {
+		w.Stop()
+	}
+	return err
+}

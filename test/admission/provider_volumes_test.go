@@ -1,0 +1,142 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+func TestConsumerSecretsAndClaims(t *testing.T) {
+	consumer := inProvider(t)
+	meta := metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "object", Labels: mark()}
+	for name, test := range map[string]struct {
+		object client.Object
+		want   string // Part of the refusal; empty: allowed.
+	}{
+		"Secret for a registry": {secretWith(meta, corev1.SecretTypeDockerConfigJson, ".dockerconfigjson", "{}"), ""},
+		"Secret for a token": {secretOf(meta, corev1.SecretTypeServiceAccountToken),
+			"type must not be kubernetes.io/service-account-token: it makes credentials of the provider"},
+		"Secret to join nodes": {secretOf(meta, "bootstrap.kubernetes.io/token"), "type must not be bootstrap.kubernetes.io/token"},
+		"claim of a volume":    {claimOf(meta, "volume"), ""},
+		"claim of any volume":  {claimOf(meta, ""), "spec.volumeName must name the consumer's volume"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, consumer.Create(t.Context(), test.object, client.DryRunAll), test.want)
+		})
+	}
+}
+
+func TestConsumerVolumes(t *testing.T) {
+	consumer := inProvider(t)
+	const noSource = "spec must have csi, iscsi, nfs or fc as its source"
+	const foreignSecret = "spec.csi and spec.iscsi must not name Secrets of another namespace"
+	own, foreign := &corev1.SecretReference{Namespace: "remote", Name: "secret"}, &corev1.SecretReference{Namespace: "kube-system", Name: "secret"}
+	tests := map[string]struct {
+		change func(*corev1.PersistentVolumeSpec)
+		want   string // Part of the refusal; empty: allowed.
+	}{
+		"nfs":        {func(*corev1.PersistentVolumeSpec) {}, ""},
+		"fc":         {from(corev1.PersistentVolumeSource{FC: &corev1.FCVolumeSource{WWIDs: []string{"id"}}}), ""},
+		"csi":        {from(corev1.PersistentVolumeSource{CSI: csi()}), ""},
+		"csi secret": {from(corev1.PersistentVolumeSource{CSI: csi(func(s *corev1.CSIPersistentVolumeSource) { s.NodeStageSecretRef = own })}), ""},
+		"iscsi":      {from(corev1.PersistentVolumeSource{ISCSI: iscsi(own)}), ""},
+		"hostPath":   {from(corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/tmp"}}), noSource},
+		"local": {func(s *corev1.PersistentVolumeSpec) {
+			from(corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/tmp"}})(s)
+			s.NodeAffinity = &corev1.VolumeNodeAffinity{Required: required(labels(in("node", "n"))).NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution}
+		}, noSource},
+		"a foreign secret of iscsi": {from(corev1.PersistentVolumeSource{ISCSI: iscsi(foreign)}), foreignSecret},
+		"deleted with its claim": {func(s *corev1.PersistentVolumeSpec) {
+			s.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimDelete
+		}, "spec.persistentVolumeReclaimPolicy must be Retain"},
+		"for no claim": {func(s *corev1.PersistentVolumeSpec) { s.ClaimRef = nil }, "spec.claimRef must name a claim and its namespace"},
+	}
+	for name, set := range map[string]func(*corev1.CSIPersistentVolumeSource){
+		"controllerPublishSecretRef": func(s *corev1.CSIPersistentVolumeSource) { s.ControllerPublishSecretRef = foreign },
+		"nodeStageSecretRef":         func(s *corev1.CSIPersistentVolumeSource) { s.NodeStageSecretRef = foreign },
+		"nodePublishSecretRef":       func(s *corev1.CSIPersistentVolumeSource) { s.NodePublishSecretRef = foreign },
+		"controllerExpandSecretRef":  func(s *corev1.CSIPersistentVolumeSource) { s.ControllerExpandSecretRef = foreign },
+		"nodeExpandSecretRef":        func(s *corev1.CSIPersistentVolumeSource) { s.NodeExpandSecretRef = foreign },
+	} {
+		source := from(corev1.PersistentVolumeSource{CSI: csi(set)})
+		tests["a foreign "+name] = struct {
+			change func(*corev1.PersistentVolumeSpec)
+			want   string
+		}{source, foreignSecret}
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			volume := volumeOf(metav1.ObjectMeta{Name: "volume", Labels: mark()}, test.change)
+			refused(t, consumer.Create(t.Context(), volume, client.DryRunAll), test.want)
+		})
+	}
+}
+
+func TestConsumerVolumesOfOthers(t *testing.T) {
+	consumer := inProvider(t)
+	const unmarked = "does not carry the labels of Spillway: a consumer may touch nothing else"
+	for name, labels := range map[string]map[string]string{
+		"without labels":     nil,
+		"managed by another": markBut(v1alpha1.LabelManagedBy, "helm"),
+		"without origin":     markBut(v1alpha1.LabelOrigin, ""),
+		"without binding":    markBut(v1alpha1.LabelBinding, ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			volume := made(t, volumeOf(metav1.ObjectMeta{GenerateName: "volume-", Labels: labels}))
+			created := volumeOf(metav1.ObjectMeta{GenerateName: "volume-", Labels: labels})
+			refused(t, consumer.Create(t.Context(), created, client.DryRunAll), unmarked)
+			refused(t, consumer.Delete(t.Context(), volume), unmarked)
+			refused(t, consumer.Patch(t.Context(), volume, merge(
+				`{"metadata":{"labels":{"spillway.io/managed-by":"spillway","spillway.io/origin":"origin","spillway.io/binding":"eu"}}}`)), unmarked)
+		})
+	}
+}
+
+func TestConsumerChangesVolumes(t *testing.T) {
+	consumer := inProvider(t)
+	for name, test := range map[string]struct{ patch, want string }{
+		"an annotation":      {`{"metadata":{"annotations":{"a":"b"}}}`, ""},
+		"the origin":         {`{"metadata":{"labels":{"spillway.io/origin":"other"}}}`, "metadata.labels of Spillway must stay as they are"},
+		"the binding":        {`{"metadata":{"labels":{"spillway.io/binding":"us"}}}`, "metadata.labels of Spillway must stay as they are"},
+		"to no mark":         {`{"metadata":{"labels":null}}`, "metadata.labels of Spillway must stay as they are"},
+		"the reclaim policy": {`{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`, "spec.persistentVolumeReclaimPolicy must be Retain"},
+		"to no claim":        {`{"spec":{"claimRef":null}}`, "spec.claimRef must name a claim and its namespace"},
+		"the claim":          {`{"spec":{"claimRef":{"name":"other"}}}`, "spec.claimRef must stay as it is"},
+		"the namespace":      {`{"spec":{"claimRef":{"namespace":"other"}}}`, "spec.claimRef must stay as it is"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			volume := made(t, volumeOf(metav1.ObjectMeta{GenerateName: "volume-", Labels: mark()}))
+			refused(t, consumer.Patch(t.Context(), volume, merge(test.patch)), test.want)
+			refused(t, consumer.Delete(t.Context(), volume), "")
+		})
+	}
+}
+
+func from(source corev1.PersistentVolumeSource) func(*corev1.PersistentVolumeSpec) {
+	return func(s *corev1.PersistentVolumeSpec) { s.PersistentVolumeSource = source }
+}
+
+func csi(changes ...func(*corev1.CSIPersistentVolumeSource)) *corev1.CSIPersistentVolumeSource {
+	source := &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: "handle"}
+	for _, change := range changes {
+		change(source)
+	}
+	return source
+}
+
+func iscsi(secret *corev1.SecretReference) *corev1.ISCSIPersistentVolumeSource {
+	return &corev1.ISCSIPersistentVolumeSource{TargetPortal: "10.0.0.1", IQN: "iqn.2026-11.com.example:storage", SecretRef: secret}
+}
+
+func secretWith(meta metav1.ObjectMeta, kind corev1.SecretType, key, value string) *corev1.Secret {
+	secret := secretOf(meta, kind)
+	secret.Data = map[string][]byte{key: []byte(value)}
+	return secret
+}
