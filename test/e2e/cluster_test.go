@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -79,4 +80,19 @@ func scheme() *runtime.Scheme {
 	Expect(clientgoscheme.AddToScheme(all)).To(Succeed())
 	Expect(v1alpha1.AddToScheme(all)).To(Succeed())
 	return all
+}
+
+func clientKey(namespace, name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: namespace, Name: name}
+}
+
+// nodesOf are the nodes that the pods of a namespace are bound to.
+func (c *testCluster) nodesOf(namespace string) ([]string, error) {
+	var pods corev1.PodList
+	err := c.List(ctx, &pods, client.InNamespace(namespace))
+	nodes := make([]string, 0, len(pods.Items))
+	for i := range pods.Items {
+		nodes = append(nodes, pods.Items[i].Spec.NodeName)
+	}
+	return nodes, err
 }

@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"slices"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -99,4 +101,18 @@ func (t *team) bothSidesAgree() {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(remote).To(ConsistOf(local), "pods in %s of the provider, and in %s of the consumer", t.remote, t.namespace)
 	}).Should(Succeed())
+}
+
+// rolledOut waits until a Deployment is, as kubectl sees it.
+func (t *team) rolledOut(deployment string) {
+	GinkgoHelper()
+	consumer.mustKubectl("rollout", "status", "deployment/"+deployment, "-n", t.namespace, "--timeout="+patience.String())
+}
+
+// pods are those of a Deployment that are not being deleted.
+func (t *team) pods(deployment string) []corev1.Pod {
+	GinkgoHelper()
+	var pods corev1.PodList
+	Expect(consumer.List(ctx, &pods, client.InNamespace(t.namespace), client.MatchingLabels{"app": deployment})).To(Succeed())
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 }

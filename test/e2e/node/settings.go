@@ -152,6 +152,9 @@ func kubeletConfig(p paths, address string, port int) map[string]any {
 		"cgroupsPerQOS":          false,
 		"enforceNodeAllocatable": []string{},
 
+		// How soon a changed ConfigMap is seen in a volume, at the latest.
+		"syncFrequency": "5s",
+
 		// What even root may not do in a container or a small virtual machine:
 		// the kubelet goes on without it.
 		"featureGates":                  map[string]bool{"KubeletInUserNamespace": true},
