@@ -67,6 +67,12 @@ func (d *demo) up(ctx context.Context) error {
 	if err := d.waitUntilReady(ctx); err != nil {
 		return err
 	}
+	if err := d.applyApps(ctx); err != nil {
+		return err
+	}
+	if err := d.waitForApps(ctx); err != nil {
+		return err
+	}
 	return d.show(ctx)
 }
 

@@ -27,6 +27,10 @@ var samples embed.FS
 // sampleFiles in the order in which a user would apply them.
 var sampleFiles = []string{"manifests/bindings.yaml", "manifests/team-a.yaml", "manifests/team-b.yaml"}
 
+// appsFile is applied when the namespaces are offloaded: pods that were made
+// before that would stay at home.
+const appsFile = "manifests/apps.yaml"
+
 // install applies what is shipped: the consumer's part without the Deployment,
 // for which there are no images here, and the provider's part.
 func (d *demo) install(ctx context.Context) error {
@@ -83,6 +87,18 @@ func (d *demo) handOverCredentials(ctx context.Context) error {
 func (d *demo) applySamples(ctx context.Context) error {
 	d.say("binding eu and us; offloading team-a to region eu, and team-b everywhere")
 	return d.reapply(ctx)
+}
+
+func (d *demo) applyApps(ctx context.Context) error {
+	d.say("deploying what the teams run")
+	raw, err := samples.ReadFile(appsFile)
+	if err != nil {
+		return err
+	}
+	if err := d.apply(ctx, consumer, raw); err != nil {
+		return fmt.Errorf("applying hack/demo/%s: %w", appsFile, err)
+	}
+	return nil
 }
 
 func (d *demo) reapply(ctx context.Context) error {

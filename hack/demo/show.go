@@ -11,6 +11,7 @@ import (
 // show prints what a user would look at, as commands with their output.
 func (d *demo) show(ctx context.Context) error {
 	managed := "get namespaces -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
+	pods := "get pods,configmaps,secrets -A -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
 	for _, look := range []struct{ title, cluster, command string }{
 		{"The providers, as the platform engineer sees them", consumer, "get clusterbindings -o wide"},
 		{"Each of them is a node of the consumer", consumer, "get nodes -L region"},
@@ -18,6 +19,10 @@ func (d *demo) show(ctx context.Context) error {
 		{"What Spillway makes of it, per provider", consumer, "get namespacemaps -o wide"},
 		{"team-a and team-b are in provider eu", "eu", managed},
 		{"Only team-b is in provider us", "us", managed},
+		{"team-a's pods, as the team sees them: all on the node of provider eu", consumer, "get pods -n team-a -o wide"},
+		{"team-b's pods: on the consumer's own nodes, and in both providers", consumer, "get pods -n team-b -o wide"},
+		{"The same pods in provider eu, with the ConfigMap and the Secret that they need", "eu", pods},
+		{"And in provider us", "us", pods},
 	} {
 		out, err := d.kubectl(ctx, look.cluster, nil, strings.Fields(look.command)...)
 		if err != nil {
@@ -51,8 +56,18 @@ Things to try, on the consumer:
   kubectl label namespace team-c spillway.io/offload=true
   kubectl get namespaceoffloading -n team-c -o yaml
 
-  # Which pods would go where: the policy adds toleration and affinity.
-  kubectl run web --image=none -n team-b --dry-run=server -o yaml
+  # Scale team-a's Deployment, roll it out anew, and watch provider eu follow.
+  kubectl scale deployment web -n team-a --replicas=5
+  kubectl set image deployment web -n team-a web=example.com/web:2.0
+  kubectl get pods -n team-a -o wide -w
+
+  # Change the ConfigMap, and see the copy follow; damage the copy, and see it mended.
+  kubectl patch configmap settings -n team-a -p '{"data":{"greeting":"hallo"}}'
+  kubectl --kubeconfig %[1]s/bin/demo/eu.kubeconfig get configmaps -A -o yaml -l spillway.io/managed-by=spillway
+
+  # A pod that needs what there is not says so.
+  kubectl run lost --image=none -n team-a --overrides='{"spec":{"containers":[{"name":"lost","image":"none","envFrom":[{"secretRef":{"name":"nowhere"}}]}]}}'
+  kubectl describe pod lost -n team-a
 
   # Cut off provider us, see it within 15 s, and bring it back.
   go run ./hack/demo kill us

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,19 +21,29 @@ const readyTimeout = 3 * time.Minute
 
 var teams = []string{"team-a", "team-b"}
 
-// waitUntilReady waits for the bindings and offloadings, and says what it waits
-// for whenever that changes.
+// waitUntilReady waits for the bindings and offloadings.
 func (d *demo) waitUntilReady(ctx context.Context) error {
+	return d.wait(ctx, d.missing, "both bindings and both offloadings are Ready")
+}
+
+// waitForApps waits for what the teams run.
+func (d *demo) waitForApps(ctx context.Context) error {
+	return d.wait(ctx, d.unfinished, "the pods of both teams run, and team-a's Job has succeeded")
+}
+
+// wait waits until nothing is missing, and says what it waits for whenever that
+// changes.
+func (d *demo) wait(ctx context.Context, what func(context.Context) ([]error, error), done string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	said := ""
 	for {
-		missing, err := d.missing(ctx)
+		missing, err := what(ctx)
 		if err != nil {
 			return err
 		}
 		if len(missing) == 0 {
-			d.say("both bindings and both offloadings are Ready")
+			d.say("%s", done)
 			return nil
 		}
 		// Only the first: the others mostly wait for the same.
@@ -45,6 +57,29 @@ func (d *demo) waitUntilReady(ctx context.Context) error {
 		case <-time.After(pollInterval):
 		}
 	}
+}
+
+// unfinished lists the apps that do not run yet.
+func (d *demo) unfinished(ctx context.Context) ([]error, error) {
+	if err := d.managerRuns(); err != nil {
+		return nil, err
+	}
+	var missing []error
+	for _, key := range []client.ObjectKey{{Namespace: "team-a", Name: "web"}, {Namespace: "team-b", Name: "worker"}} {
+		deployment := &appsv1.Deployment{}
+		if err := d.consumer.Get(ctx, key, deployment); err != nil {
+			missing = append(missing, fmt.Errorf("deployment %s: %w", key, err))
+		} else if ready := deployment.Status.ReadyReplicas; ready < *deployment.Spec.Replicas {
+			missing = append(missing, fmt.Errorf("deployment %s: %d of %d pods are ready", key, ready, *deployment.Spec.Replicas))
+		}
+	}
+	job := &batchv1.Job{}
+	if err := d.consumer.Get(ctx, client.ObjectKey{Namespace: "team-a", Name: "report"}, job); err != nil {
+		missing = append(missing, fmt.Errorf("job team-a/report: %w", err))
+	} else if job.Status.Succeeded < *job.Spec.Completions {
+		missing = append(missing, fmt.Errorf("job team-a/report: %d of %d pods have succeeded", job.Status.Succeeded, *job.Spec.Completions))
+	}
+	return missing, nil
 }
 
 // missing lists what is not Ready yet, each with its reason. An error is what

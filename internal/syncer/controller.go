@@ -60,7 +60,7 @@ func (c *kindController[T]) start(ctx context.Context) error {
 		MaxConcurrentReconciles: c.Workers,
 		SkipNameValidation:      ptr.To(true), // There is one of each name for each binding.
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstFailure, mostFailure),
-		Logger:                  log.FromContext(ctx).WithValues("binding", c.binding, "cluster", c.clusterID),
+		Logger:                  log.FromContext(ctx),
 	})
 	if err != nil {
 		return fmt.Errorf("making the %s controller of ClusterBinding %s: %w", c.Name, c.binding, err)

@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -59,6 +60,11 @@ type extraArg struct {
 	// otherwise the flag is added behind all others.
 	Override bool `json:"override"`
 }
+
+// stages are what kwok does with pods.
+//
+//go:embed stages.yaml
+var stages []byte
 
 // ports of a cluster, all on 127.0.0.1.
 type ports struct{ etcd, etcdPeer, apiServer, controllerManager, scheduler, kwok int }

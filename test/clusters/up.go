@@ -104,6 +104,9 @@ func (c *Cluster) prepare(o Options) error {
 	if err != nil {
 		return err
 	}
+	if o.has(KwokController) {
+		raw = append(append(raw, "---\n"...), stages...)
+	}
 	if err := os.WriteFile(c.configFile(), raw, 0o600); err != nil {
 		return fmt.Errorf("writing kwokctl's configuration: %w", err)
 	}
