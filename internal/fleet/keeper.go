@@ -137,6 +137,16 @@ func (c *keeper) session(ctx context.Context) error {
 		cancel(nil)
 		remote.close()
 	}()
+	err = c.use(ctx, remote)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause // What ended the session says more than what was broken off by that.
+	}
+	return err
+}
+
+// use identifies the provider, waits until its identity is pinned, engages it,
+// and returns when it cannot be used any more, with why.
+func (c *keeper) use(ctx context.Context, remote *remote) error {
 	if err := c.identify(ctx, remote); err != nil {
 		return err
 	}

@@ -123,16 +123,18 @@ func (r *remote) version(ctx context.Context) (string, error) {
 }
 
 // fillCaches starts the cluster, which then runs until running ends, and
-// returns when all that is watched has been read once.
+// returns when all that is watched has been read once. Asking for an informer
+// waits only if the cache runs already, which may take a moment: all of them are
+// asked for first, and waited for afterwards.
 func (r *remote) fillCaches(running, ctx context.Context) error {
-	go func() { _ = r.Start(running) }() // Returns no error but that of a second start.
 	for _, obj := range r.watched() {
-		if _, err := r.GetCache().GetInformer(ctx, obj); err != nil {
-			if cause := context.Cause(running); cause != nil {
-				return cause
-			}
-			return fmt.Errorf("reading %T of the provider: %w", obj, err)
+		if _, err := r.GetCache().GetInformer(ctx, obj, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("watching %T of the provider: %w", obj, err)
 		}
+	}
+	go func() { _ = r.Start(running) }() // Returns no error but that of a second start.
+	if !r.GetCache().WaitForCacheSync(ctx) {
+		return fmt.Errorf("reading what is watched of the provider: %w", context.Cause(ctx))
 	}
 	return nil
 }
