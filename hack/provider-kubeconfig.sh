@@ -12,7 +12,8 @@ Prints a kubeconfig with which a consumer uses this cluster as a provider: the
 address, the CA certificate, and a token of the ServiceAccount that
 dist/provider.yaml makes. It is self-contained and holds nothing else, which is
 all that Spillway accepts. Whoever has it can do what the ClusterRole
-spillway-consumer allows, until the token expires: treat it as a password.
+spillway-consumer allows, until the token expires, and that includes reading all
+Secrets of this cluster (docs/operations.md): treat it as a password.
 
   1. The provider's administrator, in the provider:
        kubectl apply -f dist/provider.yaml
@@ -30,7 +31,8 @@ To end all access at once: kubectl delete serviceaccount spillway-consumer -n sp
 Flags:
   --kubeconfig FILE        the administrator's own kubeconfig; its current context is used
                            (default: $KUBECONFIG or ~/.kube/config, as kubectl does)
-  --namespace NAME         namespace of the ServiceAccount (default spillway-provider)
+  --namespace NAME         namespace of the ServiceAccount (default spillway-provider; the policies
+                           of dist/provider.yaml confine nobody in any other)
   --service-account NAME   the ServiceAccount (default spillway-consumer)
   --duration DURATION      how long the token is to be valid, such as 24h (default 720h);
                            the API server may grant less, which is reported
@@ -105,6 +107,8 @@ tls_server_name=$(cluster tls-server-name)
 
 "${kubectl[@]}" get serviceaccount "$service_account" -n "$namespace" -o name >/dev/null ||
   die "no ServiceAccount $service_account in namespace $namespace: apply dist/provider.yaml first (make install-yaml writes it)"
+[[ $namespace == spillway-provider ]] ||
+  note "warning: no policy confines ServiceAccounts of namespace $namespace: those of dist/provider.yaml are for spillway-provider"
 granted=$("${kubectl[@]}" create token "$service_account" -n "$namespace" --duration "$duration" \
   -o 'jsonpath={.status.token} {.status.expirationTimestamp}') || die "could not get a token; see above"
 read -r token expires <<<"$granted"
