@@ -101,8 +101,8 @@ func (Syncer) Sync(s snapshot) syncer.Plan {
 		}
 		return plan
 	}
-	if Terminal(s.Local) || !s.Remote.DeletionTimestamp.IsZero() {
-		return up(s, nil)
+	if Terminal(s.Local) || !s.Remote.DeletionTimestamp.IsZero() || !s.Place.Open {
+		return up(s, nil) // Nothing is changed any more, or not before its namespace is in order.
 	}
 	return down(s)
 }

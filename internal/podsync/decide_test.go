@@ -1,0 +1,231 @@
+package podsync_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/podsync"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+type snapshot = syncer.Snapshot[*corev1.Pod]
+
+// target is where the pods of namespace team go.
+var target = translate.Target{Mark: provenance.Mark{Origin: "home", ClusterID: "eu"}, Namespace: "team-home"}
+
+// local is a pod that has just been put on the virtual node.
+func local(changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1", ResourceVersion: "5", Generation: 1},
+		Spec:       corev1.PodSpec{NodeName: "spillway-eu", Containers: []corev1.Container{{Name: "app", Image: "app:1"}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+// remote is what stands for it in the provider, as Spillway made it.
+func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod, refusal := translate.Pod(local(), target)
+	if refusal != nil {
+		panic(refusal)
+	}
+	pod.UID, pod.ResourceVersion = "remote-1", "9"
+	pod.Status.Phase = corev1.PodPending
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+func phase(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.Phase = phase }
+}
+
+func going(grace int64) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: builder.Epoch}, ptr.To(grace)
+	}
+}
+
+func started(p *corev1.Pod) {
+	p.Annotations = map[string]string{
+		v1alpha1.AnnotationRemoteNamespace: "team-home", v1alpha1.AnnotationRemoteName: "web", v1alpha1.AnnotationRemoteUID: "remote-1",
+	}
+}
+
+func offloaded(status corev1.ConditionStatus, reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: v1alpha1.PodOffloaded, Status: status, Reason: reason, Message: message, ObservedGeneration: 1,
+		})
+	}
+}
+
+func image(name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Containers[0].Image = name }
+}
+
+// in makes a snapshot in which all is as it should be.
+func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
+	s := snapshot{
+		Key: types.NamespacedName{Namespace: "team", Name: "web"}, Local: l, Known: true, Remote: r,
+		Place: syncer.Place{Target: target, Open: true}, ClusterID: "eu", Now: builder.Epoch.Add(time.Hour),
+	}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+func refusedTo(verb syncer.Verb, reason string, wait time.Duration) func(*snapshot) {
+	return func(s *snapshot) {
+		s.Refused = &syncer.Refused{Verb: verb, Problem: syncer.Problem{Reason: reason, Message: "no"}, Wait: wait}
+	}
+}
+
+func waiting(d time.Duration) func(*snapshot) { return func(s *snapshot) { s.Waiting = d } }
+
+func needing(s *snapshot) {
+	s.Needs = []syncer.Need{{Kind: "secret", Problem: syncer.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: "Secret team/x does not exist"}}}
+}
+
+func notOffloaded(s *snapshot) {
+	s.Place = syncer.Place{Leaving: true, Problem: syncer.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded, Message: "nowhere to go"}}
+}
+
+// inWords is a plan as a line for each action, with what it comes to.
+func inWords(p syncer.Plan) []string {
+	var lines []string
+	for _, a := range p.Actions {
+		line := fmt.Sprintf("%s in the %s", a.Verb, a.Side)
+		pod := a.Object.(*corev1.Pod)
+		switch {
+		case a.Verb == syncer.Delete:
+			line += fmt.Sprintf(", UID %s, grace %s", pod.UID, ptrString(a.Grace))
+		case a.Verb == syncer.Find:
+			line += ", UID " + string(pod.UID)
+		case a.Verb == syncer.PatchStatus:
+			line += ": " + strings.Join(statusInWords(pod), ", ")
+		case a.Subresource != "":
+			line += " /" + a.Subresource
+		case a.Verb == syncer.Patch:
+			line += ": image " + pod.Spec.Containers[0].Image
+		}
+		lines = append(lines, line)
+	}
+	if p.Problem != nil {
+		lines = append(lines, "problem "+p.Problem.Reason)
+	}
+	if p.Event != nil {
+		lines = append(lines, "event "+p.Event.Reason)
+	}
+	if p.RetryAfter > 0 {
+		lines = append(lines, "again after "+p.RetryAfter.String())
+	}
+	return lines
+}
+
+func ptrString(grace *int64) string {
+	if grace == nil {
+		return "default"
+	}
+	return fmt.Sprint(*grace)
+}
+
+func statusInWords(p *corev1.Pod) []string {
+	words := []string{string(p.Status.Phase)}
+	if p.Status.Reason != "" {
+		words = append(words, p.Status.Reason)
+	}
+	for _, c := range p.Status.Conditions {
+		words = append(words, fmt.Sprintf("%s %s %s", c.Type, c.Status, c.Reason))
+	}
+	if uid := p.Annotations[v1alpha1.AnnotationRemoteUID]; uid != "" {
+		words = append(words, "remote "+uid)
+	}
+	return words
+}
+
+func TestDecide(t *testing.T) {
+	const minute = time.Minute
+	for name, test := range map[string]struct {
+		in   snapshot
+		want []string
+	}{
+		// live, absent
+		"it is created":                       {in(local(), nil), []string{"create in the provider"}},
+		"it is on its way to a place":         {in(local(), nil, func(s *snapshot) { s.Place = syncer.Place{Problem: syncer.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 2s"}},
+		"it has no place":                     {in(local(), nil, notOffloaded, waiting(minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NamespaceNotOffloaded", "problem NamespaceNotOffloaded", "event NamespaceNotOffloaded"}},
+		"and has said so":                     {in(local(offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting(minute)), []string{"problem NamespaceNotOffloaded"}},
+		"it needs what is not there":          {in(local(), nil, needing), []string{"problem ReferenceNotFound", "again after 2s"}},
+		"it needs that for long":              {in(local(), nil, needing, waiting(2*time.Second)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ReferenceNotFound", "problem ReferenceNotFound", "event ReferenceNotFound"}},
+		"the provider has refused it":         {in(local(), nil, refusedTo(syncer.Create, "Rejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False Rejected", "problem Rejected", "event Rejected", "again after 1m0s"}},
+		"and is asked again":                  {in(local(offloaded("False", "Rejected", "no")), nil, refusedTo(syncer.Create, "Rejected", 0)), []string{"create in the provider"}},
+		"it may not go":                       {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False PodSecurity", "problem PodSecurity", "event PodSecurity"}},
+		"it was there: the provider is asked": {in(local(started, phase("Running")), nil), []string{"find in the provider, UID remote-1"}},
+		"it is lost":                          {in(local(started, phase("Running")), nil, func(s *snapshot) { s.Lost = true }), []string{"patch the status of in the consumer: Failed, RemotePodLost, remote remote-1", "event RemotePodLost"}},
+		"lost wins over any refusal":          {in(local(started), nil, notOffloaded), []string{"find in the provider, UID remote-1"}},
+
+		// live, there
+		"nothing has changed":   {in(local(), remote()), nil},
+		"it runs":               {in(local(), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"it runs at last":       {in(local(offloaded("False", "Rejected", "no")), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"its image has changed": {in(local(image("app:2")), remote()), []string{"patch in the provider: image app:2"}},
+		"and is refused":        {in(local(image("app:2")), remote(), refusedTo(syncer.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
+		"a change waits for its next try, the status does not": {in(local(image("app:2"), offloaded("False", "UpdateRejected", "no")), remote(phase("Running")), refusedTo(syncer.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
+		"its status is refused":                                {in(local(), remote(phase("Running")), refusedTo(syncer.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},
+		"the provider is deleting it":                          {in(local(started, image("app:2")), remote(going(30))), nil},
+		"it may not go but is there":                           {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"its namespace is being closed":                        {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+
+		// terminal
+		"a terminal phase is final":       {in(local(started, phase("Succeeded")), remote(phase("Running"))), nil},
+		"whatever happens remotely":       {in(local(started, phase("Failed")), nil), nil},
+		"and its image changes no more":   {in(local(started, phase("Succeeded"), image("app:2")), remote()), nil},
+		"a terminal one is deleted there": {in(local(phase("Succeeded"), going(30)), remote()), []string{"delete in the provider, UID remote-1, grace 30"}},
+
+		// deleting
+		"deleted with its grace":          {in(local(going(45)), remote()), []string{"delete in the provider, UID remote-1, grace 45"}},
+		"and its status still comes":      {in(local(going(45)), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1", "delete in the provider, UID remote-1, grace 45"}},
+		"it is going":                     {in(local(going(45)), remote(going(45))), nil},
+		"it is to go sooner":              {in(local(going(5)), remote(going(45))), []string{"delete in the provider, UID remote-1, grace 5"}},
+		"it is going sooner anyway":       {in(local(going(45)), remote(going(5))), nil},
+		"it has gone":                     {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"somebody else still holds it":    {in(local(going(0)), nil), nil},
+		"it has gone, whatever it lacked": {in(local(going(45)), nil, notOffloaded, needing), []string{"delete in the consumer, UID local-1, grace 0"}},
+
+		// absent
+		"it is gone here":                   {in(nil, remote()), []string{"delete in the provider, UID remote-1, grace default"}},
+		"it is gone here, and going there":  {in(nil, remote(going(30))), nil},
+		"an older one of its name is there": {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote()} }), []string{"delete in the provider, UID remote-1, grace default", "problem Replacing"}},
+		"the older one is on its way out":   {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
+		"nothing is anywhere":               {in(nil, nil), nil},
+		"nothing here, and several there":   {in(nil, remote(), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(func(p *corev1.Pod) { p.UID = "remote-2" })} }), []string{"delete in the provider, UID remote-1, grace default", "delete in the provider, UID remote-2, grace default"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := [2]*corev1.Pod{test.in.Local.DeepCopy(), test.in.Remote.DeepCopy()}
+			got := syncer.Decide(test.in, podsync.Syncer{})
+			if diff := cmp.Diff(test.want, inWords(got)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, [2]*corev1.Pod{test.in.Local, test.in.Remote}); diff != "" {
+				t.Errorf("the decision has changed what it looks at, which belongs to the cache:\n%s", diff)
+			}
+		})
+	}
+}
