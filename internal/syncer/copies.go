@@ -138,16 +138,23 @@ func (c copies[T]) unmark(s Snapshot[T]) Plan {
 
 func unmark[T client.Object](local T, clusterID string, metadata func(T) T) Plan {
 	before, after := metadata(local), metadata(local)
-	after.SetLabels(without(after.GetLabels(), v1alpha1.LabelSyncedTo+clusterID))
-	after.SetAnnotations(without(after.GetAnnotations(), v1alpha1.AnnotationRemote+clusterID))
-	removed := controllerutil.RemoveFinalizer(after, v1alpha1.FinalizerSync+clusterID)
-	if !removed && len(after.GetLabels()) == len(before.GetLabels()) && len(after.GetAnnotations()) == len(before.GetAnnotations()) {
+	if !Unmark(after, clusterID) {
 		return Plan{}
 	}
 	return act(Action{
 		Verb: Patch, Side: Local, Object: after, Before: before, Locked: true,
 		LastFinalizer: !after.GetDeletionTimestamp().IsZero() && len(after.GetFinalizers()) == 0,
 	})
+}
+
+// Unmark takes label, annotation and finalizer of a clusterID off an object of
+// the consumer, and tells whether there was any of them.
+func Unmark(local client.Object, clusterID string) bool {
+	labels, annotations := len(local.GetLabels()), len(local.GetAnnotations())
+	local.SetLabels(without(local.GetLabels(), v1alpha1.LabelSyncedTo+clusterID))
+	local.SetAnnotations(without(local.GetAnnotations(), v1alpha1.AnnotationRemote+clusterID))
+	removed := controllerutil.RemoveFinalizer(local, v1alpha1.FinalizerSync+clusterID)
+	return removed || len(local.GetLabels()) != labels || len(local.GetAnnotations()) != annotations
 }
 
 // metadata is an object that has the metadata of local and nothing else, so
