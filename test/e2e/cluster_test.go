@@ -38,9 +38,6 @@ func newTestCluster(options testcluster.Options) *testCluster {
 		Fail(err.Error()) // It quotes logs, which Gomega would show as one long line.
 	}
 	DeferCleanup(func() {
-		if *keep {
-			awaitKey()
-		}
 		Expect(cluster.SaveLogs(context.Background(), filepath.Join(directory(), "logs", options.Name))).To(Succeed())
 		Expect(cluster.Down(context.Background())).To(Succeed())
 	})

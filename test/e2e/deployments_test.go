@@ -10,8 +10,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-
-	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 var _ = Describe("A Deployment in a provider", Ordered, Label("pods"), func() {
@@ -90,14 +88,10 @@ var _ = Describe("A Deployment in a provider", Ordered, Label("pods"), func() {
 
 	It("goes with its namespace, first in the provider and then in the consumer", func() {
 		local := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: green.namespace}}
-		remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: green.remote}}
 		Expect(consumer.Delete(ctx, local)).To(Succeed())
 		Eventually(read(consumer, local, &corev1.Namespace{})).Should(beGone(), "the namespace is deleted")
-		Expect(read(eu, remote, &corev1.Namespace{})()).To(beGone(), "a local namespace outlives the remote one")
+		Expect(read(eu, green.remoteNamespace(), &corev1.Namespace{})()).To(beGone(), "a local namespace outlives the remote one")
 		Expect(green.remotePods()).To(BeEmpty())
-		var node corev1.Node
-		Expect(consumer.Get(ctx, clientKey("", virtualNode(eu.Name())), &node)).To(Succeed())
-		Expect(node.Labels).To(HaveKeyWithValue(v1alpha1.LabelCluster, eu.Name()), "the provider is still bound")
 	})
 })
 

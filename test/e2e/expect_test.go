@@ -3,10 +3,8 @@
 package e2e
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"os"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -88,12 +86,6 @@ func beReady() types.GomegaMatcher {
 		}
 		return false
 	}, BeTrue())
-}
-
-// awaitKey is for looking into the clusters.
-func awaitKey() {
-	fmt.Fprintf(os.Stderr, "\nThe clusters run; their kubeconfigs are in %s. Press return to take them down.\n", directory())
-	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 }
 
 // haveCondition matches an object of any kind that has conditions.

@@ -87,7 +87,7 @@ func kustomized(kustomization string) []byte {
 // bind does what the provider's administrator and the platform engineer do: the
 // kubeconfig of the provider's ServiceAccount goes into a Secret of the consumer,
 // and a ClusterBinding names that.
-func bind(provider *testCluster) *v1alpha1.ClusterBinding {
+func bind(provider *testCluster) {
 	GinkgoHelper()
 	kubeconfig, err := provider.KubeconfigFor(ctx, providerNamespace, providerServiceAccount, tokenLifetime)
 	Expect(err).NotTo(HaveOccurred())
@@ -95,32 +95,29 @@ func bind(provider *testCluster) *v1alpha1.ClusterBinding {
 		ObjectMeta: metav1.ObjectMeta{Name: provider.Name()},
 		Spec: v1alpha1.ClusterBindingSpec{
 			ClusterID:           provider.Name(),
-			KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: provider.Name() + "-kubeconfig"},
+			KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: kubeconfigSecret(provider).Name},
 			VirtualNode: v1alpha1.VirtualNodeTemplate{
 				Labels: map[string]v1alpha1.LabelValue{regionLabel: v1alpha1.LabelValue(provider.Name())},
 			},
 		},
 	}
-	consumer.create(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: binding.Spec.KubeconfigSecretRef.Name},
-		Data:       map[string][]byte{v1alpha1.DefaultKubeconfigKey: kubeconfig},
-	}, binding)
-	return binding
+	secret := kubeconfigSecret(provider)
+	secret.Data = map[string][]byte{v1alpha1.DefaultKubeconfigKey: kubeconfig}
+	consumer.create(secret, binding)
 }
 
 // bindAll binds all providers and waits until each is of use.
 func bindAll() {
 	GinkgoHelper()
-	var bindings []*v1alpha1.ClusterBinding
 	for _, provider := range providers() {
-		bindings = append(bindings, bind(provider))
+		bind(provider)
 	}
-	for _, binding := range bindings {
+	for _, provider := range providers() {
+		binding := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: provider.Name()}}
 		Eventually(read(consumer, binding, &v1alpha1.ClusterBinding{})).Should(
-			haveCondition(v1alpha1.BindingReady, metav1.ConditionTrue), "provider %s is bound", binding.Name)
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: virtualNode(binding.Name)}}
-		Eventually(read(consumer, node, &corev1.Node{})).Should(
-			haveCondition(string(corev1.NodeReady), metav1.ConditionTrue), "the virtual node of %s is ready for pods", binding.Name)
+			haveCondition(v1alpha1.BindingReady, metav1.ConditionTrue), "provider %s is bound", provider.Name())
+		Eventually(read(consumer, virtualNodeOf(provider), &corev1.Node{})).Should(
+			haveCondition(string(corev1.NodeReady), metav1.ConditionTrue), "the virtual node of %s is ready for pods", provider.Name())
 	}
 }
 
@@ -134,3 +131,12 @@ func providers() []*testCluster {
 
 // virtualNode is the name of the node of a provider.
 func virtualNode(provider string) string { return v1alpha1.VirtualNodePrefix + provider }
+
+func virtualNodeOf(provider *testCluster) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: virtualNode(provider.Name())}}
+}
+
+// kubeconfigSecret names the Secret of the consumer with the provider's kubeconfig.
+func kubeconfigSecret(provider *testCluster) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: provider.Name() + "-kubeconfig"}}
+}

@@ -6,7 +6,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -16,12 +15,8 @@ var _ = Describe("Namespaces", Ordered, func() {
 
 	BeforeAll(func() { blue = newTeam("blue", eu) })
 
-	remoteNamespace := func() *corev1.Namespace {
-		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: blue.remote}}
-	}
-
 	It("have one in the selected provider, with Spillway's mark", func() {
-		Expect(read(eu, remoteNamespace(), &corev1.Namespace{})()).To(And(
+		Expect(read(eu, blue.remoteNamespace(), &corev1.Namespace{})()).To(And(
 			HaveField("Labels", HaveKeyWithValue(v1alpha1.LabelManagedBy, v1alpha1.ManagedBySpillway)),
 			HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationLocalName, blue.namespace)),
 		))
@@ -29,14 +24,14 @@ var _ = Describe("Namespaces", Ordered, func() {
 
 	It("have none in a provider that is not selected", func() {
 		needReal()
-		Expect(read(dc, remoteNamespace(), &corev1.Namespace{})()).To(beGone())
+		Expect(read(dc, blue.remoteNamespace(), &corev1.Namespace{})()).To(beGone())
 	})
 
 	It("lose the remote one, with all in it, when the offloading is deleted", func() {
 		eu.create(greetingIn(blue.remote))
 		Expect(consumer.Delete(ctx, blue.offloading())).To(Succeed())
 		Eventually(read(consumer, blue.offloading(), &v1alpha1.NamespaceOffloading{})).Should(beGone(), "the offloading is undone")
-		Expect(read(eu, remoteNamespace(), &corev1.Namespace{})()).To(beGone(), "the offloading outlives the remote namespace")
+		Expect(read(eu, blue.remoteNamespace(), &corev1.Namespace{})()).To(beGone(), "the offloading outlives the remote namespace")
 		Expect(consumer.mustKubectl("get", "namespace", blue.namespace)).To(ContainSubstring("Active"))
 	})
 })

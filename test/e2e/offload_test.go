@@ -62,8 +62,12 @@ func (t *team) awaitPolicy() {
 	}).Should(HaveField("Spec.Affinity.NodeAffinity", Not(BeNil())), "pods of %s are prepared by the policy", t.namespace)
 }
 
-// local and remoteOf name one object on both sides: names are kept in a remote
-// namespace that is mapped.
+func (t *team) remoteNamespace() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.remote}}
+}
+
+// remoteOf names what stands for a local object in the provider: names are kept
+// in a remote namespace that is mapped.
 func (t *team) remoteOf(object client.Object) client.Object {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: object.GetName()}}
 }

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"strings"
@@ -30,6 +31,30 @@ func reportFailure(t *team) {
 	AddReportEntry("volumes", section(consumer, "get", "persistentvolumes", "-o", "wide")+
 		section(t.provider, "get", "persistentvolumes", "-l", v1alpha1.LabelManagedBy, "-o", "wide"))
 	AddReportEntry("the end of the manager's log", "\n"+managerLogTail())
+	if *pause {
+		awaitKey()
+	}
+}
+
+// awaitKey is for looking into the clusters. The terminal is asked, because go
+// test gives tests no input.
+func awaitKey() {
+	terminal, err := os.Open("/dev/tty")
+	if err != nil {
+		AddReportEntry("-pause needs a terminal", err.Error())
+		return
+	}
+	defer terminal.Close()
+	fmt.Fprintf(os.Stderr, "\nA spec has failed. The clusters run; their kubeconfigs are %s. Press return to go on.\n", kubeconfigs())
+	_, _ = bufio.NewReader(terminal).ReadString('\n')
+}
+
+func kubeconfigs() string {
+	var paths []string
+	for _, c := range append(providers(), consumer) {
+		paths = append(paths, c.Kubeconfig())
+	}
+	return strings.Join(paths, ", ")
 }
 
 func section(c *testCluster, args ...string) string {

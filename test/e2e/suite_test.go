@@ -40,16 +40,14 @@ var (
 
 	managerPath = flag.String("manager", "", "`path` of the manager to test (default bin/manager)")
 
-	keep = flag.Bool("keep-clusters", false, "leave the clusters running until a key is pressed, for looking into them")
+	pause = flag.Bool("pause", false, "when a spec has failed, wait for the return key before anything is cleaned up")
 )
 
 func TestMain(m *testing.M) {
 	node.Main()
 	flag.Parse()
-	if os.Getenv("E2E_CLUSTERS") != "kind" {
-		clusters.RequireBinaries()
-		clusters.AwaitTurn()
-	}
+	clusters.RequireBinaries() // Of those of kind, kubectl is used.
+	clusters.AwaitTurn()
 	os.Exit(m.Run())
 }
 
