@@ -30,6 +30,8 @@ func admitted(p *corev1.Pod) {
 	p.Spec.NodeName, p.Spec.ServiceAccountName = "node", "default"
 	p.Spec.Containers[0].Image = "mirror/web:1"
 	p.Spec.Containers[1].Image = "mirror/log:1"
+	cpu(&p.Spec.InitContainers[1], "5")
+	p.Spec.Tolerations[0].TolerationSeconds = ptr.To[int64](99)
 	p.Spec.Containers[1].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m")}
 	p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "provider", Operator: corev1.TolerationOpExists})
 	p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "mesh", Image: "mesh:1"})
@@ -61,6 +63,10 @@ func TestPodUpdate(t *testing.T) {
 				p.Labels["tier"], p.Annotations[v1alpha1.AnnotationCopied] = "1", "tier;"
 			},
 		},
+		"value of a label": {
+			user: func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} },
+			main: func(p *corev1.Pod) { p.Labels["app"] = "other" },
+		},
 		"annotation": {
 			user: func(p *corev1.Pod) { p.Annotations = map[string]string{"note": "1"} },
 			main: func(p *corev1.Pod) { p.Annotations["note"], p.Annotations[v1alpha1.AnnotationCopied] = "1", "app;note" },
@@ -87,7 +93,10 @@ func TestPodUpdate(t *testing.T) {
 		},
 		"added toleration": {
 			user: func(p *corev1.Pod) { p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "b"}) },
-			main: func(p *corev1.Pod) { p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "b"}) },
+			main: func(p *corev1.Pod) {
+				p.Spec.Tolerations[0].TolerationSeconds = ptr.To[int64](10)
+				p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "b"})
+			},
 		},
 		"added toleration of virtual nodes": {
 			user: func(p *corev1.Pod) {
@@ -230,30 +239,4 @@ func TestPodLevelResources(t *testing.T) {
 		t.Fatalf("got %+v", changes.Resize)
 	}
 	checkConverges(t, local, remote, changes)
-}
-
-func TestSpecHashTellsPodsApart(t *testing.T) {
-	base := specHash(podOf(t, running), nil)
-	if again := specHash(podOf(t, running), nil); again != base {
-		t.Errorf("one pod has two hashes:\n%s\n%s", base, again)
-	}
-	apart := map[string]func(*corev1.Pod){
-		"toleration moved over the boundary of strings": func(p *corev1.Pod) {
-			p.Spec.Tolerations = []corev1.Toleration{{Key: "aE", Operator: "xists", Effect: "NoExecute", TolerationSeconds: ptr.To[int64](10)}}
-		},
-		"no deadline": func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = nil },
-		"request as limit": func(p *corev1.Pod) {
-			r := &p.Spec.Containers[0].Resources
-			r.Limits, r.Requests = r.Requests, nil
-		},
-	}
-	for name, change := range apart {
-		t.Run(name, func(t *testing.T) {
-			pod := podOf(t, running)
-			change(pod)
-			if specHash(pod, nil) == base {
-				t.Errorf("got the same hash: %s", base)
-			}
-		})
-	}
 }

@@ -1,0 +1,36 @@
+package translate
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+func TestSpecHashTellsPodsApart(t *testing.T) {
+	base := specHash(podOf(t, running), nil)
+	if again := specHash(podOf(t, running), nil); again != base {
+		t.Errorf("one pod has two hashes:\n%s\n%s", base, again)
+	}
+	apart := map[string]func(*corev1.Pod){
+		"toleration moved over the boundary of strings": func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{{Key: "aE", Operator: "xists", Effect: "NoExecute", TolerationSeconds: ptr.To[int64](10)}}
+		},
+		"value of a toleration":  func(p *corev1.Pod) { p.Spec.Tolerations[0].Value = "v" },
+		"effect of a toleration": func(p *corev1.Pod) { p.Spec.Tolerations[0].Effect = "" },
+		"no deadline":            func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = nil },
+		"request as limit": func(p *corev1.Pod) {
+			r := &p.Spec.Containers[0].Resources
+			r.Limits, r.Requests = r.Requests, nil
+		},
+	}
+	for name, change := range apart {
+		t.Run(name, func(t *testing.T) {
+			pod := podOf(t, running)
+			change(pod)
+			if specHash(pod, nil) == base {
+				t.Errorf("got the same hash: %s", base)
+			}
+		})
+	}
+}
