@@ -23,7 +23,7 @@ func Kind() syncer.Registration {
 type translation struct{ syncer.Namespaced }
 
 // Remote implements syncer.Translation.
-func (translation) Remote(local *corev1.ConfigMap, t translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
+func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ func(string) translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
 	return translate.ConfigMap(local, t)
 }
 

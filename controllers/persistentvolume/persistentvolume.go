@@ -39,8 +39,8 @@ func (translation) RemoteName(t translate.Target, local types.NamespacedName) ty
 }
 
 // Remote implements syncer.Translation.
-func (translation) Remote(local *corev1.PersistentVolume, t translate.Target) (*corev1.PersistentVolume, *translate.Refusal) {
-	return translate.PersistentVolume(local, claimOf(local), t)
+func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, elsewhere func(string) translate.Target) (*corev1.PersistentVolume, *translate.Refusal) {
+	return translate.PersistentVolume(local, claimOf(local), t, elsewhere)
 }
 
 // Merge implements syncer.Translation. The source of a volume cannot be changed,
@@ -55,11 +55,14 @@ func (translation) Merge(desired, remote *corev1.PersistentVolume) (*corev1.Pers
 	return merged, false
 }
 
-// claimOf is the claim that a volume is bound to, as far as the volume tells.
+// claimOf is the claim that a volume is bound to, as the volume tells it: who
+// sends a volume does so because that claim says the same.
 func claimOf(volume *corev1.PersistentVolume) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{}
 	if ref := volume.Spec.ClaimRef; ref != nil {
 		claim.Namespace, claim.Name, claim.UID = ref.Namespace, ref.Name, ref.UID
+		claim.Spec.VolumeName, claim.Spec.StorageClassName = volume.Name, &volume.Spec.StorageClassName
+		claim.Status.Phase = corev1.ClaimBound
 	}
 	return claim
 }

@@ -33,7 +33,7 @@ func Needs(claim *corev1.PersistentVolumeClaim) []syncer.Ref {
 type translation struct{ syncer.Namespaced }
 
 // Remote implements syncer.Translation.
-func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Target) (*corev1.PersistentVolumeClaim, *translate.Refusal) {
+func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Target, _ func(string) translate.Target) (*corev1.PersistentVolumeClaim, *translate.Refusal) {
 	return translate.PersistentVolumeClaim(local, t)
 }
 

@@ -23,7 +23,7 @@ func Kind() syncer.Registration {
 type translation struct{ syncer.Namespaced }
 
 // Remote implements syncer.Translation.
-func (translation) Remote(local *corev1.Secret, t translate.Target) (*corev1.Secret, *translate.Refusal) {
+func (translation) Remote(local *corev1.Secret, t translate.Target, _ func(string) translate.Target) (*corev1.Secret, *translate.Refusal) {
 	return translate.Secret(local, t)
 }
 

@@ -17,8 +17,9 @@ import (
 type Translation[T client.Object] interface {
 	// RemoteName is the name of the copy.
 	RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName
-	// Remote is the copy, or why there is none.
-	Remote(local T, t translate.Target) (T, *translate.Refusal)
+	// Remote is the copy, or why there is none. What it names in another local
+	// namespace goes where elsewhere says.
+	Remote(local T, t translate.Target, elsewhere func(namespace string) translate.Target) (T, *translate.Refusal)
 	// Merge is remote as it should be, given the copy that would be created
 	// now, and remote itself where nothing differs. Replace tells that what
 	// differs cannot be changed.
@@ -45,7 +46,7 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	case !s.Known:
 		return wait(v1alpha1.ReasonReferenceNotSynced, "its content has not been read yet")
 	}
-	desired, refusal := c.Remote(s.Local, s.Place.Target)
+	desired, refusal := c.Remote(s.Local, s.Place.Target, s.Elsewhere)
 	if refusal != nil {
 		return refused(refusal)
 	}
@@ -79,7 +80,7 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 }
 
 func (c copies[T]) update(s Snapshot[T]) Plan {
-	desired, refusal := c.Remote(s.Local, s.Place.Target)
+	desired, refusal := c.Remote(s.Local, s.Place.Target, s.Elsewhere)
 	if refusal != nil {
 		return refused(refusal)
 	}

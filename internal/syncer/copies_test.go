@@ -21,7 +21,7 @@ import (
 // plain is the simplest Translation: the copy has the data of the local object.
 type plain struct{ Namespaced }
 
-func (plain) Remote(local *corev1.ConfigMap, t translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
+func (plain) Remote(local *corev1.ConfigMap, t translate.Target, _ func(string) translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
 	if local.Data["refuse"] != "" {
 		return nil, &translate.Refusal{Reason: "Refused", Message: "it says so"}
 	}
@@ -57,7 +57,7 @@ func localMap(options ...configMapOption) *corev1.ConfigMap {
 }
 
 func remoteMap(options ...configMapOption) *corev1.ConfigMap {
-	m, _ := plain{}.Remote(localMap(), testTarget)
+	m, _ := plain{}.Remote(localMap(), testTarget, nil)
 	m.UID, m.ResourceVersion = "remote-1", "9"
 	for _, option := range options {
 		option(m)

@@ -16,12 +16,16 @@ import (
 
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // observe gathers all that a decision about one local object looks at. It reads
 // caches only.
 func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName) (Snapshot[T], error) {
-	s := Snapshot[T]{Key: key, ClusterID: c.clusterID, Now: c.clock.Now(), Waiting: c.memory.since(key)}
+	s := Snapshot[T]{
+		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(), Waiting: c.memory.since(key),
+		Elsewhere: func(namespace string) translate.Target { return c.place(namespace).Target },
+	}
 	if err := c.observeLocal(ctx, &s); err != nil {
 		return s, err
 	}

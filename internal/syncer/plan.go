@@ -120,6 +120,8 @@ type Snapshot[T client.Object] struct {
 	// Strays stand for Local, or for an older one of its name, but should not be there.
 	Strays []T
 	Place  Place
+	// Elsewhere is where the objects of another local namespace go, or would.
+	Elsewhere func(namespace string) translate.Target
 	// Wanted tells whether anything that is sent needs this object.
 	Wanted bool
 	Needs  []Need

@@ -45,7 +45,7 @@ func inVolume[T any](fields decisions, where func(*corev1.PersistentVolume, *cor
 		if refusal != nil {
 			return reflect.Value{}, refusal
 		}
-		remote, refusal := PersistentVolume(pv, claim, mapped)
+		remote, refusal := PersistentVolume(pv, claim, mapped, places)
 		if refusal != nil {
 			return reflect.Value{}, refusal
 		}

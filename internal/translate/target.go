@@ -48,13 +48,3 @@ func (t Target) Name(namespace, name string) string {
 func (t Target) ClusterScopedName(name string) string {
 	return nsmap.Hashed(t.Mark.Origin+"/"+t.Mark.ClusterID, name)
 }
-
-// OfVolumeSecret is where the Secrets go that a PersistentVolume names, which
-// may live in another namespace than its claim. A volume's Secret goes to the
-// remote namespace of the claim all the same, because no other is known to be
-// ours; where it comes from another namespace its name is hashed, lest it meet
-// a Secret of the claim's.
-func (t Target) OfVolumeSecret(claimNamespace, secretNamespace string) Target {
-	t.Hashed = t.Hashed || claimNamespace != secretNamespace
-	return t
-}

@@ -77,22 +77,3 @@ func TestNamesDoNotCollide(t *testing.T) {
 		t.Error("the remote name of a volume depends on the namespace of its claim")
 	}
 }
-
-func TestOfVolumeSecret(t *testing.T) {
-	tests := map[string]struct {
-		target Target
-		from   string
-		want   Target
-	}{
-		"of the claim's namespace": {mapped, "team", mapped},
-		"of another namespace":     {mapped, "storage", Target{Mark: mark, Namespace: "team-eu", Hashed: true}},
-		"hashed anyway":            {shared, "team", shared},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := test.target.OfVolumeSecret("team", test.from); got != test.want {
-				t.Errorf("got %+v", got)
-			}
-		})
-	}
-}

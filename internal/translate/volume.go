@@ -28,7 +28,9 @@ func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*core
 
 // PersistentVolume is the remote volume of local, to which claim is bound. It is
 // retained whatever happens in the provider, and bound to the remote claim only.
-func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target) (*corev1.PersistentVolume, *Refusal) {
+// The Secrets that it names may live in any namespace; of tells where those of
+// one go.
+func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target, of func(namespace string) Target) (*corev1.PersistentVolume, *Refusal) {
 	if refusal := neverSynced("PersistentVolume", local); refusal != nil {
 		return nil, refusal
 	}
@@ -44,10 +46,10 @@ func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVo
 	if isTiedToNode(local.Spec.NodeAffinity) {
 		return nil, refusalf(ReasonVolumeNotPortable, "PersistentVolume %s: spec.nodeAffinity ties it to a node of the consumer by its name", local.Name)
 	}
-	return remoteVolume(local, claim, t), nil
+	return remoteVolume(local, claim, t, of), nil
 }
 
-func remoteVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target) *corev1.PersistentVolume {
+func remoteVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target, of func(string) Target) *corev1.PersistentVolume {
 	allowed := persistentVolumePlan.allowed(&local.Spec)
 	allowed.PersistentVolumeSource = persistentVolumeSourcePlan.allowed(&local.Spec.PersistentVolumeSource)
 	remote := &corev1.PersistentVolume{ObjectMeta: Metadata(local, t), Spec: *allowed.DeepCopy()}
@@ -58,14 +60,13 @@ func remoteVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolume
 	remote.Spec.StorageClassName = storageClass(claim)
 	remote.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
 	for _, ref := range volumeSecretPlaces(&remote.Spec.PersistentVolumeSource) {
-		there := t.OfVolumeSecret(claim.Namespace, ref.Namespace)
+		there := of(ref.Namespace)
 		ref.Namespace, ref.Name = there.Namespace, there.Name(ref.Namespace, ref.Name)
 	}
 	return remote
 }
 
-// VolumeSecrets are the Secrets that a volume names, sorted, each once. Which
-// remote name each gets, Target.OfVolumeSecret says.
+// VolumeSecrets are the Secrets that a volume names, sorted, each once.
 func VolumeSecrets(pv *corev1.PersistentVolume) []types.NamespacedName {
 	var names []types.NamespacedName
 	for _, ref := range volumeSecretPlaces(&pv.Spec.PersistentVolumeSource) {

@@ -44,22 +44,32 @@ spec:
     controllerExpandSecretRef: {namespace: storage, name: admin}
     controllerPublishSecretRef: {namespace: storage}`
 
+// places is where namespaces go that are all mapped.
+func places(namespace string) Target { return Target{Mark: mark, Namespace: namespace + "-eu"} }
+
+func secretAt(place string) *corev1.SecretReference {
+	namespace, name, _ := strings.Cut(place, "/")
+	return &corev1.SecretReference{Namespace: namespace, Name: name}
+}
+
 func TestPersistentVolumeAndClaim(t *testing.T) {
 	name := mapped.ClusterScopedName("disk")
 	tests := map[string]struct {
-		target     Target
-		claim      string
-		class      string
-		claimName  string
+		target    Target
+		places    func(string) Target
+		claim     string
+		class     string
+		claimName string
+		// own and admin are where the Secrets are, as namespace/name.
 		own, admin string
 	}{
-		"mapped": {target: mapped, class: "fast", claimName: "data", own: "own", admin: shared.Name("storage", "admin")},
+		"mapped": {target: mapped, class: "fast", claimName: "data", places: places, own: "team-eu/own", admin: "storage-eu/admin"},
 		"shared": {target: shared, class: "fast", claimName: shared.Name("team", "data"),
-			own: shared.Name("team", "own"), admin: shared.Name("storage", "admin")},
+			places: func(string) Target { return shared }, own: "mount/" + shared.Name("team", "own"), admin: "mount/" + shared.Name("storage", "admin")},
 		"the class of old": {target: mapped, claim: `{metadata: {annotations: {volume.beta.kubernetes.io/storage-class: old}}}`,
-			class: "old", claimName: "data", own: "own", admin: shared.Name("storage", "admin")},
+			class: "old", claimName: "data", places: places, own: "team-eu/own", admin: "storage-eu/admin"},
 		"no class": {target: mapped, claim: `{spec: {storageClassName: ""}}`,
-			class: "", claimName: "data", own: "own", admin: shared.Name("storage", "admin")},
+			class: "", claimName: "data", places: places, own: "team-eu/own", admin: "storage-eu/admin"},
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
@@ -68,7 +78,7 @@ func TestPersistentVolumeAndClaim(t *testing.T) {
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
-			pv, refusal := PersistentVolume(localVolume, localClaim, test.target)
+			pv, refusal := PersistentVolume(localVolume, localClaim, test.target, test.places)
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
@@ -82,8 +92,8 @@ func TestPersistentVolumeAndClaim(t *testing.T) {
 			want := parse[corev1.PersistentVolume](t, csiVolume).Spec
 			want.PersistentVolumeReclaimPolicy, want.StorageClassName = corev1.PersistentVolumeReclaimRetain, test.class
 			want.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: test.target.Namespace, Name: test.claimName}
-			want.CSI.NodePublishSecretRef = &corev1.SecretReference{Namespace: test.target.Namespace, Name: test.own}
-			want.CSI.NodeStageSecretRef = &corev1.SecretReference{Namespace: test.target.Namespace, Name: test.admin}
+			want.CSI.NodePublishSecretRef = secretAt(test.own)
+			want.CSI.NodeStageSecretRef = secretAt(test.admin)
 			want.CSI.ControllerExpandSecretRef = want.CSI.NodeStageSecretRef
 			if diff := cmp.Diff(want, pv.Spec); diff != "" {
 				t.Error(diff)
@@ -120,7 +130,7 @@ func TestVolumeRefusals(t *testing.T) {
 			claim := claimOf(t, test.claim)
 			_, refusal := PersistentVolumeClaim(claim, mapped)
 			if refusal == nil {
-				_, refusal = PersistentVolume(volumeOf(t, test.pv), claim, mapped)
+				_, refusal = PersistentVolume(volumeOf(t, test.pv), claim, mapped, places)
 			}
 			if test.want == (Refusal{}) {
 				if refusal != nil {
@@ -136,13 +146,13 @@ func TestVolumeRefusals(t *testing.T) {
 }
 
 func TestVolumeOfAnUnboundClaim(t *testing.T) {
-	if _, refusal := PersistentVolume(volumeOf(t, csiVolume), claimOf(t, `{status: {phase: Pending}}`), mapped); refusal == nil || refusal.Reason != ReasonClaimNotBound {
+	if _, refusal := PersistentVolume(volumeOf(t, csiVolume), claimOf(t, `{status: {phase: Pending}}`), mapped, places); refusal == nil || refusal.Reason != ReasonClaimNotBound {
 		t.Errorf("got %v", refusal)
 	}
 }
 
 func TestVolumeMetadata(t *testing.T) {
-	pv, _ := PersistentVolume(volumeOf(t, csiVolume), claimOf(t, ""), mapped)
+	pv, _ := PersistentVolume(volumeOf(t, csiVolume), claimOf(t, ""), mapped, places)
 	want := map[string]string{v1alpha1.AnnotationLocalName: "disk", v1alpha1.AnnotationLocalUID: "disk-uid", v1alpha1.AnnotationCopied: ";"}
 	if diff := cmp.Diff(want, pv.Annotations); diff != "" {
 		t.Error(diff)
@@ -172,11 +182,11 @@ func TestVolumeSecrets(t *testing.T) {
 
 func TestISCSISecretIsRenamed(t *testing.T) {
 	local := volumeOf(t, `{spec: {iscsi: {targetPortal: t, iqn: i, lun: 1, secretRef: {namespace: storage, name: chap}}}}`)
-	pv, refusal := PersistentVolume(local, claimOf(t, ""), mapped)
+	pv, refusal := PersistentVolume(local, claimOf(t, ""), mapped, places)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	want := &corev1.SecretReference{Namespace: "team-eu", Name: shared.Name("storage", "chap")}
+	want := &corev1.SecretReference{Namespace: "storage-eu", Name: "chap"}
 	if diff := cmp.Diff(want, pv.Spec.ISCSI.SecretRef); diff != "" {
 		t.Error(diff)
 	}
