@@ -1,32 +1,53 @@
 package integration
 
 import (
-	"strings"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // What follows stays until the control planes go: the deletion of a binding
 // goes on after the spec that has made it.
 
 // limited is the kubeconfig of a ServiceAccount that may do nothing in the
-// cluster but verbs on resources, which commas separate.
-func (c *controlPlane) limited(resources string, verbs ...string) []byte {
+// cluster but what the rules say.
+func (c *controlPlane) limited(rules ...rbacv1.PolicyRule) []byte {
 	GinkgoHelper()
 	name := unique("limited")
 	meta := metav1.ObjectMeta{Name: name}
 	c.make(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: providerNamespace, Name: name}})
-	c.make(&rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: strings.Split(resources, ","), Verbs: verbs},
-	}})
+	c.make(&rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules})
 	c.make(&rbacv1.ClusterRoleBinding{ObjectMeta: meta,
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: providerNamespace, Name: name}},
 	})
 	return c.kubeconfig(providerNamespace, name)
+}
+
+// lacking is the kubeconfig of a ServiceAccount that may do all that the role of
+// config/provider allows, but for a verb on a resource. Of several rights that
+// are missing, any might be noticed first.
+func (c *controlPlane) lacking(verb, resource string) []byte {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{}
+	Expect(c.Get(ctx, client.ObjectKey{Name: providerAccount}, role)).To(Succeed())
+	var rules []rbacv1.PolicyRule
+	for _, rule := range role.Rules {
+		for _, each := range rule.Resources {
+			one := *rule.DeepCopy()
+			one.Resources = []string{each}
+			if each == resource {
+				one.Verbs = slices.DeleteFunc(one.Verbs, func(v string) bool { return v == verb })
+			}
+			rules = append(rules, one)
+		}
+	}
+	return c.limited(rules...)
 }
 
 // secondConsumer is the kubeconfig of a ServiceAccount with the role of

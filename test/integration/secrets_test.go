@@ -153,20 +153,20 @@ var _ = Describe("Credentials that a provider does not accept", func() {
 	})
 
 	It("lack the right to list nodes", func() {
-		cb := home.bindWith(eu.limited("namespaces", "get", "list", "watch", "create", "delete"), "nodeless", spec)
+		cb := home.bindWith(eu.lacking("list", "nodes"), "nodeless", spec)
 		Eventually(home.condition(cb, v1alpha1.BindingCredentialsValid)).Should(
 			isFalse(v1alpha1.ReasonForbidden, "they lack a right", `cannot list resource "nodes"`), "the role lacks nodes")
 		Expect(home.condition(cb, v1alpha1.BindingConnected)()).To(isFalse(v1alpha1.ReasonCredentialsInvalid))
 	})
 
 	It("lack every right", func() {
-		cb := home.bindWith(eu.limited("configmaps", "get"), "rightless", spec)
+		cb := home.bindWith(eu.limited(), "rightless", spec)
 		Eventually(home.condition(cb, v1alpha1.BindingCredentialsValid)).Should(
 			isFalse(v1alpha1.ReasonForbidden, `cannot get resource "namespaces"`), "the role lacks namespaces")
 	})
 
 	It("lack the right to create namespaces, which shows at the namespaces", func() {
-		cb := home.bindWith(eu.limited("namespaces,nodes", "get", "list", "watch", "delete"), "readonly", spec)
+		cb := home.bindWith(eu.lacking("create", "namespaces"), "readonly", spec)
 		home.bindingIsReady(cb)
 		team := home.offloadNew(selecting(labelSpec, spec))
 		Eventually(home.entry(cb, team)).Should(mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonCreationFailed, "cannot create resource"))
