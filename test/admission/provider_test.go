@@ -66,7 +66,7 @@ func untilConfined(ctx context.Context, consumer client.Client) error {
 	probes := map[string]client.Object{
 		"spillway-consumers":         &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "probe"}},
 		"spillway-consumers-mark":    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}},
-		"spillway-consumers-pods":    &corev1.Pod{ObjectMeta: inMarked, Spec: newPod("").Spec},
+		"spillway-consumers-pods":    podOf(inMarked, func(s *corev1.PodSpec) { s.NodeName, s.ServiceAccountName = "node", "builder" }),
 		"spillway-consumers-secrets": secretOf(inMarked, "bootstrap.kubernetes.io/token"),
 		"spillway-consumers-claims":  claimOf(inMarked, ""),
 		"spillway-consumers-volumes": volumeOf(metav1.ObjectMeta{Name: "probe"}),
