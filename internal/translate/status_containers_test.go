@@ -93,6 +93,16 @@ func TestContainersThatHaveEnded(t *testing.T) {
 	}
 }
 
+// A rule of an init container that has all containers restart is about the others too.
+func TestInitContainerThatHasAllRestart(t *testing.T) {
+	got := containersAfter(t, `
+{restartPolicy: Never, containers: [{name: web}], initContainers: [{name: init, restartPolicyRules: [{action: RestartAllContainers}]}]}`,
+		`[{name: web, state: {terminated: {exitCode: 0}}}]`, `[{name: web, state: {running: {}}}]`)
+	if got[0].State.Running == nil {
+		t.Errorf("got %+v", got[0])
+	}
+}
+
 func TestInitAndEphemeralContainerStatuses(t *testing.T) {
 	local := podOf(t, `
 spec: {restartPolicy: Always, initContainers: [{name: init}], containers: [{name: web}], ephemeralContainers: [{name: debug}, {name: second}]}
