@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -157,6 +158,9 @@ func (c *kindController[T]) announce(s Snapshot[T], plan Plan) {
 	}
 }
 
+// title is how messages call the kind.
+func (c *kindController[T]) title() string { return reflect.TypeFor[T]().Elem().Name() }
+
 // need implements attached: the decision about the object tells.
 func (c *kindController[T]) need(ctx context.Context, ref Ref) (Need, error) {
 	need := Need{Kind: c.Name, NamespacedName: ref.NamespacedName}
@@ -166,19 +170,19 @@ func (c *kindController[T]) need(ctx context.Context, ref Ref) (Need, error) {
 	}
 	if !present(s.Local) {
 		need.Ready = ref.Optional
-		need.Problem = missing(c.Name, ref.NamespacedName)
+		need.Problem = missing(c.title(), ref.NamespacedName)
 		return need, nil
 	}
 	plan := Decide(s, c.Syncer)
 	switch {
 	case plan.Problem != nil:
 		need.Problem = *plan.Problem
-		need.Problem.Message = fmt.Sprintf("%s %s: %s", c.Name, ref.NamespacedName, plan.Problem.Message)
+		need.Problem.Message = fmt.Sprintf("%s %s: %s", c.title(), location(ref.NamespacedName), plan.Problem.Message)
 	case withheld(s.Local):
 		need.Ready = ref.Optional
-		need.Problem = never(c.Name, ref.NamespacedName)
+		need.Problem = never(c.title(), ref.NamespacedName)
 	case !present(s.Remote) || len(plan.Actions) > 0:
-		need.Problem = notSynced(c.Name, ref.NamespacedName)
+		need.Problem = notSynced(c.title(), ref.NamespacedName)
 	default:
 		need.Ready = true
 	}

@@ -37,7 +37,7 @@ func (c *kindController[T]) find(ctx context.Context, s Snapshot[T], wanted clie
 	}
 	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: Create, Problem: Problem{
 		v1alpha1.ReasonNameConflict,
-		fmt.Sprintf("%s %s exists in provider %s, and is left alone: %s", c.Name, name, c.clusterID, provenance.Describe(found)),
+		fmt.Sprintf("%s %s exists in provider %s, and is left alone: %s", c.title(), name, c.clusterID, provenance.Describe(found)),
 	}})
 	return nil
 }

@@ -45,17 +45,23 @@ func bounded(message string) string {
 	return message
 }
 
+// missing is said of what does not exist, or is kept out of sight: tokens are not
+// even looked at.
 func missing(kind string, name types.NamespacedName) Problem {
-	return Problem{v1alpha1.ReasonReferenceNotFound, fmt.Sprintf("%s %s does not exist", kind, name)}
+	message := fmt.Sprintf("%s %s does not exist", kind, location(name))
+	if kind == "Secret" {
+		message += ", or is a token of the consumer, which is never sent"
+	}
+	return Problem{v1alpha1.ReasonReferenceNotFound, message}
 }
 
 func never(kind string, name types.NamespacedName) Problem {
 	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf("%s %s has %s=%s, so it is not sent to any provider",
-		kind, name, v1alpha1.LabelSync, v1alpha1.SyncNever)}
+		kind, location(name), v1alpha1.LabelSync, v1alpha1.SyncNever)}
 }
 
 func notSynced(kind string, name types.NamespacedName) Problem {
-	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf("%s %s is being sent to the provider", kind, name)}
+	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf("%s %s is being sent to the provider", kind, location(name))}
 }
 
 // withheld tells whether the owner of an object says that it is not to be sent.

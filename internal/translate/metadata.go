@@ -31,13 +31,17 @@ var localAnnotations = []string{
 	"volume.beta.kubernetes.io/",
 }
 
+// localLabels are those of local pods that the API server sets by the node they
+// are on. In the provider they are on another one, and its API server sets them.
+var localLabels = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone}
+
 // Metadata is the metadata of the remote object that stands for local: its
 // labels and annotations but for what is about the local object only, our mark,
 // and annotations that name the local object.
 func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 	labels := make(map[string]string, len(local.GetLabels())+3)
 	for key, value := range local.GetLabels() {
-		if !isOurs(key) {
+		if !isOurs(key) && !slices.Contains(localLabels, key) {
 			labels[key] = value
 		}
 	}

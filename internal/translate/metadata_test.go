@@ -48,7 +48,10 @@ func TestMetadata(t *testing.T) {
 				Labels:      with(mark.Labels(), map[string]string{"a": "2", "b": "1"}),
 				Annotations: with(provenanceOf("a,b;c,d"), map[string]string{"c": "4", "d": "3"})}},
 		"left at home": {localMeta(
-			map[string]string{"spillway.io/origin": "forged", "synced-to.spillway.io/eu": "true"},
+			map[string]string{
+				"spillway.io/origin": "forged", "synced-to.spillway.io/eu": "true",
+				"topology.kubernetes.io/region": "eu", "topology.kubernetes.io/zone": "a",
+			},
 			map[string]string{
 				"spillway.io/local-uid": "forged", "remote.spillway.io/eu": "x", "kubectl.kubernetes.io/last-applied-configuration": "{}",
 				"kubernetes.io/config.source": "file", "kubernetes.io/config.mirror": "x", "pv.kubernetes.io/bind-completed": "yes",

@@ -25,9 +25,14 @@ type namePlace struct {
 
 // namePlaces are all places in a pod where ConfigMaps, Secrets and claims are
 // named. There is this one list of them: what is renamed in a pod is what is
-// sent along with it. The injected service account token is not looked into.
+// sent along with it. The injected service account token is not looked into, and
+// the root certificate, which every namespace of the provider has under its own
+// name, is neither sent nor renamed.
 func namePlaces(spec *corev1.PodSpec) iter.Seq[namePlace] {
-	return func(yield func(namePlace) bool) {
+	return func(each func(namePlace) bool) {
+		yield := func(place namePlace) bool {
+			return (place.kind == configMap && *place.name == rootCertificate) || each(place)
+		}
 		for i := range spec.Volumes {
 			v := &spec.Volumes[i]
 			if !isInjectedToken(v) && !volumeNamePlaces(&v.VolumeSource, yield) {

@@ -40,7 +40,7 @@ func TestPodReferences(t *testing.T) {
 	}{
 		"none": {`{spec: {containers: [{name: web}]}}`, References{}},
 		"everywhere": {everyReference, References{
-			ConfigMaps: []Reference{{"both", false}, {"from", false}, {"init-env", true}, {"kube-root-ca.crt", false}},
+			ConfigMaps: []Reference{{"both", false}, {"from", false}, {"init-env", true}},
 			Secrets: []Reference{{"chap", false}, {"csi", false}, {"debug", false}, {"env-secret", false}, {"from-secret", true},
 				{"projected", true}, {"pull", true}, {"volume-secret", false}},
 			PersistentVolumeClaims: []Reference{{"data", false}, {"web-scratch", false}},
