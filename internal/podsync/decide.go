@@ -116,24 +116,37 @@ func shorter(local, remote *corev1.Pod) bool {
 		*local.DeletionGracePeriodSeconds < *remote.DeletionGracePeriodSeconds
 }
 
-// down sends the changes that Kubernetes allows on a running pod, then the status up.
+// down sends the changes that Kubernetes allows on a running pod, then the status
+// up. A resize or a debug container that the provider refuses is not tried again:
+// the change of the pod itself, which says that it was sent, goes all the same.
 func down(s snapshot) syncer.Plan {
-	if s.Refused != nil && s.Refused.Verb == syncer.Patch && s.Refused.Wait > 0 {
-		plan := up(s, &s.Refused.Problem)
-		plan.RetryAfter = s.Refused.Wait
+	refused := s.Refused
+	if refused != nil && refused.Verb != syncer.Patch {
+		refused = nil
+	}
+	if refused != nil && refused.Subresource == "" && refused.Wait > 0 {
+		plan := up(s, &refused.Problem)
+		plan.RetryAfter = refused.Wait
 		return plan
 	}
 	changes := translate.PodUpdate(s.Local, s.Remote, s.Place.Target)
-	patch := func(changed *corev1.Pod, subresource string) []syncer.Action {
-		if changed == nil {
-			return nil
+	var plan syncer.Plan
+	add := func(changed *corev1.Pod, subresource string) {
+		switch {
+		case changed == nil:
+		case refused != nil && subresource != "" && refused.Subresource == subresource:
+			plan.Event = &refused.Problem
+		default:
+			plan.Actions = append(plan.Actions, syncer.Action{
+				Verb: syncer.Patch, Side: syncer.Remote, Object: changed, Before: s.Remote, Subresource: subresource,
+			})
 		}
-		return []syncer.Action{{Verb: syncer.Patch, Side: syncer.Remote, Object: changed, Before: s.Remote, Subresource: subresource}}
 	}
-	actions := append(patch(changes.Resize, "resize"), patch(changes.Ephemeral, "ephemeralcontainers")...)
-	actions = append(actions, patch(changes.Main, "")...)
-	if len(actions) > 0 {
-		return syncer.Plan{Actions: actions} // The next round sends the status.
+	add(changes.Resize, "resize")
+	add(changes.Ephemeral, "ephemeralcontainers")
+	add(changes.Main, "")
+	if len(plan.Actions) > 0 {
+		return plan // The next round sends the status.
 	}
 	return up(s, nil)
 }

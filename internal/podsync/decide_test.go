@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -78,6 +79,12 @@ func offloaded(status corev1.ConditionStatus, reason, message string) func(*core
 
 func image(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Image = name }
+}
+
+func cpu(quantity string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(quantity)}
+	}
 }
 
 // in makes a snapshot in which all is as it should be.
@@ -188,10 +195,15 @@ func TestDecide(t *testing.T) {
 		"its image has changed": {in(local(image("app:2")), remote()), []string{"patch in the provider: image app:2"}},
 		"and is refused":        {in(local(image("app:2")), remote(), refusedTo(syncer.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
 		"a change waits for its next try, the status does not": {in(local(image("app:2"), offloaded("False", "UpdateRejected", "no")), remote(phase("Running")), refusedTo(syncer.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
-		"its status is refused":                                {in(local(), remote(phase("Running")), refusedTo(syncer.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},
-		"the provider is deleting it":                          {in(local(started, image("app:2")), remote(going(30))), nil},
-		"it may not go but is there":                           {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
-		"its namespace is being closed":                        {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"its resize is refused": {in(local(cpu("2")), remote(), func(s *snapshot) {
+			refusedTo(syncer.Patch, "UpdateRejected", minute)(s)
+			s.Refused.Subresource = "resize"
+		}), []string{"patch in the provider: image app:1", "event UpdateRejected"}},
+		"its resize is sent first":      {in(local(cpu("2")), remote()), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
+		"its status is refused":         {in(local(), remote(phase("Running")), refusedTo(syncer.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},
+		"the provider is deleting it":   {in(local(started, image("app:2")), remote(going(30))), nil},
+		"it may not go but is there":    {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"its namespace is being closed": {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 
 		// terminal
 		"a terminal phase is final":       {in(local(started, phase("Succeeded")), remote(phase("Running"))), nil},

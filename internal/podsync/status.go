@@ -2,6 +2,7 @@ package podsync
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,17 +37,19 @@ func report(s snapshot, problem syncer.Problem, patience time.Duration) syncer.P
 
 // setOffloaded sets the condition PodOffloaded if there is a problem, and puts
 // it right if there was one. A pod that never had one needs no condition.
+// The conditions may be shared with the cache, and are copied first.
 func setOffloaded(status *corev1.PodStatus, problem *syncer.Problem, generation int64, now time.Time) {
 	for i := range status.Conditions {
-		if condition := &status.Conditions[i]; condition.Type == v1alpha1.PodOffloaded {
-			set(condition, problem, generation, now)
+		if status.Conditions[i].Type == v1alpha1.PodOffloaded {
+			status.Conditions = slices.Clone(status.Conditions)
+			set(&status.Conditions[i], problem, generation, now)
 			return
 		}
 	}
 	if problem != nil {
 		condition := corev1.PodCondition{Type: v1alpha1.PodOffloaded}
 		set(&condition, problem, generation, now)
-		status.Conditions = append(status.Conditions, condition)
+		status.Conditions = append(slices.Clone(status.Conditions), condition)
 	}
 }
 

@@ -17,12 +17,13 @@ import (
 const requestTimeout = 10 * time.Second
 
 // act carries out the actions of a plan, in their order, up to the first that
-// cannot be done. What an API server refuses is remembered, and decided on in
-// the next round; only what says nothing about the object is an error.
-func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) error {
+// cannot be done, and tells whether that was all of them. What an API server
+// refuses is remembered, and decided on in the next round; only what says nothing
+// about the object is an error.
+func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (done bool, err error) {
 	for _, a := range plan.Actions {
 		if err := c.do(ctx, s, a); err != nil {
-			return c.failed(ctx, s, a, err)
+			return false, c.failed(ctx, s, a, err)
 		}
 		c.memory.succeeded(s.Key, a.Verb)
 		if c.Done != nil {
@@ -33,7 +34,7 @@ func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) e
 			c.Done(s, a, seen)
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // do makes one request, and notes what it has made of the object.
@@ -169,7 +170,7 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 	case !saysWhy(err):
 		return wrapped
 	}
-	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Problem: problemOf(a, c.clusterID, err)})
+	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOf(a, c.clusterID, err)})
 	return nil
 }
 

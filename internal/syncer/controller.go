@@ -100,7 +100,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	if c.paused() {
 		return ctrl.Result{}, nil // When it is not any more, all are asked for.
 	}
-	acted := false
+	acted, refusals := false, 0
 	for range rounds {
 		snapshot, err := c.observe(ctx, req.NamespacedName)
 		if err != nil {
@@ -111,10 +111,15 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 			return c.report(ctx, snapshot, plan, acted)
 		}
 		acted = true
-		if err := c.act(ctx, snapshot, plan); err != nil {
+		done, err := c.act(ctx, snapshot, plan)
+		if err != nil {
 			return step.Done(err)
 		}
-		c.announce(snapshot, plan)
+		if done {
+			c.announce(snapshot, plan)
+		} else if refusals++; refusals > 1 { // Not even reporting the first one is possible.
+			return c.report(ctx, snapshot, Plan{Problem: plan.Problem, RetryAfter: firstRetry}, acted)
+		}
 	}
 	return ctrl.Result{}, fmt.Errorf("%s %s: %w", c.Name, req.NamespacedName, errRounds)
 }

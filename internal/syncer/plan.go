@@ -102,8 +102,9 @@ type Need struct {
 // Refused is what an API server has refused to do.
 type Refused struct {
 	Problem
-	// Verb is what was to be done.
-	Verb Verb
+	// Verb and Subresource are what was to be done.
+	Verb        Verb
+	Subresource string
 	// Wait is how long it is until it may be tried again.
 	Wait time.Duration
 }

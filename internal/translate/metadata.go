@@ -11,9 +11,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// domain is the end of all keys that are Spillway's own.
-const domain = "spillway.io"
-
 // localAnnotations are the beginnings of annotations that are about the local
 // object only, and would be wrong, refused or harmful on the remote one.
 var localAnnotations = []string{
@@ -110,11 +107,11 @@ func joinSorted(m map[string]string) string {
 	return strings.Join(keys, ",")
 }
 
-// isOurs tells whether a key of a label or annotation is in Spillway's domain,
+// isOurs tells whether a key of a label or annotation is in Spillway's v1alpha1.Domain,
 // or one below it.
 func isOurs(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")
-	return found && (prefix == domain || strings.HasSuffix(prefix, "."+domain))
+	return found && (prefix == v1alpha1.Domain || strings.HasSuffix(prefix, "."+v1alpha1.Domain))
 }
 
 func isLocalAnnotation(key string) bool {
