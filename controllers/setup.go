@@ -8,10 +8,13 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/spillway-io/spillway/controllers/clusterbinding"
 	"github.com/spillway-io/spillway/controllers/configmap"
+	"github.com/spillway-io/spillway/controllers/eviction"
+	"github.com/spillway-io/spillway/controllers/mountnamespace"
 	"github.com/spillway-io/spillway/controllers/namespacelabel"
 	"github.com/spillway-io/spillway/controllers/namespacemap"
 	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
@@ -25,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/pace"
+	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -68,6 +72,17 @@ func Kinds() []syncer.Registration {
 	}
 }
 
+// copied are the kinds that are sent to the providers because pods need them.
+func copied() []client.Object {
+	var objects []client.Object
+	for _, kind := range Kinds() {
+		if kind.IsCopied() {
+			objects = append(objects, kind.Object())
+		}
+	}
+	return objects
+}
+
 // Setup adds every controller to the manager.
 func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
@@ -75,30 +90,41 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		Kinds: Kinds(), Views: o.Views, Consumer: local.GetClient(), Cache: local.GetCache(), Origin: o.Origin,
 		Events: local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
-	client := local.GetClient()
+	consumer := local.GetClient()
+	present := residents.New(o.Views, local.GetScheme(), copied())
 	for name, err := range map[string]error{
-		"sync": mgr.Add(engine),
+		"sync":      mgr.Add(engine),
+		"residents": local.Add(present),
 		"clusterbinding": (&clusterbinding.Reconciler{
-			Client: client, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
+			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PolicyServed, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
+			Residents: present, Pace: pace.New(statusInterval, statusMost, now),
 		}).SetupWithManager(local),
+		"eviction": (&eviction.Reconciler{
+			Client: consumer, Kubernetes: o.Kubernetes, Residents: present, Tries: &eviction.Tries{Clock: now},
+		}).SetupWithManager(local),
+		"mountnamespace": (&mountnamespace.Reconciler{
+			Client: consumer, Fleet: o.Fleet, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace,
+		}).SetupWithManager(mgr),
 		"virtualnode": (&virtualnode.Reconciler{
-			Client: client, Fleet: o.Fleet, Clock: now, Pace: pace.New(nodeInterval, nodeMost, now),
-		}).SetupWithManager(mgr, &virtualnode.Leases{Client: client, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
-		"namespacelabel": (&namespacelabel.Reconciler{Client: client}).SetupWithManager(local),
+			Client: consumer, Fleet: o.Fleet, Clock: now, Pace: pace.New(nodeInterval, nodeMost, now),
+		}).SetupWithManager(mgr, &virtualnode.Leases{Client: consumer, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
+		"namespacelabel": (&namespacelabel.Reconciler{Client: consumer}).SetupWithManager(local),
 		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
-			Client: client, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
+			Client: consumer, Residents: present, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
 		}).SetupWithManager(local),
 		"namespacemapping": (&namespaceoffloading.Mapping{
-			Client: client, Settings: o.Settings, Pace: pace.New(specInterval, specMost, now),
+			Client: consumer, Residents: present, Settings: o.Settings, Pace: pace.New(specInterval, specMost, now),
 		}).SetupWithManager(local),
 		"namespacemap": (&namespacemap.Reconciler{
-			Client: client, Fleet: o.Fleet, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace,
+			Client: consumer, Fleet: o.Fleet, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace,
 			Clock: now, Pace: pace.New(statusInterval, statusMost, now),
 		}).SetupWithManager(mgr),
-		"offloadingstatus": (&offloadingstatus.Reconciler{Client: client, Settings: o.Settings, Clock: now}).SetupWithManager(local),
+		"offloadingstatus": (&offloadingstatus.Reconciler{
+			Client: consumer, Residents: present, Settings: o.Settings, Clock: now,
+		}).SetupWithManager(local),
 		"unscheduledpod": (&unscheduledpod.Reconciler{
-			Client: client, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),
+			Client: consumer, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),
 		}).SetupWithManager(local),
 	} {
 		if err != nil {

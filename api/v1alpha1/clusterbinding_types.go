@@ -22,6 +22,10 @@ const (
 	// BindingPodAdmission tells whether the consumer's API server can run the
 	// policy that gives pods of offloaded namespaces their toleration and affinity.
 	BindingPodAdmission = "PodAdmission"
+	// BindingMountNamespaceReady tells whether spec.mountNamespace is there, and is
+	// ours. It exists only if that is set. Its reasons are those of the entries of
+	// a NamespaceMap, ReasonPending and ReasonNamespaceDeleted.
+	BindingMountNamespaceReady = "MountNamespaceReady"
 	// BindingDrained exists only while a ClusterBinding is being deleted. Its
 	// reason names the step that the ordered deletion has reached.
 	BindingDrained = "Drained"
@@ -99,19 +103,30 @@ const (
 	ReasonPolicyNotServed = "PolicyNotServed"
 )
 
+// ReasonNamespaceDeleted: the mount namespace was deleted, because the
+// ClusterBinding is being deleted.
+const ReasonNamespaceDeleted = "NamespaceDeleted"
+
 // Reasons of BindingDrained, in the order of the steps.
 const (
 	// ReasonCordoning: the virtual node is being made unschedulable.
 	ReasonCordoning = "Cordoning"
-	// ReasonEvictingPods: the pods on the virtual node are being evicted. Not
-	// seen as long as pods are not synced.
+	// ReasonEvictingPods: the pods on the virtual node are being evicted, and
+	// waited for. The message names the first few, and says which ones the API
+	// server refuses to evict, and why.
 	ReasonEvictingPods = "EvictingPods"
+	// ReasonDeletingCopies: what the pods needed is being deleted in the
+	// provider: ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes.
+	ReasonDeletingCopies = "DeletingCopies"
 	// ReasonDeletingNamespaces: the remote namespaces are being deleted.
 	ReasonDeletingNamespaces = "DeletingNamespaces"
 	// ReasonProviderUnreachable: the deletion waits for a provider that does not answer.
 	ReasonProviderUnreachable = "ProviderUnreachable"
 	// ReasonDeletingNamespaceMap: the NamespaceMap is being deleted.
 	ReasonDeletingNamespaceMap = "DeletingNamespaceMap"
+	// ReasonReleasingObjects: label, annotation and finalizer of the binding are
+	// taken off objects whose copies stay in the provider.
+	ReasonReleasingObjects = "ReleasingObjects"
 	// ReasonDeletingNode: the virtual node and its lease are being deleted.
 	ReasonDeletingNode = "DeletingNode"
 	// ReasonDrained: nothing is left but the finalizer.
@@ -149,8 +164,9 @@ type ClusterBindingSpec struct {
 	KubeconfigSecretRef KubeconfigSecretReference `json:"kubeconfigSecretRef,omitzero"`
 
 	// mountNamespace is the one remote namespace for pods of local namespaces
-	// that are not mapped. Without it, such pods are not offloaded. Immutable
-	// once set.
+	// that are not mapped. Without it, such pods are not offloaded. It is made in
+	// the provider, and deleted with the ClusterBinding; one that exists and was
+	// not made for this ClusterBinding is not used. Immutable once set.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -278,7 +294,8 @@ type UnreachablePolicy struct {
 // ClusterBindingStatus is what Spillway knows about a provider.
 type ClusterBindingStatus struct {
 	// conditions: Ready, CredentialsValid, Connected, VirtualNodeReady,
-	// PodAdmission and, while being deleted, Drained.
+	// PodAdmission, with a mountNamespace MountNamespaceReady and, while being
+	// deleted, Drained.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

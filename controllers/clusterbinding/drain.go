@@ -3,11 +3,12 @@ package clusterbinding
 import (
 	"context"
 	"fmt"
-	"strings"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -22,20 +23,16 @@ import (
 
 // drain takes the next step of an ordered deletion: it says which, then does it.
 func (r *Reconciler) drain(ctx context.Context, o *observed) (ctrl.Result, error) {
-	if !controllerutil.ContainsFinalizer(o.Binding, v1alpha1.FinalizerBinding) {
-		return ctrl.Result{}, nil
+	if !controllerutil.ContainsFinalizer(o.Binding, v1alpha1.FinalizerBinding) || o.unknown {
+		return ctrl.Result{}, nil // That it is known what is left brings us back.
 	}
-	plan := drain.Decide(drain.Snapshot{
-		Binding:      o.Binding,
-		Duplicate:    o.Duplicate(),
-		NodeExists:   o.OwnsNode(),
-		NodeCordoned: o.OwnsNode() && o.Node.Spec.Unschedulable,
-		NamespaceMap: o.NamespaceMap,
-		Connected:    o.Connection.Phase == fleet.Connected,
-		Unreachable:  r.unreachable(o),
-		Now:          r.Clock.Now(),
-	})
-	if plan.Action != drain.RemoveFinalizer {
+	s := o.drain
+	s.Connected, s.Unreachable, s.Now = o.Connection.Phase == fleet.Connected, r.unreachable(o), r.Clock.Now()
+	plan := drain.Decide(s)
+	retry := plan.RetryAfter
+	if wait := r.progress(o, plan); wait > 0 {
+		retry = step.Sooner(retry, wait)
+	} else if plan.Action != drain.RemoveFinalizer {
 		status := binding.Decide(o.Snapshot)
 		conditions.Set(&status.Conditions, o.Binding.Generation, plan.Drained)
 		if err := r.report(ctx, o, status); err != nil {
@@ -45,7 +42,28 @@ func (r *Reconciler) drain(ctx context.Context, o *observed) (ctrl.Result, error
 	if err := r.act(ctx, o, plan); err != nil {
 		return step.Done(err)
 	}
-	return ctrl.Result{RequeueAfter: plan.RetryAfter}, nil
+	if plan.Action == drain.Release {
+		retry = step.Sooner(retry, released) // No watch is sure to bring us back.
+	}
+	return ctrl.Result{RequeueAfter: retry}, nil
+}
+
+// progress is how long a report waits that is not of another step: with each pod
+// that leaves, another number would be written.
+func (r *Reconciler) progress(o *observed, plan drain.Plan) time.Duration {
+	if conditions.Reason(o.Binding.Status.Conditions, v1alpha1.BindingDrained) != plan.Drained.Reason {
+		r.Pace.Wrote(o.Binding.Name)
+		return 0
+	}
+	said := meta.FindStatusCondition(o.Binding.Status.Conditions, v1alpha1.BindingDrained)
+	if said.Message == plan.Drained.Message {
+		return 0
+	}
+	wait := r.Pace.Wait(o.Binding.Name)
+	if wait == 0 {
+		r.Pace.Wrote(o.Binding.Name)
+	}
+	return wait
 }
 
 // unreachable says why the provider cannot be reached.
@@ -61,9 +79,8 @@ func (r *Reconciler) unreachable(o *observed) string {
 }
 
 func (r *Reconciler) act(ctx context.Context, o *observed, plan drain.Plan) error {
-	if len(plan.LeftBehind) > 0 {
-		r.Events.Eventf(o.Binding, nil, corev1.EventTypeWarning, "LeftBehind", "Drain",
-			"remote namespaces that stay in provider %s: %s", o.Binding.Spec.ClusterID, shortened(plan.LeftBehind))
+	if plan.LeftBehind != "" {
+		r.Events.Eventf(o.Binding, nil, corev1.EventTypeWarning, "LeftBehind", "Drain", "%s", conditions.Note(plan.LeftBehind))
 	}
 	switch plan.Action {
 	case drain.Wait:
@@ -84,6 +101,8 @@ func (r *Reconciler) act(ctx context.Context, o *observed, plan drain.Plan) erro
 			return fmt.Errorf("deleting NamespaceMap %s: %w", o.NamespaceMap.Name, err)
 		}
 		return nil
+	case drain.Release:
+		return r.release(ctx, o)
 	case drain.DeleteNode:
 		return r.deleteNode(ctx, o)
 	case drain.RemoveFinalizer:
@@ -119,12 +138,4 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, o *observed) error {
 		return fmt.Errorf("removing the finalizer of ClusterBinding %s: %w", o.Binding.Name, err)
 	}
 	return nil
-}
-
-func shortened(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }

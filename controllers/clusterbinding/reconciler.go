@@ -24,9 +24,12 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/binding"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/drain"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
+	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -43,14 +46,17 @@ import (
 type Reconciler struct {
 	Client client.Client
 	// Live reads past the caches: leases are not worth a cache.
-	Live  client.Reader
-	Fleet *fleet.Fleet
+	Live      client.Reader
+	Fleet     *fleet.Fleet
+	Residents *residents.Residents
 	// Namespace is the manager's own, where the kubeconfig Secrets are.
 	Namespace string
 	// PolicyServed tells whether the consumer can run the admission policy.
 	PolicyServed bool
 	Events       events.EventRecorder
 	Clock        clock.PassiveClock
+	// Pace spaces out the reports of one step of a deletion.
+	Pace *pace.Pacer
 }
 
 // observed is all that a pass looks at.
@@ -58,6 +64,10 @@ type observed struct {
 	binding.Snapshot
 	config      *rest.Config
 	fingerprint string
+	// drain is what its deletion looks at, if it is being deleted; unknown is set
+	// while that is not known yet.
+	drain   drain.Snapshot
+	unknown bool
 }
 
 // Reconcile brings one ClusterBinding forward.
@@ -66,11 +76,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, cb); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Fleet.Disconnect(req.Name)
+			r.Residents.Close(req.Name)
+			r.Pace.Forget(req.Name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	o, err := r.observe(ctx, cb)
 	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.observeResidents(ctx, o); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.connect(o)
@@ -142,7 +157,7 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 // connect keeps a connection for a binding that has usable credentials, and
 // none for any other, nor for one whose deletion is through with the provider.
 func (r *Reconciler) connect(o *observed) {
-	drained := !o.Binding.DeletionTimestamp.IsZero() && o.NamespaceMap == nil
+	drained := !o.Binding.DeletionTimestamp.IsZero() && !o.unknown && !drain.NeedsProvider(o.drain)
 	if o.Duplicate() || o.Credentials != nil || drained {
 		r.Fleet.Disconnect(o.Binding.Name)
 		return
@@ -203,8 +218,8 @@ func (r *Reconciler) tell(before, after *v1alpha1.ClusterBinding) {
 func eventType(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonReady, v1alpha1.ReasonConnecting, v1alpha1.ReasonNodePending, v1alpha1.ReasonNodeNotReady, v1alpha1.ReasonPaused, v1alpha1.ReasonDeleting,
-		v1alpha1.ReasonCordoning, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonDeletingNamespaces,
-		v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDrained:
+		v1alpha1.ReasonCordoning, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonDeletingCopies, v1alpha1.ReasonDeletingNamespaces,
+		v1alpha1.ReasonPending, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDrained:
 		return corev1.EventTypeNormal
 	default:
 		return corev1.EventTypeWarning

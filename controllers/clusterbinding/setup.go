@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -23,6 +24,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.sameClusterID)).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.ofNode)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
+		WatchesRawSource(residents.Source(r.Residents, residents.Settle, r.ofResidents)).
 		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), handler.TypedEnqueueRequestsFromMapFunc(
 			func(_ context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request {
 				return []reconcile.Request{trigger.Named(cb.Name)}

@@ -19,7 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -31,10 +33,11 @@ import (
 // Lifecycle gives each NamespaceOffloading its finalizer, and takes it away
 // when its ordered deletion is done.
 type Lifecycle struct {
-	Client   client.Client
-	Settings offloading.Settings
-	Events   events.EventRecorder
-	Clock    clock.PassiveClock
+	Client    client.Client
+	Residents *residents.Residents
+	Settings  offloading.Settings
+	Events    events.EventRecorder
+	Clock     clock.PassiveClock
 }
 
 // Reconcile brings one NamespaceOffloading forward.
@@ -53,19 +56,21 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
 		return ctrl.Result{}, nil
 	}
-	var bindings v1alpha1.ClusterBindingList
-	var maps v1alpha1.NamespaceMapList
-	if err := errors.Join(r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy), r.Client.List(ctx, &maps, client.UnsafeDisableDeepCopy)); err != nil {
-		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings and NamespaceMaps: %w", err)
+	world, err := r.Residents.World(ctx, r.Client, nso)
+	if errors.Is(err, residents.ErrUnknown) {
+		return ctrl.Result{}, nil // That it is known brings us back.
 	}
-	snapshot := offloading.Observe(nso, bindings.Items, maps.Items, r.Settings, r.Clock.Now())
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	snapshot := offloading.Observe(nso, world, r.Settings, r.Clock.Now())
 	removable, retry := offloading.Removable(snapshot)
 	if !removable {
 		return ctrl.Result{RequeueAfter: retry}, nil
 	}
 	if left := offloading.LeftBehind(snapshot); len(left) > 0 {
-		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, "LeftBehind", "Delete",
-			"deletionTimeout has passed; remote namespaces that stay until their provider answers again: %s", strings.Join(left, "; "))
+		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, "LeftBehind", "Delete", "%s", conditions.Note(
+			"deletionTimeout has passed; remote namespaces that stay until their provider answers again: "+strings.Join(left, "; ")))
 	}
 	controllerutil.RemoveFinalizer(nso, v1alpha1.FinalizerOffloading)
 	return step.Done(client.IgnoreNotFound(r.patch(ctx, nso, before)))

@@ -2,6 +2,7 @@ package namespaceoffloading
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -17,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -28,8 +30,9 @@ import (
 // It makes the map together with all its entries: a map that is empty for a
 // moment would ask for the deletion of every remote namespace.
 type Mapping struct {
-	Client   client.Client
-	Settings offloading.Settings
+	Client    client.Client
+	Residents *residents.Residents
+	Settings  offloading.Settings
 	// Pace spaces out the writes of one map.
 	Pace *pace.Pacer
 }
@@ -44,22 +47,23 @@ func (r *Mapping) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if binding.Spec.Paused || (!binding.DeletionTimestamp.IsZero() && !emptying(binding)) {
 		return ctrl.Result{}, nil
 	}
-	wanted, err := r.wanted(ctx, binding)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
 	if wait := r.Pace.Wait(binding.Name); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	nsm := &v1alpha1.NamespaceMap{}
-	err = r.Client.Get(ctx, req.NamespacedName, nsm)
-	switch {
-	case apierrors.IsNotFound(err):
-		return step.Done(r.create(ctx, binding, wanted))
-	case err != nil:
+	err := r.Client.Get(ctx, req.NamespacedName, nsm)
+	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("getting NamespaceMap %s: %w", binding.Name, err)
-	default:
+	}
+	exists := err == nil
+	wanted, err := r.wanted(ctx, binding, nsm)
+	switch {
+	case err != nil:
+		return ctrl.Result{}, err
+	case exists:
 		return step.Done(r.update(ctx, binding, nsm, wanted))
+	default:
+		return step.Done(r.create(ctx, binding, wanted))
 	}
 }
 
@@ -69,7 +73,7 @@ func emptying(binding *v1alpha1.ClusterBinding) bool {
 	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
 }
 
-func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding) ([]nsmap.Wanted, error) {
+func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) ([]nsmap.Wanted, error) {
 	if !binding.DeletionTimestamp.IsZero() {
 		return nil, nil
 	}
@@ -77,13 +81,34 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding) 
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing NamespaceOffloadings: %w", err)
 	}
+	entries := nsmap.Namespaces(nsm)
 	var wanted []nsmap.Wanted
 	for i := range all.Items {
-		if w, ok := offloading.Wanted(&all.Items[i], binding, 0, r.Settings); ok {
+		nso, left := &all.Items[i], 0
+		if entries.Has(nso.Namespace) {
+			var err error
+			if left, err = r.podsLeft(ctx, nso, binding, nsm); err != nil {
+				return nil, err
+			}
+		}
+		if w, ok := offloading.Wanted(nso, binding, left, r.Settings); ok {
 			wanted = append(wanted, w)
 		}
 	}
 	return wanted, nil
+}
+
+// podsLeft counts the pods for whose sake an entry that there is stays, though
+// the offloading does not ask for it any more.
+func (r *Mapping) podsLeft(ctx context.Context, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (int, error) {
+	if nsmap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) == nil || !residents.Leaves(nso, binding, nsm) {
+		return 0, nil
+	}
+	left, err := r.Residents.Left(ctx, binding.Name, nso.Namespace)
+	if errors.Is(err, residents.ErrUnknown) {
+		return 1, nil // There may be some. That it is known brings us back.
+	}
+	return left.Count, err
 }
 
 // create makes the map of a binding that holds its clusterID and is not being deleted.

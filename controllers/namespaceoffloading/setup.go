@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -40,6 +41,9 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 			},
 		}).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.deleting), builder.WithPredicates(trigger.Reach())).
+		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
+			return trigger.OffloadingsOf(residents.Offloadings(ctx, r.Client, change))
+		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
 		Complete(r)
 }
@@ -72,6 +76,12 @@ func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.ClusterBinding{}, builder.WithPredicates(mappingChanges())).
 		Watches(&v1alpha1.NamespaceMap{}, handler.EnqueueRequestsFromMapFunc(sameName), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.allBindings), builder.WithPredicates(trigger.NotStatus())).
+		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
+			if len(residents.Offloadings(ctx, r.Client, change)) == 0 {
+				return nil
+			}
+			return []reconcile.Request{trigger.Named(change.Binding)}
+		})).
 		Complete(r)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -24,9 +25,10 @@ import (
 
 // Reconciler reconciles the status of NamespaceOffloadings.
 type Reconciler struct {
-	Client   client.Client
-	Settings offloading.Settings
-	Clock    clock.PassiveClock
+	Client    client.Client
+	Residents *residents.Residents
+	Settings  offloading.Settings
+	Clock     clock.PassiveClock
 }
 
 // Reconcile brings the status of one NamespaceOffloading up to date.
@@ -38,12 +40,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(nso.Finalizers) == 0 {
 		return ctrl.Result{}, nil // Not begun yet, or done: the finalizer brings us back.
 	}
-	var bindings v1alpha1.ClusterBindingList
-	var maps v1alpha1.NamespaceMapList
-	if err := errors.Join(r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy), r.Client.List(ctx, &maps, client.UnsafeDisableDeepCopy)); err != nil {
-		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings and NamespaceMaps: %w", err)
+	world, err := r.Residents.World(ctx, r.Client, nso)
+	if errors.Is(err, residents.ErrUnknown) {
+		return ctrl.Result{}, nil // That it is known brings us back.
 	}
-	snapshot := offloading.Observe(nso, bindings.Items, maps.Items, r.Settings, r.Clock.Now())
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	snapshot := offloading.Observe(nso, world, r.Settings, r.Clock.Now())
 	if goes(nso, snapshot) {
 		return ctrl.Result{}, nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -48,6 +49,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			},
 			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueAffected(ctx, e.Object, nil, q) },
 		}).
+		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
+			return trigger.OffloadingsOf(residents.Offloadings(ctx, r.Client, change))
+		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
 		Complete(r)
 }

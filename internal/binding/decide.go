@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/mountns"
 )
 
 // Problem is why something cannot be used.
@@ -188,8 +189,15 @@ func ready(s Snapshot, all []metav1.Condition) metav1.Condition {
 	case s.Binding.Spec.Paused:
 		return no(v1alpha1.ReasonPaused, "spec.paused is set: nothing is written to the provider")
 	}
-	for _, kind := range []string{v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingVirtualNodeReady} {
+	kinds := []string{v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingVirtualNodeReady}
+	if s.Binding.Spec.MountNamespace != "" {
+		kinds = append(kinds, v1alpha1.BindingMountNamespaceReady)
+	}
+	for _, kind := range kinds {
 		c := meta.FindStatusCondition(all, kind)
+		if c == nil && kind == v1alpha1.BindingMountNamespaceReady {
+			c = mountns.Pending()
+		}
 		if c != nil && c.Status == metav1.ConditionUnknown && kind == v1alpha1.BindingCredentialsValid {
 			continue // Because the provider does not answer: Connected says why.
 		}

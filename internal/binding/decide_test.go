@@ -182,3 +182,38 @@ func TestDrainedGoesWithTheDeletion(t *testing.T) {
 		t.Error("the step of its deletion is lost")
 	}
 }
+
+func TestTheMountNamespaceCounts(t *testing.T) {
+	tests := map[string]struct {
+		mount  string
+		reason string
+		want   string
+	}{
+		"none is asked for":   {"", "", v1alpha1.ReasonReady},
+		"it is not there yet": {"mount", "", v1alpha1.ReasonPending},
+		"it is there":         {"mount", v1alpha1.ReasonNamespaceActive, v1alpha1.ReasonReady},
+		"it is somebody's":    {"mount", v1alpha1.ReasonNameConflict, v1alpha1.ReasonNameConflict},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := up(func(s *Snapshot) {
+				s.Binding.Spec.MountNamespace = test.mount
+				if test.reason != "" {
+					status := metav1.ConditionFalse
+					if test.reason == v1alpha1.ReasonNamespaceActive {
+						status = metav1.ConditionTrue
+					}
+					meta.SetStatusCondition(&s.Binding.Status.Conditions, metav1.Condition{Type: v1alpha1.BindingMountNamespaceReady, Status: status, Reason: test.reason})
+				}
+			})
+			status := Decide(s)
+			if got := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingReady); got.Reason != test.want {
+				t.Errorf("Ready says %s: %s, want %s", got.Reason, got.Message, test.want)
+			}
+			if was, is := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady),
+				meta.FindStatusCondition(status.Conditions, v1alpha1.BindingMountNamespaceReady); !equality.Semantic.DeepEqual(was, is) {
+				t.Errorf("the condition of somebody else was changed from %v to %v", was, is)
+			}
+		})
+	}
+}

@@ -3,6 +3,8 @@
 package conditions
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -32,4 +34,14 @@ func Reason(conditions []metav1.Condition, kind string) string {
 		return c.Reason
 	}
 	return ""
+}
+
+// Note bounds the note of an event to the 1024 bytes that Kubernetes allows; one
+// that is longer would be refused, and the event lost.
+func Note(note string) string {
+	const most, ellipsis = 1024, "…"
+	if len(note) <= most {
+		return note
+	}
+	return strings.ToValidUTF8(note[:most-len(ellipsis)], "") + ellipsis
 }

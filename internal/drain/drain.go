@@ -1,10 +1,14 @@
 // Package drain decides, without any I/O, the next step of the ordered deletion
 // of a ClusterBinding:
 //
-//	cordon → evict the pods → remote namespaces gone → NamespaceMap → Node and Lease → finalizer
+//	cordon → pods gone → copies gone → remote namespaces gone → NamespaceMap → objects released → Node and Lease → finalizer
 //
 // Each step is read off what is there, not remembered: a manager that starts
 // in the middle goes on where the last one stopped.
+//
+// With the policy Orphan, and for a provider that was never usable, the steps in
+// the provider are left out. For one that cannot be reached they are waited for
+// until deletionTimeout has passed, and left out then.
 package drain
 
 import (
@@ -16,6 +20,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/eviction"
 )
 
 // Snapshot is what Decide looks at.
@@ -26,10 +31,17 @@ type Snapshot struct {
 	Duplicate bool
 	// NodeExists and NodeCordoned tell of the virtual node, if it is ours.
 	NodeExists, NodeCordoned bool
-	// PodsLeft counts the pods that are on the virtual node.
-	PodsLeft int
+	// Pods are those that have to leave the virtual node.
+	Pods eviction.Left
+	// Copies are the objects of the consumer that have a copy in the provider
+	// which nothing needs any more, by name. What pods of DaemonSets need, which
+	// go with the node, is not among them.
+	Copies []string
 	// NamespaceMap is the one of the binding, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
+	// Marked counts the objects of the consumer that carry the binding's mark.
+	// It matters, and is known, once nothing is left in the provider.
+	Marked int
 	// Connected tells whether the provider answers; Unreachable why not.
 	Connected   bool
 	Unreachable string
@@ -47,6 +59,9 @@ const (
 	Cordon Action = "Cordon"
 	// DeleteNamespaceMap deletes it.
 	DeleteNamespaceMap Action = "DeleteNamespaceMap"
+	// Release ends the connection, then takes the mark off the objects that
+	// carry it, without asking the provider.
+	Release Action = "Release"
 	// DeleteNode ends the connection, then deletes the node and its lease.
 	DeleteNode Action = "DeleteNode"
 	// RemoveFinalizer lets the ClusterBinding go.
@@ -60,8 +75,8 @@ type Plan struct {
 	Drained metav1.Condition
 	// RetryAfter is when a time-out changes the decision; zero: never.
 	RetryAfter time.Duration
-	// LeftBehind names the remote namespaces that are given up, if any.
-	LeftBehind []string
+	// LeftBehind says what is given up with this step, if anything.
+	LeftBehind string
 }
 
 // Decide names the next step.
@@ -73,63 +88,39 @@ func Decide(s Snapshot) Plan {
 		return step(Wait, v1alpha1.ReasonPaused, "spec.paused is set: the deletion goes on when it is not")
 	case s.NodeExists && !s.NodeCordoned:
 		return step(Cordon, v1alpha1.ReasonCordoning, "the virtual node is made unschedulable")
-	case s.PodsLeft > 0:
-		return step(Wait, v1alpha1.ReasonEvictingPods, fmt.Sprintf("%d pods are being evicted from the virtual node", s.PodsLeft))
+	}
+	for _, remotely := range []func(Snapshot) *Plan{pods, copies, namespaces} {
+		if plan := remotely(s); plan != nil {
+			return *plan
+		}
+	}
+	switch {
 	case s.NamespaceMap != nil:
-		return s.namespaces()
+		return s.deleteMap()
+	case s.Marked > 0:
+		return step(Release, v1alpha1.ReasonReleasingObjects,
+			fmt.Sprintf("label, annotation and finalizer of the binding are taken off %d objects", s.Marked))
 	case s.NodeExists:
-		return step(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted")
+		return s.deleteNode()
 	default:
 		return step(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
 	}
 }
 
-// namespaces waits for the remote namespaces to go, then deletes the map.
-func (s Snapshot) namespaces() Plan {
-	deleteMap := step(DeleteNamespaceMap, v1alpha1.ReasonDeletingNamespaceMap, "the NamespaceMap is deleted")
-	nsm := s.NamespaceMap
-	left := s.remoteNamespaces()
-	if s.Binding.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan {
-		deleteMap.LeftBehind = left
-		return deleteMap
+func (s Snapshot) deleteMap() Plan {
+	plan := step(DeleteNamespaceMap, v1alpha1.ReasonDeletingNamespaceMap, "the NamespaceMap is deleted")
+	if left := s.remoteNamespaces(); len(left) > 0 && !s.unused() && !s.emptied(left) {
+		plan.LeftBehind = "remote namespaces that stay in provider " + s.Binding.Spec.ClusterID + ": " + strings.Join(left, ", ")
 	}
-	emptied := len(left) == 0 && nsm.Status.ObservedGeneration == nsm.Generation
-	// A map that was never looked at while the provider could be used: nothing was created.
-	untouched := nsm.Status.ObservedGeneration == 0 && !s.Connected
-	if emptied || untouched || s.Binding.Status.RemoteClusterUID == "" {
-		return deleteMap
-	}
-	if s.Connected {
-		return step(Wait, v1alpha1.ReasonDeletingNamespaces,
-			fmt.Sprintf("%d remote namespaces are being deleted%s", len(left), listed(left)))
-	}
-	wait := step(Wait, v1alpha1.ReasonProviderUnreachable, fmt.Sprintf(
-		"the deletion waits for the provider, to delete %d remote namespaces%s there: %s", len(left), listed(left), s.Unreachable))
-	if timeout := s.Binding.Spec.Unreachable.DeletionTimeout; timeout != nil {
-		wait.RetryAfter = s.Binding.DeletionTimestamp.Add(timeout.Duration).Sub(s.Now)
-		if wait.RetryAfter <= 0 {
-			deleteMap.LeftBehind = left
-			return deleteMap
-		}
-	}
-	return wait
+	return plan
 }
 
-// remoteNamespaces are those that are there, or may be.
-func (s Snapshot) remoteNamespaces() []string {
-	var names []string
-	seen := map[string]bool{}
-	for _, entry := range s.NamespaceMap.Status.CurrentMapping {
-		if entry.Phase != v1alpha1.MappingCreationLoopBackOff {
-			names, seen[entry.Namespace] = append(names, entry.RemoteNamespace), true
-		}
+func (s Snapshot) deleteNode() Plan {
+	plan := step(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted")
+	if s.Pods.Count > 0 && !s.unused() {
+		plan.LeftBehind = fmt.Sprintf("%s that may run on in provider %s; Kubernetes removes them here, because their node is gone", s.Pods, s.Binding.Spec.ClusterID)
 	}
-	for _, entry := range s.NamespaceMap.Spec.DesiredMapping {
-		if !seen[entry.Namespace] {
-			names = append(names, entry.RemoteNamespace)
-		}
-	}
-	return names
+	return plan
 }
 
 func step(action Action, reason, message string) Plan {
@@ -138,17 +129,4 @@ func step(action Action, reason, message string) Plan {
 		status = metav1.ConditionTrue
 	}
 	return Plan{Action: action, Drained: conditions.New(v1alpha1.BindingDrained, status, reason, message)}
-}
-
-// listed names the first few.
-func listed(names []string) string {
-	const most = 5
-	switch {
-	case len(names) == 0:
-		return ""
-	case len(names) > most:
-		return fmt.Sprintf(" (%s, and %d more)", strings.Join(names[:most], ", "), len(names)-most)
-	default:
-		return " (" + strings.Join(names, ", ") + ")"
-	}
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/eviction"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -26,9 +27,13 @@ func (p Plan) retry(after time.Duration) Plan {
 	return p
 }
 
-func (p Plan) leaves(names ...string) Plan {
-	p.LeftBehind = names
+func (p Plan) leaves(what string) Plan {
+	p.LeftBehind = what
 	return p
+}
+
+func pods3() eviction.Left {
+	return eviction.Left{Count: 3, Names: []string{"team/a", "team/b", "team/c"}}
 }
 
 func TestDecide(t *testing.T) {
@@ -40,25 +45,73 @@ func TestDecide(t *testing.T) {
 	}
 	deleteMap := plan(DeleteNamespaceMap, v1alpha1.ReasonDeletingNamespaceMap, "the NamespaceMap is deleted")
 	const waits = "the deletion waits for the provider, to delete 2 remote namespaces (ra, rb) there: no route to host"
+	const left = "remote namespaces that stay in provider eu: ra, rb"
+	const evicting = "3 pods (team/a, team/b, team/c): being evicted from the virtual node"
+	blocked := pods3()
+	blocked.Refused = []string{"team/b: its budget says no"}
+	mounted := func() *builder.BindingBuilder {
+		b := binding().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "")
+		return b.MountNamespace("mount")
+	}
 	tests := map[string]struct {
 		snapshot Snapshot
 		want     Plan
 	}{
 		"a duplicate, whatever there is": {
-			Snapshot{Binding: binding().Obj(), Duplicate: true, NodeExists: true, PodsLeft: 1, NamespaceMap: two, Connected: true},
+			Snapshot{Binding: binding().Obj(), Duplicate: true, NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true},
 			plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was made for it")},
 		"cordon first": {
-			Snapshot{Binding: binding().Obj(), NodeExists: true, PodsLeft: 3, NamespaceMap: two, Connected: true},
+			Snapshot{Binding: binding().Obj(), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true},
 			plan(Cordon, v1alpha1.ReasonCordoning, "the virtual node is made unschedulable")},
 		"then the pods": {
-			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, PodsLeft: 3, NamespaceMap: two, Connected: true},
-			plan(Wait, v1alpha1.ReasonEvictingPods, "3 pods are being evicted from the virtual node")},
+			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
+		"pods that may not go": {
+			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Pods: blocked, NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonEvictingPods, evicting+"; the API server refuses to evict team/b: its budget says no")},
 		"the pods, though the node is gone": {
-			Snapshot{Binding: binding().Obj(), PodsLeft: 3, NamespaceMap: two, Connected: true},
-			plan(Wait, v1alpha1.ReasonEvictingPods, "3 pods are being evicted from the virtual node")},
-		"the pods, though they are to be orphaned": {
-			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, PodsLeft: 1, NamespaceMap: two},
-			plan(Wait, v1alpha1.ReasonEvictingPods, "1 pods are being evicted from the virtual node")},
+			Snapshot{Binding: binding().Obj(), Pods: pods3(), NamespaceMap: two, Connected: true}, plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
+		"the pods, though the map is gone": {
+			Snapshot{Binding: binding().Obj(), Pods: pods3(), Connected: true}, plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
+		"the pods, and the provider does not answer": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Pods: pods3(), NamespaceMap: two, Unreachable: "no route to host", Now: builder.Epoch},
+			plan(Wait, v1alpha1.ReasonProviderUnreachable, "the deletion waits for the provider, for 3 pods (team/a, team/b, team/c) to end there: no route to host").retry(time.Minute)},
+		"the pods, and the time is up": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Now: builder.Epoch.Add(time.Minute)},
+			deleteMap.leaves(left)},
+		"the pods, and the time is up, and the map is gone: what has the mark loses it": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, Marked: 1, Now: builder.Epoch.Add(time.Minute)},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "label, annotation and finalizer of the binding are taken off 1 objects")},
+		"the pods, and the time is up, and only the node is left": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Now: builder.Epoch.Add(time.Minute)},
+			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted").leaves(
+				"3 pods (team/a, team/b, team/c) that may run on in provider eu; Kubernetes removes them here, because their node is gone")},
+		"pods that are to be orphaned are not waited for": {
+			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true},
+			deleteMap.leaves(left)},
+		"what is to be orphaned loses the mark": {
+			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, Marked: 2},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "label, annotation and finalizer of the binding are taken off 2 objects")},
+		"pods on a node of a provider that was never used": {
+			Snapshot{Binding: builder.Binding("eu").Deleted(0).Obj(), Pods: pods3(), NamespaceMap: two}, deleteMap},
+		"then the copies": {
+			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Copies: []string{"ConfigMap team/c", "Secret team/s"}, NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingCopies, "the copies of 2 objects (ConfigMap team/c, Secret team/s) are being deleted")},
+		"the copies, and the provider does not answer": {
+			Snapshot{Binding: binding().Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Unreachable: "no route to host"},
+			plan(Wait, v1alpha1.ReasonProviderUnreachable, "the deletion waits for the provider, to delete the copies of 1 objects (Secret team/s) there: no route to host")},
+		"the mount namespace is one of the remote namespaces": {
+			Snapshot{Binding: mounted().Obj(), NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "3 remote namespaces are being deleted (mount, ra, rb)")},
+		"the mount namespace, though the map is gone": {
+			Snapshot{Binding: mounted().Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespaces are being deleted (mount)")},
+		"the mount namespace stays, orphaned": {
+			Snapshot{Binding: mounted().Orphan().Obj(), NamespaceMap: builder.Map("eu").Obj(), Connected: true},
+			deleteMap.leaves("remote namespaces that stay in provider eu: mount")},
+		"a mount namespace that could not be made is not there": {
+			Snapshot{Binding: binding().MountNamespace("mount").Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNameConflict, "").Obj(),
+				NamespaceMap: builder.Map("eu").Obj(), Connected: true}, deleteMap},
 		"then the remote namespaces, those there and those asked for": {
 			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, NamespaceMap: two, Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (ra, rb)")},
@@ -89,12 +142,12 @@ func TestDecide(t *testing.T) {
 			plan(Wait, v1alpha1.ReasonProviderUnreachable, waits).retry(40 * time.Second)},
 		"the time is up": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: two, Unreachable: "no route to host", Now: builder.Epoch.Add(time.Minute)},
-			deleteMap.leaves("ra", "rb")},
+			deleteMap.leaves(left)},
 		"the time is up, but the provider answers": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (ra, rb)")},
 		"paused, at any step": {
-			Snapshot{Binding: binding().Paused().DeletionTimeout(time.Minute).Obj(), NodeExists: true, PodsLeft: 1, NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
+			Snapshot{Binding: binding().Paused().DeletionTimeout(time.Minute).Obj(), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
 			plan(Wait, v1alpha1.ReasonPaused, "spec.paused is set: the deletion goes on when it is not")},
 		"paused, and a duplicate: nothing is there to be kept": {
 			Snapshot{Binding: binding().Paused().Obj(), Duplicate: true},
@@ -107,9 +160,9 @@ func TestDecide(t *testing.T) {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Untouched().Obj(), Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespaces are being deleted (ra)")},
 		"orphaned": {
-			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, NamespaceMap: two, Connected: true}, deleteMap.leaves("ra", "rb")},
+			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, NamespaceMap: two, Connected: true}, deleteMap.leaves(left)},
 		"orphaned, and the provider does not answer": {
-			Snapshot{Binding: binding().Orphan().Obj(), NamespaceMap: two}, deleteMap.leaves("ra", "rb")},
+			Snapshot{Binding: binding().Orphan().Obj(), NamespaceMap: two}, deleteMap.leaves(left)},
 		"then the node": {
 			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true},
 			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted")},
@@ -146,6 +199,8 @@ func (w *world) pass(happens bool) {
 		w.NodeCordoned = true
 	case DeleteNamespaceMap:
 		w.NamespaceMap = nil
+	case Release:
+		w.Marked = 0
 	case DeleteNode:
 		w.NodeExists, w.NodeCordoned = false, false
 	case RemoveFinalizer:
@@ -159,7 +214,9 @@ func (w *world) pass(happens bool) {
 func (w *world) others(reason string) {
 	switch reason {
 	case v1alpha1.ReasonEvictingPods:
-		w.PodsLeft--
+		w.Pods.Count--
+	case v1alpha1.ReasonDeletingCopies:
+		w.Copies = w.Copies[1:]
 	case v1alpha1.ReasonProviderUnreachable:
 		w.Connected = true
 	case v1alpha1.ReasonDeletingNamespaces:
@@ -180,12 +237,12 @@ func (w *world) others(reason string) {
 func TestEveryStepIsTakenInOrder(t *testing.T) {
 	bound := func() *world {
 		return &world{Snapshot: Snapshot{
-			Binding: builder.Binding("eu").Pinned("uid").Deleted(0).Obj(), NodeExists: true, PodsLeft: 2,
+			Binding: builder.Binding("eu").Pinned("uid").Deleted(0).Obj(), NodeExists: true, Pods: eviction.Left{Count: 2}, Copies: []string{"ConfigMap team/c", "Secret team/s"}, Marked: 1,
 			NamespaceMap: builder.Map("eu").Accepted("a", "ra").Accepted("b", "rb").Obj(), Now: builder.Epoch,
 		}}
 	}
-	order := []string{v1alpha1.ReasonCordoning, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonProviderUnreachable, v1alpha1.ReasonDeletingNamespaces,
-		v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDrained}
+	order := []string{v1alpha1.ReasonCordoning, v1alpha1.ReasonProviderUnreachable, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonDeletingCopies,
+		v1alpha1.ReasonDeletingNamespaces, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDrained}
 	whole := bound()
 	for i := 0; !whole.gone && i < 100; i++ {
 		whole.pass(true)
@@ -197,7 +254,7 @@ func TestEveryStepIsTakenInOrder(t *testing.T) {
 		for i := 0; !w.gone && i < 100; i++ {
 			w.pass(i != lost)
 		}
-		if !w.gone || w.NodeExists || w.NamespaceMap != nil || w.PodsLeft != 0 {
+		if !w.gone || w.NodeExists || w.NamespaceMap != nil || w.Pods.Count != 0 || len(w.Copies) != 0 || w.Marked != 0 {
 			t.Fatalf("lost at %d: it ends in %+v", lost, w.Snapshot)
 		}
 		var steps []string
@@ -209,5 +266,29 @@ func TestEveryStepIsTakenInOrder(t *testing.T) {
 		if diff := cmp.Diff(order, steps); diff != "" {
 			t.Errorf("lost at %d: other steps (-want +got)\n%s", lost, diff)
 		}
+	}
+}
+
+func TestNeedsProvider(t *testing.T) {
+	binding := func() *builder.BindingBuilder { return builder.Binding("eu").Pinned("uid").Deleted(0) }
+	tests := map[string]struct {
+		snapshot Snapshot
+		want     bool
+	}{
+		"nothing is left":                    {Snapshot{Binding: binding().Obj(), NodeExists: true, Marked: 1}, false},
+		"remote namespaces may be":           {Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Obj()}, true},
+		"pods are, though the map is gone":   {Snapshot{Binding: binding().Obj(), Pods: pods3()}, true},
+		"copies are, though the map is gone": {Snapshot{Binding: binding().Obj(), Copies: []string{"Secret team/s"}}, true},
+		"the mount namespace is, though the map is gone": {
+			Snapshot{Binding: binding().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNotRequired, "").Obj()}, true},
+		"all is to stay":        {Snapshot{Binding: binding().Orphan().Obj(), NamespaceMap: builder.Map("eu").Obj(), Pods: pods3()}, false},
+		"it is somebody else's": {Snapshot{Binding: binding().Obj(), Duplicate: true, NamespaceMap: builder.Map("eu").Obj()}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := NeedsProvider(test.snapshot); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
 	}
 }

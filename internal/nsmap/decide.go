@@ -96,7 +96,7 @@ func Decide(s Snapshot) Plan {
 // Neither means that there is nothing to do or say yet. first is the local
 // namespace that asked for the same remote name before, or "".
 func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Outcome, *Create) {
-	if err := checkRemote(entry.RemoteNamespace, s.ManagerNamespace); err != nil {
+	if err := CheckRemote(entry.RemoteNamespace, s.ManagerNamespace); err != nil {
 		return failed(v1alpha1.ReasonNameReserved, err.Error()), nil
 	}
 	if first != "" {
@@ -119,6 +119,9 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 	case remote.LocalNamespace == entry.Namespace && remote.LocalUID == localUID:
 		return &Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating,
 			"the remote namespace is being deleted in the provider; it is made again when it is gone"}, nil
+	case remote.LocalNamespace == "":
+		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
+			"remote namespace %s does not stand for one local namespace; it may be the mountNamespace of the ClusterBinding", remote.Name)), nil
 	case remote.LocalNamespace == entry.Namespace:
 		// Of an earlier namespace of that name, if nobody has edited the
 		// annotation. What is in it is not for the present one to see, and

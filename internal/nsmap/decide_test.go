@@ -84,7 +84,7 @@ func TestDecide(t *testing.T) {
 		"it does not say whom it stands for": {
 			Snapshot{Desired: entries("a", "r"), Locals: locals("a"), Remotes: remotes(RemoteNamespace{Name: "r", UID: "x"})},
 			Plan{Known: map[string]Known{"a": {"r", loopBackOff(v1alpha1.ReasonNameConflict,
-				"remote namespace r stands for local namespace  with UID , not for this one")}}}},
+				"remote namespace r does not stand for one local namespace; it may be the mountNamespace of the ClusterBinding")}}}},
 		"one that does not say whom it stands for is left alone": {
 			Snapshot{Remotes: remotes(RemoteNamespace{Name: "r", UID: "x"})}, Plan{}},
 		"it was refused, and its next try is not due": {

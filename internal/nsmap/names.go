@@ -63,8 +63,8 @@ func CheckLocal(namespace, managerNamespace string) error {
 	return nil
 }
 
-// checkRemote refuses remote names that belong to the provider or to Spillway.
-func checkRemote(name, managerNamespace string) error {
+// CheckRemote refuses remote names that belong to the provider or to Spillway.
+func CheckRemote(name, managerNamespace string) error {
 	if name == "default" || name == managerNamespace || strings.HasPrefix(name, "kube-") {
 		return fmt.Errorf("remote namespace %s belongs to the provider and is never a target", name)
 	}

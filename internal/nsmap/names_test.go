@@ -143,7 +143,7 @@ func TestCheck(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := []string{text(CheckLocal(name, "spillway-system")), text(checkRemote(name, "spillway-system"))}
+			got := []string{text(CheckLocal(name, "spillway-system")), text(CheckRemote(name, "spillway-system"))}
 			want := []string{strings.ReplaceAll(test.local, "%s", name), strings.ReplaceAll(test.remote, "%s", name)}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/eviction"
 )
 
 // progressInterval is how often at most progress is published that changes
@@ -36,6 +37,9 @@ type Cluster struct {
 	Unobserved bool
 	// Unreachable says why the provider cannot be reached; empty if it can.
 	Unreachable string
+	// Pods are those of the namespace that have to leave the virtual node, if the
+	// offloading does not want them there any more.
+	Pods eviction.Left
 	// DeletionTimeout is how long a deletion waits while the provider cannot
 	// be reached; zero: for ever.
 	DeletionTimeout time.Duration
@@ -51,8 +55,6 @@ type Snapshot struct {
 	// Clusters are the providers that are selected or still hold an entry,
 	// sorted by ClusterID.
 	Clusters []Cluster
-	// PodsLeft counts the pods of the namespace that are on virtual nodes.
-	PodsLeft int
 	Now      time.Time
 }
 
@@ -153,74 +155,6 @@ func (s Snapshot) phase() (v1alpha1.OffloadingPhase, string) {
 	}
 }
 
-// deletionStep names what the deletion waits for.
-func (s Snapshot) deletionStep() (reason, message string) {
-	if s.PodsLeft > 0 {
-		return v1alpha1.ReasonEvictingPods, fmt.Sprintf("%d pods are being evicted from virtual nodes", s.PodsLeft)
-	}
-	var left, unreachable []string
-	for _, c := range s.Clusters {
-		switch {
-		case c.released(s):
-		case c.Unreachable != "":
-			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable)
-		default:
-			left = append(left, c.ClusterID+": "+cmp.Or(c.RemoteNamespace, "requested"))
-		}
-	}
-	switch {
-	case len(left) > 0:
-		return v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: " + strings.Join(append(left, unreachable...), "; ")
-	case len(unreachable) > 0:
-		return v1alpha1.ReasonProviderUnreachable, "the deletion waits for providers that cannot be reached: " + strings.Join(unreachable, "; ")
-	case len(LeftBehind(s)) > 0:
-		return v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers that cannot be reached: " + strings.Join(LeftBehind(s), "; ")
-	default:
-		return v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone"
-	}
-}
-
-// released tells whether a deletion need not wait for the provider: nothing is
-// there any more, or it has been out of reach for as long as it was allowed to.
-func (c Cluster) released(s Snapshot) bool {
-	if !c.Desired && c.Current == nil && !c.Unobserved {
-		return true
-	}
-	return c.Unreachable != "" && c.DeletionTimeout > 0 && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
-}
-
-// LeftBehind names the remote namespaces that a deletion which has come to its
-// end gives up, with their providers.
-func LeftBehind(s Snapshot) []string {
-	var left []string
-	for _, c := range s.Clusters {
-		if c.Current != nil || c.Desired || c.Unobserved {
-			left = append(left, c.ClusterID+": "+c.RemoteNamespace)
-		}
-	}
-	return left
-}
-
-// Removable tells whether a deletion has come to its end, so that the
-// finalizer can go; if not, when to look again for a time-out, zero for never.
-func Removable(s Snapshot) (bool, time.Duration) {
-	var retry time.Duration
-	removable := s.PodsLeft == 0
-	for _, c := range s.Clusters {
-		if c.released(s) {
-			continue
-		}
-		removable = false
-		if c.Unreachable != "" && c.DeletionTimeout > 0 {
-			wait := s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout).Sub(s.Now)
-			if retry == 0 || wait < retry {
-				retry = wait
-			}
-		}
-	}
-	return removable, retry
-}
-
 func (s Snapshot) remoteConditions() []v1alpha1.RemoteNamespaceStatus {
 	var remotes []v1alpha1.RemoteNamespaceStatus
 	for _, c := range s.Clusters {
@@ -251,7 +185,15 @@ func (s Snapshot) required(c Cluster) metav1.Condition {
 	if c.Selected && s.Offloading.DeletionTimestamp.IsZero() {
 		return conditions.New(v1alpha1.RemoteNamespaceRequired, metav1.ConditionTrue, v1alpha1.ReasonClusterSelected, "")
 	}
-	return conditions.New(v1alpha1.RemoteNamespaceRequired, metav1.ConditionFalse, v1alpha1.ReasonClusterNotSelected, "the remote namespace is not required any more")
+	message := "the remote namespace is not required any more"
+	if c.Pods.Count > 0 {
+		// How many changes with each pod, and would be a write each time.
+		message += "; the pods of the namespace are evicted from the virtual node first"
+		if refusals := c.Pods.Refusals(); refusals != "" {
+			message += "; " + refusals
+		}
+	}
+	return conditions.New(v1alpha1.RemoteNamespaceRequired, metav1.ConditionFalse, v1alpha1.ReasonClusterNotSelected, message)
 }
 
 func (c Cluster) ready() metav1.Condition {

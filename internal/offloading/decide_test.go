@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/eviction"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -55,6 +56,16 @@ func silent(c Cluster) Cluster {
 
 func unobserved(c Cluster) Cluster {
 	c.Unobserved = true
+	return c
+}
+
+func withPods(c Cluster, names ...string) Cluster {
+	c.Pods = eviction.Left{Count: len(names), Names: names}
+	return c
+}
+
+func blocked(c Cluster, refused string) Cluster {
+	c.Pods.Refused = []string{refused}
 	return c
 }
 
@@ -145,56 +156,70 @@ func TestDeletionSteps(t *testing.T) {
 	at := func(d time.Duration) time.Time { return builder.Epoch.Add(d) }
 	tests := map[string]struct {
 		clusters        []Cluster
-		pods            int
 		now             time.Time
 		reason, message string
 		removable       bool
 		retry           time.Duration
 	}{
 		"pods first": {
-			[]Cluster{accepted("eu")}, 3, at(0), v1alpha1.ReasonEvictingPods, "3 pods are being evicted from virtual nodes", false, 0},
+			[]Cluster{withPods(accepted("eu"), "team/a", "team/b", "team/c")}, at(0), v1alpha1.ReasonEvictingPods,
+			"pods are being evicted from virtual nodes: eu: 3 pods (team/a, team/b, team/c)", false, 0},
 		"pods, when all else is gone": {
-			nil, 1, at(0), v1alpha1.ReasonEvictingPods, "1 pods are being evicted from virtual nodes", false, 0},
+			[]Cluster{withPods(Cluster{ClusterID: "eu"}, "team/a")}, at(0), v1alpha1.ReasonEvictingPods,
+			"pods are being evicted from virtual nodes: eu: 1 pod (team/a)", false, 0},
+		"a pod that may not go": {
+			[]Cluster{blocked(withPods(accepted("eu"), "team/a"), "team/a: its budget says no"), accepted("us")}, at(0), v1alpha1.ReasonEvictingPods,
+			"pods are being evicted from virtual nodes: eu: 1 pod (team/a), and the API server refuses to evict team/a: its budget says no", false, 0},
+		"pods, and some of a provider that is out of reach": {
+			[]Cluster{withPods(accepted("eu"), "team/a"), silent(withPods(accepted("us"), "team/b"))}, at(0), v1alpha1.ReasonEvictingPods,
+			"pods are being evicted from virtual nodes: eu: 1 pod (team/a); us: Unreachable: no route to host, with 1 pod (team/b) left", false, 0},
+		"pods of a provider that is out of reach": {
+			[]Cluster{silent(withPods(accepted("eu"), "team/a", "team/b"))}, at(0), v1alpha1.ReasonProviderUnreachable,
+			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with 2 pods (team/a, team/b) left", false, 0},
 		"then remote namespaces": {
-			[]Cluster{accepted("eu"), leftover("us")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c; us: team-c", false, 0},
+			[]Cluster{accepted("eu"), leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c; us: team-c", false, 0},
 		"an entry that is asked for still": {
-			[]Cluster{selected("eu")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+			[]Cluster{selected("eu")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
 		"an entry that has gone, and nobody has looked": {
-			[]Cluster{unobserved(Cluster{ClusterID: "eu", RemoteNamespace: "team-c"})}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+			[]Cluster{unobserved(Cluster{ClusterID: "eu", RemoteNamespace: "team-c"})}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
 		"an entry of which not even the name is known": {
-			[]Cluster{unobserved(Cluster{ClusterID: "eu"})}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: requested", false, 0},
+			[]Cluster{unobserved(Cluster{ClusterID: "eu"})}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: requested", false, 0},
 		"some are gone": {
-			[]Cluster{{ClusterID: "eu", RemoteNamespace: "team-c"}, leftover("us")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: us: team-c", false, 0},
+			[]Cluster{{ClusterID: "eu", RemoteNamespace: "team-c"}, leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: us: team-c", false, 0},
 		"one could not be made: its entry has to go too": {
-			[]Cluster{failed("eu")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+			[]Cluster{failed("eu")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
 		"one is out of reach, others are not": {
-			[]Cluster{silent(leftover("eu")), leftover("us")}, 0, at(0), v1alpha1.ReasonDeletingNamespaces,
+			[]Cluster{silent(leftover("eu")), leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces,
 			"remote namespaces are being deleted: us: team-c; eu: Unreachable: no route to host", false, 0},
 		"all are out of reach, for ever": {
-			[]Cluster{silent(leftover("eu"))}, 0, at(1000 * time.Hour), v1alpha1.ReasonProviderUnreachable,
+			[]Cluster{silent(leftover("eu"))}, at(1000 * time.Hour), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host", false, 0},
 		"out of reach, until the time is up": {
-			[]Cluster{timeout(silent(leftover("eu")), time.Minute)}, 0, at(time.Minute - 1), v1alpha1.ReasonProviderUnreachable,
+			[]Cluster{timeout(silent(leftover("eu")), time.Minute)}, at(time.Minute - 1), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host", false, 1},
 		"the first time that is up counts": {
-			[]Cluster{timeout(silent(leftover("eu")), time.Hour), timeout(silent(leftover("us")), time.Minute), silent(leftover("ap"))}, 0, at(0), v1alpha1.ReasonProviderUnreachable,
+			[]Cluster{timeout(silent(leftover("eu")), time.Hour), timeout(silent(leftover("us")), time.Minute), silent(leftover("ap"))}, at(0), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host; us: Unreachable: no route to host; ap: Unreachable: no route to host", false, time.Minute},
 		"the time is up": {
-			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, 0, at(time.Minute), v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers that cannot be reached: eu: team-c", true, 0},
-		"the time is up, but there are pods": {
-			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, 2, at(time.Hour), v1alpha1.ReasonEvictingPods, "2 pods are being evicted from virtual nodes", false, 0},
+			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers that cannot be reached: eu: team-c", true, 0},
+		"the time is up, and pods are left": {
+			[]Cluster{timeout(silent(withPods(accepted("eu"), "team/a")), time.Minute)}, at(time.Hour), v1alpha1.ReasonProviderUnreachable,
+			"deletionTimeout has passed; what stays in providers that cannot be reached: eu: team-c, with 1 pod (team/a) left", true, 0},
+		"the time is up, but the provider answers, and pods are left": {
+			[]Cluster{timeout(withPods(accepted("eu"), "team/a"), time.Minute)}, at(time.Hour), v1alpha1.ReasonEvictingPods,
+			"pods are being evicted from virtual nodes: eu: 1 pod (team/a)", false, 0},
 		"the time is up at one, not at another": {
-			[]Cluster{timeout(silent(accepted("eu")), time.Minute), timeout(silent(accepted("us")), time.Hour)}, 0, at(2 * time.Minute), v1alpha1.ReasonProviderUnreachable,
+			[]Cluster{timeout(silent(accepted("eu")), time.Minute), timeout(silent(accepted("us")), time.Hour)}, at(2 * time.Minute), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: us: Unreachable: no route to host", false, 58 * time.Minute},
 		"the time is up, but the provider answers": {
-			[]Cluster{timeout(accepted("eu"), time.Minute)}, 0, at(time.Hour), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+			[]Cluster{timeout(accepted("eu"), time.Minute)}, at(time.Hour), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
 		"out of reach, and nothing was there": {
-			[]Cluster{silent(Cluster{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"})}, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
-		"all are gone": {nil, 0, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
+			[]Cluster{silent(Cluster{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"})}, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
+		"all are gone": {nil, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := Snapshot{Offloading: builder.Offloading("team").Generation(3).Deleted(0).Obj(), RemoteName: "team-c", Clusters: test.clusters, PodsLeft: test.pods, Now: test.now}
+			s := Snapshot{Offloading: builder.Offloading("team").Generation(3).Deleted(0).Obj(), RemoteName: "team-c", Clusters: test.clusters, Now: test.now}
 			plan := Decide(s)
 			check(t, plan, v1alpha1.OffloadingPhaseTerminating, metav1.ConditionFalse, test.reason, test.message)
 			checkStored(t, s, plan)
@@ -233,9 +258,13 @@ func TestRemoteConditions(t *testing.T) {
 		"going":                            {going("eu"), false, &pair{required, condition("Ready", no, "NamespaceTerminating", "going")}},
 		"the phase stands in for a reason": {withoutReason, false, &pair{required, condition("Ready", no, "Terminating", "")}},
 		"not required any more":            {notSelected(accepted("eu")), false, &pair{notRequired, active}},
-		"the offloading is being deleted":  {accepted("eu"), true, &pair{notRequired, active}},
-		"nothing is there":                 {Cluster{ClusterID: "eu", RemoteNamespace: "team-c"}, false, nil},
-		"nobody has looked":                {unobserved(Cluster{ClusterID: "eu", RemoteNamespace: "team-c"}), true, nil},
+		"not required any more, but pods are left": {withPods(notSelected(accepted("eu")), "team/a"), false, &pair{
+			condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is not required any more; the pods of the namespace are evicted from the virtual node first"), active}},
+		"not required any more, but a pod may not go": {blocked(withPods(notSelected(accepted("eu")), "team/a"), "team/a: no"), false, &pair{
+			condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is not required any more; the pods of the namespace are evicted from the virtual node first; the API server refuses to evict team/a: no"), active}},
+		"the offloading is being deleted": {accepted("eu"), true, &pair{notRequired, active}},
+		"nothing is there":                {Cluster{ClusterID: "eu", RemoteNamespace: "team-c"}, false, nil},
+		"nobody has looked":               {unobserved(Cluster{ClusterID: "eu", RemoteNamespace: "team-c"}), true, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/eviction"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/placement"
 )
@@ -20,31 +21,41 @@ type Settings struct {
 	ManagerNamespace string
 }
 
+// World is what is known of all providers.
+type World struct {
+	Bindings []v1alpha1.ClusterBinding
+	Maps     []v1alpha1.NamespaceMap
+	// Pods are those of the offloading's namespace that have to leave virtual
+	// nodes, by the name of the ClusterBinding.
+	Pods map[string]eviction.Left
+}
+
 // Observe gathers what is known about an offloading.
-func Observe(nso *v1alpha1.NamespaceOffloading, bindings []v1alpha1.ClusterBinding,
-	maps []v1alpha1.NamespaceMap, settings Settings, now time.Time) Snapshot {
+func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, now time.Time) Snapshot {
 	s := Snapshot{Offloading: nso, RemoteName: nsmap.RemoteName(nso, settings.ConsumerID), Now: now}
 	if err := nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace); err != nil {
 		s.Refusal = err.Error()
 	}
-	byName := make(map[string]*v1alpha1.NamespaceMap, len(maps))
-	for i := range maps {
-		byName[maps[i].Name] = &maps[i]
+	byName := make(map[string]*v1alpha1.NamespaceMap, len(world.Maps))
+	for i := range world.Maps {
+		byName[world.Maps[i].Name] = &world.Maps[i]
 	}
-	for _, binding := range placement.Usable(bindings) {
-		s.observeBinding(binding, byName[binding.Name])
+	for _, binding := range placement.Usable(world.Bindings) {
+		s.observeBinding(binding, byName[binding.Name], world.Pods[binding.Name])
 	}
 	return s
 }
 
-// observeBinding adds what one binding and its map, which may be nil, say.
-func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) {
+// observeBinding adds what one binding and its map, which may be nil, say, and
+// the pods that have to leave its virtual node.
+func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Left) {
 	nso := s.Offloading
 	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
 	if err != nil {
 		s.Refusal = err.Error()
 	}
 	c := cluster(nso.Namespace, binding, nsm)
+	c.Pods = pods
 	concerned := selected || s.before(c.ClusterID) != nil
 	c.Unobserved = concerned && binding.Status.RemoteClusterUID != "" && outdated(nsm)
 	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero()
@@ -54,7 +65,8 @@ func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha
 		// An entry that was made under another consumer id keeps its name.
 		s.RemoteName = c.RemoteNamespace
 	}
-	if c.Selected || c.Desired || c.Current != nil || (c.Unobserved && !nso.DeletionTimestamp.IsZero()) {
+	deleting := !nso.DeletionTimestamp.IsZero()
+	if c.Selected || c.Desired || c.Current != nil || (deleting && (c.Unobserved || c.Pods.Count > 0)) {
 		s.Clusters = append(s.Clusters, c)
 	}
 }
@@ -102,13 +114,13 @@ func Unreachable(binding *v1alpha1.ClusterBinding) string {
 
 // Wanted tells whether, and under what name, the binding's NamespaceMap is to
 // ask for a remote namespace for the offloading. It is not before the finalizer
-// is there, nor once the offloading is being deleted and its pods are gone.
+// is there, nor once the offloading is being deleted, or does not select the
+// binding, and the pods of an entry that there is are gone: podsLeft counts them.
 func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, podsLeft int, settings Settings) (nsmap.Wanted, bool) {
-	if !hasFinalizer(nso) || (!nso.DeletionTimestamp.IsZero() && podsLeft == 0) ||
-		nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
+	if !hasFinalizer(nso) || nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
 		return nsmap.Wanted{}, false
 	}
-	if selected, err := placement.Selects(nso.Spec.ClusterSelector, binding); err != nil || !selected {
+	if podsLeft == 0 && !wants(nso, binding) {
 		return nsmap.Wanted{}, false
 	}
 	return nsmap.Wanted{
@@ -117,6 +129,12 @@ func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding,
 		Default:         nso.Spec.NamespaceMappingStrategy == v1alpha1.MappingDefaultName,
 		Created:         nso.CreationTimestamp.Time,
 	}, true
+}
+
+// wants tells whether the offloading selects the binding, and is not being deleted.
+func wants(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {
+	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
+	return selected && err == nil && nso.DeletionTimestamp.IsZero()
 }
 
 func hasFinalizer(nso *v1alpha1.NamespaceOffloading) bool {

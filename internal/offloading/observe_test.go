@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/eviction"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -101,11 +102,40 @@ func TestObserve(t *testing.T) {
 				maps = append(maps, *m)
 			}
 			test.want.Offloading, test.want.Now = test.nso.Obj(), builder.Epoch
-			got := Observe(test.nso.Obj(), bindings, maps, settings, builder.Epoch)
+			got := Observe(test.nso.Obj(), World{Bindings: bindings, Maps: maps}, settings, builder.Epoch)
 			if n := len(test.want.Refusal); n < len(got.Refusal) && n > 0 { // What follows is the library's.
 				got.Refusal = got.Refusal[:n]
 			}
 			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPodsAreObserved(t *testing.T) {
+	left := eviction.Left{Count: 2, Names: []string{"team/a", "team/b"}}
+	bindings := []v1alpha1.ClusterBinding{*builder.Binding("eu").Label("region", "eu").Connected().Obj(), *builder.Binding("us").Connected().Obj()}
+	inEU := builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")
+	tests := map[string]struct {
+		nso  *builder.OffloadingBuilder
+		maps []v1alpha1.NamespaceMap
+		want []Cluster
+	}{
+		"deleted: on the virtual node of one that was never asked for anything": {
+			builder.Offloading("team").Selector(inEU).Deleted(0), nil,
+			[]Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}, {ClusterID: "us", RemoteNamespace: "team-c", Pods: left}}},
+		"not selected any more": {
+			builder.Offloading("team").Selector(inEU), []v1alpha1.NamespaceMap{*builder.Map("us").Desired("team", "team-c").Obj()},
+			[]Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}, {ClusterID: "us", Desired: true, RemoteNamespace: "team-c", Pods: left}}},
+		"never selected": {
+			builder.Offloading("team").Selector(inEU), nil,
+			[]Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Observe(test.nso.Obj(), World{Bindings: bindings, Maps: test.maps, Pods: map[string]eviction.Left{"us": left}}, settings, builder.Epoch)
+			if diff := cmp.Diff(test.want, got.Clusters, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -144,18 +174,19 @@ func TestWanted(t *testing.T) {
 		pods int
 		want *nsmap.Wanted
 	}{
-		"by default":                     {team(), 0, asked("team-c", true)},
-		"the same name":                  {team().Mapping(v1alpha1.MappingEnforceSameName, ""), 0, asked("team", false)},
-		"a selected name":                {team().Mapping(v1alpha1.MappingSelectedName, "other"), 0, asked("other", false)},
-		"not before its finalizer":       {team().Finalizers(), 0, nil},
-		"not for another finalizer":      {team().Finalizers("example.com/other"), 0, nil},
-		"deleted, while there are pods":  {team().Deleted(0), 1, asked("team-c", true)},
-		"deleted":                        {team().Deleted(0), 0, nil},
-		"selected":                       {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")), 0, asked("team-c", true)},
-		"not selected":                   {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 0, nil},
-		"a selector that makes no sense": {team().Selector(builder.Requirement("region", "Like", "eu")), 0, nil},
-		"a namespace of the cluster":     {builder.Offloading("kube-system"), 0, nil},
-		"the manager's own namespace":    {builder.Offloading("spillway-system"), 0, nil},
+		"by default":                         {team(), 0, asked("team-c", true)},
+		"the same name":                      {team().Mapping(v1alpha1.MappingEnforceSameName, ""), 0, asked("team", false)},
+		"a selected name":                    {team().Mapping(v1alpha1.MappingSelectedName, "other"), 0, asked("other", false)},
+		"not before its finalizer":           {team().Finalizers(), 0, nil},
+		"not for another finalizer":          {team().Finalizers("example.com/other"), 0, nil},
+		"deleted, while there are pods":      {team().Deleted(0), 1, asked("team-c", true)},
+		"deleted":                            {team().Deleted(0), 0, nil},
+		"selected":                           {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")), 0, asked("team-c", true)},
+		"not selected, while there are pods": {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 2, asked("team-c", true)},
+		"not selected":                       {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 0, nil},
+		"a selector that makes no sense":     {team().Selector(builder.Requirement("region", "Like", "eu")), 0, nil},
+		"a namespace of the cluster":         {builder.Offloading("kube-system"), 0, nil},
+		"the manager's own namespace":        {builder.Offloading("spillway-system"), 0, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -63,6 +63,15 @@ func Offloading(namespace string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: v1alpha1.OffloadingName}}
 }
 
+// OffloadingsOf are requests for the NamespaceOffloadings of namespaces.
+func OffloadingsOf(namespaces []string) []reconcile.Request {
+	requests := make([]reconcile.Request, 0, len(namespaces))
+	for _, namespace := range namespaces {
+		requests = append(requests, Offloading(namespace))
+	}
+	return requests
+}
+
 // Matching are requests for the objects of a kind for which match holds. It
 // looks at all that the cache has; a pass that finds nothing to do costs no
 // request. A cache that cannot be read is stopping, and the manager with it:

@@ -88,6 +88,12 @@ func (b *BindingBuilder) Orphan() *BindingBuilder {
 	return b
 }
 
+// MountNamespace sets spec.mountNamespace.
+func (b *BindingBuilder) MountNamespace(name string) *BindingBuilder {
+	b.obj.Spec.MountNamespace = name
+	return b
+}
+
 // DeletionTimeout sets how long a deletion waits for the provider.
 func (b *BindingBuilder) DeletionTimeout(d time.Duration) *BindingBuilder {
 	b.obj.Spec.Unreachable.DeletionTimeout = &metav1.Duration{Duration: d}

@@ -1,0 +1,138 @@
+package eviction
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/eviction"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[Request]
+
+// workers is how many pods are evicted at a time. An eviction is three requests
+// for the API server, of which one changes a budget that the next one needs.
+const workers = 8
+
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return builder.TypedControllerManagedBy[Request](mgr).
+		Named("eviction").
+		WatchesRawSource(residents.Source(r.Residents, 0, r.ofChange)).
+		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(later(), trigger.NotStatus())).
+		Watches(&corev1.Node{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofNode), builder.WithPredicates(later(), cordoned())).
+		Watches(&v1alpha1.NamespaceOffloading{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofOffloading), builder.WithPredicates(later(), trigger.NotStatus())).
+		Watches(&v1alpha1.NamespaceMap{}, handler.TypedFuncs[client.Object, Request]{UpdateFunc: r.onMap}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.TypedOptions[Request]{
+			MaxConcurrentReconciles: workers,
+			// The library takes this from the manager for its own type of requests only.
+			SkipNameValidation: mgr.GetControllerOptions().SkipNameValidation,
+		}).
+		Complete(r)
+}
+
+// later passes over what there is at the start: the pods are looked at when the
+// views are full.
+func later() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+// cordoned passes a node that has become unschedulable.
+func cordoned() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok1 := e.ObjectOld.(*corev1.Node)
+		after, ok2 := e.ObjectNew.(*corev1.Node)
+		return ok1 && ok2 && !before.Spec.Unschedulable && after.Spec.Unschedulable
+	}}
+}
+
+// ofChange are the pods that a change concerns and that have to leave, or had to:
+// those are forgotten then.
+func (r *Reconciler) ofChange(ctx context.Context, change residents.Change) []Request {
+	if change.Copies {
+		return nil
+	}
+	if change.Pod == nil {
+		return r.leaving(ctx, change.Binding, "")
+	}
+	if request := (Request{change.Binding, client.ObjectKeyFromObject(change.Pod)}); r.Tries.Know(request) {
+		return []Request{request}
+	}
+	return r.ifLeaving(ctx, change.Binding, change.Pod)
+}
+
+func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []Request {
+	return r.leaving(ctx, binding.GetName(), "")
+}
+
+func (r *Reconciler) ofNode(ctx context.Context, node client.Object) []Request {
+	var requests []Request
+	for _, binding := range trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return cb.VirtualNodeName() == node.GetName() }) {
+		requests = append(requests, r.leaving(ctx, binding.Name, "")...)
+	}
+	return requests
+}
+
+func (r *Reconciler) ofOffloading(ctx context.Context, nso client.Object) []Request {
+	var requests []Request
+	for _, binding := range r.Residents.Bindings() {
+		requests = append(requests, r.leaving(ctx, binding, nso.GetNamespace())...)
+	}
+	return requests
+}
+
+// onMap asks for the pods of the namespaces whose entries differ.
+func (r *Reconciler) onMap(ctx context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
+	before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
+	after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
+	if !ok1 || !ok2 {
+		return
+	}
+	for namespace := range nsmap.Changed(before, after) {
+		for _, request := range r.leaving(ctx, after.Name, namespace) {
+			q.Add(request)
+		}
+	}
+}
+
+// leaving are the pods on the virtual node of a binding that have to leave it,
+// of one namespace or, if that is "", of all.
+func (r *Reconciler) leaving(ctx context.Context, binding, namespace string) []Request {
+	pods, err := r.Residents.Pods(ctx, binding, namespace)
+	if err != nil {
+		return nil // They are asked for when the view is full; or it is ending.
+	}
+	var requests []Request
+	for i := range pods {
+		requests = append(requests, r.ifLeaving(ctx, binding, &pods[i])...)
+	}
+	return requests
+}
+
+// ifLeaving looks before it asks: most pods stay, and asking for each of them
+// would be thousands of passes.
+func (r *Reconciler) ifLeaving(ctx context.Context, binding string, pod *corev1.Pod) []Request {
+	cause, err := r.cause(ctx, binding, pod)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "whether a pod has to leave is looked at again", "pod", client.ObjectKeyFromObject(pod))
+	} else if cause == eviction.Stays {
+		return nil
+	}
+	return []Request{{binding, client.ObjectKeyFromObject(pod)}}
+}

@@ -1,0 +1,195 @@
+// Package mountnamespace makes the mount namespace of each provider whose
+// ClusterBinding names one, says in the condition MountNamespaceReady what there
+// is, and deletes it when the deletion of the ClusterBinding has come to it. It
+// writes nothing else.
+//
+// A pass asks the provider itself: it happens when the provider is engaged and
+// when something changes, and the cache knows nothing of the namespaces of
+// others, of which one may have the name.
+package mountnamespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/mountns"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/step"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings/status,verbs=patch
+
+const (
+	// requestTimeout bounds one request, with all that the client library tries
+	// by itself.
+	requestTimeout = 15 * time.Second
+	// retry is when to look again whether a namespace of somebody else has made
+	// room, or the provider allows what it has refused: neither is watched.
+	retry = 30 * time.Second
+
+	// See k8s.io/pod-security-admission/api: the label and its middle level.
+	podSecurityEnforce  = "pod-security.kubernetes.io/enforce"
+	podSecurityBaseline = "baseline"
+)
+
+// Reconciler reconciles mount namespaces.
+type Reconciler struct {
+	Client client.Client
+	Fleet  *fleet.Fleet
+	// Origin is the identity of the consumer.
+	Origin string
+	// ManagerNamespace is never a target.
+	ManagerNamespace string
+}
+
+// Reconcile brings the mount namespace of one provider forward.
+func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ctrl.Result, error) {
+	binding := &v1alpha1.ClusterBinding{}
+	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if binding.Spec.MountNamespace == "" || binding.Spec.Paused {
+		return ctrl.Result{}, nil
+	}
+	provider, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
+	if errors.Is(err, multicluster.ErrClusterNotFound) {
+		return ctrl.Result{}, nil // Engaging it brings us back here.
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	plan, err := r.decide(ctx, provider, binding)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if plan.Create && !mountns.MayExist(binding) {
+		// Said before it is done, so that a deletion that begins now waits for it.
+		if err := r.report(ctx, binding, plan.Ready); err != nil {
+			return step.Done(client.IgnoreNotFound(err))
+		}
+	}
+	if plan, err = r.act(ctx, provider, binding, plan); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.report(ctx, binding, plan.Ready); err != nil {
+		return step.Done(client.IgnoreNotFound(err))
+	}
+	if refused(plan) {
+		return ctrl.Result{RequeueAfter: retry}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// decide asks the provider what there is.
+func (r *Reconciler) decide(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (mountns.Plan, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	s := mountns.Snapshot{Binding: binding, Mark: r.mark(binding), ManagerNamespace: r.ManagerNamespace}
+	remote := &corev1.Namespace{}
+	err := provider.GetAPIReader().Get(ctx, client.ObjectKey{Name: binding.Spec.MountNamespace}, remote)
+	if client.IgnoreNotFound(err) != nil {
+		return mountns.Plan{}, fmt.Errorf("getting namespace %s of provider %s: %w", binding.Spec.MountNamespace, binding.Spec.ClusterID, err)
+	}
+	if err == nil {
+		s.Remote = remote
+	}
+	return mountns.Decide(s), nil
+}
+
+// act does what the plan asks for, and decides anew on what has come of it.
+func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, plan mountns.Plan) (mountns.Plan, error) {
+	var err error
+	switch {
+	case plan.Create:
+		err = r.create(ctx, provider, binding)
+	case plan.Delete != "":
+		err = r.delete(ctx, provider, binding, plan.Delete)
+	default:
+		return plan, nil
+	}
+	var answer apierrors.APIStatus
+	switch {
+	case err == nil || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+		again, err := r.decide(ctx, provider, binding)
+		if err == nil && again.Create {
+			err = fmt.Errorf("namespace %s of provider %s is gone as soon as it is there", binding.Spec.MountNamespace, binding.Spec.ClusterID)
+		}
+		return again, err
+	case (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && errors.As(err, &answer):
+		return mountns.Refused(plan, provenance.Clean(answer.Status().Message)), nil
+	default:
+		return plan, err
+	}
+}
+
+func (r *Reconciler) create(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	labels := r.mark(binding).Labels()
+	labels[podSecurityEnforce] = podSecurityBaseline
+	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: binding.Spec.MountNamespace, Labels: labels}}
+	if err := provider.GetClient().Create(ctx, remote); err != nil {
+		return fmt.Errorf("creating namespace %s in provider %s: %w", remote.Name, binding.Spec.ClusterID, err)
+	}
+	return nil
+}
+
+func (r *Reconciler) delete(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, uid types.UID) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: binding.Spec.MountNamespace}}
+	if err := provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &uid}); err != nil {
+		return fmt.Errorf("deleting namespace %s in provider %s: %w", remote.Name, binding.Spec.ClusterID, err)
+	}
+	return nil
+}
+
+func (r *Reconciler) mark(binding *v1alpha1.ClusterBinding) provenance.Mark {
+	return provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID}
+}
+
+// report writes the condition if it differs.
+func (r *Reconciler) report(ctx context.Context, binding *v1alpha1.ClusterBinding, ready *metav1.Condition) error {
+	if ready == nil {
+		return nil
+	}
+	before := binding.DeepCopy()
+	conditions.Set(&binding.Status.Conditions, binding.Generation, *ready)
+	if equality.Semantic.DeepEqual(before.Status, binding.Status) {
+		return nil
+	}
+	if err := r.Client.Status().Patch(ctx, binding, step.Locked(before)); err != nil {
+		return fmt.Errorf("writing the condition %s of ClusterBinding %s: %w", ready.Type, binding.Name, err)
+	}
+	return nil
+}
+
+// refused tells whether nothing will tell when the condition is not true any more.
+func refused(plan mountns.Plan) bool {
+	if plan.Ready == nil {
+		return false
+	}
+	switch plan.Ready.Reason {
+	case v1alpha1.ReasonNameConflict, v1alpha1.ReasonCreationFailed, v1alpha1.ReasonDeletionFailed:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,69 @@
+package eviction
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// mostNamed is how many pods a message names, and mostRefused of how many it
+	// says why they are not evicted: a message is for people.
+	mostNamed   = 5
+	mostRefused = 3
+)
+
+// Left sums up the pods that have not left yet.
+type Left struct {
+	Count int
+	// Names are the first few of them, in order.
+	Names []string
+	// Refused says of the first few of those that the API server refuses to
+	// evict why that is, after their names.
+	Refused []string
+}
+
+// Summarise sums up the pods. refused is what the API server said to the last
+// try to evict one.
+func Summarise(pods []types.NamespacedName, refused map[types.NamespacedName]string) Left {
+	left := Left{Count: len(pods)}
+	var names, answers []string
+	for _, pod := range pods {
+		name := pod.String()
+		names = append(names, name)
+		if answer, ok := refused[pod]; ok {
+			answers = append(answers, name+": "+answer)
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(answers)
+	left.Names = names[:min(len(names), mostNamed)]
+	left.Refused = answers[:min(len(answers), mostRefused)]
+	return left
+}
+
+// String counts the pods and names them, such as "7 pods (a/b, a/c, and 5 more)".
+func (l Left) String() string {
+	noun := "pods"
+	if l.Count == 1 {
+		noun = "pod"
+	}
+	names := strings.Join(l.Names, ", ")
+	if more := l.Count - len(l.Names); more > 0 && len(l.Names) > 0 {
+		names += fmt.Sprintf(", and %d more", more)
+	}
+	if names == "" {
+		return fmt.Sprintf("%d %s", l.Count, noun)
+	}
+	return fmt.Sprintf("%d %s (%s)", l.Count, noun, names)
+}
+
+// Refusals says which evictions the API server refuses, and why; "" if none.
+func (l Left) Refusals() string {
+	if len(l.Refused) == 0 {
+		return ""
+	}
+	return "the API server refuses to evict " + strings.Join(l.Refused, "; ")
+}

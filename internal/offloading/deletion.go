@@ -1,0 +1,94 @@
+package offloading
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// deletionStep names what the deletion waits for: pods first.
+func (s Snapshot) deletionStep() (reason, message string) {
+	var evicting, left, unreachable []string
+	for _, c := range s.Clusters {
+		switch {
+		case c.released(s):
+		case c.Unreachable != "":
+			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withPods())
+		case c.Pods.Count > 0:
+			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+c.refusals())
+		default:
+			left = append(left, c.ClusterID+": "+cmp.Or(c.RemoteNamespace, "requested"))
+		}
+	}
+	switch {
+	case len(evicting) > 0:
+		return v1alpha1.ReasonEvictingPods, "pods are being evicted from virtual nodes: " + strings.Join(append(evicting, unreachable...), "; ")
+	case len(left) > 0:
+		return v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: " + strings.Join(append(left, unreachable...), "; ")
+	case len(unreachable) > 0:
+		return v1alpha1.ReasonProviderUnreachable, "the deletion waits for providers that cannot be reached: " + strings.Join(unreachable, "; ")
+	case len(LeftBehind(s)) > 0:
+		return v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers that cannot be reached: " + strings.Join(LeftBehind(s), "; ")
+	default:
+		return v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone"
+	}
+}
+
+// withPods says which pods are left at a provider.
+func (c Cluster) withPods() string {
+	if c.Pods.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", with %s left%s", c.Pods, c.refusals())
+}
+
+func (c Cluster) refusals() string {
+	if refusals := c.Pods.Refusals(); refusals != "" {
+		return ", and " + refusals
+	}
+	return ""
+}
+
+// released tells whether a deletion need not wait for the provider: nothing is
+// there any more, or it has been out of reach for as long as it was allowed to.
+func (c Cluster) released(s Snapshot) bool {
+	if !c.Desired && c.Current == nil && !c.Unobserved && c.Pods.Count == 0 {
+		return true
+	}
+	return c.Unreachable != "" && c.DeletionTimeout > 0 && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
+}
+
+// LeftBehind names the remote namespaces that a deletion which has come to its
+// end gives up, with their providers.
+func LeftBehind(s Snapshot) []string {
+	var left []string
+	for _, c := range s.Clusters {
+		if c.Current != nil || c.Desired || c.Unobserved || c.Pods.Count > 0 {
+			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.withPods())
+		}
+	}
+	return left
+}
+
+// Removable tells whether a deletion has come to its end, so that the
+// finalizer can go; if not, when to look again for a time-out, zero for never.
+func Removable(s Snapshot) (bool, time.Duration) {
+	var retry time.Duration
+	removable := true
+	for _, c := range s.Clusters {
+		if c.released(s) {
+			continue
+		}
+		removable = false
+		if c.Unreachable != "" && c.DeletionTimeout > 0 {
+			wait := s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout).Sub(s.Now)
+			if retry == 0 || wait < retry {
+				retry = wait
+			}
+		}
+	}
+	return removable, retry
+}
