@@ -1,0 +1,148 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/views"
+)
+
+// scrapeTimeout bounds the reading of a cache. One that is full answers at once;
+// one that is being filled has to be left out, or it would hold up all metrics.
+const scrapeTimeout = 500 * time.Millisecond
+
+// otherReason is what a reason counts as that is none of reasons.
+const otherReason = "other"
+
+var (
+	podsDesc = prometheus.NewDesc("spillway_pods",
+		"Pods on virtual nodes by provider and phase.", []string{"cluster", "phase"}, nil)
+	dependentsDesc = prometheus.NewDesc("spillway_dependents",
+		"Objects that are sent to a provider because pods there need them, by kind.", []string{"cluster", "kind"}, nil)
+	refusedDesc = prometheus.NewDesc("spillway_pods_refused",
+		"Pods on virtual nodes that are not, or not as they should be, in the provider, by the reason of their condition.",
+		[]string{"cluster", "reason"}, nil)
+)
+
+// phasesOfPods are all that a pod can be in.
+var phasesOfPods = []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown}
+
+// reasons are those that the condition of a pod can have. A label has no others,
+// whatever is written on a pod.
+var reasons = map[string]bool{
+	v1alpha1.ReasonNamespaceNotOffloaded: true,
+	v1alpha1.ReasonNamespaceNotReady:     true,
+	v1alpha1.ReasonNameConflict:          true,
+	v1alpha1.ReasonReferenceNotFound:     true,
+	v1alpha1.ReasonReferenceNotSynced:    true,
+	v1alpha1.ReasonRejected:              true,
+	v1alpha1.ReasonUpdateRejected:        true,
+	v1alpha1.ReasonStatusRejected:        true,
+	v1alpha1.ReasonReplacing:             true,
+	translate.ReasonStaticPod:            true,
+	translate.ReasonDaemonSetPod:         true,
+	translate.ReasonPodSecurity:          true,
+	translate.ReasonResourceClaims:       true,
+	translate.ReasonCredentials:          true,
+	translate.ReasonVolumeNotPortable:    true,
+	translate.ReasonClaimNotBound:        true,
+	translate.ReasonSyncNever:            true,
+}
+
+// dependents are the kinds of objects that are sent because pods need them.
+var dependents = map[string]func() client.ObjectList{
+	"configmap":             func() client.ObjectList { return &corev1.ConfigMapList{} },
+	"secret":                func() client.ObjectList { return &corev1.SecretList{} },
+	"persistentvolumeclaim": func() client.ObjectList { return &corev1.PersistentVolumeClaimList{} },
+	"persistentvolume":      func() client.ObjectList { return &corev1.PersistentVolumeList{} },
+}
+
+// Pods collects what is read off the caches of the ClusterBindings whenever it
+// is asked for.
+type Pods struct {
+	// Views are the caches there are, by the name of the ClusterBinding.
+	Views func() map[string]*views.View
+}
+
+var _ prometheus.Collector = &Pods{}
+
+// Describe implements prometheus.Collector.
+func (*Pods) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- podsDesc
+	descriptions <- dependentsDesc
+	descriptions <- refusedDesc
+}
+
+// Collect implements prometheus.Collector. A cache that cannot be read is left
+// out: it is not full yet, or ends.
+func (p *Pods) Collect(values chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	collected := map[string]bool{}
+	for _, view := range p.Views() {
+		if collected[view.ClusterID] {
+			continue // Of two bindings of one clusterID. A metric that is there twice is an error of all.
+		}
+		collected[view.ClusterID] = true
+		collect(ctx, view, func(desc *prometheus.Desc, count int, label string) {
+			values <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(count), view.ClusterID, label)
+		})
+	}
+}
+
+func collect(ctx context.Context, view *views.View, gauge func(desc *prometheus.Desc, count int, label string)) {
+	var pods corev1.PodList
+	if err := view.List(ctx, &pods, client.UnsafeDisableDeepCopy); err != nil {
+		return
+	}
+	counts, refused := countPods(pods.Items)
+	for phase, count := range counts {
+		gauge(podsDesc, count, string(phase))
+	}
+	for reason, count := range refused {
+		gauge(refusedDesc, count, reason)
+	}
+	for kind, newList := range dependents {
+		list := newList()
+		if err := view.List(ctx, list, client.UnsafeDisableDeepCopy); err == nil {
+			gauge(dependentsDesc, meta.LenList(list), kind)
+		}
+	}
+}
+
+// countPods counts pods by their phase, of which each is there, and by the
+// reason why they are not as they should be in the provider.
+func countPods(pods []corev1.Pod) (phases map[corev1.PodPhase]int, refused map[string]int) {
+	phases, refused = map[corev1.PodPhase]int{}, map[string]int{}
+	for _, phase := range phasesOfPods {
+		phases[phase] = 0
+	}
+	for i := range pods {
+		status := &pods[i].Status
+		if _, known := phases[status.Phase]; known {
+			phases[status.Phase]++
+		} else {
+			phases[corev1.PodUnknown]++
+		}
+		for j := range status.Conditions {
+			if condition := &status.Conditions[j]; condition.Type == v1alpha1.PodOffloaded && condition.Status == corev1.ConditionFalse {
+				refused[boundedReason(condition.Reason)]++
+			}
+		}
+	}
+	return phases, refused
+}
+
+func boundedReason(reason string) string {
+	if reasons[reason] {
+		return reason
+	}
+	return otherReason
+}
