@@ -107,7 +107,7 @@ func joinSorted(m map[string]string) string {
 	return strings.Join(keys, ",")
 }
 
-// isOurs tells whether a key of a label or annotation is in Spillway's v1alpha1.Domain,
+// isOurs tells whether a key of a label or annotation is in Spillway's domain,
 // or one below it.
 func isOurs(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")
