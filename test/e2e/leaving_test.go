@@ -18,6 +18,7 @@ var _ = Describe("A namespace with pods in a provider", Ordered, Label("pods"), 
 		coral = newTeam("coral", eu)
 		consumer.create(newDeployment(coral.namespace, "web", 2))
 		coral.rolledOut("web")
+		DeferCleanup(ensureBound, eu) // for the specs that follow, whatever becomes of these
 	})
 
 	It("gets them evicted when the provider is unbound, and waits", func() {
@@ -31,8 +32,7 @@ var _ = Describe("A namespace with pods in a provider", Ordered, Label("pods"), 
 	})
 
 	It("gets them back when the provider is bound again", func() {
-		Expect(consumer.Delete(ctx, kubeconfigSecret(eu))).To(Succeed())
-		bind(eu)
+		ensureBound(eu)
 		coral.rolledOut("web")
 		coral.bothSidesAgree()
 	})
