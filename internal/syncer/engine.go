@@ -42,6 +42,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/mountns"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -163,7 +164,7 @@ func (p *pair) follow(ctx context.Context, from cache.Cache) error {
 			return
 		}
 		before, _ := p.remap(func(m *mapping) *mapping { return &mapping{binding, m.desired, m.current} })
-		if before.binding.Generation != binding.Generation {
+		if before.binding.Generation != binding.Generation || mountns.Usable(before.binding) != mountns.Usable(binding) {
 			p.enqueueNamespace(ctx, "")
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/mountns"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -47,7 +48,11 @@ func (m *mapping) place(mark provenance.Mark, namespace string) Place {
 		place.Problem = Problem{v1alpha1.ReasonNamespaceNotReady, fmt.Sprintf("namespace %s of provider %s is being deleted, because namespace %s is not offloaded there any more",
 			current.RemoteNamespace, mark.ClusterID, namespace)}
 	case m.binding.Spec.MountNamespace != "":
-		place.Namespace, place.Hashed, place.Open = m.binding.Spec.MountNamespace, true, true
+		// A namespace of that name may be somebody else's: nothing is sent there
+		// before it is certain that it is ours.
+		place.Namespace, place.Hashed, place.Open = m.binding.Spec.MountNamespace, true, mountns.Usable(m.binding)
+		place.Problem = Problem{v1alpha1.ReasonNamespaceNotReady, fmt.Sprintf(
+			"the mountNamespace %s of ClusterBinding %s is not ready; see its condition %s", m.binding.Spec.MountNamespace, m.binding.Name, v1alpha1.BindingMountNamespaceReady)}
 	default:
 		place.Leaving = true
 		place.Problem = Problem{v1alpha1.ReasonNamespaceNotOffloaded, fmt.Sprintf(

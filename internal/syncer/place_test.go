@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/testing/builder"
@@ -11,8 +12,9 @@ import (
 )
 
 func TestPlace(t *testing.T) {
-	mounted := builder.Binding("eu").Obj()
-	mounted.Spec.MountNamespace = "spillover"
+	mount := func() *builder.BindingBuilder { return builder.Binding("eu").MountNamespace("spillover") }
+	mounted := mount().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
+	taken := mount().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNameConflict, "not ours").Obj()
 	plain := builder.Binding("eu").Obj()
 	at := func(namespace string) translate.Target { return translate.Target{Mark: testMark, Namespace: namespace} }
 	for name, test := range map[string]struct {
@@ -34,7 +36,11 @@ func TestPlace(t *testing.T) {
 		"not mapped": {plain, builder.Map("eu").Current("other", "other-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
 			Place{Target: at(""), Leaving: true, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded}}},
 		"not mapped, and a mount namespace": {mounted, nil, Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Open: true}},
-		"mapped, and a mount namespace":     {mounted, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), Place{Target: at("team-home"), Open: true}},
+		"not mapped, and the mount namespace is somebody else's": {taken, nil,
+			Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+		"not mapped, and nothing is known of the mount namespace": {mount().Obj(), nil,
+			Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+		"mapped, and a mount namespace": {mounted, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), Place{Target: at("team-home"), Open: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := newMapping(test.binding, test.nsm).place(testMark, "team")
