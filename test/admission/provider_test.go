@@ -5,6 +5,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -79,7 +80,7 @@ func untilConfined(ctx context.Context, consumer client.Client) error {
 			return last != nil && strings.Contains(last.Error(), "'"+policy+"'"), nil
 		})
 		if err != nil {
-			return fmt.Errorf("waiting until policy %s is in effect: %w: %w", policy, err, last)
+			return fmt.Errorf("waiting until policy %s is in effect: %w", policy, errors.Join(err, last))
 		}
 	}
 	return nil

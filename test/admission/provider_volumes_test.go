@@ -104,6 +104,7 @@ func TestConsumerChangesVolumes(t *testing.T) {
 	for name, test := range map[string]struct{ patch, want string }{
 		"an annotation":      {`{"metadata":{"annotations":{"a":"b"}}}`, ""},
 		"the origin":         {`{"metadata":{"labels":{"spillway.io/origin":"other"}}}`, "metadata.labels of Spillway must stay as they are"},
+		"whose it is":        {`{"metadata":{"labels":{"spillway.io/managed-by":"helm"}}}`, "metadata.labels of Spillway must stay as they are"},
 		"the binding":        {`{"metadata":{"labels":{"spillway.io/binding":"us"}}}`, "metadata.labels of Spillway must stay as they are"},
 		"to no mark":         {`{"metadata":{"labels":null}}`, "metadata.labels of Spillway must stay as they are"},
 		"the reclaim policy": {`{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`, "spec.persistentVolumeReclaimPolicy must be Retain"},
