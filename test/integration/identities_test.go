@@ -30,9 +30,9 @@ func (c *controlPlane) limited(rules ...rbacv1.PolicyRule) []byte {
 }
 
 // lacking is the kubeconfig of a ServiceAccount that may do all that the role of
-// config/provider allows, but for a verb on a resource. Of several rights that
-// are missing, any might be noticed first.
-func (c *controlPlane) lacking(verb, resource string) []byte {
+// config/provider allows, but for verbs on a resource. Of several resources that
+// are out of reach, any might be noticed first.
+func (c *controlPlane) lacking(resource string, verbs ...string) []byte {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{}
 	Expect(c.Get(ctx, client.ObjectKey{Name: providerAccount}, role)).To(Succeed())
@@ -42,7 +42,7 @@ func (c *controlPlane) lacking(verb, resource string) []byte {
 			one := *rule.DeepCopy()
 			one.Resources = []string{each}
 			if each == resource {
-				one.Verbs = slices.DeleteFunc(one.Verbs, func(v string) bool { return v == verb })
+				one.Verbs = slices.DeleteFunc(one.Verbs, func(verb string) bool { return slices.Contains(verbs, verb) })
 			}
 			rules = append(rules, one)
 		}

@@ -152,8 +152,8 @@ var _ = Describe("Credentials that a provider does not accept", func() {
 			isFalse(v1alpha1.ReasonUnauthorized, "the token expired at "+expiry.UTC().Format(time.RFC3339)), "the token has expired")
 	})
 
-	It("lack the right to list nodes", func() {
-		cb := home.bindWith(eu.lacking("list", "nodes"), "nodeless", spec)
+	It("lack the right to list and watch nodes", func() {
+		cb := home.bindWith(eu.lacking("nodes", "list", "watch"), "nodeless", spec)
 		Eventually(home.condition(cb, v1alpha1.BindingCredentialsValid)).Should(
 			isFalse(v1alpha1.ReasonForbidden, "they lack a right", `cannot list resource "nodes"`), "the role lacks nodes")
 		Expect(home.condition(cb, v1alpha1.BindingConnected)()).To(isFalse(v1alpha1.ReasonCredentialsInvalid))
@@ -166,7 +166,7 @@ var _ = Describe("Credentials that a provider does not accept", func() {
 	})
 
 	It("lack the right to create namespaces, which shows at the namespaces", func() {
-		cb := home.bindWith(eu.lacking("create", "namespaces"), "readonly", spec)
+		cb := home.bindWith(eu.lacking("namespaces", "create"), "readonly", spec)
 		home.bindingIsReady(cb)
 		team := home.offloadNew(selecting(labelSpec, spec))
 		Eventually(home.entry(cb, team)).Should(mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonCreationFailed, "cannot create resource"))
