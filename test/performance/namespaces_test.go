@@ -18,16 +18,11 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/requests"
@@ -212,33 +207,12 @@ func (b *bench) measure(t *testing.T, do func()) Phase {
 	return phaseOf(b.counter.Figures().Since(figures), done.Sub(began), used)
 }
 
-// manager starts a manager in this process, with the identity and the rights
-// that the manifests give it. It returns what stops it.
+// manager starts a manager, and returns what stops it.
 func (b *bench) manager(t *testing.T) func() {
-	kubeconfig, err := b.ManagerKubeconfig(t.Context())
+	m, err := b.StartManager(t.Context(), "bench", b.counter)
 	must(t, err)
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	must(t, err)
-	options := manager.Options{
-		ConsumerID: "bench", SkipMetrics: true,
-		WrapTransport: b.counter.Wrap(consumer), Fleet: fleet.Options{WrapTransport: b.counter.WrapNamed},
-	}
-	options.Manager.Metrics = metricsserver.Options{BindAddress: "0"}
-	options.Manager.HealthProbeBindAddress = "0"
-	options.Manager.Controller.SkipNameValidation = ptr.To(true)
-	ctx, cancel := context.WithCancel(t.Context())
-	mgr, err := manager.New(ctx, config, options)
-	must(t, err)
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	stopped := false
 	stop := func() {
-		cancel()
-		if stopped {
-			return
-		}
-		stopped = true
-		if err := <-ended; err != nil {
+		if err := m.Stop(); err != nil {
 			t.Errorf("the manager ended: %v", err)
 		}
 	}

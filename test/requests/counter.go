@@ -14,6 +14,8 @@
 //	during := counter.Figures().Since(before)
 //	during.Sum(requests.Writes, requests.Resource("namespacemaps"))
 //
+// A test that is to name each request calls Keep first, and reads the Log.
+//
 // # Trade-offs
 //
 // Each attempt counts: a request that client-go repeats is two. Whether a write
@@ -76,6 +78,8 @@ type Counter struct {
 	counts   map[Key]Count
 	writes   map[Object]int
 	versions map[versioned]string
+	keeps    bool
+	log      []Request
 }
 
 // NewCounter returns a Counter that has counted nothing.
@@ -151,4 +155,5 @@ func (c *Counter) note(cluster string, r request, o outcome) {
 		c.versions[object] = o.received
 	}
 	c.counts[key] = count
+	c.keep(key, r, o.failed)
 }

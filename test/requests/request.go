@@ -26,7 +26,9 @@ const (
 type request struct {
 	verb, resource, subresource string
 	namespace, name             string
-	dryRun                      bool
+	selector                    string
+	// initial tells that a watch begins with all there is.
+	initial, dryRun bool
 }
 
 // parse reads it off the method and the path. For a path that is not that of a
@@ -51,6 +53,10 @@ func parse(r *http.Request) request {
 		parsed.subresource = strings.Join(parts[2:], "/")
 	}
 	parsed.verb = verb(r.Method, parsed.name != "", query)
+	if parsed.verb == List || parsed.verb == Watch {
+		parsed.selector = selectorOf(r)
+		parsed.initial = parsed.verb == Watch && query.Get("sendInitialEvents") == "true"
+	}
 	return parsed
 }
 

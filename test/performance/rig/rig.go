@@ -56,6 +56,10 @@ type Options struct {
 	Name string
 	// Providers are the clusterIDs of the providers.
 	Providers []string
+	// Nodes is how many nodes each provider has, with a scheduler, whose client
+	// is not limited, and kwok, which runs the pods. Without nodes there is
+	// neither: whoever needs them plays them.
+	Nodes int
 	// Log receives one line for each step.
 	Log io.Writer
 }
@@ -106,8 +110,7 @@ func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 		Timeout: upTimeout, Log: r.options.Log,
 	}
 	if id != consumerID {
-		o.APIServerArgs = map[string]string{"runtime-config": strings.Join(notServed, "=false,") + "=false"}
-		o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(controllers, ",")}
+		o = r.provider(o)
 	}
 	up, err := clusters.Up(ctx, o)
 	if err != nil {
@@ -129,6 +132,21 @@ func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 	}
 	go func() { _ = c.Watched.Start(ctx) }()
 	return c, nil
+}
+
+// provider says what a provider has, and what it does without. A scheduler
+// reads kinds that are not served otherwise.
+func (r *Rig) provider(o clusters.Options) clusters.Options {
+	o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(controllers, ",")}
+	if r.options.Nodes == 0 {
+		o.APIServerArgs = map[string]string{"runtime-config": strings.Join(notServed, "=false,") + "=false"}
+		return o
+	}
+	o.Components = append(o.Components, clusters.KubeScheduler, clusters.KwokController)
+	for i := range r.options.Nodes {
+		o.Nodes = append(o.Nodes, clusters.Node{Name: fmt.Sprintf("node-%d", i), Pods: "1000", CPU: "1000"})
+	}
+	return o
 }
 
 // Down ends all clusters, as much as there is of them.

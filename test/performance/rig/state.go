@@ -7,7 +7,9 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -50,32 +52,42 @@ func (r *Rig) Marked(ctx context.Context, provider *Cluster) ([]corev1.Namespace
 // time goes by.
 func (r *Rig) Versions(ctx context.Context) (map[string]string, error) {
 	versions := map[string]string{}
-	note := func(cluster string, list client.ObjectList, count int, at func(int) client.Object) {
-		for i := range count {
-			versions[fmt.Sprintf("%s: %T %s", cluster, list, client.ObjectKeyFromObject(at(i)))] = at(i).GetResourceVersion()
-		}
-	}
-	var nodes corev1.NodeList
-	var bindings v1alpha1.ClusterBindingList
-	var maps v1alpha1.NamespaceMapList
-	var offloadings v1alpha1.NamespaceOffloadingList
-	for _, list := range []client.ObjectList{&nodes, &bindings, &maps, &offloadings} {
-		if err := r.Consumer.Admin.List(ctx, list); err != nil {
+	for _, list := range []client.ObjectList{
+		&corev1.NodeList{}, &v1alpha1.ClusterBindingList{}, &v1alpha1.NamespaceMapList{}, &v1alpha1.NamespaceOffloadingList{},
+		&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
+	} {
+		if err := note(ctx, versions, r.Consumer, list); err != nil {
 			return nil, err
 		}
 	}
-	note("consumer", &nodes, len(nodes.Items), func(i int) client.Object { return &nodes.Items[i] })
-	note("consumer", &bindings, len(bindings.Items), func(i int) client.Object { return &bindings.Items[i] })
-	note("consumer", &maps, len(maps.Items), func(i int) client.Object { return &maps.Items[i] })
-	note("consumer", &offloadings, len(offloadings.Items), func(i int) client.Object { return &offloadings.Items[i] })
+	origin, err := r.Origin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, provider := range r.Providers {
-		namespaces, err := r.Marked(ctx, provider)
-		if err != nil {
-			return nil, err
+		ours := client.MatchingLabelsSelector{Selector: provenance.Mark{Origin: origin, ClusterID: provider.ID}.Selector()}
+		for _, list := range []client.ObjectList{&corev1.NamespaceList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}} {
+			if err := note(ctx, versions, provider, list, ours); err != nil {
+				return nil, err
+			}
 		}
-		note(provider.ID, &corev1.NamespaceList{}, len(namespaces), func(i int) client.Object { return &namespaces[i] })
 	}
 	return versions, nil
+}
+
+// note adds the versions of what is listed, past the cache.
+func note(ctx context.Context, versions map[string]string, c *Cluster, list client.ObjectList, options ...client.ListOption) error {
+	if err := c.Admin.List(ctx, list, options...); err != nil {
+		return fmt.Errorf("listing in cluster %s: %w", c.ID, err)
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		object, err := meta.Accessor(item)
+		if err != nil {
+			return err
+		}
+		versions[fmt.Sprintf("%s: %T %s/%s", c.ID, item, object.GetNamespace(), object.GetName())] = object.GetResourceVersion()
+		return nil
+	})
 }
 
 // Settled waits until the manager that was started at since has renewed the

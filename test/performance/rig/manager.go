@@ -1,0 +1,63 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// A Manager runs in this process, so that its requests can be counted.
+type Manager struct {
+	cancel context.CancelFunc
+	ended  chan error
+	once   sync.Once
+}
+
+// StartManager starts a manager with the identity and the rights that the
+// manifests give it. It names itself consumerID, and the counter counts what it
+// asks of the consumer, which is called that, and of the providers, by their IDs.
+func (r *Rig) StartManager(ctx context.Context, consumerID string, counter *requests.Counter) (*Manager, error) {
+	kubeconfig, err := r.ManagerKubeconfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading the manager's kubeconfig: %w", err)
+	}
+	options := manager.Options{
+		ConsumerID: consumerID, SkipMetrics: true,
+		WrapTransport: counter.Wrap(r.Consumer.ID), Fleet: fleet.Options{WrapTransport: counter.WrapNamed},
+	}
+	options.Manager.Metrics = metricsserver.Options{BindAddress: "0"}
+	options.Manager.HealthProbeBindAddress = "0"
+	options.Manager.Controller.SkipNameValidation = ptr.To(true) // Managers follow each other.
+	ctx, cancel := context.WithCancel(ctx)
+	mgr, err := manager.New(ctx, config, options)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	m := &Manager{cancel: cancel, ended: make(chan error, 1)}
+	go func() { m.ended <- mgr.Start(ctx) }()
+	return m, nil
+}
+
+// Stop ends the manager and waits for its end. Only the first call does, and
+// returns how it ended.
+func (m *Manager) Stop() error {
+	var err error
+	m.once.Do(func() {
+		m.cancel()
+		err = <-m.ended
+	})
+	return err
+}

@@ -1,0 +1,113 @@
+package writes
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+// life is that of one pod, which runs in the first provider.
+type life struct {
+	*setup
+	t             *testing.T
+	namespace     int // that of rig.Namespace
+	local, remote *corev1.Pod
+	// changes counts what the local pod has had to show of the remote one.
+	changes int
+}
+
+// A step is what somebody other than Spillway does, and ends when Spillway has
+// done what follows from it.
+type step func(*life)
+
+func (l *life) provider() *rig.Cluster { return l.Providers[0] }
+
+// created is what the owner of the pod and the consumer's scheduler do.
+func created(l *life) {
+	admin := l.Consumer.Admin
+	must(l.t, admin.Create(l.t.Context(), l.local))
+	bind(l.t.Context(), l.t, admin, l.local, v1alpha1.VirtualNodePrefix+l.provider().ID)
+	l.remote = &corev1.Pod{}
+	key := client.ObjectKey{Namespace: remoteNamespace(l.namespace), Name: l.local.Name}
+	l.eventually(l.t, "the remote pod", func(ctx context.Context) error { return l.provider().Admin.Get(ctx, key, l.remote) })
+}
+
+// bind puts a pod on a node, as a scheduler would.
+func bind(ctx context.Context, t *testing.T, c client.Client, pod *corev1.Pod, node string) {
+	t.Helper()
+	must(t, c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}}))
+}
+
+// scheduledThere is what the provider's scheduler does. Where it puts the pod
+// is no business of the consumer's.
+func scheduledThere(l *life) { bind(l.t.Context(), l.t, l.provider().Admin, l.remote, "nowhere") }
+
+// runs, crashes, succeeds and isKilled are what the provider's kubelet reports.
+func runs(l *life) { l.report(running(l.remote, 0)) }
+func crashes(l *life) {
+	l.report(running(l.remote, l.remote.Status.ContainerStatuses[0].RestartCount+1))
+}
+func succeeds(l *life) { l.report(ended(l.remote, corev1.PodSucceeded, 0)) }
+func isKilled(l *life) { l.report(ended(l.remote, corev1.PodFailed, 137)) }
+
+// report gives the remote pod a status, and waits until the local one has it.
+func (l *life) report(status corev1.PodStatus) {
+	l.t.Helper()
+	ctx := l.t.Context()
+	must(l.t, l.provider().Admin.Get(ctx, client.ObjectKeyFromObject(l.remote), l.remote))
+	l.remote.Status = status
+	must(l.t, l.provider().Admin.Status().Update(ctx, l.remote))
+	l.changes++
+	l.eventually(l.t, "the status of the local pod", func(ctx context.Context) error {
+		if err := l.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(l.local), l.local); err != nil {
+			return err
+		}
+		if is, want := summary(l.local), summary(l.remote); is != want {
+			return fmt.Errorf("it is %s, and the remote pod %s", is, want)
+		}
+		return nil
+	})
+}
+
+// deleted is what the owner of the pod does; of a pod that has ended, or is on
+// no node, nothing is left then.
+func deleted(l *life) { l.delete(nil) }
+
+// deletedByForce does not wait for the pod to end.
+func deletedByForce(l *life) { l.delete(ptr.To[int64](0)) }
+
+func (l *life) delete(grace *int64) {
+	must(l.t, l.Consumer.Admin.Delete(l.t.Context(), l.local, &client.DeleteOptions{GracePeriodSeconds: grace}))
+	l.eventually(l.t, "the remote pod to be told to go", func(ctx context.Context) error {
+		err := l.provider().Admin.Get(ctx, client.ObjectKeyFromObject(l.remote), l.remote)
+		if err == nil && l.remote.DeletionTimestamp.IsZero() {
+			return fmt.Errorf("it is not being deleted")
+		}
+		return client.IgnoreNotFound(err)
+	})
+}
+
+// leaves is what the provider's kubelet does in the end with a pod that has
+// been told to go. One that was told by force may not have waited for it.
+func leaves(l *life) {
+	now := &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
+	must(l.t, client.IgnoreNotFound(l.provider().Admin.Delete(l.t.Context(), l.remote, now)))
+}
+
+// isOver waits until nothing of the pod is left on either side.
+func (l *life) isOver() {
+	l.t.Helper()
+	l.eventually(l.t, "both pods to be gone", func(ctx context.Context) error {
+		if err := gone(ctx, l.provider().Admin, l.remote); err != nil {
+			return err
+		}
+		return gone(ctx, l.Consumer.Admin, l.local)
+	})
+}

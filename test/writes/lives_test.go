@@ -1,0 +1,157 @@
+package writes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// The requests that the life of a pod called web is made of.
+const (
+	create       = "p1: create pods web"
+	reportStatus = "consumer: patch pods/status web"
+	deleteThere  = "p1: delete pods web"
+	// deleteHere lets the local pod go, which waits for the remote one.
+	deleteHere = "consumer: delete pods web"
+)
+
+// lives are all ways that a pod may take. Each has a namespace of its own.
+var lives = []struct {
+	name string
+	// uses tells that the pod needs a ConfigMap and a Secret.
+	uses bool
+	play []step
+	// want are all requests but those for the changes of the remote pod that
+	// the local one has to show, which the life counts. There are three; but a
+	// local pod that goes at once, because it has ended before it is deleted or
+	// is deleted by force, needs nobody to let it go.
+	want []string
+}{
+	{
+		name: "it runs and is deleted", play: []step{created, scheduledThere, runs, deleted, leaves},
+		want: []string{create, deleteThere, deleteHere},
+	},
+	{
+		name: "it crashes twice and is killed", play: []step{created, scheduledThere, runs, crashes, crashes, deleted, isKilled, leaves},
+		want: []string{create, deleteThere, deleteHere},
+	},
+	{
+		name: "it is deleted before it is scheduled there", play: []step{created, deleted},
+		want: []string{create, deleteThere, deleteHere},
+	},
+	{
+		name: "it succeeds, as that of a Job, and is deleted", play: []step{created, scheduledThere, runs, succeeds, deleted},
+		want: []string{create, deleteThere},
+	},
+	{
+		name: "it is deleted by force", play: []step{created, scheduledThere, runs, deletedByForce, leaves},
+		want: []string{create, deleteThere},
+	},
+	{
+		name: "it needs a ConfigMap and a Secret", uses: true, play: []step{created, scheduledThere, runs, deleted, leaves},
+		want: []string{
+			create, deleteThere, deleteHere,
+			"consumer: patch configmaps settings", "p1: create configmaps settings", "p1: delete configmaps settings", "consumer: patch configmaps settings",
+			"consumer: patch secrets password", "p1: create secrets password", "p1: delete secrets password", "consumer: patch secrets password",
+		},
+	},
+}
+
+// lives plays all of them, and then looks at what was asked of the API servers.
+func (s *setup) lives(t *testing.T) {
+	s.settled(t, time.Now()) // What the start and the offloading are followed by is not counted.
+	before := len(s.requests())
+	changes := make([]int, len(lives))
+	for i := range lives {
+		if !t.Run(lives[i].name, func(t *testing.T) { changes[i] = s.live(t, i) }) {
+			t.FailNow()
+		}
+	}
+	s.settled(t, time.Now())
+	made := s.requests()[before:]
+	for i := range lives {
+		t.Run("requests when "+lives[i].name, func(t *testing.T) {
+			var about []requests.Request
+			about, made = ofNamespace(made, i)
+			compare(t, append(slices.Repeat([]string{reportStatus}, changes[i]), lives[i].want...), about)
+		})
+	}
+	for _, request := range made {
+		t.Errorf("nobody has asked for %s", request)
+	}
+}
+
+// live plays one life in rig.Namespace(i). It returns how often the remote pod
+// changed so that the local one had to show it.
+func (s *setup) live(t *testing.T, i int) int {
+	l := &life{setup: s, t: t, namespace: i, local: newPod(i, "web")}
+	var used []client.Object
+	if lives[i].uses {
+		using(l.local, "settings", "password")
+		used = []client.Object{newConfigMap(l.local.Namespace, "settings"), newSecret(l.local.Namespace, "password")}
+	}
+	for _, object := range used {
+		must(t, s.Consumer.Admin.Create(t.Context(), object))
+	}
+	for _, step := range lives[i].play {
+		step(l)
+	}
+	l.isOver()
+	s.eventually(t, "the copies to be gone, and the mark with them", func(ctx context.Context) error {
+		var errs []error
+		for _, object := range used {
+			errs = append(errs, s.isHome(ctx, object, i))
+		}
+		return errors.Join(errs...)
+	})
+	return l.changes
+}
+
+// isHome says what is left of the copy of an object of rig.Namespace(i).
+func (s *setup) isHome(ctx context.Context, object client.Object, i int) error {
+	if err := s.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return err
+	}
+	if len(object.GetFinalizers())+len(object.GetLabels())+len(object.GetAnnotations()) > 0 {
+		return fmt.Errorf("%T %s still has a mark: %v %v %v", object, object.GetName(), object.GetFinalizers(), object.GetLabels(), object.GetAnnotations())
+	}
+	copied := object.DeepCopyObject().(client.Object)
+	copied.SetNamespace(remoteNamespace(i))
+	return gone(ctx, s.Providers[0].Admin, copied)
+}
+
+// ofNamespace takes the requests about rig.Namespace(i), on either side, out of all.
+func ofNamespace(all []requests.Request, i int) (of, others []requests.Request) {
+	for _, request := range all {
+		if request.Namespace == rig.Namespace(i).GetName() || request.Namespace == remoteNamespace(i) {
+			of = append(of, request)
+		} else {
+			others = append(others, request)
+		}
+	}
+	return of, others
+}
+
+// compare holds requests, each by its name, against what is to be there. What
+// needs not wait for each other comes in any order.
+func compare(t *testing.T, want []string, requests []requests.Request) {
+	t.Helper()
+	var got, ordered []string
+	for _, request := range requests {
+		name := strings.Replace(request.String(), request.Namespace+"/", "", 1)
+		got, ordered = append(got, name), append(ordered, name)
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got))); diff != "" {
+		t.Errorf("%d requests, want %d (-want +got):\n%s\nin this order:\n%s", len(got), len(want), diff, strings.Join(ordered, "\n"))
+	}
+}

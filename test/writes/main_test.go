@@ -1,0 +1,28 @@
+package writes
+
+import (
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+func TestMain(m *testing.M) {
+	clusters.RequireBinaries()
+	ctrl.SetLogger(logr.Discard())
+	clusters.AwaitTurn()
+	os.Exit(m.Run())
+}
+
+// TestWrites takes one set of clusters through all there is to count.
+func TestWrites(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	s := up(t)
+	t.Run("the life of a pod", s.lives)
+	t.Run("a restart over running pods", s.restart)
+}

@@ -1,0 +1,172 @@
+package writes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+const (
+	// pods are that many, half of them in each provider.
+	pods = 500
+	// shared is how many ConfigMaps and how many Secrets they use.
+	shared = 10
+)
+
+// inRestart is the namespace of all of them.
+var inRestart = len(lives)
+
+// restart has all pods running, and starts another manager over them.
+func (s *setup) restart(t *testing.T) {
+	before := len(s.requests())
+	s.rollOut(t)
+	s.settled(t, time.Now())
+	rolledOut := s.requests()[before:]
+	for what, want := range map[string]int{
+		"create pods": pods, "create configmaps": shared * len(providers), "create secrets": shared * len(providers),
+		"delete": 0, "get": 0, "list": 0,
+	} {
+		if got := count(rolledOut, what); got != want {
+			t.Errorf("roll-out of %d pods: %d times %q, want %d", pods, got, what, want)
+		}
+	}
+	// No more can be said of the rest: a pod that has waited for long is told so,
+	// and when two bindings mark an object at once, one of them tries again.
+	for _, what := range []string{"patch pods/status", "create events", "patch configmaps", "patch secrets"} {
+		t.Logf("roll-out of %d pods: %d times %q", pods, count(rolledOut, what), what)
+	}
+
+	versions := s.versions(t)
+	must(t, s.manager.Stop())
+	began := time.Now()
+	s.start(t)
+	s.settled(t, began)
+	s.checkRestart(t)
+	if diff := cmp.Diff(versions, s.versions(t)); diff != "" {
+		t.Errorf("the restart changed (-before +after):\n%s", diff)
+	}
+}
+
+// rollOut makes the pods and what they use, and has them run.
+func (s *setup) rollOut(t *testing.T) {
+	ctx, admin := t.Context(), s.Consumer.Admin
+	namespace := rig.Namespace(inRestart).GetName()
+	must(t, rig.CreateAll(ctx, admin, shared, func(i int) client.Object { return newConfigMap(namespace, fmt.Sprintf("settings-%d", i)) }))
+	must(t, rig.CreateAll(ctx, admin, shared, func(i int) client.Object { return newSecret(namespace, fmt.Sprintf("password-%d", i)) }))
+	must(t, rig.CreateAll(ctx, admin, pods, func(i int) client.Object {
+		pod := newPod(inRestart, fmt.Sprintf("web-%03d", i))
+		using(pod, fmt.Sprintf("settings-%d", i/len(providers)%shared), fmt.Sprintf("password-%d", i/len(providers)%shared))
+		pod.Spec.NodeName = v1alpha1.VirtualNodePrefix + providers[i%len(providers)]
+		return pod
+	}))
+	for _, provider := range s.Providers {
+		s.run(t, provider, pods/len(providers))
+	}
+	s.eventually(t, "all local pods to run", func(ctx context.Context) error {
+		var list corev1.PodList
+		if err := s.Consumer.Watched.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+			return err
+		}
+		n := len(slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning }))
+		if n != pods {
+			return fmt.Errorf("%d of %d run", n, pods)
+		}
+		return nil
+	})
+}
+
+// run awaits the pods of a provider, and plays its scheduler and its kubelets.
+func (s *setup) run(t *testing.T, provider *rig.Cluster, want int) {
+	var list corev1.PodList
+	s.eventually(t, "the remote pods", func(ctx context.Context) error {
+		err := provider.Watched.List(ctx, &list, client.InNamespace(remoteNamespace(inRestart)))
+		if err == nil && len(list.Items) != want {
+			return fmt.Errorf("%d pods in %s, want %d", len(list.Items), provider.ID, want)
+		}
+		return err
+	})
+	must(t, rig.ForEach(t.Context(), want, func(ctx context.Context, i int) error {
+		pod := list.Items[i].DeepCopy()
+		target := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
+		if err := provider.Admin.SubResource("binding").Create(ctx, pod, target); err != nil {
+			return err
+		}
+		before := pod.DeepCopy()
+		pod.Status = running(pod, 0)
+		return provider.Admin.Status().Patch(ctx, pod, client.StrategicMergeFrom(before))
+	}))
+}
+
+// checkRestart looks at all that the new manager has asked for.
+func (s *setup) checkRestart(t *testing.T) {
+	fills, others := map[string]int{}, map[string]int{}
+	for _, request := range s.counter.Log(requests.OnlyWork) {
+		switch {
+		case requests.Writes(request.Key):
+			t.Errorf("nothing has changed, and yet there is %s", request)
+		case request.Fills:
+			fills[request.String()]++
+		case request.Verb != requests.Watch:
+			others[fmt.Sprintf("%s %s of %s", request.Verb, request.Resource, request.Cluster)]++
+		}
+	}
+	for what, times := range fills {
+		if times != 1 {
+			t.Errorf("read %d times, want once: %s", times, what)
+		}
+	}
+	for _, resource := range []string{"pods", "configmaps", "secrets"} {
+		for _, cluster := range s.All() {
+			if n := others["get "+resource+" of "+cluster.ID]; n != 0 && resource == "pods" {
+				t.Errorf("%d pods of %s were read by themselves", n, cluster.ID)
+			}
+		}
+		for _, provider := range s.Providers {
+			if n := reads(fills, provider.ID, resource); n != 1 {
+				t.Errorf("the %s of %s were read %d times, want once: %v", resource, provider.ID, n, fills)
+			}
+		}
+	}
+	t.Logf("the restart has filled %d caches; and besides: %v", len(fills), others)
+}
+
+// reads counts those of a resource of a cluster.
+func reads(fills map[string]int, cluster, resource string) int {
+	total := 0
+	for what, times := range fills {
+		words := strings.Fields(what)
+		if words[0] == cluster+":" && words[2] == resource {
+			total += times
+		}
+	}
+	return total
+}
+
+func (s *setup) versions(t *testing.T) map[string]string {
+	t.Helper()
+	versions, err := s.Versions(t.Context())
+	must(t, err)
+	return versions
+}
+
+// count counts the requests that begin as text does, after the cluster.
+func count(all []requests.Request, text string) int {
+	n := 0
+	for _, request := range all {
+		if _, what, _ := strings.Cut(request.String(), ": "); strings.HasPrefix(what, text+" ") {
+			n++
+		}
+	}
+	return n
+}
