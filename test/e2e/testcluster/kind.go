@@ -32,10 +32,22 @@ type Kind struct {
 
 // RealNodes says why kind does not work here, or nothing.
 func (*Kind) RealNodes() error {
-	if _, err := cluster.DetectNodeProvider(); err != nil {
-		return fmt.Errorf("kind: %w", err)
+	_, err := kindProvider()
+	return err
+}
+
+// kindProvider is kind on what there is of Docker, Podman and nerdctl. That the
+// program is there does not say that it works, so it is asked for something.
+func kindProvider() (*cluster.Provider, error) {
+	option, err := cluster.DetectNodeProvider()
+	if err != nil {
+		return nil, fmt.Errorf("kind: %w", err)
 	}
-	return nil
+	provider := cluster.NewProvider(option)
+	if _, err := provider.List(); err != nil {
+		return nil, fmt.Errorf("kind needs Docker, Podman or nerdctl that works: %w", err)
+	}
+	return provider, nil
 }
 
 // Image is a public one.
@@ -44,15 +56,11 @@ func (*Kind) Image() string { return kindImage }
 // Up makes a cluster. Its API server listens on 127.0.0.1, so that a manager on
 // this machine reaches it under the address that is in the kubeconfigs.
 func (k *Kind) Up(ctx context.Context, o Options) (Cluster, error) {
-	option, err := cluster.DetectNodeProvider()
+	provider, err := kindProvider()
 	if err != nil {
-		return nil, fmt.Errorf("kind: %w", err)
+		return nil, err
 	}
-	made := &kindCluster{
-		provider: cluster.NewProvider(option),
-		name:     o.Name,
-		path:     filepath.Join(k.Dir, o.Name+".kubeconfig"),
-	}
+	made := &kindCluster{provider: provider, name: o.Name, path: filepath.Join(k.Dir, o.Name+".kubeconfig")}
 	if err := os.MkdirAll(k.Dir, 0o750); err != nil {
 		return nil, err
 	}
