@@ -84,11 +84,20 @@ func (c *controlPlane) podPhase(pod *corev1.Pod) func() (corev1.PodPhase, error)
 	}
 }
 
-// schedule puts a pod on a node that there need not be, as a scheduler would. A
-// pod that is on none is deleted without any grace.
+// nodeOfPods is the node of a provider that the specs play the kubelet of.
+const nodeOfPods = "played-by-the-specs"
+
+// schedule puts a pod on a node, as a scheduler would. A pod that is on none is
+// deleted without any grace. The node is there, because pods of a node that is
+// not are collected as garbage; it is neither ready nor schedulable, so that it
+// adds nothing to the capacity that virtual nodes show. It has room for pods that
+// are resized.
 func (c *controlPlane) schedule(pod *corev1.Pod) {
 	GinkgoHelper()
-	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
+	node := providerNode("64", "64Gi")
+	node.Name, node.Spec.Unschedulable, node.Status.Conditions = nodeOfPods, true, nil
+	Expect(client.IgnoreAlreadyExists(c.Create(ctx, node))).To(Succeed())
+	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeOfPods}}
 	Expect(c.SubResource("binding").Create(ctx, pod, binding)).To(Succeed())
 	Expect(c.fetching(pod)()).To(Succeed())
 }

@@ -1,0 +1,140 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+var _ = Describe("The copy of a ConfigMap or Secret", Ordered, func() {
+	var t team
+
+	BeforeAll(func() { t = newTeam() })
+
+	kinds := []TableEntry{Entry("ConfigMap", newConfigMap, withConfigMap), Entry("Secret", newSecret, withSecret)}
+
+	DescribeTable("follows the original, and is put right", func(fresh maker, needs need) {
+		original := fresh(t.namespace, unique("original"), "1")
+		original.SetLabels(map[string]string{"example.com/kept": "true"})
+		home.make(original)
+		eu.remotePod(t.cb, t.run(needs(original.GetName(), false)))
+		remote := in(t.remote, original)
+		Expect(eu.value(remote)()).To(Equal("1"))
+
+		By("being changed at home")
+		change(home, original, func(object client.Object) { setValue(object, "2") })
+		Eventually(eu.value(remote)).Should(Equal("2"), "the content follows")
+
+		By("being changed in the provider")
+		change(eu, remote, func(object client.Object) { setValue(object, "forged") })
+		Eventually(eu.value(remote)).Should(Equal("2"), "the content is the consumer's")
+		change(eu, remote, func(object client.Object) {
+			labels := object.GetLabels()
+			delete(labels, "example.com/kept")
+			labels["example.com/added"] = "true"
+			object.SetLabels(labels)
+		})
+		Eventually(now(eu, remote)).Should(HaveField("ObjectMeta.Labels", And(
+			HaveKeyWithValue("example.com/kept", "true"), HaveKeyWithValue("example.com/added", "true"))),
+			"a label of the consumer's comes back, and one of the provider's stays")
+
+		By("being deleted in the provider")
+		before, err := now(eu, remote)()
+		Expect(err).NotTo(HaveOccurred())
+		eu.drop(remote)
+		Eventually(now(eu, remote)).Should(HaveField("ObjectMeta.UID", Not(Equal(before.GetUID()))), "it is made again")
+		Expect(eu.value(remote)()).To(Equal("2"))
+	}, kinds)
+
+	DescribeTable("goes before the original, and comes again with another one, also if it is immutable", func(fresh maker, needs need) {
+		original := fresh(t.namespace, unique("immutable"), "1")
+		setImmutable(original)
+		home.make(original)
+		eu.remotePod(t.cb, t.run(needs(original.GetName(), false)))
+		remote := in(t.remote, original)
+		Expect(eu.value(remote)()).To(Equal("1"))
+		change(eu, remote, func(object client.Object) { controllerutil.AddFinalizer(object, holdFinalizer) })
+
+		home.drop(original)
+		Eventually(now(eu, remote)).Should(HaveField("ObjectMeta.DeletionTimestamp", Not(BeNil())), "the copy goes first")
+		Expect(now(home, original)()).To(HaveField("ObjectMeta.Finalizers", ConsistOf(v1alpha1.FinalizerSync+t.cb.Spec.ClusterID)))
+		change(eu, remote, func(object client.Object) { controllerutil.RemoveFinalizer(object, holdFinalizer) })
+		Eventually(home.fetching(original)).Should(absent, "the original goes when the copy is gone")
+		Expect(eu.fetching(remote)()).To(absent)
+
+		again := fresh(t.namespace, original.GetName(), "2")
+		setImmutable(again)
+		home.make(again)
+		Eventually(eu.value(remote)).Should(Equal("2"), "the pod is there still, and needs it")
+	}, kinds)
+
+	DescribeTable("goes with the last pod that needs it", func(fresh maker, needs need) {
+		original := fresh(t.namespace, unique("shared"), "1")
+		home.make(original)
+		first, second := t.run(needs(original.GetName(), false)), t.run(needs(original.GetName(), true))
+		eu.remotePod(t.cb, first)
+		eu.remotePod(t.cb, second)
+		remote := in(t.remote, original)
+		before, err := now(eu, remote)()
+		Expect(err).NotTo(HaveOccurred())
+
+		home.drop(first)
+		Eventually(home.fetching(first)).Should(absent, "its remote pod is on no node, and goes at once")
+		Consistently(now(eu, remote)).Should(HaveField("ObjectMeta.ResourceVersion", before.GetResourceVersion()), "the second pod needs it")
+		home.drop(second)
+		Eventually(eu.fetching(remote)).Should(absent, "nothing needs it")
+		Eventually(marksOn(original)).Should(BeEmpty(), "the original is as it was")
+	}, kinds)
+
+	It("in one provider does not disturb that in another", func() {
+		toUS := home.bind(us, t.spec)
+		home.bindingIsReady(toUS)
+		Eventually(home.entry(toUS, t.namespace)).Should(accepted, "the namespace is offloaded to both")
+		us.takesPods(t.remote)
+		original := newConfigMap(t.namespace, unique("both"), "1")
+		home.make(original)
+		here, there := t.run(withConfigMap(original.GetName(), false)), home.runPod(toUS, t.namespace, withConfigMap(original.GetName(), false))
+		eu.remotePod(t.cb, here)
+		us.remotePod(toUS, there)
+		Expect(marksOn(original)()).To(ConsistOf(append(allMarks(t.cb), allMarks(toUS)...)))
+
+		home.drop(here)
+		Eventually(eu.fetching(in(t.remote, original))).Should(absent, "nothing in eu needs it")
+		Eventually(marksOn(original)).Should(ConsistOf(allMarks(toUS)), "what us has put there stays")
+		Expect(us.value(in(t.remote, original))()).To(Equal("1"))
+		change(home, original, func(object client.Object) { setValue(object, "2") })
+		Eventually(us.value(in(t.remote, original))).Should(Equal("2"), "the copy in us still follows")
+		home.drop(there)
+		Eventually(marksOn(original)).Should(BeEmpty(), "nothing needs it any more")
+	})
+})
+
+// marksOn are the keys that Spillway has put on a local object.
+func marksOn(object client.Object) func() ([]string, error) {
+	return func() ([]string, error) {
+		current, err := now(home, object)()
+		if err != nil {
+			return nil, err
+		}
+		keys := slices.Clone(current.GetFinalizers())
+		for _, all := range []map[string]string{current.GetLabels(), current.GetAnnotations()} {
+			for key := range all {
+				keys = append(keys, key)
+			}
+		}
+		return slices.DeleteFunc(keys, func(key string) bool { return !strings.Contains(key, v1alpha1.Domain) }), nil
+	}
+}
+
+// allMarks are those of one binding.
+func allMarks(cb metav1.Object) []string {
+	id := cb.GetName() // The clusterID of the specs' bindings.
+	return []string{v1alpha1.LabelSyncedTo + id, v1alpha1.AnnotationRemote + id, v1alpha1.FinalizerSync + id}
+}
