@@ -56,7 +56,8 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, error) {
 	pod, err := r.Residents.Pod(ctx, req.Binding, req.NamespacedName)
 	if errors.Is(err, residents.ErrUnknown) {
-		return ctrl.Result{}, nil // All pods are asked for when it is known.
+		r.Tries.Forget(req) // The binding is gone, or will ask for all its pods.
+		return ctrl.Result{}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("getting pod %s: %w", req.NamespacedName, err)

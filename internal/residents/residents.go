@@ -44,7 +44,7 @@ type Residents struct {
 type node struct {
 	view *views.View
 	full bool
-	// filled ends the waiting for the view to be full.
+	// stop ends the waiting for the view to be full.
 	stop context.CancelFunc
 	// refused is what the API server said to the last try to evict a pod.
 	refused map[types.NamespacedName]string
@@ -79,7 +79,7 @@ func (r *Residents) Start(ctx context.Context) error {
 	r.mu.Lock()
 	r.running = ctx
 	for name, n := range r.nodes {
-		r.await(name, n)
+		r.await(ctx, name, n)
 	}
 	r.mu.Unlock()
 	<-ctx.Done()
@@ -110,7 +110,7 @@ func (r *Residents) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) 
 	}
 	r.nodes[binding.Name] = n
 	if r.running != nil {
-		r.await(binding.Name, n)
+		r.await(r.running, binding.Name, n)
 	}
 	return nil
 }
@@ -133,9 +133,10 @@ func (r *Residents) drop(name string) {
 	}
 }
 
-// await notes when the view is full, and tells of it. The lock is held.
-func (r *Residents) await(name string, n *node) {
-	ctx, stop := context.WithCancel(r.running)
+// await notes when the view is full, and tells of it. ctx is that of the manager:
+// it outlives a reconcile. The lock is held.
+func (r *Residents) await(ctx context.Context, name string, n *node) {
+	ctx, stop := context.WithCancel(ctx)
 	n.stop = stop
 	go func() {
 		defer stop()
