@@ -37,14 +37,18 @@ func (c *crash) quiet(t *testing.T) map[string]string {
 	t.Helper()
 	var versions map[string]string
 	c.eventually(t, "the manager to be done", func(ctx context.Context) error {
-		versions = c.versions(t)
+		var err error
+		if versions, err = c.Versions(ctx); err != nil {
+			return err
+		}
 		if err := c.Settled(ctx, time.Now(), patience); err != nil {
 			return err
 		}
-		if diff := cmp.Diff(versions, c.versions(t)); diff != "" {
+		after, err := c.Versions(ctx)
+		if diff := cmp.Diff(versions, after); err == nil && diff != "" {
 			return fmt.Errorf("it still writes (-before +after):\n%s", diff)
 		}
-		return nil
+		return err
 	})
 	return versions
 }
