@@ -64,6 +64,14 @@ func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 	return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Create, Side: syncer.Remote, Object: remote}}}
 }
 
+// Wait reports what a pod waits for, unless it has ended or is to.
+func (Syncer) Wait(s snapshot, problem syncer.Problem) syncer.Plan {
+	if Terminal(s.Local) || !s.Local.DeletionTimestamp.IsZero() {
+		return syncer.Plan{Problem: &problem}
+	}
+	return report(s, problem, Patience)
+}
+
 // finish lets a pod go that is being deleted and not in the provider. What holds
 // on to it then is somebody else's finalizer.
 func finish(local *corev1.Pod) syncer.Plan {

@@ -224,10 +224,14 @@ func TestDecide(t *testing.T) {
 		// absent
 		"it is gone here":                   {in(nil, remote()), []string{"delete in the provider, UID remote-1, grace default"}},
 		"it is gone here, and going there":  {in(nil, remote(going(30))), nil},
-		"an older one of its name is there": {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote()} }), []string{"delete in the provider, UID remote-1, grace default", "problem Replacing"}},
-		"the older one is on its way out":   {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
-		"nothing is anywhere":               {in(nil, nil), nil},
-		"nothing here, and several there":   {in(nil, remote(), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(func(p *corev1.Pod) { p.UID = "remote-2" })} }), []string{"delete in the provider, UID remote-1, grace default", "delete in the provider, UID remote-2, grace default"}},
+		"an older one of its name is there": {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote()} }), []string{"delete in the provider, UID remote-1, grace default", "problem Replacing", "again after 2s"}},
+		"the older one is on its way out":   {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing", "again after 2s"}},
+		"and takes its time": {in(local(), nil, waiting(podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{
+			"patch the status of in the consumer: Pending, spillway.io/Offloaded False Replacing", "problem Replacing", "event Replacing"}},
+		"but this one has ended":          {in(local(phase("Failed")), nil, waiting(podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
+		"but this one is to go":           {in(local(going(30)), nil, waiting(podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
+		"nothing is anywhere":             {in(nil, nil), nil},
+		"nothing here, and several there": {in(nil, remote(), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(func(p *corev1.Pod) { p.UID = "remote-2" })} }), []string{"delete in the provider, UID remote-1, grace default", "delete in the provider, UID remote-2, grace default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := [2]*corev1.Pod{test.in.Local.DeepCopy(), test.in.Remote.DeepCopy()}

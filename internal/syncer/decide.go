@@ -13,9 +13,9 @@ import (
 // and its name is not used before it is gone.
 func Decide[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	if present(s.Local) && len(s.Strays) > 0 {
-		plan := wait(v1alpha1.ReasonReplacing, fmt.Sprintf("%s of the provider still stands for an older object of this name, and is being deleted",
-			client.ObjectKeyFromObject(s.Strays[0])))
-		plan.Actions = cleanUp(s.Strays)
+		plan := syncer.Wait(s, Problem{v1alpha1.ReasonReplacing, fmt.Sprintf(
+			"%s of the provider still stands for an older object of this name, and is being deleted", client.ObjectKeyFromObject(s.Strays[0]))})
+		plan.Actions = append(cleanUp(s.Strays), plan.Actions...)
 		return plan
 	}
 	switch {
@@ -35,6 +35,11 @@ func Decide[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
 // TopDown is the part of a Syncer that is the same for all kinds whose source
 // is the consumer: what is in the provider only is cleaned up.
 type TopDown[T client.Object] struct{}
+
+// Wait leaves it to what needs the object to say what it waits for.
+func (TopDown[T]) Wait(_ Snapshot[T], problem Problem) Plan {
+	return wait(problem.Reason, problem.Message)
+}
 
 // SyncToLocal deletes the remote object.
 func (TopDown[T]) SyncToLocal(s Snapshot[T]) Plan { return act(cleanUp([]T{s.Remote})...) }

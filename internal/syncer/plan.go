@@ -157,4 +157,7 @@ type Syncer[T client.Object] interface {
 	Sync(Snapshot[T]) Plan
 	// SyncToLocal decides when it is in the provider only, in Remote.
 	SyncToLocal(Snapshot[T]) Plan
+	// Wait decides what to say while the object waits for something that has
+	// been decided on for it.
+	Wait(Snapshot[T], Problem) Plan
 }
