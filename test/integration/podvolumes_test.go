@@ -1,0 +1,141 @@
+package integration
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// storageClass is that of all volumes here. Neither cluster has a class of that
+// name, and none has a driver: volumes are bound, and never mounted.
+const storageClass = "example"
+
+// The PersistentVolume controllers of both clusters are real ones.
+var _ = Describe("The volume of a pod", Ordered, func() {
+	var t team
+
+	BeforeAll(func() { t = newTeam() })
+
+	It("is claimed late, and bound later still", func() {
+		claim, volume := newClaim(t.namespace), newVolume(nfs)
+		pod := t.run(withClaim(claim.Name))
+		t.staysHome(pod, v1alpha1.ReasonReferenceNotFound, "PersistentVolumeClaim "+t.namespace+"/"+claim.Name+" does not exist")
+		home.create(claim)
+		t.staysHome(pod, translate.ReasonClaimNotBound, "PersistentVolumeClaim "+claim.Name+" is not bound to a volume yet")
+		bindTo(volume, claim)
+		home.create(volume)
+		t.goesOn(pod)
+	})
+
+	It("is bound in the provider as it is at home, with the Secret of its driver, and goes with the pod", func() {
+		secret := newSecret(t.namespace, unique("driver"), "1")
+		home.make(secret)
+		claim := newClaim(t.namespace)
+		volume := newVolume(func(spec *corev1.PersistentVolumeSource) {
+			spec.CSI = &corev1.CSIPersistentVolumeSource{
+				Driver: "csi.example.com", VolumeHandle: "handle",
+				NodeStageSecretRef: &corev1.SecretReference{Namespace: t.namespace, Name: secret.GetName()},
+			}
+		})
+		bindTo(volume, claim)
+		home.create(volume)
+		home.create(claim)
+		pod := t.run(withClaim(claim.Name))
+		eu.remotePod(t.cb, pod)
+
+		remoteClaim := in(t.remote, claim)
+		Eventually(now(eu, remoteClaim)).Should(HaveField("Status.Phase", corev1.ClaimBound), "the controller of the provider should bind it")
+		remoteClaim, err := now(eu, remoteClaim)()
+		Expect(err).NotTo(HaveOccurred())
+		remoteVolume, err := now(eu, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: remoteClaim.Spec.VolumeName}})()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(remoteVolume.Spec).To(And(
+			HaveField("ClaimRef.UID", remoteClaim.UID),
+			HaveField("PersistentVolumeReclaimPolicy", corev1.PersistentVolumeReclaimRetain),
+			HaveField("StorageClassName", storageClass),
+			HaveField("CSI.VolumeHandle", "handle"),
+			HaveField("CSI.NodeStageSecretRef", Equal(&corev1.SecretReference{Namespace: t.remote, Name: secret.GetName()}))))
+		Expect(remoteClaim.Spec.StorageClassName).To(HaveValue(Equal(storageClass)))
+		Expect(eu.value(in(t.remote, secret))()).To(Equal("1"))
+
+		By("being left by its pod")
+		home.drop(pod)
+		for _, copied := range []client.Object{remoteClaim, remoteVolume, in(t.remote, secret)} {
+			Eventually(eu.fetching(copied)).Should(absent, "%T %s should go", copied, copied.GetName())
+		}
+		for _, original := range []client.Object{claim, volume, secret} {
+			Eventually(marksOn(original)).Should(BeEmpty(), "%T %s should be as it was", original, original.GetName())
+		}
+		Expect(now(home, claim)()).To(HaveField("Status.Phase", corev1.ClaimBound))
+	})
+
+	DescribeTable("is tied to the nodes of the consumer", func(field string, source func(*corev1.PersistentVolumeSource), options ...func(*corev1.PersistentVolume)) {
+		claim, volume := newClaim(t.namespace), newVolume(source)
+		for _, option := range options {
+			option(volume)
+		}
+		bindTo(volume, claim)
+		home.create(volume)
+		home.create(claim)
+		pod := t.run(withClaim(claim.Name))
+		t.staysHome(pod, translate.ReasonVolumeNotPortable, "PersistentVolume "+volume.Name, field)
+		Expect(eu.fetching(in(t.remote, claim))()).To(absent)
+	},
+		Entry("as a directory of one", "spec.hostPath", func(spec *corev1.PersistentVolumeSource) {
+			spec.HostPath = &corev1.HostPathVolumeSource{Path: "/data"}
+		}),
+		Entry("as a disk of one", "spec.local", func(spec *corev1.PersistentVolumeSource) {
+			spec.Local = &corev1.LocalVolumeSource{Path: "/data"}
+		}, onNode(corev1.LabelHostname, "a")),
+		Entry("by the name of one", "spec.nodeAffinity", nfs, onNode(corev1.LabelHostname, "a")),
+	)
+})
+
+func newClaim(namespace string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: unique("claim")},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			StorageClassName: ptr.To(storageClass),
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+}
+
+func newVolume(source func(*corev1.PersistentVolumeSource)) *corev1.PersistentVolume {
+	volume := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: unique("volume")},
+		Spec: corev1.PersistentVolumeSpec{
+			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			StorageClassName:              storageClass,
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+		},
+	}
+	source(&volume.Spec.PersistentVolumeSource)
+	return volume
+}
+
+func nfs(source *corev1.PersistentVolumeSource) {
+	source.NFS = &corev1.NFSVolumeSource{Server: "nfs.example.com", Path: "/data"}
+}
+
+// bindTo has a volume be for that claim only.
+func bindTo(volume *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) {
+	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: claim.Namespace, Name: claim.Name}
+}
+
+func onNode(label, value string) func(*corev1.PersistentVolume) {
+	return func(volume *corev1.PersistentVolume) {
+		volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: label, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}},
+		}}}}
+	}
+}
