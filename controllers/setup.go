@@ -22,6 +22,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/persistentvolume"
 	"github.com/spillway-io/spillway/controllers/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/controllers/pod"
+	"github.com/spillway-io/spillway/controllers/podevent"
 	"github.com/spillway-io/spillway/controllers/secret"
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
@@ -95,6 +96,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	for name, err := range map[string]error{
 		"sync":      mgr.Add(engine),
 		"residents": local.Add(present),
+		"podevent": (&podevent.Engine{
+			Consumer: consumer, Cache: local.GetCache(), Views: o.Views, Origin: o.Origin, Clock: now,
+		}).SetupWithManager(mgr),
 		"clusterbinding": (&clusterbinding.Reconciler{
 			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PolicyServed, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -120,15 +121,17 @@ func assemble(config *rest.Config, o Options, origin string, clients kubernetes.
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
-	if !o.SkipMetrics {
-		state := &metrics.State{Reader: mgr.GetLocalManager().GetClient(), Connected: connections.Connected}
-		if err := crmetrics.Registry.Register(state); err != nil {
-			return nil, fmt.Errorf("registering the metrics: %w", err)
-		}
-	}
 	local, err := consumerViews(mgr.GetLocalManager(), controllers.Kinds())
 	if err != nil {
 		return nil, err
+	}
+	if !o.SkipMetrics {
+		state := &metrics.State{Reader: mgr.GetLocalManager().GetClient(), Connected: connections.Connected}
+		for _, collector := range []prometheus.Collector{state, &metrics.Pods{Views: local.All}} {
+			if err := crmetrics.Registry.Register(collector); err != nil {
+				return nil, fmt.Errorf("registering the metrics: %w", err)
+			}
+		}
 	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
 		Fleet: connections, Kubernetes: clients, Origin: origin, PolicyServed: served, Views: local,

@@ -1,0 +1,143 @@
+package podevent
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/internal/podevents"
+)
+
+const (
+	// warnings selects the events in a provider. There is no selecting by label:
+	// those who write events copy none from what they are about.
+	warnings = "involvedObject.kind=Pod,type!=Normal"
+	// pageSize is how many events are in memory at a time while all are read.
+	pageSize = 500
+)
+
+// intake puts the events of a provider on the shelf, one by one. A Reflector
+// takes it for a store, and keeps nothing by itself.
+type intake struct {
+	*reconciler
+	queue queue
+}
+
+var _ toolscache.ReflectorStore = &intake{}
+
+// newReflector watches the warnings of a provider.
+func newReflector(ctx context.Context, events corev1client.EventInterface, to *intake) *toolscache.Reflector {
+	return toolscache.NewReflectorWithOptions(&paged{events, to}, &corev1.Event{}, to, toolscache.ReflectorOptions{
+		Name: "podevent", Logger: ptr.To(log.FromContext(ctx)),
+	})
+}
+
+// Add implements ReflectorStore.
+func (i *intake) Add(obj any) error {
+	event, ok := obj.(*corev1.Event)
+	if !ok {
+		return fmt.Errorf("%T is no event", obj)
+	}
+	i.take(context.Background(), event)
+	return nil
+}
+
+// Update implements ReflectorStore.
+func (i *intake) Update(obj any) error { return i.Add(obj) }
+
+// Delete implements ReflectorStore. What is shown in the consumer stays until it
+// expires.
+func (i *intake) Delete(obj any) error {
+	if event := objectOf(obj); event != nil {
+		i.shelf.Remove(podevents.IDOf(event))
+	}
+	return nil
+}
+
+// Replace implements ReflectorStore: what there is has been put on the shelf
+// while it was listed.
+func (i *intake) Replace([]any, string) error {
+	i.shelf.Sweep()
+	return nil
+}
+
+// Resync implements ReflectorStore.
+func (*intake) Resync() error { return nil }
+
+// take keeps an event if it is about a pod in a namespace of ours.
+func (i *intake) take(ctx context.Context, event *corev1.Event) {
+	target, occurrence, ok := podevents.Read(event)
+	if !ok || !i.isOurs(ctx, target.Namespace) {
+		return
+	}
+	pod, err := i.remotePod(ctx, target)
+	if err != nil {
+		return // The cache is ending, and the connection with it.
+	}
+	i.shelf.Put(target, occurrence, pod != nil, i.clock.Now())
+	i.queue.Add(target)
+}
+
+// isOurs tells whether a namespace of the provider has our mark: the cache holds
+// no others.
+func (i *intake) isOurs(ctx context.Context, name string) bool {
+	namespace := &corev1.Namespace{}
+	return i.remote.Get(ctx, client.ObjectKey{Name: name}, namespace) == nil && i.mark.IsOn(namespace)
+}
+
+// paged lists and watches the warnings of a provider.
+type paged struct {
+	events corev1client.EventInterface
+	to     *intake
+}
+
+var _ toolscache.ListerWatcherWithContext = &paged{}
+
+// ListWithContext implements ListerWatcherWithContext. The list that it returns
+// is empty: all tenants' events at once would be as much as a provider likes.
+func (p *paged) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+	p.to.shelf.Begin()
+	options := metav1.ListOptions{FieldSelector: warnings, Limit: pageSize}
+	for {
+		page, err := p.events.List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			p.to.take(ctx, &page.Items[i])
+		}
+		if page.Continue == "" {
+			return &corev1.EventList{ListMeta: metav1.ListMeta{ResourceVersion: page.ResourceVersion}}, nil
+		}
+		options.Continue = page.Continue
+	}
+}
+
+// WatchWithContext implements ListerWatcherWithContext.
+func (p *paged) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+	options.FieldSelector = warnings
+	return p.events.Watch(ctx, options)
+}
+
+// List implements ListerWatcher.
+func (p *paged) List(options metav1.ListOptions) (runtime.Object, error) {
+	return p.ListWithContext(context.Background(), options)
+}
+
+// Watch implements ListerWatcher.
+func (p *paged) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
+	return p.WatchWithContext(context.Background(), options)
+}
+
+// IsWatchListSemanticsUnSupported tells the Reflector to list in pages: in a
+// stream of all there is, it would gather everything by itself.
+func (*paged) IsWatchListSemanticsUnSupported() bool { return true }

@@ -1,0 +1,50 @@
+package podevent
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/spillway-io/spillway/internal/pace"
+)
+
+// memory is what is remembered of local pods that events were written about. A
+// provider has no say in when one is forgotten.
+type memory struct {
+	clock clock.PassiveClock
+
+	mu   sync.Mutex
+	pods map[types.UID]*written
+}
+
+// written is about the events of one pod.
+type written struct {
+	*pace.Pacer
+	// created are the names of those that the cache may not show yet. They take
+	// room: a provider that warns of ever new things is faster than a watch.
+	created map[string]bool
+}
+
+func newMemory(clock clock.PassiveClock) *memory {
+	return &memory{clock: clock, pods: map[types.UID]*written{}}
+}
+
+// of is what is remembered of a pod. It is for the one worker there is.
+func (m *memory) of(pod types.UID) *written {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.pods[pod]
+	if !ok {
+		found = &written{Pacer: pace.New(interval, most, m.clock), created: map[string]bool{}}
+		m.pods[pod] = found
+	}
+	return found
+}
+
+// forget drops what is remembered of a pod that is gone.
+func (m *memory) forget(pod types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.pods, pod)
+}

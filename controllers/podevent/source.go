@@ -1,0 +1,129 @@
+package podevent
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/podevents"
+)
+
+// workers is how many pods of one provider are dealt with at a time. With more
+// than one, two could be about the same local pod, if a provider says so.
+const workers = 1
+
+// queue takes the pods that are to be looked at.
+type queue = workqueue.TypedRateLimitingInterface[podevents.Target]
+
+// start runs the controller until ctx ends.
+func (c *reconciler) start(ctx context.Context, binding string, bindings cache.Cache, events corev1client.EventInterface) error {
+	unmanaged, err := controller.NewTypedUnmanaged("podevent", controller.TypedOptions[podevents.Target]{
+		Reconciler:              c,
+		MaxConcurrentReconciles: workers,
+		SkipNameValidation:      ptr.To(true), // There is one for each binding.
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[podevents.Target](firstFailure, mostFailure),
+		Logger:                  log.FromContext(ctx).WithValues("binding", binding, "cluster", c.mark.ClusterID),
+	})
+	if err != nil {
+		return fmt.Errorf("making the controller: %w", err)
+	}
+	err = unmanaged.Watch(source.TypedFunc[podevents.Target](func(ctx context.Context, queue queue) error {
+		if err := c.watchBinding(ctx, bindings, binding, queue); err != nil {
+			return err
+		}
+		if err := c.watchPods(ctx, queue); err != nil {
+			return err
+		}
+		go newReflector(ctx, events, &intake{c, queue}).RunWithContext(ctx)
+		return nil
+	}))
+	if err != nil {
+		return fmt.Errorf("watching: %w", err)
+	}
+	return unmanaged.Start(ctx)
+}
+
+// watchBinding has all looked at again when the binding is not paused any more.
+func (c *reconciler) watchBinding(ctx context.Context, from cache.Cache, name string, queue queue) error {
+	return watch(ctx, from, &v1alpha1.ClusterBinding{}, func(_, after client.Object) {
+		binding, ok := after.(*v1alpha1.ClusterBinding)
+		if !ok || binding.Name != name {
+			return
+		}
+		if before := c.paused.Swap(binding.Spec.Paused); before && !binding.Spec.Paused {
+			for _, target := range c.shelf.Targets() {
+				queue.Add(target)
+			}
+		}
+	})
+}
+
+// watchPods forgets what is about pods that are gone. A pod may also be seen
+// only after what is reported about it.
+func (c *reconciler) watchPods(ctx context.Context, queue queue) error {
+	err := watch(ctx, c.remote, &corev1.Pod{}, func(before, after client.Object) {
+		switch {
+		case after == nil && before != nil:
+			c.shelf.Drop(targetOf(before))
+		case before == nil && c.shelf.Known(targetOf(after)):
+			queue.Add(targetOf(after))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return watch(ctx, c.view, &corev1.Pod{}, func(before, after client.Object) {
+		if after == nil && before != nil {
+			c.memory.forget(before.GetUID())
+		}
+	})
+}
+
+func targetOf(pod client.Object) podevents.Target {
+	return podevents.Target{
+		NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: pod.GetName()}, UID: pod.GetUID(),
+	}
+}
+
+// watch calls handle with what there was and what there is of each object that
+// changes, of which one may be nil, until ctx ends: the caches of the consumer go
+// on, and would keep the handler.
+func watch(ctx context.Context, from cache.Cache, kind client.Object, handle func(before, after client.Object)) error {
+	informer, err := from.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", kind, err)
+	}
+	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { handle(nil, objectOf(obj)) },
+		UpdateFunc: func(before, after any) { handle(objectOf(before), objectOf(after)) },
+		DeleteFunc: func(obj any) { handle(objectOf(obj), nil) },
+	})
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", kind, err)
+	}
+	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // It fails for one that has stopped.
+	return nil
+}
+
+func objectOf(obj any) client.Object {
+	if last, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+		obj = last.Obj
+	}
+	object, ok := obj.(client.Object)
+	if !ok {
+		return nil
+	}
+	return object
+}

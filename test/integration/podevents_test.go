@@ -1,0 +1,196 @@
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/internal/podevents"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// What a provider warns of is written by the specs, as a kubelet or a scheduler would.
+var _ = Describe("Warnings of a provider", Ordered, func() {
+	var (
+		spec        = unique("spec")
+		toEU        *v1alpha1.ClusterBinding
+		team        string
+		pod, remote *corev1.Pod
+	)
+
+	BeforeAll(func() {
+		toEU = home.bind(eu, spec)
+		team = home.offloadNew(selecting(labelSpec, spec))
+		home.bindingIsReady(toEU)
+		home.offloadingIsReady(team)
+	})
+
+	BeforeEach(func() {
+		pod = home.runPod(toEU, team)
+		remote = eu.remotePod(toEU, pod)
+	})
+
+	It("are shown on the local pod, and their count follows", func() {
+		event := eu.warn(remote, "no such image")
+		Eventually(home.described(pod)).Should(ConsistOf(
+			And(HaveField("Message", "no such image"), HaveField("Reason", "Failed"), HaveField("Count", BeEquivalentTo(1)))))
+		shown := home.onlyEvent(pod)
+		Expect(shown.Type).To(Equal(corev1.EventTypeWarning))
+		Expect(shown.Source).To(Equal(corev1.EventSource{Component: podevents.Component, Host: toEU.VirtualNodeName()}))
+		Expect(shown.ReportingInstance).To(Equal(toEU.Spec.ClusterID))
+
+		change(eu, event, func(event *corev1.Event) {
+			event.Count, event.LastTimestamp = 7, metav1.NewTime(time.Now().Truncate(time.Second))
+		})
+		Eventually(home.described(pod)).Should(ConsistOf(HaveField("Count", BeEquivalentTo(7))))
+		after := home.onlyEvent(pod)
+		Expect(after.UID).To(Equal(shown.UID), "it is the same event")
+		Expect(after.LastTimestamp.Time).To(BeTemporally(">=", shown.LastTimestamp.Time))
+	})
+
+	It("are counted in a series, as a scheduler does", func() {
+		event := eu.warn(remote, "0/3 nodes are available", func(event *corev1.Event) {
+			event.Reason, event.Action = "FailedScheduling", "Scheduling"
+			event.Count, event.FirstTimestamp, event.LastTimestamp = 0, metav1.Time{}, metav1.Time{}
+			event.EventTime, event.ReportingController, event.ReportingInstance = metav1.NowMicro(), "default-scheduler", "scheduler-1"
+		})
+		Eventually(home.described(pod)).Should(ConsistOf(And(HaveField("Reason", "FailedScheduling"), HaveField("Count", BeEquivalentTo(1)))))
+		change(eu, event, func(event *corev1.Event) {
+			event.Series = &corev1.EventSeries{Count: 4, LastObservedTime: metav1.NowMicro()}
+		})
+		Eventually(home.described(pod)).Should(ConsistOf(HaveField("Count", BeEquivalentTo(4))))
+	})
+
+	It("are not shown if they are about anything else", func() {
+		elsewhere := newPod(eu.newNamespace())
+		Eventually(func() error { return eu.Create(ctx, elsewhere) }).Should(Succeed(), "the namespace should have a ServiceAccount")
+		unmarked := newPod(remote.Namespace)
+		eu.create(unmarked)
+		another := remote.DeepCopy()
+		another.UID = "another-pod-of-that-name"
+		eu.warn(elsewhere, "about a pod of another tenant")
+		eu.warn(unmarked, "about a pod of somebody else beside it")
+		eu.warn(another, "about an earlier pod of its name")
+		eu.warn(remote, "nothing to worry about", func(event *corev1.Event) { event.Type = corev1.EventTypeNormal })
+		eu.warn(remote, "the last one")
+
+		Eventually(home.described(pod)).Should(ConsistOf(HaveField("Message", "the last one")))
+		Consistently(home.fromProviders("")).ShouldNot(ContainElement(HaveField("Message", HavePrefix("about"))))
+		Expect(home.described(pod)()).To(HaveLen(1))
+	})
+
+	It("are bounded, whatever a provider writes", func() {
+		eu.warn(remote, strings.Repeat("x", 100_000)+"\n")
+		eu.warn(remote, "\x1b[2Jgone\u202e")
+		Eventually(home.described(pod)).Should(ConsistOf(
+			HaveField("Message", And(HaveLen(1023+len("…")), HavePrefix("xxx"))), HaveField("Message", "[2Jgone")))
+
+		var writers sync.WaitGroup
+		for writer := range 10 {
+			writers.Go(func() {
+				defer GinkgoRecover()
+				for i := range 100 {
+					eu.warn(remote, fmt.Sprintf("warning %d of writer %d", i, writer))
+				}
+			})
+		}
+		writers.Wait()
+		Eventually(home.described(pod)).Should(HaveLen(podevents.MostShown))
+		Consistently(home.described(pod)).Should(HaveLen(podevents.MostShown))
+	})
+
+	It("are not written again by a manager that starts", func() {
+		for i := range 5 {
+			eu.warn(remote, fmt.Sprintf("warning %d", i))
+		}
+		Eventually(home.described(pod)).Should(HaveLen(5))
+		versions := func() map[string]string {
+			all := map[string]string{}
+			for _, event := range must(home.fromProviders(team)()) {
+				all[event.Name] = event.ResourceVersion
+			}
+			return all
+		}
+		before := versions()
+
+		counter := requests.NewCounter()
+		running.stop()
+		running = startManager(home, manager.Options{ConsumerID: homeID, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
+			return counter.WrapNamed("home", next)
+		}})
+		witness := home.runPod(toEU, team)
+		eu.warn(eu.remotePod(toEU, witness), "the manager looks at the warnings")
+		Eventually(home.described(witness)).Should(HaveLen(1))
+		shown := home.onlyEvent(witness)
+		before[shown.Name] = shown.ResourceVersion
+		Expect(versions()).To(Equal(before))
+		for object := range counter.Figures().Writes {
+			Expect(object).NotTo(And(HaveField("Resource", "events"), HaveField("Namespace", team), HaveField("Name", Not(Equal(shown.Name)))))
+		}
+	})
+})
+
+// warn writes a warning about a pod.
+func (c *controlPlane) warn(pod *corev1.Pod, message string, options ...func(*corev1.Event)) *corev1.Event {
+	GinkgoHelper()
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	event := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: pod.Namespace, Name: unique("warning")},
+		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Type:           corev1.EventTypeWarning, Reason: "Failed", Message: message, Count: 1,
+		FirstTimestamp: now, LastTimestamp: now, Source: corev1.EventSource{Component: "kubelet"},
+	}
+	for _, option := range options {
+		option(event)
+	}
+	c.make(event)
+	return event
+}
+
+// described are the warnings that kubectl describe pod shows, asked for as it does.
+func (c *controlPlane) described(pod *corev1.Pod) func() ([]corev1.Event, error) {
+	return func() ([]corev1.Event, error) {
+		var list corev1.EventList
+		err := c.List(ctx, &list, client.InNamespace(pod.Namespace), client.MatchingFields{
+			"involvedObject.kind": "Pod", "involvedObject.namespace": pod.Namespace, "involvedObject.name": pod.Name,
+			"involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning,
+		})
+		return list.Items, err
+	}
+}
+
+// onlyEvent is the one that describes a pod.
+func (c *controlPlane) onlyEvent(pod *corev1.Pod) corev1.Event {
+	GinkgoHelper()
+	events, err := c.described(pod)()
+	Expect(err).NotTo(HaveOccurred())
+	Expect(events).To(HaveLen(1))
+	return events[0]
+}
+
+// fromProviders are the events of a namespace, or of all, that show what providers
+// warn of.
+func (c *controlPlane) fromProviders(namespace string) func() ([]corev1.Event, error) {
+	return func() ([]corev1.Event, error) {
+		var list corev1.EventList
+		err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"reportingComponent": podevents.Component})
+		return list.Items, err
+	}
+}
+
+// must is what was read.
+func must[T any](value T, err error) T {
+	GinkgoHelper()
+	Expect(err).NotTo(HaveOccurred())
+	return value
+}
