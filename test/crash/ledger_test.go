@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,10 +16,8 @@ import (
 
 // ledger records what happens to the namespaces of the providers.
 type ledger struct {
-	mu    sync.Mutex
+	bells
 	pages map[string]*page // by provider
-	// bells ring once, at the first event after which their condition holds.
-	bells []bell
 	// violations are changes of namespaces that are not Spillway's.
 	violations []string
 }
@@ -32,11 +29,6 @@ type page struct {
 	made map[string][]types.UID
 	// going are those of them whose deletion has begun, gone those that ended.
 	going, gone map[types.UID]bool
-}
-
-type bell struct {
-	condition func() bool
-	ring      chan struct{}
 }
 
 // watch opens a ledger that begins with what is there.
@@ -104,29 +96,6 @@ func (l *ledger) note(provider, what string, obj any) {
 	l.ring()
 }
 
-// ring is called under the lock.
-func (l *ledger) ring() {
-	waiting := l.bells[:0]
-	for _, b := range l.bells {
-		if b.condition() {
-			close(b.ring)
-		} else {
-			waiting = append(waiting, b)
-		}
-	}
-	l.bells = waiting
-}
-
-// when returns what is closed once a moment has come.
-func (l *ledger) when(at moment) <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := bell{func() bool { return at.counted() >= at.atLeast }, make(chan struct{})}
-	l.bells = append(l.bells, b)
-	l.ring()
-	return b.ring
-}
-
 // sum adds up a figure of all providers. It is called under the lock.
 func (l *ledger) sum(of func(*page) int) func() int {
 	return func() int {
@@ -149,13 +118,6 @@ func made(p *page) int {
 func going(p *page) int { return len(p.going) }
 
 func gone(p *page) int { return len(p.gone) }
-
-// get reads a figure.
-func (l *ledger) get(count func() int) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return count()
-}
 
 // wrong are the changes that nobody should have made.
 func (l *ledger) wrong() []string {

@@ -71,20 +71,20 @@ func start(t *testing.T, kubeconfig string) *process {
 
 func (c *crash) start() { c.manager = start(c.t, c.kubeconfig) }
 
-// moment is when so many namespaces are counted.
-type moment struct {
-	counted func() int
-	atLeast int
-}
-
 // killAt kills the manager when a moment has come.
 func (c *crash) killAt(t *testing.T, at moment) {
 	t.Helper()
+	c.manager.killAt(t, &c.ledger.bells, at)
+}
+
+// killAt kills it when a moment has come of which the bells tell.
+func (p *process) killAt(t *testing.T, b *bells, at moment) {
+	t.Helper()
 	select {
-	case <-c.ledger.when(at):
-		c.manager.kill(t)
+	case <-b.when(at):
+		p.kill(t)
 	case <-time.After(patience):
-		t.Fatalf("waiting for the moment to kill the manager: gave up after %s with %d namespaces of %d", patience, c.ledger.get(at.counted), at.atLeast)
+		t.Fatalf("waiting for the moment to kill the manager: gave up after %s with %d of %d counted", patience, b.get(at.counted), at.atLeast)
 	}
 }
 

@@ -38,19 +38,12 @@ type crash struct {
 }
 
 func up(t *testing.T) *crash {
-	r, err := rig.Up(t.Context(), rig.Options{Name: "crash", Providers: providers})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	r := rigUp(t, rig.Options{Name: "crash", Providers: providers})
 	c := &crash{Rig: r, t: t, locals: map[string]string{}, foreign: map[string][]corev1.Namespace{}}
-	c.writeKubeconfig(t)
+	c.kubeconfig = writeKubeconfig(t, r)
 	c.makeLocals(t)
 	c.makeForeign(t)
+	var err error
 	if c.ledger, err = watch(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -60,16 +53,31 @@ func up(t *testing.T) *crash {
 	return c
 }
 
+// rigUp starts the clusters of a test, which end with it.
+func rigUp(t *testing.T, o rig.Options) *rig.Rig {
+	r, err := rig.Up(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
 // writeKubeconfig writes what the manager runs with.
-func (c *crash) writeKubeconfig(t *testing.T) {
-	c.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	kubeconfig, err := c.ManagerKubeconfig(t.Context())
+func writeKubeconfig(t *testing.T, r *rig.Rig) string {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	kubeconfig, err := r.ManagerKubeconfig(t.Context())
 	if err == nil {
-		err = os.WriteFile(c.kubeconfig, kubeconfig, 0o600)
+		err = os.WriteFile(file, kubeconfig, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return file
 }
 
 // makeLocals makes the namespaces that are to be offloaded.

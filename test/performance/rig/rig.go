@@ -135,13 +135,15 @@ func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 }
 
 // provider says what a provider has, and what it does without. A scheduler
-// reads kinds that are not served otherwise.
+// reads kinds that are not served otherwise, and puts nothing on a node before
+// the node's controller has seen that it is ready.
 func (r *Rig) provider(o clusters.Options) clusters.Options {
-	o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(controllers, ",")}
 	if r.options.Nodes == 0 {
 		o.APIServerArgs = map[string]string{"runtime-config": strings.Join(notServed, "=false,") + "=false"}
+		o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(controllers, ",")}
 		return o
 	}
+	o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(append(controllers, "node-lifecycle-controller"), ",")}
 	o.Components = append(o.Components, clusters.KubeScheduler, clusters.KwokController)
 	for i := range r.options.Nodes {
 		o.Nodes = append(o.Nodes, clusters.Node{Name: fmt.Sprintf("node-%d", i), Pods: "1000", CPU: "1000"})
