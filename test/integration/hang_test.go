@@ -27,8 +27,8 @@ var _ = Describe("A provider that hangs", func() {
 		waiting, working := home.runPods(toEU, team, each), home.runPods(toUS, team, each)
 
 		By("creating all of the other provider's, and bringing their status home")
-		Eventually(us.standIns(toUS)).Should(HaveLen(each))
-		remotes, err := us.standIns(toUS)()
+		Eventually(us.allStandIns(toUS)).Should(HaveLen(each))
+		remotes, err := us.allStandIns(toUS)()
 		Expect(err).NotTo(HaveOccurred())
 		for _, pod := range working {
 			Expect(remotes[string(pod.UID)]).To(HaveLen(1), "exactly one remote pod should stand for %s", pod.Name)
@@ -40,14 +40,14 @@ var _ = Describe("A provider that hangs", func() {
 		for _, pod := range working[:each/2] {
 			Expect(home.Delete(ctx, pod)).To(Succeed())
 		}
-		Eventually(us.standIns(toUS)).Should(HaveLen(each / 2))
+		Eventually(us.allStandIns(toUS)).Should(HaveLen(each / 2))
 		Eventually(home.phases(team)).Should(Equal(map[corev1.PodPhase]int{corev1.PodPending: each, corev1.PodRunning: each / 2}))
 
 		By("answering again")
 		resume() // All of the above has happened while it hung.
 		home.bindingIsReady(toEU)
-		Eventually(eu.standIns(toEU)).Should(HaveLen(each))
-		remotes, err = eu.standIns(toEU)()
+		Eventually(eu.allStandIns(toEU)).Should(HaveLen(each))
+		remotes, err = eu.allStandIns(toEU)()
 		Expect(err).NotTo(HaveOccurred())
 		for _, pod := range waiting {
 			Expect(remotes[string(pod.UID)]).To(HaveLen(1), "exactly one remote pod should stand for %s", pod.Name)
@@ -57,8 +57,8 @@ var _ = Describe("A provider that hangs", func() {
 			Expect(home.Delete(ctx, pod)).To(Succeed())
 		}
 		Eventually(home.phases(team)).Should(BeEmpty())
-		Expect(eu.standIns(toEU)()).To(BeEmpty())
-		Expect(us.standIns(toUS)()).To(BeEmpty())
+		Expect(eu.allStandIns(toEU)()).To(BeEmpty())
+		Expect(us.allStandIns(toUS)()).To(BeEmpty())
 	})
 })
 
@@ -72,9 +72,9 @@ func (c *controlPlane) runPods(cb *v1alpha1.ClusterBinding, namespace string, n 
 	return pods
 }
 
-// standIns are the remote pods of a binding, by the UID of the local pod that
+// allStandIns are the remote pods of a binding, by the UID of the local pod that
 // they stand for.
-func (c *controlPlane) standIns(cb *v1alpha1.ClusterBinding) func() (map[string][]corev1.Pod, error) {
+func (c *controlPlane) allStandIns(cb *v1alpha1.ClusterBinding) func() (map[string][]corev1.Pod, error) {
 	return func() (map[string][]corev1.Pod, error) {
 		var list corev1.PodList
 		err := c.List(ctx, &list, client.MatchingLabels{v1alpha1.LabelBinding: cb.Spec.ClusterID})
