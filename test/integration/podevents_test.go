@@ -109,6 +109,18 @@ var _ = Describe("Warnings of a provider", Ordered, func() {
 		Consistently(home.described(pod)).Should(HaveLen(podevents.MostShown))
 	})
 
+	It("cost nothing else where they may not be read", func() {
+		without := unique("spec")
+		blind := home.bindWith(eu.lacking("events", "list"), "blind", without)
+		namespace := home.offloadNew(selecting(labelSpec, without))
+		home.bindingIsReady(blind)
+		home.offloadingIsReady(namespace)
+		unseen := home.runPod(blind, namespace)
+		eu.warn(eu.remotePod(blind, unseen), "nobody may read this")
+		Consistently(home.condition(blind, v1alpha1.BindingReady)).Should(isTrue(v1alpha1.ReasonReady))
+		Expect(home.described(unseen)()).To(BeEmpty())
+	})
+
 	It("are not written again by a manager that starts", func() {
 		for i := range 5 {
 			eu.warn(remote, fmt.Sprintf("warning %d", i))
