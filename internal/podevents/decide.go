@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -83,11 +82,6 @@ func (s Snapshot) Name(o Occurrence) string {
 		pod = strings.TrimRight(pod[:mostOfPod], "-.")
 	}
 	return pod + "." + digest(s.ClusterID, string(s.Local.UID), o.ID)[:mostOfDigest]
-}
-
-// Key is the namespace and the name of that event.
-func (s Snapshot) Key(o Occurrence) types.NamespacedName {
-	return types.NamespacedName{Namespace: s.Local.Namespace, Name: s.Name(o)}
 }
 
 // says tells whether an event shows an occurrence as it is. Times do not count:
