@@ -110,7 +110,7 @@ func (r *Residents) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) 
 	}
 	r.nodes[binding.Name] = n
 	if r.running != nil {
-		r.await(r.running, binding.Name, n)
+		r.await(r.running, binding.Name, n) //nolint:contextcheck // It outlives the reconcile that opens the view.
 	}
 	return nil
 }
