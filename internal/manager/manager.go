@@ -105,14 +105,21 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 		ctrl.Log.WithName("setup").Info("WARNING: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1, " +
 			"which takes Kubernetes 1.36: pods of offloaded namespaces get no toleration and no affinity")
 	}
-	return assemble(config, o, origin, clients, served)
+	return assemble(ctx, config, o, identity{origin, clients, served})
 }
 
-func assemble(config *rest.Config, o Options, origin string, clients kubernetes.Interface, served bool) (mcmanager.Manager, error) {
-	o.Fleet.Origin = origin
+// identity is what the consumer has said about itself.
+type identity struct {
+	origin       string
+	clients      kubernetes.Interface
+	policyServed bool
+}
+
+func assemble(ctx context.Context, config *rest.Config, o Options, consumer identity) (mcmanager.Manager, error) {
+	o.Fleet.Origin = consumer.origin
 	o.Fleet.Kinds = remoteKinds(controllers.Kinds())
 	connections := fleet.New(o.Fleet)
-	if err := syncer.IndexRemote(context.Background(), connections, controllers.Kinds()); err != nil {
+	if err := syncer.IndexRemote(ctx, connections, controllers.Kinds()); err != nil {
 		return nil, fmt.Errorf("indexing the providers' caches: %w", err)
 	}
 	o.Manager.Scheme = Scheme()
@@ -121,7 +128,7 @@ func assemble(config *rest.Config, o Options, origin string, clients kubernetes.
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
-	local, err := consumerViews(mgr.GetLocalManager(), controllers.Kinds())
+	local, err := consumerViews(ctx, mgr.GetLocalManager(), controllers.Kinds())
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +141,7 @@ func assemble(config *rest.Config, o Options, origin string, clients kubernetes.
 		}
 	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
-		Fleet: connections, Kubernetes: clients, Origin: origin, PolicyServed: served, Views: local,
+		Fleet: connections, Kubernetes: consumer.clients, Origin: consumer.origin, PolicyServed: consumer.policyServed, Views: local,
 		Settings: offloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
 	})
 }
@@ -150,7 +157,7 @@ func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
 }
 
 // consumerViews are the consumer's caches of each binding.
-func consumerViews(local ctrl.Manager, kinds []syncer.Registration) (*views.Views, error) {
+func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Registration) (*views.Views, error) {
 	options := views.Options{
 		Config: local.GetConfig(), HTTPClient: local.GetHTTPClient(), Scheme: local.GetScheme(), Mapper: local.GetRESTMapper(),
 	}
@@ -160,7 +167,7 @@ func consumerViews(local ctrl.Manager, kinds []syncer.Registration) (*views.View
 		}
 		options.Indexes = append(options.Indexes, kind.Index())
 	}
-	v, err := views.New(options)
+	v, err := views.New(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("making the consumer's caches: %w", err)
 	}

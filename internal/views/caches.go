@@ -59,7 +59,7 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 var neverSent = []corev1.SecretType{corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken}
 
 // newCatalogue makes the cache of metadata.
-func newCatalogue(o Options) (cache.Cache, error) {
+func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
 	objects := map[client.Object]cache.ByObject{}
 	for _, kind := range o.Kinds {
 		metadata, err := Metadata(o, kind)
@@ -85,7 +85,7 @@ func newCatalogue(o Options) (cache.Cache, error) {
 		return nil, fmt.Errorf("making the catalogue: %w", err)
 	}
 	for kind := range objects {
-		if _, err := catalogue.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false)); err != nil {
+		if _, err := catalogue.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
 			return nil, fmt.Errorf("watching the metadata of %T: %w", kind, err)
 		}
 	}

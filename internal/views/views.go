@@ -73,8 +73,8 @@ type View struct {
 }
 
 // New returns Views without any View.
-func New(o Options) (*Views, error) {
-	catalogue, err := newCatalogue(o)
+func New(ctx context.Context, o Options) (*Views, error) {
+	catalogue, err := newCatalogue(ctx, o)
 	if err != nil {
 		return nil, err
 	}
