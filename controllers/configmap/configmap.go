@@ -36,6 +36,7 @@ func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, 
 		return remote, false
 	}
 	frozen := remote.Immutable != nil && *remote.Immutable
-	return merged, frozen && !(equality.Semantic.DeepEqual(merged.Data, remote.Data) &&
-		equality.Semantic.DeepEqual(merged.BinaryData, remote.BinaryData) && equality.Semantic.DeepEqual(merged.Immutable, remote.Immutable))
+	same := equality.Semantic.DeepEqual(merged.Data, remote.Data) && equality.Semantic.DeepEqual(merged.BinaryData, remote.BinaryData) &&
+		equality.Semantic.DeepEqual(merged.Immutable, remote.Immutable)
+	return merged, frozen && !same
 }

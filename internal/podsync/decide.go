@@ -24,9 +24,15 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Patience is how long a problem lasts before it is reported. Nearly all waiting
-// is over much sooner: reporting it would be two more writes for each pod.
-const Patience = 2 * time.Second
+// How long a problem lasts before it is reported. Nearly all waiting is over much
+// sooner: reporting it would be two more writes for each pod.
+const (
+	// Patience is for what somebody has to do something about.
+	Patience = 2 * time.Second
+	// LongPatience is for what Spillway itself has not done yet, of which there
+	// may be much at a time.
+	LongPatience = 10 * time.Second
+)
 
 // Syncer decides about pods.
 type Syncer struct{ syncer.TopDown[*corev1.Pod] }
@@ -47,7 +53,7 @@ func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
 	}
 	if !s.Place.Open {
-		return report(s, s.Place.Problem, Patience)
+		return report(s, s.Place.Problem, patience(s.Place.Problem))
 	}
 	if s.Refused != nil && s.Refused.Wait > 0 {
 		plan := report(s, s.Refused.Problem, 0)
@@ -55,7 +61,7 @@ func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 		return plan
 	}
 	if need := s.Unready(); need != nil {
-		return report(s, need.Problem, Patience)
+		return report(s, need.Problem, patience(need.Problem))
 	}
 	remote, refusal := translate.Pod(s.Local, s.Place.Target)
 	if refusal != nil {
@@ -70,6 +76,13 @@ func (Syncer) Wait(s snapshot, problem syncer.Problem) syncer.Plan {
 		return syncer.Plan{Problem: &problem}
 	}
 	return report(s, problem, Patience)
+}
+
+func patience(problem syncer.Problem) time.Duration {
+	if problem.Reason == v1alpha1.ReasonReferenceNotSynced || problem.Reason == v1alpha1.ReasonNamespaceNotReady {
+		return LongPatience
+	}
+	return Patience
 }
 
 // finish lets a pod go that is being deleted and not in the provider. What holds

@@ -176,7 +176,7 @@ func TestDecide(t *testing.T) {
 	}{
 		// live, absent
 		"it is created":                       {in(local(), nil), []string{"create in the provider"}},
-		"it is on its way to a place":         {in(local(), nil, func(s *snapshot) { s.Place = syncer.Place{Problem: syncer.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 2s"}},
+		"it is on its way to a place":         {in(local(), nil, func(s *snapshot) { s.Place = syncer.Place{Problem: syncer.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 10s"}},
 		"it has no place":                     {in(local(), nil, notOffloaded, waiting(minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NamespaceNotOffloaded", "problem NamespaceNotOffloaded", "event NamespaceNotOffloaded"}},
 		"and has said so":                     {in(local(offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting(minute)), []string{"problem NamespaceNotOffloaded"}},
 		"it needs what is not there":          {in(local(), nil, needing), []string{"problem ReferenceNotFound", "again after 2s"}},

@@ -126,7 +126,7 @@ func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a Ac
 			Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
 			DeletionTimestamp: obj.GetDeletionTimestamp(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(), Finalizers: obj.GetFinalizers(),
 		})
-		if a.LastFinalizer {
+		if !obj.GetDeletionTimestamp().IsZero() && len(obj.GetFinalizers()) == 0 { // Ours was the last.
 			c.catalogue.Gone(metadata)
 		} else {
 			c.catalogue.Wrote(metadata)

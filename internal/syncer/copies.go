@@ -123,13 +123,15 @@ func location(name types.NamespacedName) string {
 	return name.String()
 }
 
-// mark writes label, annotation and finalizer in one patch.
+// mark writes label, annotation and finalizer in one patch. It is not locked to a
+// version: several bindings mark one object at the same time, each with keys of
+// its own, and the API server merges them.
 func (c copies[T]) mark(s Snapshot[T]) Action {
 	before, after := c.metadata(s.Local), c.metadata(s.Local)
 	after.SetLabels(with(after.GetLabels(), v1alpha1.LabelSyncedTo+s.ClusterID, v1alpha1.SyncedToTrue))
 	after.SetAnnotations(with(after.GetAnnotations(), v1alpha1.AnnotationRemote+s.ClusterID, c.location(s)))
 	controllerutil.AddFinalizer(after, v1alpha1.FinalizerSync+s.ClusterID)
-	return Action{Verb: Patch, Side: Local, Object: after, Before: before, Locked: true}
+	return Action{Verb: Patch, Side: Local, Object: after, Before: before}
 }
 
 // unmark takes away what mark wrote, once there is no copy any more.
@@ -142,10 +144,7 @@ func unmark[T client.Object](local T, clusterID string, metadata func(T) T) Plan
 	if !Unmark(after, clusterID) {
 		return Plan{}
 	}
-	return act(Action{
-		Verb: Patch, Side: Local, Object: after, Before: before, Locked: true,
-		LastFinalizer: !after.GetDeletionTimestamp().IsZero() && len(after.GetFinalizers()) == 0,
-	})
+	return act(Action{Verb: Patch, Side: Local, Object: after, Before: before})
 }
 
 // Unmark takes label, annotation and finalizer of a clusterID off an object of

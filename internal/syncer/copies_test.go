@@ -127,14 +127,11 @@ func planInWords(p Plan) []string {
 			line += " UID " + string(m.UID)
 		case a.Verb == Patch && a.Side == Local:
 			line += " " + markInWords(m)
-			if a.LastFinalizer {
-				line += ", the last finalizer"
-			}
 		default:
 			line += fmt.Sprintf(" %s/%s %v", m.Namespace, m.Name, m.Data)
 		}
-		if a.Verb == Patch && !a.Locked {
-			line += ", NOT LOCKED"
+		if a.Verb == Patch && a.Locked != (a.Side == Remote) {
+			line += ", LOCKED OR NOT"
 		}
 		lines = append(lines, line)
 	}
@@ -186,8 +183,8 @@ func TestCopies(t *testing.T) {
 		"its owner keeps it":                           {wanted(localMap(keptHome), nil), nil},
 		"its namespace is not ready":                   {wanted(localMap(), nil, unopened), []string{"problem NotYet"}},
 		"its namespace is being closed":                {wanted(localMap(sent), nil, closing), []string{unmark}},
-		"it is being deleted":                          {wanted(localMap(sent, goingMap), nil), []string{unmark + ", the last finalizer"}},
-		"it is being deleted, and the namespace waits": {wanted(localMap(sent, goingMap), nil, unopened), []string{unmark + ", the last finalizer"}},
+		"it is being deleted":                          {wanted(localMap(sent, goingMap), nil), []string{unmark}},
+		"it is being deleted, and the namespace waits": {wanted(localMap(sent, goingMap), nil, unopened), []string{unmark}},
 		"it is being deleted, and was never sent":      {wanted(localMap(goingMap), nil), nil},
 		"it may not go":                                {wanted(localMap(sent, data("refuse", "x")), nil), []string{"problem Refused"}},
 		"the provider has refused it":                  {wanted(localMap(sent), nil, backingOff), []string{"problem Rejected", "again after 1m0s"}},

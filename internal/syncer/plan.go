@@ -48,8 +48,6 @@ type Action struct {
 	Locked bool
 	// Grace is the grace period of a deletion, in seconds; nil for the default.
 	Grace *int64
-	// LastFinalizer tells that the object goes with this patch.
-	LastFinalizer bool
 }
 
 // Problem says why something does not happen: a word for programs and a

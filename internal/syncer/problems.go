@@ -18,10 +18,10 @@ const mostMessage = 512
 // problemOf says what an API server has refused, and why.
 func problemOf(a Action, clusterID string, err error) Problem {
 	reason := v1alpha1.ReasonRejected
-	switch {
-	case a.Verb == PatchStatus:
+	switch a.Verb { //nolint:exhaustive // All others are told by the side.
+	case PatchStatus:
 		reason = v1alpha1.ReasonStatusRejected
-	case a.Verb == Patch:
+	case Patch:
 		reason = v1alpha1.ReasonUpdateRejected
 	}
 	message := err.Error()

@@ -60,7 +60,7 @@ func objectOf(event any) client.Object {
 
 // watch has a pass made over each object that changes on either side.
 func (c *kindController[T]) watch(ctx context.Context) error {
-	if err := watch(ctx, c.view, c.New(), func(e change) { c.onLocal(ctx, e) }); err != nil {
+	if err := watch(ctx, c.view, c.New(), c.onLocal); err != nil {
 		return err
 	}
 	if c.Copied {
@@ -76,7 +76,7 @@ func (c *kindController[T]) watch(ctx context.Context) error {
 }
 
 // onLocal also has a pass made over what the object needs, or needed.
-func (c *kindController[T]) onLocal(ctx context.Context, e change) {
+func (c *kindController[T]) onLocal(e change) {
 	obj := e.object()
 	if obj == nil {
 		return

@@ -109,7 +109,7 @@ func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
 	}
 	v.views[name] = view
 	if v.running != nil {
-		view.start(v.running)
+		view.start(v.running) //nolint:contextcheck // It outlives the call, and ends with the manager.
 	}
 	return nil
 }
