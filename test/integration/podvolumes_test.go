@@ -76,26 +76,32 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		Expect(now(home, claim)()).To(HaveField("Status.Phase", corev1.ClaimBound))
 	})
 
-	DescribeTable("is tied to the nodes of the consumer", func(field string, source func(*corev1.PersistentVolumeSource), options ...func(*corev1.PersistentVolume)) {
-		claim, volume := newClaim(t.namespace), newVolume(source)
-		for _, option := range options {
-			option(volume)
+	It("is tied to the nodes of the consumer", func() {
+		onNode := &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}},
+		}}}}
+		pods, volumes := map[string]*corev1.Pod{}, map[string]*corev1.PersistentVolume{
+			"spec.hostPath": newVolume(func(spec *corev1.PersistentVolumeSource) {
+				spec.HostPath = &corev1.HostPathVolumeSource{Path: "/data"}
+			}),
+			"spec.local": newVolume(func(spec *corev1.PersistentVolumeSource) {
+				spec.Local = &corev1.LocalVolumeSource{Path: "/data"}
+			}),
+			"spec.nodeAffinity": newVolume(nfs),
 		}
-		bindTo(volume, claim)
-		home.create(volume)
-		home.create(claim)
-		pod := t.run(withClaim(claim.Name))
-		t.staysHome(pod, translate.ReasonVolumeNotPortable, "PersistentVolume "+volume.Name, field)
-		Expect(eu.fetching(in(t.remote, claim))()).To(absent)
-	},
-		Entry("as a directory of one", "spec.hostPath", func(spec *corev1.PersistentVolumeSource) {
-			spec.HostPath = &corev1.HostPathVolumeSource{Path: "/data"}
-		}),
-		Entry("as a disk of one", "spec.local", func(spec *corev1.PersistentVolumeSource) {
-			spec.Local = &corev1.LocalVolumeSource{Path: "/data"}
-		}, onNode(corev1.LabelHostname, "a")),
-		Entry("by the name of one", "spec.nodeAffinity", nfs, onNode(corev1.LabelHostname, "a")),
-	)
+		volumes["spec.local"].Spec.NodeAffinity, volumes["spec.nodeAffinity"].Spec.NodeAffinity = onNode, onNode
+		for field, volume := range volumes {
+			claim := newClaim(t.namespace)
+			bindTo(volume, claim)
+			home.create(volume)
+			home.create(claim)
+			pods[field] = t.run(withClaim(claim.Name))
+		}
+		for field, pod := range pods {
+			t.staysHome(pod, translate.ReasonVolumeNotPortable, "PersistentVolume "+volumes[field].Name, field)
+			Expect(eu.fetching(in(t.remote, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: volumes[field].Spec.ClaimRef.Name}}))()).To(absent)
+		}
+	})
 })
 
 func newClaim(namespace string) *corev1.PersistentVolumeClaim {
@@ -130,12 +136,4 @@ func nfs(source *corev1.PersistentVolumeSource) {
 // bindTo has a volume be for that claim only.
 func bindTo(volume *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) {
 	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: claim.Namespace, Name: claim.Name}
-}
-
-func onNode(label, value string) func(*corev1.PersistentVolume) {
-	return func(volume *corev1.PersistentVolume) {
-		volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: label, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}},
-		}}}}
-	}
 }

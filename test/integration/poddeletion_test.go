@@ -1,0 +1,121 @@
+package integration
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+var _ = Describe("The deletion of a pod", Ordered, func() {
+	var t team
+
+	BeforeAll(func() { t = newTeam() })
+
+	It("keeps the grace period, and shortens it if asked again", func() {
+		local, remote := t.running()
+		Expect(home.Delete(ctx, local, grace(600))).To(Succeed())
+		Eventually(now(eu, remote)).Should(HaveField("DeletionGracePeriodSeconds", HaveValue(BeEquivalentTo(600))), "the remote pod has the time that the local one has")
+		eu.setPodStatus(remote, corev1.PodRunning, func(status *corev1.PodStatus) { status.Message = "shutting down" })
+		Eventually(now(home, local)).Should(HaveField("Status.Message", "shutting down"), "the status still comes")
+
+		Expect(home.Delete(ctx, local, grace(60))).To(Succeed())
+		Eventually(now(eu, remote)).Should(HaveField("DeletionGracePeriodSeconds", HaveValue(BeEquivalentTo(60))), "the remote pod has less time, too")
+		Expect(home.fetching(local)()).To(Succeed(), "it may not go before the remote one has")
+		Expect(eu.Delete(ctx, remote, atOnce)).To(Succeed())
+		Eventually(home.fetching(local)).Should(absent, "the local pod goes after the remote one")
+	})
+
+	It("leaves no orphan if it is forced", func() {
+		local, remote := t.running()
+		eu.keep(remote)
+		Expect(home.Delete(ctx, local, atOnce)).To(Succeed())
+		Expect(home.fetching(local)()).To(absent)
+		Eventually(now(eu, remote)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "nobody else would ask for it")
+		eu.letGo(remote)
+		Eventually(eu.standIns(t.cb, local)).Should(BeEmpty(), "it goes as all pods do")
+	})
+
+	It("needs no provider for a pod that was never sent", func() {
+		local := t.run(withConfigMap("missing", false))
+		t.staysHome(local, v1alpha1.ReasonReferenceNotFound, "missing")
+		Expect(home.Delete(ctx, local)).To(Succeed())
+		Eventually(home.fetching(local)).Should(absent, "no kubelet would let it go")
+	})
+
+	It("waits while the binding is paused, as all else does", func() {
+		local, remote := t.running()
+		leaving, staying := t.running()
+		// What says so reads the cache that the syncing is told by.
+		t.pause(true)
+		Eventually(home.condition(t.cb, v1alpha1.BindingReady)).Should(isFalse(v1alpha1.ReasonPaused), "the binding should be paused")
+		waiting := t.run()
+		Expect(home.Delete(ctx, leaving)).To(Succeed())
+		eu.setPodStatus(remote, corev1.PodSucceeded)
+		Consistently(func(g Gomega) {
+			g.Expect(eu.standIns(t.cb, waiting)()).To(BeEmpty())
+			g.Expect(now(eu, staying)()).To(HaveField("DeletionTimestamp", BeNil()))
+			g.Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning))
+		}).Should(Succeed(), "nothing should be written on either side")
+
+		t.pause(false)
+		eu.remotePod(t.cb, waiting)
+		Eventually(now(eu, staying)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "what was deleted meanwhile is deleted there")
+		Eventually(home.podPhase(local)).Should(Equal(corev1.PodSucceeded), "what has ended meanwhile ends here")
+	})
+
+	It("comes with that of the namespace", func() {
+		namespace := home.offloadNew(selecting(labelSpec, t.spec))
+		home.offloadingIsReady(namespace)
+		home.takesPods(namespace)
+		eu.takesPods(remoteName(namespace))
+		t.sweepAfterwards(namespace)
+		pod := home.runPod(t.cb, namespace)
+		remote := eu.remotePod(t.cb, pod)
+		eu.schedule(remote)
+
+		home.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+		Eventually(now(eu, remote)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "the pod is told to go")
+		Expect(home.fetching(pod)()).To(Succeed(), "it may not go before the remote one has")
+		Expect(eu.namespace(remote.Namespace)()).To(HaveField("DeletionTimestamp", BeNil()))
+		Expect(eu.Delete(ctx, remote, atOnce)).To(Succeed())
+		Eventually(home.fetching(pod)).Should(absent, "the local pod goes after the remote one")
+	})
+})
+
+// keep has a pod stay when it is deleted, until letGo or the end of the spec. The
+// API server takes one that is deleted without grace away at once.
+func (c *controlPlane) keep(pod *corev1.Pod) {
+	GinkgoHelper()
+	change(c, pod, func(pod *corev1.Pod) { controllerutil.AddFinalizer(pod, holdFinalizer) })
+	DeferCleanup(func() { c.letGo(pod) })
+}
+
+// letGo has a pod go that was deleted, as a kubelet would, if it is still there.
+func (c *controlPlane) letGo(pod *corev1.Pod) {
+	GinkgoHelper()
+	current, err := now(c, pod)()
+	if apierrors.IsNotFound(err) || err == nil && current.UID != pod.UID {
+		return
+	}
+	Expect(err).NotTo(HaveOccurred())
+	// In this order: when it has gone, another pod may have its name at once.
+	Expect(c.Delete(ctx, current, atOnce)).To(Succeed())
+	change(c, current, func(pod *corev1.Pod) { controllerutil.RemoveFinalizer(pod, holdFinalizer) })
+}
+
+func grace(seconds int64) *client.DeleteOptions {
+	return &client.DeleteOptions{GracePeriodSeconds: ptr.To(seconds)}
+}
+
+// pause pauses the binding, or has it go on.
+func (t team) pause(paused bool) {
+	GinkgoHelper()
+	change(home, newBinding(t.cb.Name), func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = paused })
+}

@@ -1,0 +1,130 @@
+package integration
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+const (
+	// firstRetry is how long a pod that was rejected waits at least.
+	firstRetry = 5 * time.Second
+	// denial is what the policies of the specs say.
+	denial = "not on Fridays"
+)
+
+var _ = Describe("A pod that the provider", Ordered, func() {
+	var t team
+
+	BeforeAll(func() { t = newTeam() })
+
+	It("rejects, says why, and is tried again now and then, and when it has changed", func() {
+		denied := newPod(t.remote)
+		denied.Name = unique("denied")
+		try := func() error { return eu.Create(ctx, denied.DeepCopy(), client.DryRunAll) }
+		policy := eu.deny(t.remote, admissionv1.Create, fmt.Sprintf("object.metadata.name != '%s'", denied.Name), try)
+		before := eu.denials(policy.Name)
+		begin := time.Now()
+
+		pod := t.run(podNamed(denied.Name))
+		t.staysHome(pod, v1alpha1.ReasonRejected, "provider "+t.cb.Spec.ClusterID, t.remote+"/"+pod.Name, denial)
+		tries := func() int { return eu.denials(policy.Name) - before }
+		Eventually(tries).Should(BeNumerically(">", 1), "it should be tried again by itself")
+		// The tries are 5, 10, 20 seconds apart: so many fit into the time at most.
+		count := tries()
+		Expect(count).To(BeNumerically("<=", 1+int(time.Since(begin)/firstRetry)))
+
+		// The change makes the next try, which would be in 10 seconds, come at once.
+		eu.drop(policy)
+		Eventually(try).Should(Succeed(), "the policy should not be in force any more")
+		change(home, pod, func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "example.com/app:2" })
+		Eventually(now(eu, t.goesOn(pod))).Should(HaveField("Spec.Containers", ConsistOf(HaveField("Image", "example.com/app:2"))), "it is sent as it is now")
+	})
+
+	It("has no room for goes on when there is some", func() {
+		quota := &corev1.ResourceQuota{
+			ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: "full"},
+			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": resource.MustParse("0"), corev1.ResourcePods: resource.MustParse("0")}},
+		}
+		eu.create(quota)
+		Eventually(now(eu, quota)).Should(HaveField("Status.Hard", Not(BeEmpty())), "the quota should be in force")
+		pod := t.run()
+		t.staysHome(pod, v1alpha1.ReasonRejected, "provider "+t.cb.Spec.ClusterID, "exceeded quota: full")
+		settings := newConfigMap(t.namespace, unique("settings"), "1")
+		home.make(settings)
+		needing := t.run(withConfigMap(settings.GetName(), false))
+		t.staysHome(needing, v1alpha1.ReasonRejected, "ConfigMap "+t.namespace+"/"+settings.GetName(), "exceeded quota: full")
+		eu.drop(quota)
+		t.goesOn(pod)
+		t.goesOn(needing)
+	})
+
+	DescribeTable("ends, ends here with the same reason", func(reason, message string) {
+		local, remote := t.running()
+		eu.setPodStatus(remote, corev1.PodFailed, func(status *corev1.PodStatus) { status.Reason, status.Message = reason, message })
+		Eventually(now(home, local)).Should(HaveField("Status", And(
+			HaveField("Phase", corev1.PodFailed), HaveField("Reason", reason), HaveField("Message", message))), "the owner should see why it has ended")
+	},
+		Entry("evicts", "Evicted", "The node was low on resource: memory."),
+		Entry("preempts", "Preempting", "Preempted in order to admit critical pod"),
+	)
+})
+
+// deny has a policy deny an operation on the pods of a namespace for which the
+// expression is false, and waits until it denies what try does.
+func (c *controlPlane) deny(namespace string, operation admissionv1.OperationType, expression string, try func() error) *admissionv1.ValidatingAdmissionPolicyBinding {
+	GinkgoHelper()
+	policy := &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: unique("denial")},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{operation},
+					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+				}}},
+			},
+			Validations: []admissionv1.Validation{{Expression: expression, Message: denial}},
+		},
+	}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: policy.Name},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: policy.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+	}
+	c.create(policy)
+	c.create(binding)
+	Eventually(try).Should(MatchError(ContainSubstring(denial)), "the policy should be in force")
+	return binding
+}
+
+// denials is how often a policy has denied a request, as the API server counts.
+func (c *controlPlane) denials(policy string) int {
+	GinkgoHelper()
+	clientset, err := kubernetes.NewForConfig(c.Config())
+	Expect(err).NotTo(HaveOccurred())
+	metrics, err := clientset.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	count := 0
+	for line := range strings.Lines(string(metrics)) {
+		if strings.HasPrefix(line, "apiserver_validating_admission_policy_check_total{") &&
+			strings.Contains(line, `policy="`+policy+`"`) && strings.Contains(line, `enforcement_action="deny"`) {
+			n, err := strconv.Atoi(strings.Fields(line)[1])
+			Expect(err).NotTo(HaveOccurred(), line)
+			count += n
+		}
+	}
+	return count
+}

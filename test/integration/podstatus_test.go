@@ -1,0 +1,143 @@
+package integration
+
+import (
+	"encoding/json"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+var _ = Describe("The status of a pod", Ordered, func() {
+	var t team
+
+	BeforeAll(func() { t = newTeam() })
+
+	It("is bounded, whatever the provider says", func() {
+		local, remote := t.running()
+		huge := strings.Repeat("x\n\x1b[31m", 10_000)
+		eu.setPodStatus(remote, corev1.PodRunning, func(status *corev1.PodStatus) {
+			status.Reason, status.Message = huge, huge
+			for i := range status.Conditions {
+				status.Conditions[i].Message = huge
+			}
+			for range 200 {
+				status.Conditions = append(status.Conditions, corev1.PodCondition{Type: corev1.PodConditionType(unique("example.com/c")), Status: "Odd", Message: "x"})
+			}
+			container := &status.ContainerStatuses[0]
+			container.Image, container.ImageID, container.ContainerID = huge, huge, "x://"+huge
+			container.RestartCount = -1
+			container.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: huge, Message: huge}}
+			container.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: huge, Message: huge, ContainerID: "x://1"}}
+		})
+		Eventually(now(home, local)).Should(HaveField("Status.Message", HavePrefix("x")), "the status should come, as far as it is one")
+		found, err := now(home, local)()
+		Expect(err).NotTo(HaveOccurred())
+		text, err := json.Marshal(found.Status)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(len(text)).To(BeNumerically("<", 20_000))
+		Expect(string(text)).NotTo(Or(ContainSubstring(`\n`), ContainSubstring(`\u001b`), ContainSubstring("Odd")))
+		Expect(found.Status.Phase).To(Equal(corev1.PodRunning))
+
+		By("being mended")
+		eu.setPodStatus(remote, corev1.PodRunning, func(status *corev1.PodStatus) { status.Reason, status.Message = "", "" })
+		Eventually(now(home, local)).Should(HaveField("Status.Message", BeEmpty()), "nothing of it stays")
+	})
+
+	It("is Ready when the readiness gates of the consumer are open, too", func() {
+		const gate corev1.PodConditionType = "example.com/gate"
+		local, remote := t.running(func(pod *corev1.Pod) { pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}} })
+		Expect(remote.Spec.ReadinessGates).To(BeEmpty())
+		Expect(home.podConditions(local)()).To(ContainElement(And(HaveField("Type", "Ready"), isFalse("ReadinessGatesNotReady", string(gate)))))
+		home.open(local, gate)
+		Eventually(home.podConditions(local)).Should(And(
+			ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", metav1.ConditionTrue))),
+			ContainElement(And(HaveField("Type", string(gate)), HaveField("Status", metav1.ConditionTrue)))), "the gate is open, and stays so")
+		eu.setPodStatus(remote, corev1.PodRunning, func(status *corev1.PodStatus) {
+			status.PodIP, status.PodIPs = "10.9.9.9", []corev1.PodIP{{IP: "10.9.9.9"}}
+		})
+		Eventually(now(home, local)).Should(HaveField("Status.PodIP", "10.9.9.9"), "the provider goes on telling")
+		Expect(home.podConditions(local)()).To(ContainElement(And(HaveField("Type", string(gate)), HaveField("Status", metav1.ConditionTrue))))
+	})
+
+	It("brings no labels or annotations, and reverts none", func() {
+		local, remote := t.running(func(pod *corev1.Pod) { pod.Labels = map[string]string{"example.com/mine": "1"} })
+		change(eu, remote, func(pod *corev1.Pod) {
+			pod.Labels["example.com/theirs"] = "1"
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "example.com/theirs", "1")
+		})
+		change(home, local, func(pod *corev1.Pod) {
+			pod.Labels["example.com/mine"] = "2"
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "example.com/mine", "2")
+		})
+		Eventually(now(eu, remote)).Should(HaveField("Labels", HaveKeyWithValue("example.com/mine", "2")), "the change goes down")
+		eu.setPodStatus(remote, corev1.PodSucceeded)
+		Eventually(home.podPhase(local)).Should(Equal(corev1.PodSucceeded))
+		found, err := now(home, local)()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(found.Labels).To(Equal(map[string]string{"example.com/mine": "2"}))
+		Expect(found.Annotations).To(And(HaveKeyWithValue("example.com/mine", "2"), Not(HaveKey("example.com/theirs"))))
+
+		By("being final, also when the remote pod is collected as garbage")
+		eu.drop(remote)
+		Eventually(eu.fetching(remote)).Should(absent, "a pod that has ended goes at once")
+		Consistently(home.podPhase(local)).Should(Equal(corev1.PodSucceeded), "it has succeeded, for good")
+		Expect(eu.standIns(t.cb, local)()).To(BeEmpty())
+	})
+
+	It("is Failed when the remote pod is gone and nobody has asked for that", func() {
+		local, remote := t.running()
+		Expect(eu.Delete(ctx, remote, atOnce)).To(Succeed())
+		Eventually(now(home, local)).Should(HaveField("Status", And(
+			HaveField("Phase", corev1.PodFailed), HaveField("Reason", v1alpha1.ReasonRemotePodLost),
+			HaveField("Message", And(ContainSubstring(t.remote+"/"+remote.Name), ContainSubstring(string(remote.UID)))))), "the pod is lost")
+		Eventually(home.eventsAbout(local)).Should(ContainElement(HaveField("Reason", v1alpha1.ReasonRemotePodLost)), "its owner should be told")
+		Expect(home.podConditions(local)()).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", metav1.ConditionFalse))))
+		Consistently(eu.standIns(t.cb, local)).Should(BeEmpty(), "it does not run a second time")
+	})
+
+	It("goes on when somebody has taken Spillway's labels off the remote pod", func() {
+		local, remote := t.running()
+		marks := remote.Labels
+		change(eu, remote, func(pod *corev1.Pod) { pod.Labels = nil })
+		Eventually(now(eu, remote)).Should(HaveField("Labels", Equal(marks)), "the labels are put back")
+		Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning))
+		eu.setPodStatus(remote, corev1.PodSucceeded)
+		Eventually(home.podPhase(local)).Should(Equal(corev1.PodSucceeded))
+	})
+
+	It("is that of the new pod when one is made again under its name", func() {
+		old, remote := t.running()
+		eu.keep(remote)
+		Expect(home.Delete(ctx, old, atOnce)).To(Succeed())
+		again := t.run(podNamed(old.Name))
+		Eventually(now(eu, remote)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "the old one is to go")
+		t.staysHome(again, v1alpha1.ReasonReplacing, t.remote+"/"+old.Name, "still stands for an older object of this name")
+		eu.letGo(remote)
+		Expect(t.goesOn(again).UID).NotTo(Equal(remote.UID))
+		Expect(home.podPhase(again)()).To(Equal(corev1.PodPending))
+	})
+})
+
+// podConditions reads those of a pod.
+func (c *controlPlane) podConditions(pod *corev1.Pod) func() ([]metav1.Condition, error) {
+	return func() ([]metav1.Condition, error) {
+		current, err := now(c, pod)()
+		return asConditions(current.Status.Conditions), err
+	}
+}
+
+// open opens a readiness gate, as its controller would.
+func (c *controlPlane) open(pod *corev1.Pod, gate corev1.PodConditionType) {
+	GinkgoHelper()
+	current, err := now(c, pod)()
+	Expect(err).NotTo(HaveOccurred())
+	before := current.DeepCopy()
+	current.Status.Conditions = append(current.Status.Conditions, corev1.PodCondition{Type: gate, Status: corev1.ConditionTrue})
+	Expect(c.Status().Patch(ctx, current, client.StrategicMergeFrom(before))).To(Succeed())
+}
