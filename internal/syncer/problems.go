@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // mostMessage bounds, in characters, what an API server's message takes of a condition.
@@ -55,8 +56,9 @@ func missing(kind string, name types.NamespacedName) Problem {
 	return Problem{v1alpha1.ReasonReferenceNotFound, message}
 }
 
+// never has a reason of its own: what is only not sent yet is soon, by itself.
 func never(kind string, name types.NamespacedName) Problem {
-	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf("%s %s has %s=%s, so it is not sent to any provider",
+	return Problem{translate.ReasonSyncNever, fmt.Sprintf("%s %s has %s=%s, so it is not sent to any provider",
 		kind, location(name), v1alpha1.LabelSync, v1alpha1.SyncNever)}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // maker makes an object with a value, and need a pod's need for it.
@@ -65,7 +66,7 @@ var _ = Describe("What a pod refers to", Ordered, func() {
 		keep(&kept.ObjectMeta)
 		home.make(kept)
 		pod, content := t.run(withConfigMap(kept.Name, false)), t.run(withConfigMap(kept.Name, true))
-		t.staysHome(pod, v1alpha1.ReasonReferenceNotSynced, "ConfigMap "+t.namespace+"/"+kept.Name, "spillway.io/sync=never", "not sent to any provider")
+		t.staysHome(pod, translate.ReasonSyncNever, "ConfigMap "+t.namespace+"/"+kept.Name, "spillway.io/sync=never", "not sent to any provider")
 		eu.remotePod(t.cb, content)
 		Expect(eu.fetching(in(t.remote, kept))()).To(absent)
 
