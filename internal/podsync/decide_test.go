@@ -105,7 +105,9 @@ func refusedTo(verb syncer.Verb, reason string, wait time.Duration) func(*snapsh
 	}
 }
 
-func waiting(d time.Duration) func(*snapshot) { return func(s *snapshot) { s.Waiting = d } }
+func waiting(reason string, d time.Duration) func(*snapshot) {
+	return func(s *snapshot) { s.WaitingFor, s.Waiting = reason, d }
+}
 
 func needing(s *snapshot) {
 	s.Needs = []syncer.Need{{Kind: "secret", Problem: syncer.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: "Secret team/x does not exist"}}}
@@ -175,18 +177,19 @@ func TestDecide(t *testing.T) {
 		want []string
 	}{
 		// live, absent
-		"it is created":                       {in(local(), nil), []string{"create in the provider"}},
-		"it is on its way to a place":         {in(local(), nil, func(s *snapshot) { s.Place = syncer.Place{Problem: syncer.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 10s"}},
-		"it has no place":                     {in(local(), nil, notOffloaded, waiting(minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NamespaceNotOffloaded", "problem NamespaceNotOffloaded", "event NamespaceNotOffloaded"}},
-		"and has said so":                     {in(local(offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting(minute)), []string{"problem NamespaceNotOffloaded"}},
-		"it needs what is not there":          {in(local(), nil, needing), []string{"problem ReferenceNotFound", "again after 2s"}},
-		"it needs that for long":              {in(local(), nil, needing, waiting(2*time.Second)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ReferenceNotFound", "problem ReferenceNotFound", "event ReferenceNotFound"}},
-		"the provider has refused it":         {in(local(), nil, refusedTo(syncer.Create, "Rejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False Rejected", "problem Rejected", "event Rejected", "again after 1m0s"}},
-		"and is asked again":                  {in(local(offloaded("False", "Rejected", "no")), nil, refusedTo(syncer.Create, "Rejected", 0)), []string{"create in the provider"}},
-		"it may not go":                       {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False PodSecurity", "problem PodSecurity", "event PodSecurity"}},
-		"it was there: the provider is asked": {in(local(started, phase("Running")), nil), []string{"find in the provider, UID remote-1"}},
-		"it is lost":                          {in(local(started, phase("Running")), nil, func(s *snapshot) { s.Lost = true }), []string{"patch the status of in the consumer: Failed, RemotePodLost, remote remote-1", "event RemotePodLost"}},
-		"lost wins over any refusal":          {in(local(started), nil, notOffloaded), []string{"find in the provider, UID remote-1"}},
+		"it is created":                                  {in(local(), nil), []string{"create in the provider"}},
+		"it is on its way to a place":                    {in(local(), nil, func(s *snapshot) { s.Place = syncer.Place{Problem: syncer.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 10s"}},
+		"it has no place":                                {in(local(), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NamespaceNotOffloaded", "problem NamespaceNotOffloaded", "event NamespaceNotOffloaded"}},
+		"and has said so":                                {in(local(offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"problem NamespaceNotOffloaded"}},
+		"it needs what is not there":                     {in(local(), nil, needing), []string{"problem ReferenceNotFound", "again after 2s"}},
+		"it needs that for long":                         {in(local(), nil, needing, waiting("ReferenceNotFound", 2*time.Second)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ReferenceNotFound", "problem ReferenceNotFound", "event ReferenceNotFound"}},
+		"it needs that now, and something else for long": {in(local(), nil, needing, waiting("NamespaceNotReady", minute)), []string{"problem ReferenceNotFound", "again after 2s"}},
+		"the provider has refused it":                    {in(local(), nil, refusedTo(syncer.Create, "Rejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False Rejected", "problem Rejected", "event Rejected", "again after 1m0s"}},
+		"and is asked again":                             {in(local(offloaded("False", "Rejected", "no")), nil, refusedTo(syncer.Create, "Rejected", 0)), []string{"create in the provider"}},
+		"it may not go":                                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False PodSecurity", "problem PodSecurity", "event PodSecurity"}},
+		"it was there: the provider is asked":            {in(local(started, phase("Running")), nil), []string{"find in the provider, UID remote-1"}},
+		"it is lost":                                     {in(local(started, phase("Running")), nil, func(s *snapshot) { s.Lost = true }), []string{"patch the status of in the consumer: Failed, RemotePodLost, remote remote-1", "event RemotePodLost"}},
+		"lost wins over any refusal":                     {in(local(started), nil, notOffloaded), []string{"find in the provider, UID remote-1"}},
 
 		// live, there
 		"nothing has changed":   {in(local(), remote()), nil},
@@ -226,10 +229,10 @@ func TestDecide(t *testing.T) {
 		"it is gone here, and going there":  {in(nil, remote(going(30))), nil},
 		"an older one of its name is there": {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote()} }), []string{"delete in the provider, UID remote-1, grace default", "problem Replacing", "again after 2s"}},
 		"the older one is on its way out":   {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing", "again after 2s"}},
-		"and takes its time": {in(local(), nil, waiting(podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{
+		"and takes its time": {in(local(), nil, waiting("Replacing", podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{
 			"patch the status of in the consumer: Pending, spillway.io/Offloaded False Replacing", "problem Replacing", "event Replacing"}},
-		"but this one has ended":          {in(local(phase("Failed")), nil, waiting(podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
-		"but this one is to go":           {in(local(going(30)), nil, waiting(podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
+		"but this one has ended":          {in(local(phase("Failed")), nil, waiting("Replacing", podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
+		"but this one is to go":           {in(local(going(30)), nil, waiting("Replacing", podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
 		"nothing is anywhere":             {in(nil, nil), nil},
 		"nothing here, and several there": {in(nil, remote(), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(func(p *corev1.Pod) { p.UID = "remote-2" })} }), []string{"delete in the provider, UID remote-1, grace default", "delete in the provider, UID remote-2, grace default"}},
 	} {

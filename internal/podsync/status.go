@@ -22,8 +22,12 @@ func Terminal(pod *corev1.Pod) bool {
 // report says on the pod why it is not in the provider, once that has lasted.
 func report(s snapshot, problem syncer.Problem, patience time.Duration) syncer.Plan {
 	plan := syncer.Plan{Problem: &problem}
-	if s.Waiting < patience {
-		plan.RetryAfter = patience - s.Waiting
+	waited := s.Waiting
+	if s.WaitingFor != problem.Reason {
+		waited = 0 // Another one has lasted, not this one.
+	}
+	if waited < patience {
+		plan.RetryAfter = patience - waited
 		return plan
 	}
 	status := *s.Local.Status.DeepCopy()

@@ -127,7 +127,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 // report tells what needs the object what has become of it, and says when to
 // look again.
 func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan, acted bool) (ctrl.Result, error) {
-	c.memory.noteWaiting(s.Key, plan.Problem != nil)
+	c.memory.noteWaiting(s.Key, plan.Problem)
 	retry := plan.RetryAfter
 	if !present(s.Local) && !present(s.Remote) {
 		c.memory.forget(s.Key)

@@ -24,7 +24,7 @@ type memory struct {
 	mu      sync.Mutex
 	refused map[types.NamespacedName]refusal
 	lost    map[types.NamespacedName]types.UID
-	waiting map[types.NamespacedName]time.Time
+	waiting map[types.NamespacedName]waiting
 	changed map[types.NamespacedName]time.Time
 }
 
@@ -34,13 +34,19 @@ type refusal struct {
 	version string
 }
 
+// waiting is a problem, by its reason, and since when there is it.
+type waiting struct {
+	reason string
+	at     time.Time
+}
+
 func newMemory(clock clock.WithTicker) *memory {
 	return &memory{
 		clock:   clock,
 		backoff: flowcontrol.NewBackOff(firstRetry, mostRetry),
 		refused: map[types.NamespacedName]refusal{},
 		lost:    map[types.NamespacedName]types.UID{},
-		waiting: map[types.NamespacedName]time.Time{},
+		waiting: map[types.NamespacedName]waiting{},
 		changed: map[types.NamespacedName]time.Time{},
 	}
 }
@@ -100,24 +106,26 @@ func (m *memory) isLost(key types.NamespacedName, uid types.UID) bool {
 	return m.lost[key] == uid
 }
 
-// since is how long an object has had a problem.
-func (m *memory) since(key types.NamespacedName) time.Duration {
+// since is which problem an object has, by its reason, and for how long.
+func (m *memory) since(key types.NamespacedName) (reason string, waited time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if at, ok := m.waiting[key]; ok {
-		return m.clock.Since(at)
+	if problem, ok := m.waiting[key]; ok {
+		return problem.reason, m.clock.Since(problem.at)
 	}
-	return 0
+	return "", 0
 }
 
 // noteWaiting remembers since when an object has had a problem, if it has one.
-func (m *memory) noteWaiting(key types.NamespacedName, waits bool) {
+// Another problem begins anew: one that passes soon is not reported because of
+// one that has lasted.
+func (m *memory) noteWaiting(key types.NamespacedName, problem *Problem) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.waiting[key]; waits && !ok {
-		m.waiting[key] = m.clock.Now()
-	} else if !waits {
+	if problem == nil {
 		delete(m.waiting, key)
+	} else if m.waiting[key].reason != problem.Reason {
+		m.waiting[key] = waiting{problem.Reason, m.clock.Now()}
 	}
 }
 

@@ -23,9 +23,10 @@ import (
 // caches only.
 func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName) (Snapshot[T], error) {
 	s := Snapshot[T]{
-		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(), Waiting: c.memory.since(key),
+		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(),
 		Elsewhere: func(namespace string) translate.Target { return c.place(namespace).Target },
 	}
+	s.WaitingFor, s.Waiting = c.memory.since(key)
 	if err := c.observeLocal(ctx, &s); err != nil {
 		return s, err
 	}

@@ -129,8 +129,9 @@ type Snapshot[T client.Object] struct {
 	// Lost tells that the provider has been asked, and that the remote object
 	// that there was is gone.
 	Lost bool
-	// Waiting is how long there has been a problem that is not reported yet.
-	Waiting time.Duration
+	// Waiting is how long there has been a problem of the reason WaitingFor.
+	Waiting    time.Duration
+	WaitingFor string
 	// ClusterID is that of the ClusterBinding.
 	ClusterID string
 	// Now is the time.

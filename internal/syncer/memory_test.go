@@ -1,0 +1,89 @@
+package syncer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+var web = types.NamespacedName{Namespace: "team", Name: "web"}
+
+func testMemory() (*memory, *testclock.FakeClock) {
+	clock := testclock.NewFakeClock(builder.Epoch)
+	m := newMemory(clock)
+	m.backoff = flowcontrol.NewFakeBackOff(firstRetry, mostRetry, clock)
+	return m, clock
+}
+
+func TestRefusals(t *testing.T) {
+	m, clock := testMemory()
+	no := Refused{Verb: Create, Problem: Problem{"Rejected", "no"}}
+	expect := func(when, version string, waits time.Duration, there bool) {
+		t.Helper()
+		var want *Refused
+		if there {
+			want = &Refused{Verb: no.Verb, Problem: no.Problem, Wait: waits}
+		}
+		if diff := cmp.Diff(want, m.refusal(web, version)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	expect("at first", "1", 0, false)
+	m.noteRefused(web, "1", no)
+	expect("refused", "1", firstRetry, true)
+	clock.Step(firstRetry)
+	expect("due", "1", 0, true)
+	m.noteRefused(web, "1", no)
+	expect("refused again", "1", 2*firstRetry, true)
+	for range 10 {
+		clock.Step(mostRetry)
+		m.noteRefused(web, "1", no)
+	}
+	expect("refused often", "1", mostRetry, true)
+	m.succeeded(web, Patch)
+	expect("something else has succeeded", "1", mostRetry, true)
+	expect("the object has changed", "2", 0, false)
+	m.noteRefused(web, "2", no)
+	expect("refused in its new form", "2", firstRetry, true)
+	m.succeeded(web, Create)
+	expect("succeeded", "2", 0, false)
+	m.noteRefused(web, "2", no)
+	m.forget(web)
+	expect("gone", "2", 0, false)
+}
+
+func TestWaiting(t *testing.T) {
+	m, clock := testMemory()
+	expect := func(when, reason string, waited time.Duration) {
+		t.Helper()
+		if r, w := m.since(web); r != reason || w != waited {
+			t.Errorf("%s: %q for %v, want %q for %v", when, r, w, reason, waited)
+		}
+	}
+	expect("at first", "", 0)
+	m.noteWaiting(web, &Problem{"A", "because"})
+	clock.Step(time.Second)
+	m.noteWaiting(web, &Problem{"A", "because of something else"})
+	expect("still", "A", time.Second)
+	m.noteWaiting(web, &Problem{"B", "because"})
+	expect("another problem", "B", 0)
+	m.noteWaiting(web, nil)
+	expect("none", "", 0)
+}
+
+func TestLost(t *testing.T) {
+	m, _ := testMemory()
+	if m.isLost(web, "a") {
+		t.Error("lost before anybody has looked")
+	}
+	m.noteLost(web, "a")
+	if !m.isLost(web, "a") || m.isLost(web, "b") {
+		t.Error("another pod of its name is lost, or this one is not")
+	}
+}
