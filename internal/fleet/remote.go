@@ -47,7 +47,7 @@ func (r *remote) watched() []client.Object {
 	return objects
 }
 
-func (c *keeper) newRemote(ctx context.Context, fail context.CancelCauseFunc) (*remote, error) {
+func (c *keeper) newRemote(ctx context.Context, fail func(error)) (*remote, error) {
 	options := transport.Options{}
 	if wrap := c.fleet.options.WrapTransport; wrap != nil {
 		options.Wrap = func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
@@ -141,7 +141,7 @@ func (r *remote) fillCaches(running, ctx context.Context) error {
 
 // cacheOptions keeps nothing of a provider but what carries our mark, and of
 // its nodes, which cannot carry it, only what their capacity takes.
-func cacheOptions(mark provenance.Mark, kinds []Kind, fail context.CancelCauseFunc) cache.Options {
+func cacheOptions(mark provenance.Mark, kinds []Kind, fail func(error)) cache.Options {
 	objects := map[client.Object]cache.ByObject{
 		&corev1.Node{}: {Label: labels.Everything(), Transform: trimNode},
 	}

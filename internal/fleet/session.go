@@ -13,7 +13,7 @@ import (
 // session connects to the provider, and returns when that failed, with why.
 func (c *keeper) session(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	remote, err := c.newRemote(ctx, cancel)
+	remote, err := c.newRemote(ctx, (&refusals{end: cancel}).add)
 	if err != nil {
 		cancel(nil)
 		return err
