@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -177,14 +176,10 @@ func (c *kindController[T]) isMarked(obj metav1.Object) bool {
 
 // enqueueNamespace implements attached.
 func (c *kindController[T]) enqueueNamespace(ctx context.Context, namespace string) {
-	list := c.NewList()
-	if err := c.view.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	keys, err := c.concerned(ctx, namespace)
+	if err != nil {
 		log.FromContext(ctx).Error(err, "a change of a namespace's place is lost", "kind", c.Name, "namespace", namespace)
-		return
-	}
-	keys, err := keysOf(list)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return
+		return // The cache is ending, and the pair with it.
 	}
 	c.enqueue(keys...)
 	if c.Needs == nil {
@@ -192,8 +187,45 @@ func (c *kindController[T]) enqueueNamespace(ctx context.Context, namespace stri
 	}
 	for _, key := range keys {
 		local := c.New()
-		if err := c.view.Get(ctx, types.NamespacedName(key), local); err == nil {
+		if err := c.view.Get(ctx, key, local); err == nil {
 			c.ask(c.Needs(local))
 		}
 	}
+}
+
+// concerned are the objects of a local namespace that the view holds, and, of
+// copied kinds, those that something needs and that are not sent yet: what needs
+// a Secret may be in another namespace.
+func (c *kindController[T]) concerned(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	list := c.NewList()
+	if err := c.view.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	keys, err := keysOf(list)
+	if err != nil || !c.Copied {
+		return keys, err
+	}
+	metadata, err := c.metadata()
+	if err != nil {
+		return nil, err
+	}
+	known := &metav1.PartialObjectMetadataList{}
+	known.SetGroupVersionKind(metadata.GroupVersionKind())
+	if err := c.catalogueCache.List(ctx, known, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	for i := range known.Items {
+		key := client.ObjectKeyFromObject(&known.Items[i])
+		if c.isMarked(&known.Items[i]) {
+			continue // The view has it.
+		}
+		found, err := c.pair.referers(ctx, Ref{Kind: c.Name, NamespacedName: key})
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
 }
