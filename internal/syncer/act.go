@@ -167,8 +167,8 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		return c.find(ctx, s, existing)
-	case !saysWhy(err):
-		return wrapped
+	case !saysWhy(err) || !present(s.Local):
+		return wrapped // Of what is left in the provider only, there is nobody to tell: it is in the log.
 	}
 	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOf(a, c.clusterID, err)})
 	return nil
