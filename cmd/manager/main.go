@@ -32,6 +32,7 @@ func main() {
 			"by default the first 8 characters of the UID of its kube-system namespace")
 	flag.StringVar(&metricsAddr, "metrics-bind-address", ":8080", "`address` of the metrics, or 0 for none")
 	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
+	flag.StringVar(&options.Manager.PprofBindAddress, "pprof-bind-address", "", "`address` of /debug/pprof, which is for those who look into the manager itself; empty for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
 		"let several managers run, of which one at a time works")
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")

@@ -101,15 +101,19 @@ func (r request) writes() bool { return writes(r.verb) }
 
 func writes(verb string) bool { return verb != Get && verb != List && verb != Watch }
 
-func (r request) class() Class {
+func (r request) class() Class { return ClassOf(r.verb, r.resource, r.name) }
+
+// ClassOf is the class of a request; for a path that is not that of a resource,
+// the resource is the path.
+func ClassOf(verb, resource, name string) Class {
 	switch {
-	case strings.HasPrefix(r.resource, "/"):
+	case strings.HasPrefix(resource, "/"):
 		return Discovery
-	case r.resource == "leases":
+	case resource == "leases":
 		return Leases
-	case r.resource == "events":
+	case resource == "events":
 		return Events
-	case r.verb == Get && r.resource == "namespaces" && r.name == metav1.NamespaceSystem:
+	case verb == Get && resource == "namespaces" && name == metav1.NamespaceSystem:
 		return Probes
 	default:
 		return Work

@@ -60,6 +60,8 @@ type Options struct {
 	// is not limited, and kwok, which runs the pods. Without nodes there is
 	// neither: whoever needs them plays them.
 	Nodes int
+	// AuditPolicy is that of every cluster, in YAML; empty for no audit log.
+	AuditPolicy string
 	// Log receives one line for each step.
 	Log io.Writer
 }
@@ -107,7 +109,7 @@ func Up(ctx context.Context, o Options) (*Rig, error) {
 func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 	o := clusters.Options{
 		Name: r.options.Name + "-" + id, Components: []clusters.Component{clusters.KubeControllerManager},
-		Timeout: upTimeout, Log: r.options.Log,
+		AuditPolicy: r.options.AuditPolicy, Timeout: upTimeout, Log: r.options.Log,
 	}
 	if id != consumerID {
 		o = r.provider(o)
