@@ -47,6 +47,10 @@ const (
 	statusMost     = 3 * time.Second
 	nodeInterval   = 2 * time.Second
 	nodeMost       = nodeInterval
+	// Progress of one offloading, of which there may be thousands at once,
+	// that changes neither its phase nor the step of its deletion.
+	progressInterval = 10 * time.Second
+	progressMost     = 30 * time.Second
 )
 
 // Options say what the controllers have in common.
@@ -125,7 +129,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Clock: now, Pace: pace.New(statusInterval, statusMost, now),
 		}).SetupWithManager(mgr),
 		"offloadingstatus": (&offloadingstatus.Reconciler{
-			Client: consumer, Residents: present, Settings: o.Settings, Clock: now,
+			Client: consumer, Residents: present, Settings: o.Settings, Clock: now, Pace: pace.New(progressInterval, progressMost, now),
 		}).SetupWithManager(local),
 		"unscheduledpod": (&unscheduledpod.Reconciler{
 			Client: consumer, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),

@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/step"
 )
@@ -29,12 +30,16 @@ type Reconciler struct {
 	Residents *residents.Residents
 	Settings  offloading.Settings
 	Clock     clock.PassiveClock
+	// Pace spaces out the reports of one offloading's progress. Reports of
+	// anything else are not delayed, but progress waits for its time after them.
+	Pace *pace.Pacer
 }
 
 // Reconcile brings the status of one NamespaceOffloading up to date.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	if err := r.Client.Get(ctx, req.NamespacedName, nso); err != nil {
+		r.Pace.Forget(req.String())
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if len(nso.Finalizers) == 0 {
@@ -55,8 +60,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if equality.Semantic.DeepEqual(nso.Status, plan.Status) {
 		return ctrl.Result{}, nil
 	}
-	if plan.RetryAfter > 0 {
-		return ctrl.Result{RequeueAfter: plan.RetryAfter}, nil
+	if wait := r.Pace.Wait(req.String()); plan.Progress && wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	return step.Done(client.IgnoreNotFound(r.report(ctx, nso, plan.Status)))
 }
@@ -78,6 +83,7 @@ func (r *Reconciler) report(ctx context.Context, nso *v1alpha1.NamespaceOffloadi
 	if err := r.Client.Status().Patch(ctx, nso, step.Locked(before)); err != nil {
 		return fmt.Errorf("writing the status of NamespaceOffloading %s/%s: %w", nso.Namespace, nso.Name, err)
 	}
+	r.Pace.Wrote(client.ObjectKeyFromObject(nso).String())
 	if status.OffloadingPhase == v1alpha1.OffloadingPhaseReady && before.Status.OffloadingPhase != status.OffloadingPhase && nso.Generation == 1 {
 		metrics.OffloadingReady.Observe(r.Clock.Since(nso.CreationTimestamp.Time).Seconds())
 	}

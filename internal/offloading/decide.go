@@ -16,11 +16,6 @@ import (
 	"github.com/spillway-io/spillway/internal/eviction"
 )
 
-// progressInterval is how often at most progress is published that changes
-// neither the phase nor the step of a deletion. With many providers it saves a
-// write for each of them.
-const progressInterval = 10 * time.Second
-
 // Cluster is what is known about the offloading at one provider.
 type Cluster struct {
 	ClusterID string
@@ -58,11 +53,13 @@ type Snapshot struct {
 	Now      time.Time
 }
 
-// Plan is the status to report. If RetryAfter is set, the report is of
-// progress only and is better made later.
+// Plan is the status to report.
 type Plan struct {
-	Status     v1alpha1.NamespaceOffloadingStatus
-	RetryAfter time.Duration
+	Status v1alpha1.NamespaceOffloadingStatus
+	// Progress tells that neither the phase nor the step of a deletion differs
+	// from what has been reported, and that it goes on: the report may wait for
+	// more of it. With many providers that saves a write for each of them.
+	Progress bool
 }
 
 // Decide computes the status.
@@ -76,29 +73,9 @@ func Decide(s Snapshot) Plan {
 	status.OffloadingPhase = phase
 	conditions.Set(&status.Conditions, s.Offloading.Generation, condition)
 
-	plan := Plan{Status: status}
 	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
-	if goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation {
-		plan.RetryAfter = max(0, progressInterval-s.Now.Sub(lastChange(before)))
-	}
-	return plan
-}
-
-func lastChange(status v1alpha1.NamespaceOffloadingStatus) time.Time {
-	var last time.Time
-	note := func(cs []metav1.Condition) {
-		for _, c := range cs {
-			if c.LastTransitionTime.After(last) {
-				last = c.LastTransitionTime.Time
-			}
-		}
-	}
-	note(status.Conditions)
-	for _, r := range status.RemoteNamespaceConditions {
-		note(r.Conditions)
-	}
-	return last
+	return Plan{Status: status, Progress: goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation}
 }
 
 // summary is the phase and the condition Ready. Entries that are not required

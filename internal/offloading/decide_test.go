@@ -227,8 +227,8 @@ func TestDeletionSteps(t *testing.T) {
 			if removable != test.removable || retry != test.retry {
 				t.Errorf("removable: %v, again after %v, want %v, %v", removable, retry, test.removable, test.retry)
 			}
-			if plan.RetryAfter != 0 {
-				t.Errorf("a step of the deletion is held back for %v", plan.RetryAfter)
+			if plan.Progress {
+				t.Error("a step of the deletion may be held back")
 			}
 		})
 	}
@@ -291,52 +291,61 @@ func TestRemoteConditions(t *testing.T) {
 	}
 }
 
-func TestProgressIsPaced(t *testing.T) {
-	first := Decide(Snapshot{Offloading: builder.Offloading("team").Obj(), RemoteName: "team-c", Clusters: []Cluster{selected("eu"), selected("us")}, Now: time.Now()})
-	if first.RetryAfter != 0 {
-		t.Errorf("the first report waits for %v", first.RetryAfter)
+func TestProgress(t *testing.T) {
+	begun := Decide(Snapshot{Offloading: builder.Offloading("team").Obj(), RemoteName: "team-c", Clusters: []Cluster{selected("eu"), selected("us")}})
+	if begun.Progress {
+		t.Error("that it has begun may be held back")
 	}
-	changed := meta.FindStatusCondition(first.Status.Conditions, v1alpha1.OffloadingReady).LastTransitionTime.Time
 	tests := map[string]struct {
 		generation int64
 		clusters   []Cluster
-		after      time.Duration
-		want       time.Duration
+		want       bool
 	}{
-		"progress":                          {1, []Cluster{accepted("eu"), selected("us")}, time.Second, 9 * time.Second},
-		"progress, long after":              {1, []Cluster{accepted("eu"), selected("us")}, time.Minute, 0},
-		"done":                              {1, []Cluster{accepted("eu"), accepted("us")}, time.Second, 0},
-		"a failure":                         {1, []Cluster{failed("eu"), selected("us")}, time.Second, 0},
-		"progress with what is asked since": {2, []Cluster{accepted("eu"), selected("us")}, time.Second, 0},
+		"a part is there":                       {1, []Cluster{accepted("eu"), selected("us")}, true},
+		"a part goes, to be made anew":          {1, []Cluster{going("eu"), selected("us")}, true},
+		"what it waits for does not answer":     {1, []Cluster{selected("eu"), silent(selected("us"))}, true},
+		"all is there":                          {1, []Cluster{accepted("eu"), accepted("us")}, false},
+		"a part has failed":                     {1, []Cluster{failed("eu"), selected("us")}, false},
+		"nothing is selected any more":          {1, nil, false},
+		"a part of what has been asked for now": {2, []Cluster{accepted("eu"), selected("us")}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			nso := builder.Offloading("team").Generation(test.generation).Status(*first.Status.DeepCopy()).Obj()
-			plan := Decide(Snapshot{Offloading: nso, RemoteName: "team-c", Clusters: test.clusters, Now: changed.Add(test.after)})
-			if plan.RetryAfter.Round(time.Second) != test.want {
-				t.Errorf("it waits for %v, want %v", plan.RetryAfter, test.want)
+			nso := builder.Offloading("team").Generation(test.generation).Status(*begun.Status.DeepCopy()).Obj()
+			plan := Decide(Snapshot{Offloading: nso, RemoteName: "team-c", Clusters: test.clusters})
+			if plan.Progress != test.want {
+				t.Errorf("progress: %v, want %v", plan.Progress, test.want)
 			}
 		})
 	}
 }
 
-func TestStepsOfADeletionAreNotHeldBack(t *testing.T) {
-	deleting := func(status v1alpha1.NamespaceOffloadingStatus) *v1alpha1.NamespaceOffloading {
-		return builder.Offloading("team").Generation(2).Deleted(0).Status(*status.DeepCopy()).Obj()
+func TestProgressOfADeletion(t *testing.T) {
+	decide := func(status v1alpha1.NamespaceOffloadingStatus, clusters ...Cluster) Plan {
+		nso := builder.Offloading("team").Generation(2).Deleted(0).Status(*status.DeepCopy()).Obj()
+		return Decide(Snapshot{Offloading: nso, RemoteName: "team-c", Clusters: clusters, Now: builder.Epoch})
 	}
-	decide := func(status v1alpha1.NamespaceOffloadingStatus, now time.Time, clusters ...Cluster) Plan {
-		return Decide(Snapshot{Offloading: deleting(status), RemoteName: "team-c", Clusters: clusters, Now: now})
+	begun := decide(v1alpha1.NamespaceOffloadingStatus{OffloadingPhase: v1alpha1.OffloadingPhaseReady}, accepted("eu"), accepted("us"))
+	if begun.Progress {
+		t.Error("that the deletion has begun may be held back")
 	}
-	first := decide(v1alpha1.NamespaceOffloadingStatus{OffloadingPhase: v1alpha1.OffloadingPhaseReady}, time.Now(), accepted("eu"), accepted("us"))
-	if first.RetryAfter != 0 {
-		t.Errorf("that the deletion has begun waits for %v", first.RetryAfter)
+	tests := map[string]struct {
+		clusters []Cluster
+		want     bool
+	}{
+		"a remote namespace is gone":     {[]Cluster{accepted("eu")}, true},
+		"one is seen going":              {[]Cluster{going("eu"), accepted("us")}, true},
+		"pods are found that have to go": {[]Cluster{withPods(accepted("eu"), "team/a"), accepted("us")}, false},
+		"what is left does not answer":   {[]Cluster{silent(accepted("eu"))}, false},
+		"a part of it only does not":     {[]Cluster{silent(accepted("eu")), accepted("us")}, true},
+		"a provider's time has passed":   {[]Cluster{timeout(silent(accepted("eu")), time.Nanosecond), accepted("us")}, true},
 	}
-	soon := meta.FindStatusCondition(first.Status.Conditions, v1alpha1.OffloadingReady).LastTransitionTime.Add(time.Second)
-	if plan := decide(first.Status, soon, accepted("eu")); plan.RetryAfter.Round(time.Second) != 9*time.Second {
-		t.Errorf("progress of a step waits for %v, want 9s", plan.RetryAfter)
-	}
-	if plan := decide(first.Status, soon, silent(accepted("eu"))); plan.RetryAfter != 0 {
-		t.Errorf("another step waits for %v", plan.RetryAfter)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if plan := decide(begun.Status, test.clusters...); plan.Progress != test.want {
+				t.Errorf("progress: %v, want %v", plan.Progress, test.want)
+			}
+		})
 	}
 }
 
