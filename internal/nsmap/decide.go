@@ -73,7 +73,7 @@ type Known struct {
 
 // Decide compares what is desired with what is there.
 func Decide(s Snapshot) Plan {
-	plan := Plan{Known: map[string]Known{}}
+	plan := Plan{Known: make(map[string]Known, len(s.Desired))}
 	desired := make(map[string]string, len(s.Desired)) // remote name → local namespace
 	for _, entry := range s.Desired {
 		first, taken := desired[entry.RemoteNamespace]

@@ -42,7 +42,9 @@ func (m *mapping) place(mark provenance.Mark, namespace string) Place {
 	case desired != nil:
 		place.Namespace = desired.RemoteNamespace
 		place.Open = current != nil && current.Phase == v1alpha1.MappingAccepted && current.RemoteNamespace == desired.RemoteNamespace
-		place.Problem = notReady(desired, current, mark.ClusterID)
+		if !place.Open { // It nearly always is, and this is asked for each object.
+			place.Problem = notReady(desired, current, mark.ClusterID)
+		}
 	case current != nil:
 		place.Namespace, place.Leaving = current.RemoteNamespace, true
 		place.Problem = Problem{v1alpha1.ReasonNamespaceNotReady, fmt.Sprintf("namespace %s of provider %s is being deleted, because namespace %s is not offloaded there any more",
