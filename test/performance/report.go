@@ -3,18 +3,11 @@ package performance
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spillway-io/spillway/test/requests"
-)
-
-// Where the table stands in the document.
-const (
-	beginTable = "<!-- begin: namespaces. Written by UPDATE_DOCS=1 make bench. -->\n"
-	endTable   = "<!-- end: namespaces -->\n"
 )
 
 // growthSizes is how many sizes it takes to tell a line from a parabola.
@@ -161,32 +154,36 @@ func (r Report) details() string {
 	return b.String()
 }
 
-func (r Report) writeJSON(file string) error {
-	raw, err := json.MarshalIndent(r, "", "  ")
+// writeJSON writes a report for programs.
+func writeJSON(file string, report any) error {
+	raw, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(file, append(raw, '\n'), 0o600)
 }
 
-// updateDocs puts the table between its marks in a document.
-func (r Report) updateDocs(file string) error {
+// updateDocs puts the text of a part of the benchmark, such as "namespaces",
+// between its marks in a document.
+func updateDocs(file, part, text string) error {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	updated, err := replaceTable(raw, r.Markdown())
+	updated, err := replacePart(raw, part, text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return os.WriteFile(file, updated, 0o600)
 }
 
-func replaceTable(document []byte, table string) ([]byte, error) {
-	before, rest, found := bytes.Cut(document, []byte(beginTable))
-	_, after, ended := bytes.Cut(rest, []byte(endTable))
+func replacePart(document []byte, part, text string) ([]byte, error) {
+	begin := fmt.Appendf(nil, "<!-- begin: %s. Written by UPDATE_DOCS=1 make bench. -->\n", part)
+	end := fmt.Appendf(nil, "<!-- end: %s -->\n", part)
+	before, rest, found := bytes.Cut(document, begin)
+	_, after, ended := bytes.Cut(rest, end)
 	if !found || !ended {
-		return nil, errors.New("there are no marks to put the table between")
+		return nil, fmt.Errorf("there are no marks to put the part %q between", part)
 	}
-	return bytes.Join([][]byte{before, []byte(beginTable), []byte(table), []byte(endTable), after}, nil), nil
+	return bytes.Join([][]byte{before, begin, []byte(text), end, after}, nil), nil
 }

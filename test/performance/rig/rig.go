@@ -50,6 +50,9 @@ var (
 	controllers = []string{"namespace-controller", "serviceaccount-controller"}
 )
 
+// nodeController tells the scheduler which nodes are ready.
+const nodeController = "node-lifecycle-controller"
+
 // Options say what Up makes.
 type Options struct {
 	// Name begins the names of the clusters.
@@ -60,6 +63,10 @@ type Options struct {
 	// is not limited, and kwok, which runs the pods. Without nodes there is
 	// neither: whoever needs them plays them.
 	Nodes int
+	// Scheduler gives the consumer a scheduler, whose client is not limited. Of
+	// the controllers it has those for namespaces and nodes only, and calls a
+	// node NotReady after an hour of silence: whoever makes nodes plays them.
+	Scheduler bool
 	// AuditPolicy is that of every cluster, in YAML; empty for no audit log.
 	AuditPolicy string
 	// Log receives one line for each step.
@@ -111,7 +118,9 @@ func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 		Name: r.options.Name + "-" + id, Components: []clusters.Component{clusters.KubeControllerManager},
 		AuditPolicy: r.options.AuditPolicy, Timeout: upTimeout, Log: r.options.Log,
 	}
-	if id != consumerID {
+	if id == consumerID {
+		o = r.consumer(o)
+	} else {
 		o = r.provider(o)
 	}
 	up, err := clusters.Up(ctx, o)
@@ -136,6 +145,19 @@ func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 	return c, nil
 }
 
+// silence is how long a node of a consumer with a scheduler may say nothing.
+const silence = time.Hour
+
+// consumer says what the consumer has. Without a scheduler that is every controller.
+func (r *Rig) consumer(o clusters.Options) clusters.Options {
+	if r.options.Scheduler {
+		o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(append(controllers, nodeController), ",")}
+		o.Components = append(o.Components, clusters.KubeScheduler)
+		o.NodeGrace = silence
+	}
+	return o
+}
+
 // provider says what a provider has, and what it does without. A scheduler
 // reads kinds that are not served otherwise, and puts nothing on a node before
 // the node's controller has seen that it is ready.
@@ -145,7 +167,7 @@ func (r *Rig) provider(o clusters.Options) clusters.Options {
 		o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(controllers, ",")}
 		return o
 	}
-	o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(append(controllers, "node-lifecycle-controller"), ",")}
+	o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(append(controllers, nodeController), ",")}
 	o.Components = append(o.Components, clusters.KubeScheduler, clusters.KwokController)
 	for i := range r.options.Nodes {
 		o.Nodes = append(o.Nodes, clusters.Node{Name: fmt.Sprintf("node-%d", i), Pods: "1000", CPU: "1000"})
