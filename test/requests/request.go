@@ -1,8 +1,6 @@
 package requests
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -121,25 +119,4 @@ func ClassOf(verb, resource, name string) Class {
 }
 
 // sentVersion is the resourceVersion that a write is locked to, or "".
-func sentVersion(r *http.Request) string {
-	if r.GetBody == nil {
-		return ""
-	}
-	body, err := r.GetBody()
-	if err != nil {
-		return ""
-	}
-	defer body.Close()
-	raw, err := io.ReadAll(body)
-	if err != nil {
-		return ""
-	}
-	if r.Method == http.MethodPatch || strings.Contains(r.Header.Get("Content-Type"), "json") {
-		var object metav1.PartialObjectMetadata
-		if json.Unmarshal(raw, &object) != nil {
-			return "" // A JSON patch, which is a list of operations.
-		}
-		return object.ResourceVersion
-	}
-	return decode(raw).version
-}
+func sentVersion(r *http.Request) string { return sentMeta(r).version }

@@ -43,11 +43,15 @@ func receivedMeta(response *http.Response) (meta, error) {
 	if !strings.Contains(response.Header.Get("Content-Type"), "json") {
 		return decode(raw), nil
 	}
+	return decodeJSON(raw), nil
+}
+
+func decodeJSON(raw []byte) meta {
 	var object metav1.PartialObjectMetadata
 	if err := json.Unmarshal(raw, &object); err != nil || object.Kind == "Status" {
-		return meta{}, nil
+		return meta{}
 	}
-	return metaOf(&object), nil
+	return metaOf(&object)
 }
 
 // decode reads Kubernetes' protocol buffers, in which the built-in kinds come.
