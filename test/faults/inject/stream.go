@@ -1,0 +1,152 @@
+package inject
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/spillway-io/spillway/test/faults/recipe"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+const (
+	// calm is how long the manager must not have written for events that are
+	// held back to be let go.
+	calm = 300 * time.Millisecond
+	// atMost is when they are let go though it writes all the time.
+	atMost = 3 * time.Second
+	// look is how often that is looked at.
+	look = 10 * time.Millisecond
+)
+
+// stream is the body of a watch. What it holds back stays unread: nothing runs
+// but when it is read, and nothing is left when it is closed.
+type stream struct {
+	*frames
+	source   io.ReadCloser
+	process  *Process
+	stream   Stream
+	initial  bool // It still shows what there was at its beginning.
+	buffer   bytes.Buffer
+	over     bool
+	once     sync.Once
+	released chan struct{} // Closed by Close.
+}
+
+// tamper puts a stream in place of the body, if its encoding is known.
+func tamper(t *transport, target requests.Target, response *http.Response) {
+	known, ok := framesOf(response.Header.Get("Content-Type"), response.Body)
+	if !ok {
+		return
+	}
+	response.Body = &stream{
+		frames: known, source: response.Body, process: t.process, stream: Stream{t.cluster, target.Resource},
+		initial: target.Initial, released: make(chan struct{}),
+	}
+}
+
+// Read implements io.Reader.
+func (s *stream) Read(p []byte) (int, error) {
+	for s.buffer.Len() == 0 {
+		if s.over {
+			return 0, io.EOF
+		}
+		frame, kind, err := s.read()
+		if err != nil {
+			return 0, err
+		}
+		if err := s.show(frame, kind); err != nil {
+			return 0, err
+		}
+	}
+	return s.buffer.Read(p)
+}
+
+// Close implements io.Closer.
+func (s *stream) Close() error {
+	s.once.Do(func() { close(s.released) })
+	return s.source.Close()
+}
+
+// endOfInitial is the annotation of the bookmark after what there was.
+var endOfInitial = []byte(metav1.InitialEventsAnnotationKey)
+
+// show puts into the buffer what is to be seen of a frame.
+func (s *stream) show(frame []byte, kind watch.EventType) error {
+	if s.initial || kind == watch.Bookmark || kind == watch.Error {
+		s.initial = s.initial && (kind != watch.Bookmark || !bytes.Contains(frame, endOfInitial))
+		return s.write(&s.buffer, frame)
+	}
+	switch s.process.injector.event(s.stream) {
+	case recipe.WatchHold:
+		s.await()
+	case recipe.WatchDuplicate:
+		if err := s.write(&s.buffer, frame); err != nil {
+			return err
+		}
+	case recipe.WatchDrop:
+		s.await()
+		return s.expire()
+	case recipe.WatchGone:
+		return s.expire()
+	}
+	return s.write(&s.buffer, frame)
+}
+
+// expire ends the watch so that everything is listed again.
+func (s *stream) expire() error {
+	s.over = true
+	return s.writeError(&s.buffer, gone())
+}
+
+// await waits until the manager is at rest. What comes meanwhile is not read.
+func (s *stream) await() {
+	limit := time.NewTimer(atMost)
+	defer limit.Stop()
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	began := time.Now()
+	for time.Since(began) < calm || !s.process.injector.quietFor(calm) {
+		select {
+		case <-ticker.C:
+		case <-limit.C:
+			return
+		case <-s.released:
+			return
+		case <-s.process.alive.Done():
+			return
+		}
+	}
+}
+
+// event counts an event, and returns what is to be done with it. Holding back
+// and duplicating go on to the end of the run, the others happen once.
+func (i *Injector) event(stream Stream) recipe.Kind {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.armed {
+		return ""
+	}
+	i.events[stream]++
+	if next, ok := i.next(); ok && next.Kind.IsWatch() && next.At == stream.point(i.events[stream]) {
+		i.fire(next)
+		return next.Kind
+	}
+	for _, fired := range i.fired {
+		goesOn := fired.Kind == recipe.WatchHold || fired.Kind == recipe.WatchDuplicate
+		if goesOn && fired.At.Signature() == stream.point(0) {
+			return fired.Kind
+		}
+	}
+	return ""
+}
+
+// point is the n-th event of the stream.
+func (s Stream) point(n int) recipe.Point {
+	return recipe.Point{Cluster: s.Cluster, Verb: requests.Watch, Resource: s.Resource, Occurrence: n}
+}
