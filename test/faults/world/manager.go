@@ -1,0 +1,90 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/manager"
+)
+
+// How the managers of a run look after their providers. A run waits for it when
+// a provider was away.
+const (
+	probeInterval = 500 * time.Millisecond
+	probeTimeout  = time.Second
+	probeFailures = 2
+	syncTimeout   = 5 * time.Second
+	// shutdownTimeout is for what a manager that is stopped still has under way.
+	shutdownTimeout = 10 * time.Second
+)
+
+// Wrap wraps the transport of a manager to a cluster: Consumer, or the name of
+// the ClusterBinding.
+type Wrap func(cluster string, next http.RoundTripper) http.RoundTripper
+
+// Manager runs in this process.
+type Manager struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+	once   sync.Once
+	err    error
+}
+
+// StartManager starts a manager with the identity and the rights that the
+// manifests give it, whose connections all go through the proxies. It ends with
+// ctx, Stop or End. wrap may be nil.
+func (w *World) StartManager(ctx context.Context, wrap Wrap) (*Manager, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(w.kubeconfigs[Consumer])
+	if err != nil {
+		return nil, fmt.Errorf("reading the manager's kubeconfig: %w", err)
+	}
+	options := manager.Options{ConsumerID: w.ConsumerID, SkipMetrics: true, Fleet: fleet.Options{
+		ProbeInterval: probeInterval, ProbeTimeout: probeTimeout, ProbeFailures: probeFailures, SyncTimeout: syncTimeout,
+	}}
+	if wrap != nil {
+		options.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return wrap(Consumer, next) }
+		options.Fleet.WrapTransport = wrap
+	}
+	options.Manager.Logger = logr.Discard()
+	options.Manager.Metrics = metricsserver.Options{BindAddress: "0"}
+	options.Manager.HealthProbeBindAddress = "0"
+	options.Manager.Controller.SkipNameValidation = ptr.To(true) // There are many managers.
+	options.Manager.GracefulShutdownTimeout = ptr.To(shutdownTimeout)
+	ctx, cancel := context.WithCancel(ctx)
+	mgr, err := manager.New(ctx, config, options)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	m := &Manager{cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(m.ended)
+		m.err = mgr.Start(ctx)
+	}()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.managers = append(w.managers, m)
+	return m, nil
+}
+
+// Ended is closed when the manager has ended, by itself or because it was stopped.
+func (m *Manager) Ended() <-chan struct{} { return m.ended }
+
+// Stop ends the manager, and waits for its end. The first call returns how it
+// has ended.
+func (m *Manager) Stop() error {
+	m.cancel()
+	<-m.ended
+	var err error
+	m.once.Do(func() { err = m.err })
+	return err
+}

@@ -1,0 +1,222 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/manifests"
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+// Consumer is what the consumer of every lane is called; P1 and P2 are the
+// clusterIDs of the providers, and the names of their ClusterBindings.
+const (
+	Consumer = "consumer"
+	P1       = "p1"
+	P2       = "p2"
+)
+
+// SiteVariable is an environment variable that begins the names of the clusters,
+// so that two processes may each have a Site. By default it is the name of the
+// test binary.
+const SiteVariable = "FAULTS_SITE"
+
+const (
+	// upTimeout is long, because several clusters start at once on a machine
+	// that may be busy with other things.
+	upTimeout = 5 * time.Minute
+	// requestTimeout bounds each request of the harness itself, so that an API
+	// server that hangs is an error that names the request.
+	requestTimeout = 30 * time.Second
+)
+
+// What no cluster has. Without a controller manager nobody would make the
+// ServiceAccounts that pods need, take the finalizers off volumes that are not
+// used any more, or take the taint off a new node.
+var pluginsOff = []string{"ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition"}
+
+// What only the providers do without: they start sooner.
+var notServed = []string{"apps/v1", "autoscaling/v1", "autoscaling/v2", "batch/v1", "events.k8s.io/v1", "policy/v1"}
+
+// Site is two providers, and lanes that share them.
+type Site struct {
+	// Lanes may be used at the same time, each for one run at a time.
+	Lanes []*Lane
+	// Providers are P1 and P2.
+	Providers []*rig.Cluster
+
+	name   string
+	log    io.Writer
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+	played *failures
+}
+
+// Up starts the clusters, all at once, installs what is shipped, and starts the
+// players, which end with ctx or Down. log receives one line for each step. When
+// Up fails, nothing is left running.
+func Up(ctx context.Context, lanes int, log io.Writer) (*Site, error) {
+	s := &Site{
+		Lanes: make([]*Lane, lanes), Providers: make([]*rig.Cluster, 2),
+		name: siteName(), log: &lines{to: log}, played: &failures{},
+	}
+	ctx, s.cancel = context.WithCancel(ctx)
+	if err := s.up(ctx); err != nil {
+		return nil, errors.Join(err, s.Down(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func siteName() string {
+	if name := os.Getenv(SiteVariable); name != "" {
+		return name
+	}
+	return strings.ToLower(strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")) + "-site"
+}
+
+func (s *Site) up(ctx context.Context) error {
+	inConsumers, err := manifests.Kustomized(ctx, "config/default")
+	if err != nil {
+		return err
+	}
+	inProviders, err := manifests.Kustomized(ctx, "config/provider")
+	if err != nil {
+		return err
+	}
+	err = each(len(s.Lanes)+len(s.Providers), func(i int) error {
+		if i < len(s.Providers) {
+			var err error
+			s.Providers[i], err = s.provider(ctx, []string{P1, P2}[i], inProviders)
+			return err
+		}
+		var err error
+		s.Lanes[i-len(s.Providers)], err = s.lane(ctx, i-len(s.Providers), inConsumers)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return each(len(s.Lanes), func(i int) error { return s.Lanes[i].connect(ctx, s.Providers) })
+}
+
+// cluster starts one, and installs what is shipped, but for the Deployment: the
+// manager runs in this process.
+func (s *Site) cluster(ctx context.Context, id, name string, o clusters.Options, shipped []*unstructured.Unstructured) (*rig.Cluster, error) {
+	o.Name, o.Timeout, o.Log = s.name+"-"+name, upTimeout, s.log
+	up, err := clusters.Up(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	c := &rig.Cluster{Cluster: up, ID: id}
+	config := up.Config()
+	config.Timeout = requestTimeout
+	if c.Admin, err = client.New(config, client.Options{Scheme: manager.Scheme()}); err != nil {
+		return c, fmt.Errorf("making a client for cluster %s: %w", up.Name, err)
+	}
+	if err := manifests.Create(ctx, c.Admin, manifests.Without(shipped, "Deployment")); err != nil {
+		return c, fmt.Errorf("installing what is shipped in cluster %s: %w", up.Name, err)
+	}
+	return c, nil
+}
+
+func (s *Site) provider(ctx context.Context, id string, shipped []*unstructured.Unstructured) (*rig.Cluster, error) {
+	c, err := s.cluster(ctx, id, id, clusters.Options{APIServerArgs: map[string]string{
+		"runtime-config":            strings.Join(notServed, "=false,") + "=false",
+		"disable-admission-plugins": strings.Join(pluginsOff, ","),
+	}}, shipped)
+	if err != nil {
+		return c, err
+	}
+	if err := c.Admin.Create(ctx, newNode()); err != nil {
+		return c, fmt.Errorf("making the node of provider %s: %w", id, err)
+	}
+	return c, s.play(ctx, c, kubelet, namespaces, volumes)
+}
+
+// nodeName is the one node of each provider, on which the played kubelet runs
+// everything.
+const nodeName = "node-1"
+
+func newNode() *corev1.Node {
+	offers := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110"),
+	}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}, Status: corev1.NodeStatus{
+		Capacity: offers, Allocatable: offers,
+		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Played"}},
+	}}
+}
+
+func (s *Site) lane(ctx context.Context, i int, shipped []*unstructured.Unstructured) (*Lane, error) {
+	l := &Lane{Index: i, ConsumerID: fmt.Sprintf("c%d", i), site: s}
+	var err error
+	l.Consumer, err = s.cluster(ctx, Consumer, l.ConsumerID, clusters.Options{
+		APIServerArgs: map[string]string{"disable-admission-plugins": strings.Join(pluginsOff, ",")},
+	}, shipped)
+	if err != nil {
+		return l, err
+	}
+	var kubeSystem corev1.Namespace
+	if err := l.Consumer.Admin.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &kubeSystem); err != nil {
+		return l, fmt.Errorf("asking cluster %s who it is: %w", l.Consumer.Name, err)
+	}
+	l.Origin = string(kubeSystem.UID)
+	return l, s.play(ctx, l.Consumer, namespaces, volumes, collector)
+}
+
+// Down ends all clusters, as much as there is of them. It returns also what the
+// players could not do.
+func (s *Site) Down(ctx context.Context) error {
+	s.cancel()
+	s.group.Wait()
+	errs := []error{s.played.err()}
+	for _, l := range s.Lanes {
+		if l != nil {
+			errs = append(errs, l.close(ctx))
+		}
+	}
+	for _, c := range s.Providers {
+		if c != nil && c.Cluster != nil {
+			errs = append(errs, c.Down(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// each calls do with 0 … n-1, all at once, and joins the errors.
+func each(n int, do func(int) error) error {
+	errs := make([]error, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { errs[i] = do(i) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// lines lets several clusters write to one log.
+type lines struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(p)
+}
