@@ -1,0 +1,172 @@
+package oracle
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/internal/manager"
+)
+
+// Ask is a request of the manager that changes something.
+type Ask struct {
+	Cluster, Method, Resource, Subresource, Namespace, Name string
+	// Body is what it says: an object, a patch of one, or the options of a deletion.
+	Body map[string]any
+}
+
+// decoder reads what the client library writes, JSON or protobuf.
+var decoder = serializer.NewCodecFactory(manager.Scheme()).UniversalDeserializer()
+
+// parseAsk reads a request. The path of none that changes an object is no Ask.
+func parseAsk(cluster string, r *http.Request, body []byte) (Ask, bool) {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case r.Method == http.MethodGet || r.URL.Query().Has("dryRun"):
+		return Ask{}, false
+	case parts[0] == "api" && len(parts) > 2:
+		parts = parts[2:]
+	case parts[0] == "apis" && len(parts) > 3:
+		parts = parts[3:]
+	default:
+		return Ask{}, false
+	}
+	ask := Ask{Cluster: cluster, Method: r.Method, Body: parseBody(body)}
+	if parts[0] == "namespaces" && len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
+		ask.Namespace, parts = parts[1], parts[2:]
+	}
+	parts = append(parts, "", "")
+	ask.Resource, ask.Name, ask.Subresource = parts[0], parts[1], parts[2]
+	if ask.Name == "" && r.Method == http.MethodPost {
+		ask.Name = ask.text("metadata", "name")
+	}
+	return ask, ask.Resource != "leases" && ask.Resource != "events"
+}
+
+func parseBody(body []byte) map[string]any {
+	var fields map[string]any
+	if json.Unmarshal(body, &fields) == nil {
+		return fields
+	}
+	obj, _, err := decoder.Decode(body, nil, nil)
+	if err != nil {
+		return nil
+	}
+	fields, err = runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil
+	}
+	return fields
+}
+
+// text is a string of the body, or "".
+func (a Ask) text(path ...string) string {
+	value, _, _ := unstructured.NestedString(a.Body, path...)
+	return value
+}
+
+// deletes tells whether it is the deletion of an object.
+func (a Ask) deletes() bool { return a.Method == http.MethodDelete && a.Subresource == "" }
+
+// creates tells whether it makes an object of that resource.
+func (a Ask) creates(resource string) bool {
+	return a.Method == http.MethodPost && a.Resource == resource && a.Subresource == ""
+}
+
+// letsGo tells whether it is the deletion of a pod at once.
+func (a Ask) letsGo() bool {
+	if !a.deletes() || a.Resource != "pods" {
+		return false
+	}
+	switch grace := a.Body["gracePeriodSeconds"].(type) {
+	case int64:
+		return grace == 0
+	case float64:
+		return grace == 0
+	default:
+		return false
+	}
+}
+
+// ends tells whether it gives a pod a terminal phase.
+func (a Ask) ends() bool {
+	phase := a.text("status", "phase")
+	return a.Method == http.MethodPatch && a.Resource == "pods" && (phase == "Succeeded" || phase == "Failed")
+}
+
+// drops tells whether it is a patch after which an object lacks a finalizer that
+// begins so. A merge patch sends the whole list; a strategic one says which goes.
+func (a Ask) drops(beginning string) (finalizer string, drops bool) {
+	metadata, ok := a.Body["metadata"].(map[string]any)
+	if !ok || a.Method != http.MethodPatch {
+		return "", false
+	}
+	for _, gone := range texts(metadata["$deleteFromPrimitiveList/finalizers"]) {
+		if strings.HasPrefix(gone, beginning) {
+			return gone, true
+		}
+	}
+	left, sent := metadata["finalizers"]
+	if !sent || metadata["$setElementOrder/finalizers"] != nil {
+		return "", false
+	}
+	for _, finalizer := range texts(left) {
+		if strings.HasPrefix(finalizer, beginning) {
+			return "", false
+		}
+	}
+	return "", true
+}
+
+func texts(list any) []string {
+	items, ok := list.([]any)
+	if !ok {
+		return nil
+	}
+	var all []string
+	for _, item := range items {
+		if text, ok := item.(string); ok {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// answered is the UID of the object that the answer to a deletion is about.
+func answered(body []byte) types.UID {
+	var answer struct {
+		Kind     string            `json:"kind"`
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Details  struct {
+			UID types.UID `json:"uid"`
+		} `json:"details"`
+	}
+	if json.Unmarshal(body, &answer) == nil {
+		if answer.Kind == "Status" {
+			return answer.Details.UID
+		}
+		return answer.Metadata.UID
+	}
+	obj, _, err := decoder.Decode(body, nil, nil)
+	if err != nil {
+		return ""
+	}
+	if status, ok := obj.(*metav1.Status); ok {
+		if status.Details == nil {
+			return ""
+		}
+		return status.Details.UID
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return ""
+	}
+	return metadata.GetUID()
+}

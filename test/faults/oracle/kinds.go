@@ -1,0 +1,60 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// The kinds that are state. Leases and events are not: they go on by themselves.
+var (
+	inBoth = []schema.GroupVersionResource{
+		corev1.SchemeGroupVersion.WithResource("namespaces"),
+		corev1.SchemeGroupVersion.WithResource("pods"),
+		corev1.SchemeGroupVersion.WithResource("configmaps"),
+		corev1.SchemeGroupVersion.WithResource("secrets"),
+		corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"),
+		corev1.SchemeGroupVersion.WithResource("persistentvolumes"),
+	}
+	inConsumer = append(slices.Clone(inBoth),
+		corev1.SchemeGroupVersion.WithResource("nodes"),
+		v1alpha1.GroupVersion.WithResource("clusterbindings"),
+		v1alpha1.GroupVersion.WithResource("namespacemaps"),
+		v1alpha1.GroupVersion.WithResource("namespaceoffloadings"),
+	)
+)
+
+func kindsOf(cluster string) []schema.GroupVersionResource {
+	if cluster == Consumer {
+		return inConsumer
+	}
+	return inBoth
+}
+
+// systemNamespace tells whether a namespace is no business of any scenario:
+// those of Kubernetes, and the manager's own.
+func systemNamespace(name string) bool {
+	return name == corev1.NamespaceDefault || strings.HasPrefix(name, "kube-") ||
+		name == "spillway-system" || name == "spillway-provider"
+}
+
+// relevant tells whether an object is worth keeping. The kube-system namespace
+// is, because its UID is the identity of a cluster.
+func relevant(obj *unstructured.Unstructured) bool {
+	switch obj.GetKind() {
+	case "Namespace":
+		return obj.GetName() == "kube-system" || !systemNamespace(obj.GetName())
+	case "ConfigMap":
+		return obj.GetName() != "kube-root-ca.crt" && !systemNamespace(obj.GetNamespace())
+	case "Secret":
+		kind, _, _ := unstructured.NestedString(obj.Object, "type")
+		return kind != string(corev1.SecretTypeServiceAccountToken) && !systemNamespace(obj.GetNamespace())
+	default:
+		return obj.GetNamespace() == "" || !systemNamespace(obj.GetNamespace())
+	}
+}

@@ -1,0 +1,125 @@
+package oracle
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// What differs from run to run, wherever in a string it stands.
+var (
+	uidPattern   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	timePattern  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
+	addrPattern  = regexp.MustCompile(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(:\d+)?\b`)
+	tokenPattern = regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`)
+)
+
+// masks replaces what differs from run to run by what it stands for.
+type masks struct {
+	uids       map[string]string
+	names      *strings.Replacer
+	consumerID *regexp.Regexp
+}
+
+// newMasks learns from all that the history has seen what each UID was of, and
+// which names are hashed. live are the objects that are there in the end.
+func newMasks(h *History, live []Event) *masks {
+	m := &masks{
+		uids:       map[string]string{},
+		consumerID: regexp.MustCompile(`(^|[^A-Za-z0-9])` + regexp.QuoteMeta(h.ConsumerID) + `($|[^A-Za-z0-9])`),
+	}
+	hashed := map[string]string{}
+	learn := func(e Event, former string) {
+		m.uids[string(e.Object.GetUID())] = "uid of " + former + e.Cluster + " " + e.Object.GetKind() + " " + location(e.Object)
+		if from, to, ok := hashedName(e.Object); ok {
+			hashed[from] = to
+		}
+	}
+	for _, e := range h.Events {
+		learn(e, "a former ")
+	}
+	for _, e := range live {
+		learn(e, "")
+	}
+	var pairs []string
+	for from, to := range hashed {
+		pairs = append(pairs, from, to)
+	}
+	m.names = strings.NewReplacer(pairs...)
+	for uid, name := range m.uids {
+		m.uids[uid] = m.text(name) // UIDs are not in names, but consumerIDs and hashes are.
+	}
+	return m
+}
+
+// hashedName is the name of a remote object that is not that of the local one,
+// and what it is called instead.
+func hashedName(obj *unstructured.Unstructured) (from, to string, ok bool) {
+	local := obj.GetAnnotations()[v1alpha1.AnnotationLocalName]
+	if local == "" || local == obj.GetName() || isNamespace(obj) {
+		return "", "", false
+	}
+	return obj.GetName(), "<hashed " + obj.GetAnnotations()[v1alpha1.AnnotationLocalNamespace] + "/" + local + ">", true
+}
+
+func location(obj *unstructured.Unstructured) string {
+	if obj.GetNamespace() == "" {
+		return obj.GetName()
+	}
+	return obj.GetNamespace() + "/" + obj.GetName()
+}
+
+// text masks a string.
+func (m *masks) text(s string) string {
+	s = uidPattern.ReplaceAllStringFunc(s, func(uid string) string {
+		if of, known := m.uids[uid]; known {
+			return "<" + of + ">"
+		}
+		return "<an unknown uid>"
+	})
+	s = timePattern.ReplaceAllString(s, "<time>")
+	s = tokenPattern.ReplaceAllString(s, "kube-api-access-<token>")
+	s = addrPattern.ReplaceAllString(s, "<address>")
+	s = m.names.Replace(s)
+	s = m.consumerID.ReplaceAllString(s, "${1}<consumer>${2}")
+	return m.consumerID.ReplaceAllString(s, "${1}<consumer>${2}") // Two of them may share a separator.
+}
+
+// value masks all strings of a value.
+func (m *masks) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return m.text(v)
+	case map[string]any:
+		masked := make(map[string]any, len(v))
+		for key, value := range v {
+			masked[m.text(key)] = m.value(value)
+		}
+		return masked
+	case []any:
+		masked := make([]any, len(v))
+		for i := range v {
+			masked[i] = m.value(v[i])
+		}
+		return masked
+	default:
+		return v
+	}
+}
+
+// sortBy sorts a list of objects that have no order by one of their fields.
+func sortBy(list []any, field string) {
+	key := func(item any) string {
+		fields, ok := item.(map[string]any)
+		if !ok {
+			return ""
+		}
+		value, _ := fields[field].(string) //nolint:errcheck // Without one it is the first.
+		return value
+	}
+	slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(key(a), key(b)) })
+}

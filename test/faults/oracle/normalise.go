@@ -1,0 +1,91 @@
+package oracle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// normalise is an object in YAML, without what differs from run to run.
+func (m *masks) normalise(obj *unstructured.Unstructured) (string, error) {
+	obj = obj.DeepCopy()
+	relative(obj.Object, obj.GetGeneration())
+	hashData(obj)
+	going := obj.GetDeletionTimestamp() != nil
+	for _, field := range []string{
+		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp",
+	} {
+		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+	}
+	if going {
+		_ = unstructured.SetNestedField(obj.Object, "set", "metadata", "deletionTimestamp") // metadata is a map.
+	}
+	for _, list := range unordered {
+		if items, found, err := unstructured.NestedSlice(obj.Object, list.path...); found && err == nil {
+			sortBy(items, list.by)
+			_ = unstructured.SetNestedSlice(obj.Object, items, list.path...) // It was there.
+		}
+	}
+	finalizers := obj.GetFinalizers()
+	slices.Sort(finalizers)
+	obj.SetFinalizers(finalizers)
+	text, err := yaml.Marshal(m.value(obj.Object))
+	if err != nil {
+		return "", fmt.Errorf("writing %s down: %w", title(obj), err)
+	}
+	return string(text), nil
+}
+
+// unordered are the lists whose order has no meaning.
+var unordered = []struct {
+	path []string
+	by   string
+}{
+	{[]string{"metadata", "ownerReferences"}, "name"},
+	{[]string{"status", "conditions"}, "type"},
+	{[]string{"status", "clusters"}, "clusterID"},
+	{[]string{"status", "currentMapping"}, "namespace"},
+	{[]string{"spec", "desiredMapping"}, "namespace"},
+}
+
+// relative replaces each observedGeneration by how far it is behind.
+func relative(v any, generation int64) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			observed, isNumber := value.(int64)
+			switch {
+			case key != "observedGeneration" || !isNumber:
+				relative(value, generation)
+			case observed == generation:
+				v[key] = "current"
+			default:
+				v[key] = fmt.Sprintf("%d behind", generation-observed)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			relative(item, generation)
+		}
+	}
+}
+
+// hashData keeps what is in Secrets out of reports.
+func hashData(obj *unstructured.Unstructured) {
+	if obj.GetKind() != "Secret" {
+		return
+	}
+	data, found, err := unstructured.NestedStringMap(obj.Object, "data")
+	if !found || err != nil {
+		return
+	}
+	for key, value := range data {
+		sum := sha256.Sum256([]byte(value))
+		data[key] = "sha256 " + hex.EncodeToString(sum[:6])
+	}
+	_ = unstructured.SetNestedStringMap(obj.Object, data, "data") // It was there.
+}

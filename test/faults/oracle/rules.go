@@ -1,0 +1,180 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// userAgent is what the manager calls itself; managedFields say it.
+const userAgent = "spillway-manager"
+
+// Violations are what has happened and never may, in sentences, sorted.
+func (h *History) Violations() []string {
+	found := slices.Clone(h.Findings)
+	found = append(found, h.finalPhases()...)
+	found = append(found, h.onePlace()...)
+	for _, provider := range h.providers() {
+		events := h.timeline(provider)
+		found = append(found, onePod(provider, events)...)
+		found = append(found, h.foreign(provider, events)...)
+		found = append(found, h.deletedForeign(provider, events)...)
+		found = append(found, h.nameless(provider, events)...)
+		found = append(found, h.inside(provider, events)...)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// finalPhases: a terminal phase never regresses.
+func (h *History) finalPhases() []string {
+	var found []string
+	final := map[types.UID]corev1.PodPhase{}
+	for _, e := range h.timeline(Consumer) {
+		if e.Object.GetKind() != "Pod" {
+			continue
+		}
+		uid, now := e.Object.GetUID(), phase(e.Object)
+		if was, ended := final[uid]; ended && now != was {
+			found = append(found, fmt.Sprintf("%s has ended as %s, and is %s after that", title(e.Object), was, now))
+		}
+		if terminal(e.Object) {
+			final[uid] = now
+		}
+	}
+	return found
+}
+
+// onePod: at most one remote pod is there for one local UID, running or going.
+func onePod(provider string, events []Event) []string {
+	var found []string
+	alive := map[types.UID]sets.Set[types.UID]{}
+	for _, e := range events {
+		local := localUID(e.Object)
+		if e.Object.GetKind() != "Pod" || local == "" {
+			continue
+		}
+		if alive[local] == nil {
+			alive[local] = sets.New[types.UID]()
+		}
+		if e.Deleted || terminal(e.Object) {
+			alive[local].Delete(e.Object.GetUID())
+			continue
+		}
+		if alive[local].Insert(e.Object.GetUID()).Len() > 1 {
+			found = append(found, fmt.Sprintf("%s: %d pods stand for one local UID at a time, the last of them %s", provider, alive[local].Len(), title(e.Object)))
+		}
+	}
+	return found
+}
+
+// onePlace: a local pod is on one node for all of its life, so that no two
+// providers ever have one for it. There is no order between two clusters.
+func (h *History) onePlace() []string {
+	var found []string
+	place := map[types.UID]string{}
+	for _, provider := range h.providers() {
+		for _, e := range h.timeline(provider) {
+			local := localUID(e.Object)
+			if e.Object.GetKind() != "Pod" || local == "" {
+				continue
+			}
+			if at, known := place[local]; known && at != provider {
+				found = append(found, fmt.Sprintf("%s stands for a local UID in %s, and one did in %s", title(e.Object), provider, at))
+			}
+			place[local] = provider
+		}
+	}
+	return found
+}
+
+// foreign: nothing without our mark is written by us, and nothing is made
+// without it. What has had it is ours, also after somebody has taken it off.
+func (h *History) foreign(provider string, events []Event) []string {
+	var found []string
+	everMarked, written := sets.New[types.UID](), map[types.UID]string{}
+	for _, e := range events {
+		uid := e.Object.GetUID()
+		before, known := written[uid]
+		now := writtenByUs(e.Object)
+		switch {
+		case everMarked.Has(uid), e.Before:
+		case !known && now != "" && !h.marked(e.Object):
+			found = append(found, fmt.Sprintf("%s: %s was made without our mark", provider, title(e.Object)))
+		case known && now != before:
+			found = append(found, fmt.Sprintf("%s: %s, which is not ours, was changed by us", provider, title(e.Object)))
+		}
+		written[uid] = now
+		if h.marked(e.Object) {
+			everMarked.Insert(uid)
+		}
+	}
+	return found
+}
+
+// writtenByUs is what managedFields say of our writes to an object; "" if there
+// was none.
+func writtenByUs(obj *unstructured.Unstructured) string {
+	var all strings.Builder
+	for _, entry := range obj.GetManagedFields() {
+		if strings.HasPrefix(entry.Manager, userAgent) {
+			fmt.Fprintf(&all, "%s %s %v %v;", entry.Operation, entry.Subresource, entry.Time, entry.FieldsV1)
+		}
+	}
+	return all.String()
+}
+
+// deletedForeign: nothing that never had our mark is deleted by us.
+func (h *History) deletedForeign(provider string, events []Event) []string {
+	last, ours := map[types.UID]Event{}, sets.New[types.UID]()
+	for _, e := range events {
+		last[e.Object.GetUID()] = e
+		if h.marked(e.Object) {
+			ours.Insert(e.Object.GetUID())
+		}
+	}
+	var found []string
+	for _, uid := range h.Deleted[provider] {
+		if e, known := last[uid]; known && !ours.Has(uid) {
+			found = append(found, fmt.Sprintf("%s: %s, which is not ours, was deleted by us", provider, title(e.Object)))
+		}
+	}
+	return found
+}
+
+// nameless: what we make says which local object it stands for. A namespace that
+// stands for none is the mount namespace.
+func (h *History) nameless(provider string, events []Event) []string {
+	var found []string
+	seen := sets.New[types.UID]()
+	for _, e := range events {
+		first := !seen.Has(e.Object.GetUID())
+		seen.Insert(e.Object.GetUID())
+		if first && !e.Before && !isNamespace(e.Object) && writtenByUs(e.Object) != "" && localUID(e.Object) == "" {
+			found = append(found, fmt.Sprintf("%s: %s was made without the UID of what it stands for", provider, title(e.Object)))
+		}
+	}
+	return found
+}
+
+// inside: what we make, Secrets above all, lands in namespaces with our mark only.
+func (h *History) inside(provider string, events []Event) []string {
+	var found []string
+	marked := map[string]bool{}
+	seen := sets.New[types.UID]()
+	for _, e := range events {
+		obj := e.Object
+		if isNamespace(obj) {
+			marked[obj.GetName()] = !e.Deleted && (h.marked(obj) || marked[obj.GetName()] && seen.Has(obj.GetUID()))
+		} else if !seen.Has(obj.GetUID()) && !e.Before && obj.GetNamespace() != "" && writtenByUs(obj) != "" && !marked[obj.GetNamespace()] {
+			found = append(found, fmt.Sprintf("%s: %s landed in a namespace that is not ours", provider, title(obj)))
+		}
+		seen.Insert(obj.GetUID())
+	}
+	return found
+}
