@@ -16,7 +16,7 @@ type Machine struct {
 	Cores  int
 	Memory string
 	Go     string
-	// Kubernetes is the version of the consumer and the providers.
+	// Kubernetes is the version of the consumer and the providers, if there were any.
 	Kubernetes string
 }
 
@@ -34,7 +34,11 @@ func thisMachine(kubernetes string) Machine {
 }
 
 func (m Machine) String() string {
-	return fmt.Sprintf("%d cores (%s), %s, %s, Kubernetes %s", m.Cores, m.CPU, m.Memory, m.Go, m.Kubernetes)
+	text := fmt.Sprintf("%d cores (%s), %s, %s", m.Cores, m.CPU, m.Memory, m.Go)
+	if m.Kubernetes != "" {
+		text += ", Kubernetes " + m.Kubernetes
+	}
+	return text
 }
 
 // valueIn is what stands behind "key:" in a file of /proc, or "".

@@ -1,0 +1,110 @@
+//go:build bench
+
+package performance
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// defaultIdle is how long TestIdle looks at each state. IDLE=10m makes it longer.
+const defaultIdle = 2 * time.Minute
+
+// TestIdle measures what a manager asks that has nothing to do, and what it
+// holds open, with more and more pods and namespaces: none of it may grow.
+func TestIdle(t *testing.T) {
+	idle, command := idleTime(t)
+	s := startSite(t, "idle", 1)
+	report := IdleReport{Date: today(), Command: command, Providers: len(s.Providers), Machine: thisMachine(s.version(t))}
+	since := s.start(t)
+	s.offload(t, 0, 1)
+	report.States = append(report.States, s.idle(t, since, idle, 1))
+	for _, pods := range []int{100, 500} {
+		s.run(t, pods-s.pods, 0, 1)
+		report.States = append(report.States, s.idle(t, since, idle, 1))
+	}
+	const more = 50
+	s.offload(t, 1, 1+more)
+	s.run(t, more, 1, 1+more)
+	report.States = append(report.States, s.idle(t, since, idle, 1+more))
+	for _, state := range report.States {
+		checkIdle(t, state, report.States[0], idle, report.Providers)
+	}
+	publishPart(t, "idle", report, report.Markdown())
+}
+
+func idleTime(t *testing.T) (idle time.Duration, command string) {
+	value := os.Getenv("IDLE")
+	if value == "" {
+		return defaultIdle, "make bench"
+	}
+	idle, err := time.ParseDuration(value)
+	if err != nil || idle <= 0 {
+		t.Fatalf("IDLE=%s is no time, such as 10m", value)
+	}
+	return idle, "IDLE=" + value + " make bench"
+}
+
+// idle waits until the manager has done what there was to do, and then looks at
+// what it asks while nothing changes.
+func (s *site) idle(t *testing.T, since time.Time, idle time.Duration, namespaces int) IdleState {
+	s.settle(t, since)
+	s.say("%d pods in %d namespaces: idle for %s", s.pods, namespaces, idle)
+	before, figures := s.used(t), s.figures(t)
+	state := IdleState{
+		Pods: s.pods, Namespaces: namespaces, Seconds: idle.Seconds(), Requests: map[idleClass]int{},
+		Watches: s.watches(t), Connections: s.connections(t),
+	}
+	select {
+	case <-time.After(idle): // This is what is measured.
+	case <-t.Context().Done():
+	}
+	during := s.figures(t).Since(figures)
+	state.CPUSeconds = s.used(t) - before
+	for key, count := range during.Counts {
+		state.Requests[classOf(key)] += count.Requests
+	}
+	state.Others = during.Rows(func(k requests.Key) bool { return classOf(k) == others })
+	usage, heap := s.usage(t)
+	state.HeapBytes, state.RSSBytes = heap, usage.RSS
+	s.say("requests %v, %d watches, connections %v, heap %s MB", state.Requests, state.openWatches(), state.Connections, megabytes(heap))
+	return state
+}
+
+// used are the CPU seconds of the manager.
+func (s *site) used(t *testing.T) float64 {
+	usage, err := s.manager.Usage()
+	must(t, err)
+	return usage.CPUSeconds
+}
+
+func checkIdle(t *testing.T, state, first IdleState, idle time.Duration, providers int) {
+	for class, count := range state.Requests {
+		if most := mostIdle(class, idle, providers, first.openWatches()); count > most {
+			t.Errorf("%d pods in %d namespaces: %d requests (%s) in %s, want at most %d", state.Pods, state.Namespaces, count, class, idle, most)
+		}
+	}
+	for _, row := range state.Others {
+		t.Errorf("%d pods in %d namespaces: %d times %s in cluster %s, with nothing to do", state.Pods, state.Namespaces, row.Requests, what(row.Key), row.Cluster)
+	}
+	if !maps.Equal(state.Watches, first.Watches) {
+		t.Errorf("%d pods in %d namespaces: the open watches are %v, and were %v at first", state.Pods, state.Namespaces, state.Watches, first.Watches)
+	}
+	if !maps.Equal(state.Connections, first.Connections) {
+		t.Errorf("%d pods in %d namespaces: the connections are %v, and were %v at first", state.Pods, state.Namespaces, state.Connections, first.Connections)
+	}
+}
+
+func today() string { return time.Now().UTC().Format(time.DateOnly) }
+
+// publishPart prints the text of a part of the benchmark, and keeps it and its figures.
+func publishPart(t *testing.T, part string, report any, text string) {
+	os.Stdout.WriteString("\n" + text + "\n")
+	must(t, writeJSON(filepath.Join(outputDir(t), part+".json"), report))
+	renewDocs(t, part, text)
+}

@@ -1,0 +1,85 @@
+package performance
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// PureResult is one Go benchmark.
+type PureResult struct {
+	// Package without the module; Name without "Benchmark".
+	Package, Name string
+	// Nanoseconds, Bytes and Allocations of one call.
+	Nanoseconds float64
+	Bytes       int64
+	Allocations int64
+}
+
+// PureReport is what is written as JSON, and told in docs/benchmarks.md.
+type PureReport struct {
+	Date, Command string
+	Machine       Machine
+	Results       []PureResult
+}
+
+// processors is what go test appends to a name: how many processors there are.
+var processors = regexp.MustCompile(`-\d+$`)
+
+// parseBenchmarks reads the output of go test -bench -benchmem.
+func parseBenchmarks(module string, output []byte) ([]PureResult, error) {
+	var results []PureResult
+	var pkg string
+	for lines := bufio.NewScanner(bytes.NewReader(output)); lines.Scan(); {
+		line := lines.Text()
+		if after, ok := strings.CutPrefix(line, "pkg: "); ok {
+			pkg = strings.TrimPrefix(after, module+"/")
+		}
+		if !strings.HasPrefix(line, "Benchmark") || !strings.Contains(line, " ns/op") {
+			continue
+		}
+		result, err := parseBenchmark(line)
+		if err != nil {
+			return nil, fmt.Errorf("reading %q: %w", line, err)
+		}
+		result.Package = pkg
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// parseBenchmark reads one line: the name, how often, and pairs of value and unit.
+func parseBenchmark(line string) (PureResult, error) {
+	columns := strings.Fields(line)
+	name := strings.TrimPrefix(processors.ReplaceAllString(columns[0], ""), "Benchmark")
+	result := PureResult{Name: strings.ReplaceAll(name, "_", " ")}
+	for i := 2; i+1 < len(columns); i += 2 {
+		value, err := strconv.ParseFloat(columns[i], 64)
+		if err != nil {
+			return result, err
+		}
+		switch columns[i+1] {
+		case "ns/op":
+			result.Nanoseconds = value
+		case "B/op":
+			result.Bytes = int64(value)
+		case "allocs/op":
+			result.Allocations = int64(value)
+		}
+	}
+	return result, nil
+}
+
+// Markdown is the table that people read.
+func (r PureReport) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n", r.Command, r.Date, r.Machine)
+	b.WriteString("| package | benchmark | µs | bytes | allocations |\n|---|---|---:|---:|---:|\n")
+	for _, result := range r.Results {
+		fmt.Fprintf(&b, "| %s | %s | %.2f | %d | %d |\n", result.Package, result.Name, result.Nanoseconds/1e3, result.Bytes, result.Allocations)
+	}
+	return b.String()
+}

@@ -1,0 +1,272 @@
+//go:build bench
+
+package performance
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/performance/measure"
+	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// quietFor is how long a manager has to ask nothing of its own accord to count
+// as done. It is longer than any interval in which it writes, and every retry
+// that it makes is sooner.
+const quietFor = 10 * time.Second
+
+// shared is how many ConfigMaps the pods of a namespace refer to, each to one.
+const shared = 10
+
+// site is a consumer and a provider whose nodes run pods, with a manager in a
+// process of its own.
+type site struct {
+	*rig.Rig
+	name    string
+	began   time.Time
+	manager *measure.Manager
+	audits  []*measure.Audit // Of each cluster, in the order of All.
+	pods    int              // So many are offloaded.
+}
+
+// startSite brings the clusters up and binds the provider. No manager runs yet.
+func startSite(t *testing.T, name string, nodes int) *site {
+	logTo(t, name+".log") // What client-go and the rig's caches have to say.
+	s := &site{name: name, began: time.Now()}
+	s.say("starting a consumer and a provider")
+	var err error
+	s.Rig, err = rig.Up(t.Context(), rig.Options{
+		Name: name, Providers: []string{"p1"}, Nodes: nodes, AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...),
+	})
+	must(t, err)
+	t.Cleanup(func() {
+		if err := s.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, c := range s.All() {
+		s.audits = append(s.audits, measure.NewAudit(c.ID, c.AuditLog()))
+	}
+	must(t, s.Bind(t.Context()))
+	return s
+}
+
+func (s *site) say(format string, args ...any) {
+	fmt.Printf("%-8s %6.1fs  %s\n", s.name, time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// start starts the manager, and returns when that was.
+func (s *site) start(t *testing.T) time.Time {
+	kubeconfig, err := s.ManagerKubeconfig(t.Context())
+	must(t, err)
+	at := time.Now()
+	s.manager, err = measure.Start(t.Context(), measure.Options{
+		Kubeconfig: kubeconfig, ConsumerID: "bench", Log: filepath.Join(outputDir(t), s.name+"-manager.log"),
+	})
+	must(t, err)
+	t.Cleanup(func() { s.stop(t) })
+	return at
+}
+
+// stop stops the manager, if it runs.
+func (s *site) stop(t *testing.T) {
+	if err := s.manager.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// offload offloads the namespaces from one number to the one before another,
+// with the ConfigMaps that are shared in each.
+func (s *site) offload(t *testing.T, from, to int) {
+	s.say("offloading the namespaces %d to %d", from, to-1)
+	numbered := func(object func(int) client.Object) func(int) client.Object {
+		return func(i int) client.Object { return object(from + i) }
+	}
+	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, to-from, numbered(rig.Namespace)))
+	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, to-from, numbered(rig.Offloading)))
+	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, (to-from)*shared, func(i int) client.Object {
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: rig.Namespace(from + i/shared).GetName(), Name: settings(i)},
+			Data:       map[string]string{"number": strconv.Itoa(i)},
+		}
+	}))
+	must(t, rig.Eventually(t.Context(), patience, func(ctx context.Context) error { return s.offloaded(ctx, to) }))
+}
+
+func settings(i int) string { return fmt.Sprintf("settings-%d", i%shared) }
+
+// offloaded says whether n offloadings are Ready, and their namespaces have what
+// pods need.
+func (s *site) offloaded(ctx context.Context, n int) error {
+	var list v1alpha1.NamespaceOffloadingList
+	if err := s.Consumer.Watched.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	there := 0
+	for i := range list.Items {
+		if ready(&list.Items[i]) {
+			there++
+		}
+	}
+	if there != n {
+		return fmt.Errorf("%d NamespaceOffloadings are Ready, want %d", there, n)
+	}
+	return s.accounts(ctx, n)
+}
+
+// accounts says whether so many namespaces of teams have their ServiceAccount,
+// without which no pod can be made there.
+func (s *site) accounts(ctx context.Context, n int) error {
+	for i := range n {
+		key := client.ObjectKey{Namespace: rig.Namespace(i).GetName(), Name: "default"}
+		if err := s.Consumer.Watched.Get(ctx, key, &corev1.ServiceAccount{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run makes n more pods on the virtual node, spread over the namespaces from
+// one number to the one before another, and waits until all of them run.
+func (s *site) run(t *testing.T, n, from, to int) {
+	first := s.pods
+	s.pods += n
+	s.say("running %d more pods", n)
+	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, n, func(i int) client.Object {
+		return offloadedPod(rig.Namespace(from+i%(to-from)).GetName(), first+i)
+	}))
+	must(t, rig.Eventually(t.Context(), patience, s.running))
+	s.say("%d pods run", s.pods)
+}
+
+func offloadedPod(namespace string, i int) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("web-%05d", i), Labels: map[string]string{"app": "web"}},
+		Spec: corev1.PodSpec{
+			NodeName: v1alpha1.VirtualNodePrefix + "p1",
+			Containers: []corev1.Container{{
+				Name: "web", Image: "web:1",
+				EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
+					LocalObjectReference: corev1.LocalObjectReference{Name: settings(i)},
+				}}},
+			}},
+		},
+	}
+}
+
+// running says whether all offloaded pods run, as the consumer shows them.
+func (s *site) running(ctx context.Context) error {
+	var list corev1.PodList
+	if err := s.Consumer.Watched.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingLabels{"app": "web"}); err != nil {
+		return err
+	}
+	running := 0
+	for i := range list.Items {
+		if list.Items[i].Status.Phase == corev1.PodRunning {
+			running++
+		}
+	}
+	if running != s.pods {
+		return fmt.Errorf("%d of %d pods run", running, s.pods)
+	}
+	return nil
+}
+
+// figures are the requests of the manager so far, in all clusters.
+func (s *site) figures(t *testing.T) requests.Figures {
+	all := requests.Figures{Counts: map[requests.Key]requests.Count{}, Writes: map[requests.Object]int{}}
+	for _, audit := range s.audits {
+		figures, err := audit.Figures()
+		must(t, err)
+		for key, count := range figures.Counts {
+			all.Counts[key] = count
+		}
+		for object, writes := range figures.Writes {
+			all.Writes[object] = writes
+		}
+	}
+	return all
+}
+
+// lastWork is when the manager last asked for something that time alone does
+// not bring.
+func (s *site) lastWork(t *testing.T) time.Time {
+	var last time.Time
+	for _, audit := range s.audits {
+		at, err := audit.Last(func(k requests.Key) bool { return classOf(k) == others })
+		must(t, err)
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// settle waits until a manager that was started at since is connected, and has
+// been quiet for a while.
+func (s *site) settle(t *testing.T, since time.Time) {
+	must(t, s.Settled(t.Context(), since, patience))
+	must(t, rig.Eventually(t.Context(), patience, func(context.Context) error {
+		if last := s.lastWork(t); time.Since(last) < quietFor {
+			return fmt.Errorf("the manager was at work %s ago", time.Since(last).Round(time.Second))
+		}
+		return nil
+	}))
+}
+
+// watches are the open ones of the manager, as "cluster: resource".
+func (s *site) watches(t *testing.T) map[string]int {
+	all := map[string]int{}
+	for i, c := range s.All() {
+		open, err := s.audits[i].OpenWatches()
+		must(t, err)
+		for resource, n := range open {
+			all[c.ID+": "+resource] = n
+		}
+	}
+	return all
+}
+
+// connections are the open ones of the manager, by cluster.
+func (s *site) connections(t *testing.T) map[string]int {
+	byPort, err := s.manager.Connections()
+	must(t, err)
+	all := map[string]int{}
+	for _, c := range s.All() {
+		host, err := url.Parse(c.Config().Host)
+		must(t, err)
+		port, err := strconv.Atoi(host.Port())
+		must(t, err)
+		all[c.ID] = byPort[port]
+	}
+	return all
+}
+
+// usage is what the manager has used, and its heap.
+func (s *site) usage(t *testing.T) (measure.Usage, int64) {
+	usage, err := s.manager.Usage()
+	must(t, err)
+	heap, err := s.manager.HeapAfterGC(t.Context())
+	must(t, err)
+	return usage, heap
+}
+
+func (s *site) version(t *testing.T) string {
+	discover, err := discovery.NewDiscoveryClientForConfig(s.Consumer.Config())
+	must(t, err)
+	version, err := discover.ServerVersion()
+	must(t, err)
+	return version.GitVersion
+}
