@@ -83,14 +83,19 @@ func (e *eye) see(l *Ledger, obj any, deleted bool) {
 		return
 	}
 	event := Event{Cluster: e.cluster, Object: u, Deleted: deleted}
+	e.remember(event)
 	l.note(event)
+}
+
+func (e *eye) remember(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if deleted {
-		delete(e.last, u.GetUID())
-		e.ended[u.GetUID()] = true
+	uid := event.Object.GetUID()
+	if event.Deleted {
+		delete(e.last, uid)
+		e.ended[uid] = true
 	} else {
-		e.last[u.GetUID()] = event
+		e.last[uid] = event
 	}
 }
 

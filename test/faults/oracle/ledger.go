@@ -68,8 +68,13 @@ func Watch(ctx context.Context, lane Lane) (*Ledger, error) {
 	return l, nil
 }
 
-// Begin forgets the run before. The lane is to be empty.
-func (l *Ledger) Begin() {
+// Begin forgets the run before, once its end has been seen. The lane is to be empty.
+func (l *Ledger) Begin(ctx context.Context) error {
+	for _, e := range l.eyes {
+		if err := e.catchUp(ctx); err != nil {
+			return err
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events, l.findings, l.broken = nil, nil, nil
@@ -78,6 +83,7 @@ func (l *Ledger) Begin() {
 		l.events = append(l.events, e.there()...)
 	}
 	l.lastChange = time.Now()
+	return nil
 }
 
 // note keeps an event.
