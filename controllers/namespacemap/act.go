@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 const (
@@ -87,6 +88,9 @@ func (a *acting) create(ctx context.Context, c nsmap.Create) {
 		Annotations: provenance.NamespaceAnnotations(c.Namespace, c.LocalUID),
 	}}
 	err := a.provider.GetClient().Create(ctx, remote)
+	if apierrors.IsAlreadyExists(err) && seeded.On(seeded.ForeignAccepted) {
+		err = nil
+	}
 	if apierrors.IsAlreadyExists(err) {
 		a.existing(ctx, c)
 		return

@@ -31,6 +31,7 @@ import (
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -104,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if actErr != nil {
 		return ctrl.Result{}, errors.Join(actErr, reportErr)
 	}
-	if reportErr != nil {
+	if reportErr != nil && !seeded.On(seeded.MapStatusForgotten) {
 		return step.Done(client.IgnoreNotFound(reportErr))
 	}
 	return ctrl.Result{RequeueAfter: step.Sooner(step.Sooner(wait, retry), assumed)}, nil

@@ -22,6 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -65,7 +66,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	snapshot := offloading.Observe(nso, world, r.Settings, r.Clock.Now())
 	removable, retry := offloading.Removable(snapshot)
-	if !removable {
+	if !removable && !seeded.On(seeded.OffloadingReleasedFirst) {
 		return ctrl.Result{RequeueAfter: retry}, nil
 	}
 	if left := offloading.LeftBehind(snapshot); len(left) > 0 {

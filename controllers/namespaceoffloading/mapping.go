@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/placement"
 	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -101,7 +102,7 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 // podsLeft counts the pods for whose sake an entry that there is stays, though
 // the offloading does not ask for it any more.
 func (r *Mapping) podsLeft(ctx context.Context, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (int, error) {
-	if nsmap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) == nil || !residents.Leaves(nso, binding, nsm) {
+	if seeded.On(seeded.EntryRemovedFirst) || nsmap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) == nil || !residents.Leaves(nso, binding, nsm) {
 		return 0, nil
 	}
 	left, err := r.Residents.Left(ctx, binding.Name, nso.Namespace)

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // session connects to the provider, and returns when that failed, with why.
@@ -76,7 +77,7 @@ func (c *keeper) verify(uid string) error {
 	if uid == c.fleet.options.Origin {
 		return errNotUsable{v1alpha1.ReasonSameCluster, "the kubeconfig leads to the consumer itself: a cluster cannot be its own provider"}
 	}
-	if pinned := c.pinnedUID(); pinned != "" && uid != pinned {
+	if pinned := c.pinnedUID(); pinned != "" && uid != pinned && !seeded.On(seeded.IdentityUnchecked) {
 		return errNotUsable{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
 			"the kubeconfig leads to another cluster (kube-system UID %s) than the one that was bound (%s): "+
 				"restore the Secret, or delete the ClusterBinding and make it again", uid, pinned)}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -44,7 +45,7 @@ func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 	switch {
 	case !s.Local.DeletionTimestamp.IsZero():
 		return finish(s.Local)
-	case Terminal(s.Local):
+	case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):
 		return syncer.Plan{}
 	case s.Local.Annotations[v1alpha1.AnnotationRemoteUID] != "":
 		return lost(s)
@@ -97,7 +98,7 @@ func finish(local *corev1.Pod) syncer.Plan {
 // lost decides about a pod that was in the provider. The cache does not show it,
 // but the cache shows only what carries our mark: the provider is asked first.
 func lost(s snapshot) syncer.Plan {
-	if !s.Lost {
+	if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {
 		return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Find, Side: syncer.Remote, Object: recorded(s.Local)}}}
 	}
 	status := *s.Local.Status.DeepCopy()
@@ -114,6 +115,9 @@ func lost(s snapshot) syncer.Plan {
 // Sync decides about a pod that is on both sides.
 func (Syncer) Sync(s snapshot) syncer.Plan {
 	if !s.Local.DeletionTimestamp.IsZero() {
+		if seeded.On(seeded.LocalPodGoesFirst) {
+			return finish(s.Local)
+		}
 		plan := up(s, nil)
 		if shorter(s.Local, s.Remote) {
 			plan.Actions = append(plan.Actions, syncer.Action{

@@ -3,16 +3,25 @@ package seeded
 // Bug is the name of a seeded bug.
 type Bug string
 
-// Description says what a bug is, and where to look for it.
-type Description struct {
-	Bug Bug
-	// Breaks says in a sentence what the bug does.
-	Breaks string
-	// Parts of the harness that should catch it, by the names of PART.
-	Parts []string
-	// Scenarios in which they should.
-	Scenarios []string
-}
-
-// All bugs, in a fixed order.
-func All() []Description { return nil }
+// The bugs. Each has one site, which asks On.
+const (
+	DeleteWithoutUID        Bug = "delete-without-uid"
+	LocalPodGoesFirst       Bug = "local-pod-goes-first"
+	OffloadingReleasedFirst Bug = "offloading-released-first"
+	BindingHeldLate         Bug = "binding-held-late"
+	PodWithoutLocalUID      Bug = "pod-without-local-uid"
+	ForeignRelabelled       Bug = "foreign-relabelled"
+	ForeignAccepted         Bug = "foreign-accepted"
+	TerminalOverwritten     Bug = "terminal-overwritten"
+	LostWithoutAsking       Bug = "lost-without-asking"
+	MapStatusForgotten      Bug = "map-status-forgotten"
+	RetryLost               Bug = "retry-lost"
+	CopyStays               Bug = "copy-stays"
+	CopyReleasedFirst       Bug = "copy-released-first"
+	EntryRemovedFirst       Bug = "entry-removed-first"
+	DrainForgetsNamespaces  Bug = "drain-forgets-namespaces"
+	RestartForgetsGoing     Bug = "restart-forgets-going"
+	RestartWritesAgain      Bug = "restart-writes-again"
+	IdentityUnchecked       Bug = "identity-unchecked"
+	WatchTakenAtItsWord     Bug = "watch-taken-at-its-word"
+)

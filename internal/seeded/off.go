@@ -4,3 +4,6 @@ package seeded
 
 // On is false: this is what is shipped.
 func On(Bug) bool { return false }
+
+// Once is false, as On is.
+func Once(Bug, any) bool { return false }

@@ -2,9 +2,15 @@
 
 package seeded
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
-var current atomic.Pointer[Bug]
+var (
+	current  atomic.Pointer[Bug]
+	happened sync.Map
+)
 
 // On tells whether the bug is switched on.
 func On(bug Bug) bool {
@@ -12,6 +18,19 @@ func On(bug Bug) bool {
 	return on != nil && *on == bug
 }
 
+// Once tells so only the first time that it is asked about a key, which is
+// comparable: what a manager does once after each start.
+func Once(bug Bug, key any) bool {
+	if !On(bug) {
+		return false
+	}
+	_, again := happened.LoadOrStore(key, true)
+	return !again
+}
+
 // Switch switches one bug on, in the whole process, and all others off. The
 // empty Bug switches all off.
-func Switch(bug Bug) { current.Store(&bug) }
+func Switch(bug Bug) {
+	current.Store(&bug)
+	happened.Clear()
+}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // requestTimeout bounds one request, with all that the client library tries by itself.
@@ -102,6 +103,9 @@ func patch(ctx context.Context, to client.Client, obj client.Object, a Action) e
 func (c *kindController[T]) delete(ctx context.Context, to client.Client, obj client.Object, a Action) error {
 	uid := a.Object.GetUID()
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: a.Grace}
+	if seeded.On(seeded.DeleteWithoutUID) {
+		options.Preconditions = nil
+	}
 	return client.IgnoreNotFound(to.Delete(ctx, obj, options))
 }
 

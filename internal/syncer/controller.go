@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -112,6 +113,9 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		}
 		acted = true
 		done, err := c.act(ctx, snapshot, plan)
+		if err != nil && seeded.On(seeded.RetryLost) {
+			return ctrl.Result{}, nil
+		}
 		if err != nil {
 			return step.Done(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -64,7 +65,10 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 	if s.Wanted && !s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() {
 		return Plan{} // Pods that are there still use it, whatever becomes of the namespace.
 	}
-	if !c.toBeSent(s) {
+	if seeded.On(seeded.CopyReleasedFirst) && !c.toBeSent(s) && c.marked(s) {
+		return c.unmark(s)
+	}
+	if !c.toBeSent(s) && !seeded.On(seeded.CopyStays) {
 		return act(cleanUp([]T{s.Remote})...)
 	}
 	if !s.Remote.GetDeletionTimestamp().IsZero() {

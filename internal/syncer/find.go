@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // find asks the provider itself for an object that its cache does not show: one
@@ -29,7 +30,7 @@ func (c *kindController[T]) find(ctx context.Context, s Snapshot[T], wanted clie
 		// Ours, of whichever UID: made by a pass that did not live to see it.
 		c.remote.Wrote(found)
 		return nil
-	case c.recorded(s.Local, found):
+	case c.recorded(s.Local, found), seeded.On(seeded.ForeignRelabelled):
 		return c.relabel(ctx, found)
 	case !creating:
 		c.memory.noteLost(s.Key, s.Local.GetUID()) // Another one has its name.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // change is one event of an informer: what there was, and what there is. Either may be nil.
@@ -81,6 +82,9 @@ func (c *kindController[T]) onLocal(e change) {
 		return
 	}
 	forget(c.local, e)
+	if seeded.On(seeded.RestartForgetsGoing) && e.before == nil && !obj.GetDeletionTimestamp().IsZero() {
+		return
+	}
 	c.enqueue(client.ObjectKeyFromObject(obj))
 	c.ask(c.changedNeeds(e))
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // localAnnotations are the beginnings of annotations that are about the local
@@ -53,6 +54,9 @@ func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 
 	annotations[v1alpha1.AnnotationLocalName] = local.GetName()
 	annotations[v1alpha1.AnnotationLocalUID] = string(local.GetUID())
+	if seeded.On(seeded.PodWithoutLocalUID) {
+		delete(annotations, v1alpha1.AnnotationLocalUID)
+	}
 	namespace, name := local.GetNamespace(), local.GetName()
 	if namespace == "" {
 		return metav1.ObjectMeta{Name: t.ClusterScopedName(name), Labels: labels, Annotations: annotations}

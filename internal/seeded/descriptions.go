@@ -1,0 +1,37 @@
+package seeded
+
+// Description says what a bug is, and where it should be caught.
+type Description struct {
+	Bug Bug
+	// Breaks says in a sentence what the bug does.
+	Breaks string
+	// Parts of the harness that should catch it, by the names that PART knows.
+	Parts []string
+	// Scenarios in which they should; empty: any of them.
+	Scenarios []string
+}
+
+// All bugs, in a fixed order.
+func All() []Description {
+	return []Description{
+		{DeleteWithoutUID, "deletions do not say which object they mean, and may hit one that has taken its name", []string{"crash", "outofband"}, nil},
+		{LocalPodGoesFirst, "a pod is let go in the consumer before it is gone from the provider", []string{"crash"}, []string{"pod-deleted"}},
+		{OffloadingReleasedFirst, "the finalizer of an offloading goes before its remote namespaces", []string{"crash"}, []string{"un-offload"}},
+		{BindingHeldLate, "things are made in a provider before a finalizer holds the binding", []string{"crash"}, []string{"mount-namespace"}},
+		{PodWithoutLocalUID, "remote objects do not say by UID what they stand for", []string{"crash"}, nil},
+		{ForeignRelabelled, "our mark is put on what somebody else has made under a name that we want", []string{"outofband"}, nil},
+		{ForeignAccepted, "a namespace that is there already is taken for ours without a look", []string{"outofband"}, nil},
+		{TerminalOverwritten, "a pod that has succeeded is said to have failed when its remote one goes", []string{"crash", "outofband"}, nil},
+		{LostWithoutAsking, "a pod that the cache does not show is said to be lost, without asking the provider", []string{"outofband"}, nil},
+		{MapStatusForgotten, "a status that could not be written is not written again", []string{"errors"}, []string{"offload"}},
+		{RetryLost, "an error of an API server is swallowed, and what failed is not tried again", []string{"errors"}, nil},
+		{CopyStays, "a copy is not deleted after the last pod that needs it", []string{"crash"}, nil},
+		{CopyReleasedFirst, "the finalizer of what was copied goes before the copy", []string{"crash"}, nil},
+		{EntryRemovedFirst, "the entry of a namespace is removed from the map while its pods are there", []string{"crash"}, []string{"un-offload"}},
+		{DrainForgetsNamespaces, "a binding is released without waiting for its remote namespaces", []string{"crash"}, []string{"unbind"}},
+		{RestartForgetsGoing, "what was being deleted when the manager starts is never looked at", []string{"crash"}, nil},
+		{RestartWritesAgain, "each start writes a status that is right already", []string{"crash"}, nil},
+		{IdentityUnchecked, "another cluster behind the same kubeconfig is taken for the one that was bound", []string{"identity"}, nil},
+		{WatchTakenAtItsWord, "what has just been written is not believed until the watch shows it", []string{"watches"}, nil},
+	}
+}
