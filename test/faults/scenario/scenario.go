@@ -39,7 +39,7 @@ type Scenario struct {
 }
 
 // All are the scenarios in which nobody touches what is Spillway's.
-func All() []Scenario { return nil }
+func All() []Scenario { return []Scenario{offload, podLife, podDeleted} }
 
 // OutOfBand are those in which somebody does. What is to become of it is in the
 // Until of each step.

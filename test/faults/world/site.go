@@ -128,10 +128,20 @@ func (s *Site) cluster(ctx context.Context, id, name string, o clusters.Options,
 	if c.Admin, err = client.New(config, client.Options{Scheme: manager.Scheme()}); err != nil {
 		return c, fmt.Errorf("making a client for cluster %s: %w", up.Name, err)
 	}
-	if err := manifests.Create(ctx, c.Admin, manifests.Without(shipped, "Deployment")); err != nil {
+	if err := manifests.Create(ctx, c.Admin, copies(manifests.Without(shipped, "Deployment"))); err != nil {
 		return c, fmt.Errorf("installing what is shipped in cluster %s: %w", up.Name, err)
 	}
 	return c, nil
+}
+
+// copies are objects that may be created: doing so changes them, and there are
+// several clusters.
+func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	copied := make([]*unstructured.Unstructured, len(objects))
+	for i, object := range objects {
+		copied[i] = object.DeepCopy()
+	}
+	return copied
 }
 
 func (s *Site) provider(ctx context.Context, id string, shipped []*unstructured.Unstructured) (*rig.Cluster, error) {
