@@ -202,3 +202,10 @@ func (i *Injector) note(line string) {
 
 // quietFor tells whether no write was made for so long.
 func (i *Injector) quietFor(d time.Duration) bool { return time.Since(i.LastWrite()) >= d }
+
+// Note adds a line to the log.
+func (i *Injector) Note(line string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.note(line)
+}

@@ -1,0 +1,90 @@
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/faults/recipe"
+	"github.com/spillway-io/spillway/test/faults/run"
+	"github.com/spillway-io/spillway/test/faults/world"
+)
+
+// defaultLanes is what two cores can feed.
+const defaultLanes = 4
+
+// TestFaults runs what the variables of make faults ask for.
+func TestFaults(t *testing.T) {
+	options, lanes := fromEnvironment(t)
+	began := time.Now()
+	site, err := world.Up(t.Context(), lanes, os.Stderr)
+	must(t, err)
+	t.Cleanup(func() { must(t, site.Down(context.Background())) })
+	engine, err := run.New(t.Context(), site, options)
+	must(t, err)
+	report, err := engine.Run(t.Context())
+	report.Command, report.Date, report.Machine = command(), time.Now().Format(time.DateOnly), machine()
+	report.Lanes, report.Seconds = lanes, time.Since(began).Seconds()
+	finish(t, report)
+	must(t, err)
+}
+
+// finish prints and writes the report, and fails the test if anything diverged.
+func finish(t *testing.T, report *run.Report) {
+	root, err := clusters.Root()
+	must(t, err, report.Write(filepath.Join(root, "bin", "faults", "report.json")))
+	fmt.Printf("\n%s\n%s\n", report.Table(), report.Summary())
+	for _, divergence := range report.Divergences {
+		t.Errorf("%s\n    %s", divergence.Command, strings.Join(divergence.Problems, "\n    "))
+	}
+	for _, bug := range report.Missed() {
+		t.Errorf("nothing has caught the seeded bug %s", bug)
+	}
+}
+
+// fromEnvironment reads the variables of make faults.
+func fromEnvironment(t *testing.T) (run.Options, int) {
+	o := run.Options{Scenario: os.Getenv("SCENARIO"), Fast: os.Getenv("FAST") != "", Log: os.Stderr}
+	var err error
+	o.Recipe, err = recipe.Parse(os.Getenv("RECIPE"))
+	must(t, err)
+	for name := range strings.FieldsFuncSeq(os.Getenv("PART"), func(r rune) bool { return r == ',' || r == ' ' }) {
+		part, err := run.ParsePart(name)
+		must(t, err)
+		o.Parts = append(o.Parts, part)
+	}
+	lanes := defaultLanes
+	if text := os.Getenv("LANES"); text != "" {
+		lanes, err = strconv.Atoi(text)
+		must(t, err)
+	}
+	return o, lanes
+}
+
+// command is how this run was started.
+func command() string {
+	text := "make faults"
+	for _, name := range []string{"FAST", "LANES", "PART", "SCENARIO", "RECIPE"} {
+		if value := os.Getenv(name); value != "" {
+			text += fmt.Sprintf(" %s='%s'", name, value)
+		}
+	}
+	return text
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+//go:build faults
+
+package faults
+
+import (
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// TestMain silences the managers, of which there are thousands, and which are
+// made to fail all the time. A connection of the consumer's on which nothing
+// comes is asked after one second whether it is alive, and given up after one
+// more: by default that takes 45 seconds, which is nothing to wait for.
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	for _, variable := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
+		if err := os.Setenv(variable, "1"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}

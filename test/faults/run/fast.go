@@ -1,0 +1,18 @@
+package run
+
+import "github.com/spillway-io/spillway/test/faults/recipe"
+
+// oneOf is how few of the recipes of a part Fast runs: every n-th.
+var oneOf = map[Part]int{Crash: 3, Errors: 12, Cuts: 12, Watches: 12, Pairs: 24}
+
+// thinned are the recipes that are run.
+func (e *Engine) thinned(part Part, all []recipe.Recipe) []recipe.Recipe {
+	if !e.options.Fast {
+		return all
+	}
+	var some []recipe.Recipe
+	for i := 0; i < len(all); i += oneOf[part] {
+		some = append(some, all[i])
+	}
+	return some
+}

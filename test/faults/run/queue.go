@@ -1,0 +1,137 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// job is a run, and what is to be done with what came of it.
+type job struct {
+	Run
+	// then is called with the outcome, by one lane at a time, and returns more.
+	then func(*Outcome) []job
+}
+
+// queue hands out jobs in their order to all lanes.
+type queue struct {
+	lanes []*Lane
+	log   io.Writer
+	// stop, if set, tells that no more jobs are to begin.
+	stop func() bool
+
+	mu                sync.Mutex
+	more              *sync.Cond
+	jobs              []job
+	total, done, busy int
+	diverged          int
+	began             time.Time
+	failed            error
+}
+
+// progressEvery is how often the progress is told.
+const progressEvery = 15 * time.Second
+
+// tries is how often a run is tried of which nothing can be said, because the
+// harness failed: a watch of its own was broken, an API server did not answer.
+const tries = 3
+
+// work runs all jobs, and those that they lead to.
+func (q *queue) work(ctx context.Context, jobs []job) error {
+	q.more, q.began, q.jobs, q.total = sync.NewCond(&q.mu), time.Now(), jobs, len(jobs)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var told sync.WaitGroup
+	told.Go(func() { q.tell(ctx) })
+	var group sync.WaitGroup
+	for _, lane := range q.lanes {
+		group.Go(func() {
+			for {
+				next, ok := q.take(ctx)
+				if !ok {
+					return
+				}
+				q.play(ctx, lane, next)
+			}
+		})
+	}
+	group.Wait()
+	cancel()
+	told.Wait()
+	q.progress()
+	return q.failed
+}
+
+// take waits while there is nothing to do yet that may still come.
+func (q *queue) take(ctx context.Context) (job, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.jobs) == 0 && q.busy > 0 {
+		q.more.Wait()
+	}
+	if len(q.jobs) == 0 || q.failed != nil || ctx.Err() != nil || (q.stop != nil && q.stop()) {
+		q.jobs = nil
+		q.more.Broadcast()
+		return job{}, false
+	}
+	next := q.jobs[0]
+	q.jobs = q.jobs[1:]
+	q.busy++
+	return next, true
+}
+
+func (q *queue) play(ctx context.Context, lane *Lane, next job) {
+	var outcome *Outcome
+	var err error
+	for range tries {
+		if outcome, err = lane.Play(ctx, next.Run); err == nil || ctx.Err() != nil {
+			break
+		}
+		fmt.Fprintf(q.log, "lane %d: scenario %s, %q: nothing can be said: %v\n", lane.Index, next.Scenario.Name, next.Recipe, err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.busy--
+	q.done++
+	q.more.Broadcast()
+	if err != nil {
+		if q.failed == nil {
+			q.failed = fmt.Errorf("scenario %s, %q: %w", next.Scenario.Name, next.Recipe, err)
+		}
+		return
+	}
+	if len(outcome.Problems) > 0 {
+		q.diverged++
+	}
+	if next.then != nil {
+		more := next.then(outcome)
+		q.jobs = append(q.jobs, more...)
+		q.total += len(more)
+	}
+}
+
+func (q *queue) tell(ctx context.Context) {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			q.progress()
+		}
+	}
+}
+
+func (q *queue) progress() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	took := time.Since(q.began)
+	left := "unknown"
+	if q.done > 0 {
+		left = (took / time.Duration(q.done) * time.Duration(q.total-q.done)).Round(time.Second).String()
+	}
+	fmt.Fprintf(q.log, "%s: %d of %d runs, %d divergences, about %s left\n", took.Round(time.Second), q.done, q.total, q.diverged, left)
+}

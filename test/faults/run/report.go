@@ -1,0 +1,188 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Report is what is printed in the end, written as JSON, and told in docs/reliability.md.
+type Report struct {
+	// Command, Date and Machine say where the figures are from.
+	Command, Date, Machine string
+	// Seconds is how long it took, and Lanes on how many lanes.
+	Seconds float64
+	Lanes   int
+	// Points is how many writes the reference run of each scenario has.
+	Points map[string]int
+	// Lines are by part and scenario.
+	Lines []*Line
+	// Divergences are all runs that were not as they should be.
+	Divergences []Divergence
+	// Bugs are the seeded ones.
+	Bugs []Caught
+}
+
+// Line is the runs of a part with a scenario.
+type Line struct {
+	Part     Part
+	Scenario string
+	Runs     int
+	// Unreached are runs in which the fault did not happen, because the request
+	// never came: nothing was tested, and they do not count as passes.
+	Unreached   int
+	Divergences int
+	// Seconds is the sum over all runs.
+	Seconds float64
+}
+
+// Divergence is a run that was not as it should be.
+type Divergence struct {
+	Part              Part
+	Scenario, Command string
+	Problems          []string
+	// Repeated is whether it was repeated alone, and Again whether it diverged
+	// then too.
+	Repeated, Again bool
+}
+
+// Caught is a seeded bug, and the runs that caught it.
+type Caught struct {
+	Bug, Breaks string
+	// Runs is how many were played with the bug, By the commands of those that diverged.
+	Runs int
+	By   []string
+}
+
+func newReport() *Report { return &Report{Points: map[string]int{}} }
+
+func (r *Report) points(scenario string, n int) { r.Points[scenario] = n }
+
+func (r *Report) line(of Run) *Line {
+	for _, line := range r.Lines {
+		if line.Part == of.Part && line.Scenario == of.Scenario.Name {
+			return line
+		}
+	}
+	line := &Line{Part: of.Part, Scenario: of.Scenario.Name}
+	r.Lines = append(r.Lines, line)
+	return line
+}
+
+func (r *Report) note(of Run, o *Outcome) {
+	line := r.line(of)
+	line.Runs++
+	line.Seconds += o.Took.Seconds()
+	if !o.Reached(of.Recipe) {
+		line.Unreached++
+	}
+	if len(o.Problems) > 0 {
+		line.Divergences++
+		r.Divergences = append(r.Divergences, Divergence{Part: of.Part, Scenario: of.Scenario.Name, Command: Command(of), Problems: o.Problems})
+	}
+}
+
+func (r *Report) repeated(of Run, again bool) {
+	for i := range r.Divergences {
+		if d := &r.Divergences[i]; d.Part == of.Part && d.Command == Command(of) && !d.Repeated {
+			d.Repeated, d.Again = true, again
+			return
+		}
+	}
+}
+
+// Totals are the sums of all lines.
+func (r *Report) Totals() (scenarios, points, runs, unreached, divergences int) {
+	seen := map[string]bool{}
+	for _, line := range r.Lines {
+		seen[line.Scenario] = true
+		runs += line.Runs
+		unreached += line.Unreached
+		divergences += line.Divergences
+	}
+	for _, n := range r.Points {
+		points += n
+	}
+	return len(seen), points, runs, unreached, divergences
+}
+
+// Missed are the seeded bugs that no run has caught.
+func (r *Report) Missed() []string {
+	var missed []string
+	for _, bug := range r.Bugs {
+		if len(bug.By) == 0 {
+			missed = append(missed, bug.Bug)
+		}
+	}
+	return missed
+}
+
+// Summary is the line that says it all.
+func (r *Report) Summary() string {
+	scenarios, points, runs, unreached, divergences := r.Totals()
+	return fmt.Sprintf("%d scenarios, %d points, %d runs (%d of them without their fault), %d divergences, %d of %d seeded bugs caught",
+		scenarios, points, runs, unreached, divergences, len(r.Bugs)-len(r.Missed()), len(r.Bugs))
+}
+
+// Table has a line for each scenario, and a column for each part.
+func (r *Report) Table() string {
+	var parts []Part
+	var scenarios []string
+	cells := map[string]*Line{}
+	for _, line := range r.Lines {
+		if !slices.Contains(parts, line.Part) {
+			parts = append(parts, line.Part)
+		}
+		if !slices.Contains(scenarios, line.Scenario) {
+			scenarios = append(scenarios, line.Scenario)
+		}
+		cells[string(line.Part)+" "+line.Scenario] = line
+	}
+	slices.SortFunc(parts, func(a, b Part) int {
+		order := append([]Part{Reference}, Parts()...)
+		return cmp.Compare(slices.Index(order, a), slices.Index(order, b))
+	})
+	var b strings.Builder
+	fmt.Fprint(&b, "| scenario | points |")
+	for _, part := range parts {
+		fmt.Fprintf(&b, " %s |", part)
+	}
+	fmt.Fprintf(&b, "\n|---|---:|%s\n", strings.Repeat("---:|", len(parts)))
+	for _, scenario := range scenarios {
+		fmt.Fprintf(&b, "| %s | %d |", scenario, r.Points[scenario])
+		for _, part := range parts {
+			fmt.Fprintf(&b, " %s |", cells[string(part)+" "+scenario].cell())
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}
+
+// cell is the divergences of the runs that had their fault, and the others in
+// parentheses.
+func (l *Line) cell() string {
+	if l == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d", l.Divergences, l.Runs-l.Unreached)
+	if l.Unreached > 0 {
+		text += fmt.Sprintf(" (+%d)", l.Unreached)
+	}
+	return text
+}
+
+// Write writes the report as JSON.
+func (r *Report) Write(path string) error {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(raw, '\n'), 0o644)
+}

@@ -1,0 +1,45 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/faults/world"
+)
+
+// renewed says which provider that is connected has a virtual node without a
+// lease since then: a manager renews it when it has engaged the provider, with
+// full caches.
+func renewed(ctx context.Context, w *world.World, since time.Time) error {
+	var bindings v1alpha1.ClusterBindingList
+	if err := w.Consumer.Admin.List(ctx, &bindings); err != nil {
+		return err
+	}
+	for i := range bindings.Items {
+		if !meta.IsStatusConditionTrue(bindings.Items[i].Status.Conditions, v1alpha1.BindingConnected) {
+			continue
+		}
+		var lease coordinationv1.Lease
+		key := client.ObjectKey{Namespace: corev1.NamespaceNodeLease, Name: v1alpha1.VirtualNodePrefix + bindings.Items[i].Spec.ClusterID}
+		if err := w.Consumer.Admin.Get(ctx, key, &lease); err != nil {
+			return err
+		}
+		if lease.Spec.RenewTime == nil || !lease.Spec.RenewTime.After(since) {
+			return fmt.Errorf("the lease of %s has not been renewed", lease.Name)
+		}
+	}
+	return nil
+}
+
+// report is the last requests of the run.
+func (s *session) report() string {
+	return "the last requests:\n    " + strings.Join(s.injector.Log(), "\n    ")
+}

@@ -1,0 +1,225 @@
+// Package run plays the scenarios of the fault harness with the faults of every
+// recipe, on several lanes at once, and compares each run with the one that had
+// no faults.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spillway-io/spillway/test/faults/inject"
+	"github.com/spillway-io/spillway/test/faults/oracle"
+	"github.com/spillway-io/spillway/test/faults/recipe"
+	"github.com/spillway-io/spillway/test/faults/scenario"
+	"github.com/spillway-io/spillway/test/faults/world"
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+// Run is what is to be played.
+type Run struct {
+	Part     Part
+	Scenario scenario.Scenario
+	Recipe   recipe.Recipe
+	// Want is what it is compared with; nil for a reference run.
+	Want *Outcome
+	// Restarts has one more fresh manager started in the end, which must not
+	// write anything.
+	Restarts bool
+	// Patience is for each step, and for the end. Default: 30 seconds.
+	Patience time.Duration
+}
+
+// Outcome is what came of a run.
+type Outcome struct {
+	Points []recipe.Point
+	Events map[inject.Stream]int
+	Fired  []inject.Firing
+	State  oracle.State
+	Counts map[string]int
+	// Problems are all in which the run was not as it should be; none is a pass.
+	Problems []string
+	// Log is the last requests.
+	Log []string
+	// Took is the time from the beginning to the end, without tidying up.
+	Took time.Duration
+}
+
+// Reached tells whether all faults of the recipe have happened.
+func (o *Outcome) Reached(r recipe.Recipe) bool { return len(o.Fired) == len(r) }
+
+const (
+	defaultPatience = 30 * time.Second
+	// prepareWithin is for what comes before the faults.
+	prepareWithin = time.Minute
+	// calm is how long nothing must have been written for a run to be at rest,
+	// and settled for its beginning to be.
+	calm, settled = 700 * time.Millisecond, 300 * time.Millisecond
+)
+
+// Lane is one of the world's, and what watches it.
+type Lane struct {
+	*world.Lane
+	Ledger *oracle.Ledger
+}
+
+// Play plays a run on a lane. An error means that the harness has failed, not
+// the manager, and that nothing can be said.
+func (l *Lane) Play(ctx context.Context, r Run) (*Outcome, error) {
+	if r.Patience == 0 {
+		r.Patience = defaultPatience
+	}
+	w, err := l.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := l.play(ctx, w, r)
+	return outcome, errors.Join(err, w.End(context.WithoutCancel(ctx)))
+}
+
+func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error) {
+	if err := l.Ledger.Begin(ctx); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	s, err := newSession(ctx, w, l.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	if err := l.prepare(ctx, s, r.Scenario); err != nil {
+		return nil, fmt.Errorf("scenario %s, before any fault: %w\n%s", r.Scenario.Name, err, s.report())
+	}
+	s.injector.Arm(r.Recipe)
+	o := &Outcome{}
+	for _, step := range r.Scenario.Steps {
+		if err := take(ctx, w, step, r.Patience); err != nil {
+			o.problem("step %q: %v", step.Name, err)
+			break
+		}
+	}
+	if err := l.compare(ctx, s, r, o); err != nil {
+		return nil, err
+	}
+	o.Points, o.Events, o.Fired, o.Log = s.injector.Points(), s.injector.Events(), s.injector.Fired(), s.injector.Log()
+	if r.Restarts && len(o.Problems) == 0 {
+		if err := l.again(ctx, s, o); err != nil {
+			return nil, err
+		}
+	}
+	o.Problems = append(o.Problems, s.allProblems()...)
+	o.Took = time.Since(began)
+	return o, ctx.Err()
+}
+
+func (o *Outcome) problem(format string, args ...any) {
+	o.Problems = append(o.Problems, fmt.Sprintf(format, args...))
+}
+
+// prepare brings the world to where the steps begin, and waits until the
+// manager rests.
+func (l *Lane) prepare(ctx context.Context, s *session, of scenario.Scenario) error {
+	if of.Prepare != nil {
+		ctx, cancel := context.WithTimeout(ctx, prepareWithin)
+		defer cancel()
+		if err := of.Prepare(ctx, s.world); err != nil {
+			return err
+		}
+	}
+	return l.rests(ctx, s, settled, prepareWithin)
+}
+
+// take takes one step.
+func take(ctx context.Context, w *world.World, step scenario.Step, patience time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if step.Do != nil {
+		if err := step.Do(bounded, w); err != nil {
+			return err
+		}
+	}
+	if step.Until == nil {
+		return nil
+	}
+	return rig.Eventually(ctx, patience, func(ctx context.Context) error { return step.Until(ctx, w) })
+}
+
+// rests waits until nothing has been written for so long.
+func (l *Lane) rests(ctx context.Context, s *session, long, patience time.Duration) error {
+	began := time.Now()
+	return rig.Eventually(ctx, patience, func(context.Context) error {
+		last := slices.MaxFunc([]time.Time{began, s.injector.LastWrite(), l.Ledger.LastChange()}, time.Time.Compare)
+		if since := time.Since(last); since < long {
+			return fmt.Errorf("something was written %s ago", since.Round(time.Millisecond))
+		}
+		return nil
+	})
+}
+
+// compare waits until the run is at rest and like the one that had no faults.
+// What is left then is a problem. What was never to happen is one at once.
+func (l *Lane) compare(ctx context.Context, s *session, r Run, o *Outcome) error {
+	deadline := time.Now().Add(r.Patience)
+	for {
+		restless := l.rests(ctx, s, calm, time.Until(deadline))
+		if err := l.read(ctx, o); err != nil {
+			return err
+		}
+		differences := r.differences(o)
+		if restless != nil {
+			differences = append(differences, "it does not come to rest: "+restless.Error())
+		}
+		final := l.Ledger.Violations()
+		if len(differences) == 0 || len(final) > 0 || len(o.Problems) > 0 || time.Now().After(deadline) || ctx.Err() != nil {
+			o.Problems = append(append(o.Problems, final...), differences...)
+			return ctx.Err()
+		}
+	}
+}
+
+// read reads the end state.
+func (l *Lane) read(ctx context.Context, o *Outcome) error {
+	if err := l.Ledger.Settle(ctx); err != nil {
+		return err
+	}
+	var err error
+	o.State, err = l.Ledger.State()
+	o.Counts = l.Ledger.Counts()
+	return err
+}
+
+func (r Run) differences(o *Outcome) []string {
+	if r.Want == nil {
+		return nil
+	}
+	var all []string
+	if diff := oracle.Diff(r.Want.State, o.State); diff != "" {
+		all = append(all, "the end state differs:\n"+diff)
+	}
+	if diff := oracle.DiffCounts(r.Want.Counts, o.Counts); diff != "" {
+		all = append(all, "the numbers of objects differ:\n"+diff)
+	}
+	return all
+}
+
+// again starts one more manager over what there is: it must not write.
+func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
+	s.injector.Arm(nil)
+	began := time.Now()
+	if err := s.replace(ctx); err != nil {
+		return err
+	}
+	if err := rig.Eventually(ctx, prepareWithin, func(ctx context.Context) error { return renewed(ctx, s.world, began) }); err != nil {
+		return err
+	}
+	if err := l.rests(ctx, s, calm, prepareWithin); err != nil {
+		o.problem("after one more restart it does not come to rest: %v", err)
+	}
+	for _, point := range s.injector.Points() {
+		o.problem("nothing was left to do, and yet one more manager has written: %s", point)
+	}
+	o.Log = s.injector.Log()
+	return nil
+}

@@ -1,0 +1,162 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/spillway-io/spillway/test/faults/inject"
+	"github.com/spillway-io/spillway/test/faults/oracle"
+	"github.com/spillway-io/spillway/test/faults/recipe"
+	"github.com/spillway-io/spillway/test/faults/world"
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+// startWithin is how long it is tried to start a manager.
+const startWithin = 30 * time.Second
+
+// session is the manager of a run, over all of its crashes.
+type session struct {
+	world    *world.World
+	ledger   *oracle.Ledger
+	injector *inject.Injector
+
+	ctx     context.Context //nolint:containedctx // It is the life of the run; the hooks are called without one.
+	cancel  context.CancelFunc
+	group   sync.WaitGroup
+	crashed chan struct{}
+
+	mu       sync.Mutex
+	process  *inject.Process
+	manager  *world.Manager
+	cuts     []*cut
+	problems []string
+}
+
+// newSession starts the first manager of a run.
+func newSession(ctx context.Context, w *world.World, ledger *oracle.Ledger) (*session, error) {
+	s := &session{world: w, ledger: ledger, crashed: make(chan struct{}, 8)}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.injector = inject.New(inject.Hooks{
+		OnCrash: func() { s.crashed <- struct{}{} },
+		OnCut:   s.cut,
+		Mask:    mask(w.ConsumerID),
+	})
+	if err := s.start(); err != nil {
+		s.cancel()
+		return nil, err
+	}
+	s.group.Go(s.restart)
+	return s, nil
+}
+
+// hashed is the end of a name that holds a hash over the consumer's identity.
+var hashed = regexp.MustCompile(`-[0-9a-f]{32}$`)
+
+// mask makes the names of all lanes the same.
+func mask(consumerID string) func(string) string {
+	own := regexp.MustCompile(`(^|-)` + regexp.QuoteMeta(consumerID) + `(-|$)`)
+	return func(name string) string {
+		return own.ReplaceAllString(hashed.ReplaceAllString(name, "-hash"), "${1}lane${2}")
+	}
+}
+
+// start starts a fresh manager.
+func (s *session) start() error {
+	process := s.injector.Process()
+	manager, err := s.world.StartManager(s.ctx, func(cluster string, next http.RoundTripper) http.RoundTripper {
+		return process.WrapNamed(cluster, s.ledger.WrapNamed(cluster, next))
+	})
+	if err != nil {
+		return fmt.Errorf("starting a manager: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process, s.manager = process, manager
+	return nil
+}
+
+// restart starts a fresh manager whenever one has crashed, or has ended by
+// itself, as a Deployment does.
+func (s *session) restart() {
+	for {
+		_, manager := s.current()
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.crashed:
+		case <-manager.Ended():
+			if s.ctx.Err() != nil {
+				return
+			}
+			s.injector.Note("the manager has ended by itself")
+		}
+		_ = manager.Stop() // How a crashed manager ends does not matter.
+		// It does not start while the consumer is away.
+		if err := rig.Eventually(s.ctx, startWithin, func(context.Context) error { return s.start() }); err != nil {
+			if s.ctx.Err() == nil {
+				s.problem("%v", err)
+			}
+			return
+		}
+	}
+}
+
+func (s *session) current() (*inject.Process, *world.Manager) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process, s.manager
+}
+
+// stop ends the manager for good, and waits for its end.
+func (s *session) stop() {
+	s.cancel()
+	s.group.Wait()
+	process, manager := s.current()
+	process.Kill()
+	_ = manager.Stop() // It was killed.
+}
+
+// replace ends the manager in good order, and starts another one.
+func (s *session) replace(ctx context.Context) error {
+	s.cancel()
+	s.group.Wait()
+	_, manager := s.current()
+	_ = manager.Stop() // Its context has ended.
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	if err := s.start(); err != nil {
+		return err
+	}
+	s.group.Go(s.restart)
+	return nil
+}
+
+// cut is called by the injector right before a request is sent.
+func (s *session) cut(cluster string, kind recipe.Kind) {
+	c := newCut(s.world, cluster, kind)
+	s.mu.Lock()
+	s.cuts = append(s.cuts, c)
+	s.mu.Unlock()
+	s.group.Go(func() {
+		if err := c.heal(s.ctx); err != nil && s.ctx.Err() == nil {
+			s.problem("%v", err)
+		}
+		s.injector.Note(fmt.Sprintf("healed after %d tries", c.tries))
+	})
+}
+
+func (s *session) problem(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+}
+
+// allProblems are those that came up in the background.
+func (s *session) allProblems() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.problems...)
+}
