@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/clock"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/pace"
@@ -24,6 +26,10 @@ import (
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings;namespacemaps;clusterbindings,verbs=get;list;watch
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings/status,verbs=patch
 
+// behindRetry is when to look again at an offloading of which the cache does not
+// show our last write yet: nearly always it does by then.
+const behindRetry = 100 * time.Millisecond
+
 // Reconciler reconciles the status of NamespaceOffloadings.
 type Reconciler struct {
 	Client    client.Client
@@ -33,6 +39,8 @@ type Reconciler struct {
 	// Pace spaces out the reports of one offloading's progress. Reports of
 	// anything else are not delayed, but progress waits for its time after them.
 	Pace *pace.Pacer
+
+	written latest.Versions
 }
 
 // Reconcile brings the status of one NamespaceOffloading up to date.
@@ -40,10 +48,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	nso := &v1alpha1.NamespaceOffloading{}
 	if err := r.Client.Get(ctx, req.NamespacedName, nso); err != nil {
 		r.Pace.Forget(req.String())
+		r.written.Forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if len(nso.Finalizers) == 0 {
 		return ctrl.Result{}, nil // Not begun yet, or done: the finalizer brings us back.
+	}
+	if r.written.Behind(nso) {
+		return ctrl.Result{RequeueAfter: behindRetry}, nil
 	}
 	world, err := r.Residents.World(ctx, r.Client, nso)
 	if errors.Is(err, residents.ErrUnknown) {
@@ -84,6 +96,7 @@ func (r *Reconciler) report(ctx context.Context, nso *v1alpha1.NamespaceOffloadi
 		return fmt.Errorf("writing the status of NamespaceOffloading %s/%s: %w", nso.Namespace, nso.Name, err)
 	}
 	r.Pace.Wrote(client.ObjectKeyFromObject(nso).String())
+	r.written.Wrote(nso)
 	if status.OffloadingPhase == v1alpha1.OffloadingPhaseReady && before.Status.OffloadingPhase != status.OffloadingPhase && nso.Generation == 1 {
 		metrics.OffloadingReady.Observe(r.Clock.Since(nso.CreationTimestamp.Time).Seconds())
 	}

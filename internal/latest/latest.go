@@ -114,7 +114,11 @@ func (w write) shownBy(cached client.Object, found bool) bool {
 // Older tells whether a is an older version than b, an object of the same kind.
 // What cannot be compared is not.
 func Older(a, b client.Object) bool {
-	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
+	return olderVersion(a.GetResourceVersion(), b.GetResourceVersion())
+}
+
+func olderVersion(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
 }
 

@@ -189,31 +189,16 @@ func policyServed(discover discovery.ServerResourcesInterface) (bool, error) {
 }
 
 // cacheOptions bound what is kept of the consumer: Secrets of the manager's
-// namespace only, pods only while they wait for a node, and of nodes that are
-// not virtual nothing but that they are there.
+// namespace only, pods only while they wait for a node, and of them what it takes
+// to decide about them, and of nodes that are not virtual nothing but that they
+// are there.
 func cacheOptions(namespace string) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{namespace: {}}},
-			&corev1.Pod{}:    {Field: fields.OneTermEqualSelector("spec.nodeName", "")},
+			&corev1.Pod{}:    {Field: fields.OneTermEqualSelector("spec.nodeName", ""), Transform: trimWaitingPod},
 			&corev1.Node{}:   {Transform: trimForeignNode},
 		},
 	}
-}
-
-func trimForeignNode(obj any) (any, error) {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return obj, nil
-	}
-	node.ManagedFields = nil
-	owner := metav1.GetControllerOf(node) // Its label may have been taken off.
-	if node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual || (owner != nil && owner.Kind == "ClusterBinding") {
-		return node, nil
-	}
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
-		CreationTimestamp: node.CreationTimestamp, OwnerReferences: node.OwnerReferences,
-	}}, nil
 }

@@ -1,0 +1,42 @@
+package latest
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Versions remembers which version of each object this process wrote last, for
+// those who need not know more: what is decided on an older one repeats what has
+// been done, and, if the write is locked to a version, is only refused. The zero
+// value is ready. It is for objects of one kind.
+type Versions struct {
+	mu      sync.Mutex
+	written map[types.NamespacedName]string
+}
+
+// Wrote notes the version that the API server has answered to a write with.
+func (v *Versions) Wrote(obj client.Object) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.written == nil {
+		v.written = map[types.NamespacedName]string{}
+	}
+	v.written[client.ObjectKeyFromObject(obj)] = obj.GetResourceVersion()
+}
+
+// Behind tells whether what was read from a cache is older than what was written.
+func (v *Versions) Behind(cached client.Object) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	last, ok := v.written[client.ObjectKeyFromObject(cached)]
+	return ok && olderVersion(cached.GetResourceVersion(), last)
+}
+
+// Forget drops what is known of an object, which is gone.
+func (v *Versions) Forget(name types.NamespacedName) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.written, name)
+}
