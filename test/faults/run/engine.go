@@ -177,6 +177,8 @@ func (e *Engine) note(j job, o *Outcome) {
 	if len(o.Problems) > 0 {
 		e.diverged = append(e.diverged, j)
 		fmt.Fprint(e.options.Log, describe(j.Run, o))
+	} else if len(e.options.Recipe) > 0 {
+		fmt.Fprintf(e.options.Log, "%s: the last requests:\n%s", Command(j.Run), indent(o.Log))
 	}
 }
 
@@ -207,9 +209,10 @@ func Command(r Run) string {
 
 // describe says all of a divergence.
 func describe(r Run, o *Outcome) string {
-	indent := func(lines []string) string {
-		return "    " + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n    ") + "\n"
-	}
 	return fmt.Sprintf("DIVERGENCE: part %s, scenario %s, recipe %q\n%s  the last requests:\n%s  to repeat it: %s\n",
 		r.Part, r.Scenario.Name, r.Recipe, indent(o.Problems), indent(o.Log), Command(r))
+}
+
+func indent(lines []string) string {
+	return "    " + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n    ") + "\n"
 }

@@ -95,21 +95,26 @@ func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error
 	s.injector.Arm(r.Recipe)
 	o := &Outcome{}
 	for _, step := range r.Scenario.Steps {
+		s.injector.Note("step: " + step.Name)
 		if err := take(ctx, w, step, r.Patience); err != nil {
 			o.problem("step %q: %v", step.Name, err)
 			break
 		}
 	}
+	s.injector.Note("no steps are left")
 	if err := l.compare(ctx, s, r, o); err != nil {
 		return nil, err
 	}
-	o.Points, o.Events, o.Fired, o.Log = s.injector.Points(), s.injector.Events(), s.injector.Fired(), s.injector.Log()
+	s.injector.Note("at rest, and compared")
+	o.Points, o.Events, o.Fired = s.injector.Points(), s.injector.Events(), s.injector.Fired()
 	if r.Restarts && len(o.Problems) == 0 {
 		if err := l.again(ctx, s, o); err != nil {
 			return nil, err
 		}
 	}
+	s.injector.Note("over")
 	o.Problems = append(o.Problems, s.allProblems()...)
+	o.Log = s.injector.Log()
 	o.Took = time.Since(began)
 	return o, ctx.Err()
 }
@@ -211,6 +216,7 @@ func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 	if err := s.replace(ctx); err != nil {
 		return err
 	}
+	s.injector.Note("one more manager has been started")
 	if err := rig.Eventually(ctx, prepareWithin, func(ctx context.Context) error { return renewed(ctx, s.world, began) }); err != nil {
 		return err
 	}
@@ -220,6 +226,5 @@ func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 	for _, point := range s.injector.Points() {
 		o.problem("nothing was left to do, and yet one more manager has written: %s", point)
 	}
-	o.Log = s.injector.Log()
 	return nil
 }
