@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -25,33 +26,31 @@ type masks struct {
 	consumerID *regexp.Regexp
 }
 
-// newMasks learns from all that the history has seen what each UID was of, and
-// which names are hashed. live are the objects that are there in the end.
-func newMasks(h *History, live []Event) *masks {
+// newMasks learns from all that the history has seen what each UID is or was of,
+// and which names are hashed.
+func newMasks(h *History) *masks {
 	m := &masks{
 		uids:       map[string]string{},
 		consumerID: regexp.MustCompile(`(^|[^A-Za-z0-9])` + regexp.QuoteMeta(h.ConsumerID) + `($|[^A-Za-z0-9])`),
 	}
-	hashed := map[string]string{}
-	learn := func(e Event, former string) {
-		m.uids[string(e.Object.GetUID())] = "uid of " + former + e.Cluster + " " + e.Object.GetKind() + " " + location(e.Object)
+	hashed, gone := map[string]string{}, map[types.UID]bool{}
+	for _, e := range h.Events {
+		gone[e.Object.GetUID()] = gone[e.Object.GetUID()] || e.Deleted
 		if from, to, ok := hashedName(e.Object); ok {
 			hashed[from] = to
 		}
-	}
-	for _, e := range h.Events {
-		learn(e, "a former ")
-	}
-	for _, e := range live {
-		learn(e, "")
 	}
 	var pairs []string
 	for from, to := range hashed {
 		pairs = append(pairs, from, to)
 	}
 	m.names = strings.NewReplacer(pairs...)
-	for uid, name := range m.uids {
-		m.uids[uid] = m.text(name) // UIDs are not in names, but consumerIDs and hashes are.
+	for _, e := range h.Events {
+		former := ""
+		if gone[e.Object.GetUID()] {
+			former = "a former "
+		}
+		m.uids[string(e.Object.GetUID())] = "uid of " + former + m.text(e.Cluster+" "+e.Object.GetKind()+" "+location(e.Object))
 	}
 	return m
 }
@@ -98,6 +97,9 @@ func (m *masks) value(v any) any {
 		masked := make(map[string]any, len(v))
 		for key, value := range v {
 			masked[m.text(key)] = m.value(value)
+			if list, ok := masked[m.text(key)].([]any); ok && unordered[key] != "" {
+				sortBy(list, unordered[key])
+			}
 		}
 		return masked
 	case []any:
@@ -109,6 +111,12 @@ func (m *masks) value(v any) any {
 	default:
 		return v
 	}
+}
+
+// unordered are the lists whose order has no meaning, and what they are sorted by.
+var unordered = map[string]string{
+	"conditions": "type", "ownerReferences": "name", "remoteNamespaceConditions": "cluster",
+	"currentMapping": "namespace", "desiredMapping": "namespace", "virtualNodes": "name",
 }
 
 // sortBy sorts a list of objects that have no order by one of their fields.

@@ -24,12 +24,6 @@ func (m *masks) normalise(obj *unstructured.Unstructured) (string, error) {
 	if going {
 		_ = unstructured.SetNestedField(obj.Object, "set", "metadata", "deletionTimestamp") // metadata is a map.
 	}
-	for _, list := range unordered {
-		if items, found, err := unstructured.NestedSlice(obj.Object, list.path...); found && err == nil {
-			sortBy(items, list.by)
-			_ = unstructured.SetNestedSlice(obj.Object, items, list.path...) // It was there.
-		}
-	}
 	finalizers := obj.GetFinalizers()
 	slices.Sort(finalizers)
 	obj.SetFinalizers(finalizers)
@@ -38,18 +32,6 @@ func (m *masks) normalise(obj *unstructured.Unstructured) (string, error) {
 		return "", fmt.Errorf("writing %s down: %w", title(obj), err)
 	}
 	return string(text), nil
-}
-
-// unordered are the lists whose order has no meaning.
-var unordered = []struct {
-	path []string
-	by   string
-}{
-	{[]string{"metadata", "ownerReferences"}, "name"},
-	{[]string{"status", "conditions"}, "type"},
-	{[]string{"status", "clusters"}, "clusterID"},
-	{[]string{"status", "currentMapping"}, "namespace"},
-	{[]string{"spec", "desiredMapping"}, "namespace"},
 }
 
 // relative replaces each observedGeneration by how far it is behind.

@@ -54,11 +54,10 @@ func isState(e Event) bool {
 
 // State is all that there is at the end of the history.
 func (h *History) State() (State, error) {
-	live := h.live()
-	m := newMasks(h, live)
+	m := newMasks(h)
 	state := State{}
 	var errs []error
-	for _, e := range live {
+	for _, e := range h.live() {
 		if !isState(e) {
 			continue
 		}
