@@ -22,8 +22,19 @@ type RestartResult struct {
 	HeapBytes, PeakRSSBytes int64
 }
 
-// reads are the requests by cluster, verb and resource, without writes.
-func (r RestartResult) reads() map[requests.Key]int {
+// reads counts the requests of a cluster and a verb.
+func (r RestartResult) reads(key requests.Key) int {
+	n := 0
+	for _, row := range r.Rows {
+		if row.Cluster == key.Cluster && row.Verb == key.Verb {
+			n += row.Requests
+		}
+	}
+	return n
+}
+
+// reading is what is read, by cluster, verb and resource.
+func (r RestartResult) reading() map[requests.Key]int {
 	counts := map[requests.Key]int{}
 	for _, row := range r.Rows {
 		if !requests.Writes(row.Key) {
@@ -60,18 +71,19 @@ func (r RestartReport) Markdown() string {
 	row("heap, MB", "", func(r RestartResult) string { return megabytes(r.HeapBytes) })
 	row("peak RSS, MB", "", func(r RestartResult) string { return megabytes(r.PeakRSSBytes) })
 	for _, key := range r.keys() {
-		row(key.Cluster+": "+what(key), "equal", func(r RestartResult) string { return fmt.Sprint(r.reads()[key]) })
+		row(key.Cluster+": "+key.Verb, "equal", func(r RestartResult) string { return fmt.Sprint(r.reads(key)) })
 	}
 	return b.String()
 }
 
-// keys are what any of the managers has read, ordered.
+// keys are the clusters and verbs of what any of the managers has read.
 func (r RestartReport) keys() []requests.Key {
 	var keys []requests.Key
 	for _, result := range r.Results {
 		for _, row := range result.Rows {
-			if !requests.Writes(row.Key) && !slices.Contains(keys, row.Key) {
-				keys = append(keys, row.Key)
+			key := requests.Key{Cluster: row.Cluster, Verb: row.Verb}
+			if !requests.Writes(row.Key) && !slices.Contains(keys, key) {
+				keys = append(keys, key)
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func checkRestart(t *testing.T, r, first RestartResult) {
 			t.Logf("%d pods: written after a restart: %d times %s in cluster %s", r.Pods, row.Requests, what(row.Key), row.Cluster)
 		}
 	}
-	if !maps.Equal(r.reads(), first.reads()) {
-		t.Errorf("%d pods: read after a restart: %v, and with %d pods: %v", r.Pods, r.reads(), first.Pods, first.reads())
+	if !maps.Equal(r.reading(), first.reading()) {
+		t.Errorf("%d pods: read after a restart: %v, and with %d pods: %v", r.Pods, r.reading(), first.Pods, first.reading())
 	}
 }
