@@ -1,0 +1,122 @@
+//go:build bench
+
+package performance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/spillway-io/spillway/test/performance/measure"
+	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// quiet is how long the manager has asked for nothing when a phase is over.
+const quiet = 1500 * time.Millisecond
+
+// measured makes a run of ours, and measures the manager meanwhile.
+func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
+	var full int64
+	before, err := r.reading(ctx)
+	if err != nil {
+		return PodsRun{}, err
+	}
+	if err := r.manager.ResetPeak(); err != nil {
+		return PodsRun{}, err
+	}
+	var usage measure.Usage
+	run, err := r.run(ctx, func() error {
+		err1 := r.settle(ctx)
+		var err2, err3 error
+		usage, err2 = r.manager.Usage()
+		full, err3 = r.manager.HeapAfterGC(ctx)
+		return errors.Join(err1, err2, err3)
+	})
+	if err != nil {
+		return run, err
+	}
+	if err := r.settle(ctx); err != nil {
+		return run, err
+	}
+	after, err := r.reading(ctx)
+	if err != nil {
+		return run, err
+	}
+	cost := costOf(after.figures.Since(before.figures))
+	cost.StatusChanges = r.remote.statusChanges()
+	cost.CPUSeconds = after.usage.CPUSeconds - before.usage.CPUSeconds
+	cost.Heap, cost.Peak = full-before.heap, usage.PeakRSS-before.usage.RSS
+	run.Cost = &cost
+	return run, nil
+}
+
+// reading is what the manager shows at one moment.
+type reading struct {
+	figures requests.Figures
+	usage   measure.Usage
+	heap    int64
+}
+
+func (b *podsRig) reading(ctx context.Context) (reading, error) {
+	var r reading
+	var err1, err2, err3 error
+	r.heap, err1 = b.manager.HeapAfterGC(ctx)
+	r.usage, err2 = b.manager.Usage()
+	r.figures, err3 = b.audited()
+	return r, errors.Join(err1, err2, err3)
+}
+
+// audited is what all clusters have logged of the manager.
+func (b *podsRig) audited() (requests.Figures, error) {
+	all := requests.Figures{Counts: map[requests.Key]requests.Count{}, Writes: map[requests.Object]int{}}
+	for _, audit := range b.audits {
+		figures, err := audit.Figures()
+		if err != nil {
+			return all, err
+		}
+		maps.Copy(all.Counts, figures.Counts)
+		maps.Copy(all.Writes, figures.Writes)
+	}
+	return all, nil
+}
+
+// settle waits until the manager has nothing left to do.
+func (b *podsRig) settle(ctx context.Context) error {
+	return rig.Eventually(ctx, patience, func(context.Context) error {
+		for _, audit := range b.audits {
+			last, err := audit.Last(requests.Finite)
+			if err != nil {
+				return err
+			}
+			if since := time.Since(last); since < quiet {
+				return fmt.Errorf("the manager has made a request %s ago", since)
+			}
+		}
+		return nil
+	})
+}
+
+func costOf(f requests.Figures) Cost {
+	pods := f.Sum(requests.OnlyWork, requests.Writes, requests.Resource("pods")).Requests
+	reads := f.Sum(requests.OnlyWork, requests.Verb(requests.Get)).Requests + f.Sum(requests.OnlyWork, requests.Verb(requests.List)).Requests
+	return Cost{
+		PodWrites: pods, OtherWrites: f.Sum(requests.OnlyWork, requests.Writes).Requests - pods, Reads: reads,
+		Failed: f.Sum(requests.Finite).Failed,
+		Events: f.Sum(func(k requests.Key) bool { return k.Class == requests.Events }).Requests,
+		Rows:   f.Rows(),
+	}
+}
+
+// summary is for the progress lines.
+func (c *Cost) summary(n int) string {
+	if c == nil {
+		return ""
+	}
+	per := func(count int) float64 { return float64(count) / float64(n) }
+	thousand := 1000 / float64(n)
+	return fmt.Sprintf("; a pod: %.2f writes (U %.2f), %d reads, %d others, %d failed, %d events; 1,000 pods: %.1f CPU s, %.1f MB heap, %.0f MB peak",
+		per(c.PodWrites), per(c.StatusChanges), c.Reads, c.OtherWrites, c.Failed, c.Events, c.CPUSeconds*thousand, inMB(c.Heap)*thousand, inMB(c.Peak)*thousand)
+}

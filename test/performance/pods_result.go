@@ -1,0 +1,165 @@
+package performance
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// Way says who brings the pods into the provider.
+type Way string
+
+const (
+	// Ours is Spillway.
+	Ours Way = "spillway"
+	// Floor is the least that it takes, see package floor.
+	Floor Way = "floor"
+	// Direct is without a consumer: pods are created in the provider.
+	Direct Way = "provider"
+)
+
+// Timing says how long N pods took that were created, or deleted, at once.
+type Timing struct {
+	// Seconds from the first request to the last pod that was Ready, or gone.
+	Seconds float64
+	// P50, P90 and P99 are of the seconds that single pods took, from the
+	// sending of the request of their own.
+	P50, P90, P99 float64
+}
+
+// timingOf is that of pods that took so long each, and so long together.
+func timingOf(each []time.Duration, together time.Duration) Timing {
+	slices.Sort(each)
+	at := func(q float64) float64 { return quantile(each, q).Seconds() }
+	return Timing{Seconds: together.Seconds(), P50: at(0.5), P90: at(0.9), P99: at(0.99)}
+}
+
+// quantile is the smallest of some durations, in ascending order, that at least
+// the share q of them does not exceed; 0 of none.
+func quantile(ascending []time.Duration, q float64) time.Duration {
+	if len(ascending) == 0 {
+		return 0
+	}
+	return ascending[max(0, int(math.Ceil(q*float64(len(ascending))))-1)]
+}
+
+// PodsRun is one roll-out and the deletion of all of it.
+type PodsRun struct {
+	Way            Way
+	Create, Delete Timing
+	// Cost is that of Spillway; absent from the other ways.
+	Cost *Cost `json:",omitempty"`
+}
+
+// Cost is what the manager has needed for one run: a process of its own.
+type Cost struct {
+	// PodWrites are the writes of pods, in all clusters; OtherWrites those of
+	// anything else but leases and events; Reads the GETs and LISTs.
+	PodWrites, OtherWrites, Reads int
+	// Failed are the requests among them that were refused.
+	Failed int
+	// StatusChanges is how often the status of a remote pod has changed, of all
+	// pods together, as an independent watch has seen it.
+	StatusChanges int
+	Events        int
+	// CPUSeconds of the whole run.
+	CPUSeconds float64
+	// Heap is what the pods have added to the memory of live objects, Peak what
+	// they have to the most resident memory, both in bytes.
+	Heap, Peak int64
+	Rows       []requests.Row
+}
+
+// PodsResult is what was measured in one case.
+type PodsResult struct {
+	Case PodsCase
+	// Runs in the order in which they were made.
+	Runs []PodsRun
+}
+
+// Rate is pods per second, of all runs of a way together. what chooses between
+// creating and deleting. 0 if there was no such run.
+func (r PodsResult) Rate(way Way, what func(PodsRun) Timing) float64 {
+	pods, seconds := 0, 0.0
+	for _, run := range r.Runs {
+		if run.Way == way {
+			pods += r.Case.N
+			seconds += what(run).Seconds
+		}
+	}
+	if seconds == 0 {
+		return 0
+	}
+	return float64(pods) / seconds
+}
+
+// Ratio is our rate by that of another way; 0 if one of them is not known.
+func (r PodsResult) Ratio(to Way, what func(PodsRun) Timing) float64 {
+	if other := r.Rate(to, what); other != 0 {
+		return r.Rate(Ours, what) / other
+	}
+	return 0
+}
+
+// Mean is the mean of a figure over all runs of a way.
+func (r PodsResult) Mean(way Way, figure func(PodsRun) float64) float64 {
+	total, runs := 0.0, 0
+	for _, run := range r.Runs {
+		if run.Way == way {
+			total += figure(run)
+			runs++
+		}
+	}
+	if runs == 0 {
+		return 0
+	}
+	return total / float64(runs)
+}
+
+// Costs are those of our runs.
+func (r PodsResult) Costs() []Cost {
+	var costs []Cost
+	for _, run := range r.Runs {
+		if run.Cost != nil {
+			costs = append(costs, *run.Cost)
+		}
+	}
+	return costs
+}
+
+func creating(r PodsRun) Timing { return r.Create }
+func deleting(r PodsRun) Timing { return r.Delete }
+
+// Counted is one roll-out with the manager in the process of the benchmark.
+type Counted struct {
+	Case PodsCase
+	// NoOps are writes that changed nothing.
+	NoOps int
+	// Differences are between what the transports of the manager have counted
+	// and what the audit logs of the clusters say: none, if both are right.
+	Differences []string
+	// Saturated is from the arrival of a change of a remote pod to the answer
+	// to the write that it led to, during the roll-out. In seconds.
+	Saturated Reaction
+}
+
+// Reaction are quantiles of how long the manager took to act.
+type Reaction struct{ P50, P99 float64 }
+
+// PodsReport is what is written to bin/bench/pods.json.
+type PodsReport struct {
+	Date    string
+	Command string
+	Machine Machine
+	Results []PodsResult
+	Counted []Counted
+	// Unsaturated is from the arrival of a change of a remote pod at the
+	// manager's transport to the sending of the write that it leads to, one
+	// change at a time. In seconds.
+	Unsaturated Reaction
+}
+
+// inMB are those of so many bytes.
+func inMB(bytes int64) float64 { return float64(bytes) / 1e6 }

@@ -1,0 +1,224 @@
+//go:build bench
+
+package performance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/performance/measure"
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+const (
+	podsConsumerID = "bench"
+	// nodesOfProvider is enough for 5,000 pods, and for the limit of a node.
+	nodesOfProvider = 10
+	// sharedObjects is how many ConfigMaps, and how many Secrets, pods share.
+	sharedObjects = 10
+	// floorMark labels and taints the nodes of the floor.
+	floorMark = "bench.spillway.io/floor"
+)
+
+// podsRig is a consumer with some providers, and the manager as a process of its
+// own. Ours are in the namespace rig.Namespace(0), the floor's and the direct
+// ones in namespaces that are called so.
+type podsRig struct {
+	*rig.Rig
+	began     time.Time
+	consumer  kubernetes.Interface
+	providers []kubernetes.Interface
+	audits    []*measure.Audit
+	manager   *measure.Manager
+}
+
+// startPods makes the clusters, and all that is there before the pods are.
+func startPods(t *testing.T, ids []string) *podsRig {
+	b := &podsRig{began: time.Now()}
+	b.say("starting a consumer and %d providers", len(ids))
+	var err error
+	b.Rig, err = rig.Up(t.Context(), rig.Options{
+		Name: "pods", Providers: ids, Nodes: nodesOfProvider, Scheduler: true,
+		AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...),
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Down(context.Background())) })
+	b.consumer = clientset(t, b.Consumer)
+	for _, provider := range b.Providers {
+		b.providers = append(b.providers, clientset(t, provider))
+	}
+	for _, cluster := range b.All() {
+		b.audits = append(b.audits, measure.NewAudit(cluster.ID, cluster.AuditLog()))
+	}
+	b.furnish(t)
+	must(t, b.Bind(t.Context()))
+	b.startManager(t)
+	must(t, rig.Eventually(t.Context(), patience, b.Bound))
+	must(t, rig.Eventually(t.Context(), patience, b.offloaded))
+	must(t, rig.Eventually(t.Context(), patience, b.accountsIn))
+	return b
+}
+
+// startManager starts bin/manager, which runs until the test ends or it is stopped.
+func (b *podsRig) startManager(t *testing.T) {
+	kubeconfig, err := b.ManagerKubeconfig(t.Context())
+	must(t, err)
+	b.manager, err = measure.Start(t.Context(), measure.Options{
+		Kubeconfig: kubeconfig, ConsumerID: podsConsumerID, Log: filepath.Join(outputDir(t), "pods-manager.log"),
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, b.manager.Stop()) })
+}
+
+// clientset is one that costs as little as any can.
+func clientset(t *testing.T, cluster *rig.Cluster) kubernetes.Interface {
+	config := cluster.Config()
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = config.ContentType + ",application/json"
+	clients, err := kubernetes.NewForConfig(config)
+	must(t, err)
+	return clients
+}
+
+// furnish makes the namespaces, the nodes of the floor and what pods share.
+func (b *podsRig) furnish(t *testing.T) {
+	for _, namespace := range []string{b.namespace(Ours), b.namespace(Floor)} {
+		b.make(t, b.Consumer, namespace)
+	}
+	must(t, b.Consumer.Admin.Create(t.Context(), rig.Offloading(0)))
+	for _, provider := range b.Providers {
+		for _, namespace := range []string{b.namespace(Floor), b.namespace(Direct)} {
+			b.make(t, provider, namespace)
+		}
+		must(t, b.Consumer.Admin.Create(t.Context(), floorNode(provider.ID)))
+	}
+}
+
+// make makes a namespace, and in it what pods share.
+func (b *podsRig) make(t *testing.T, c *rig.Cluster, namespace string) {
+	must(t, c.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	for i := range sharedObjects {
+		must(t, c.Admin.Create(t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: sharedName(i)}, Data: map[string]string{"KEY": "value"},
+		}))
+		must(t, c.Admin.Create(t.Context(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: sharedName(i)}, Data: map[string][]byte{"PASSWORD": []byte("secret")},
+		}))
+	}
+}
+
+func sharedName(i int) string { return fmt.Sprintf("shared-%d", i) }
+
+// namespace is that of a way in the consumer; of the direct one, in the provider.
+func (b *podsRig) namespace(way Way) string {
+	if way == Ours {
+		return rig.Namespace(0).GetName()
+	}
+	return string(way) + "-pods"
+}
+
+// remoteNamespace is that of a way in the providers.
+func (b *podsRig) remoteNamespace(way Way) string {
+	if way == Ours {
+		return b.namespace(Ours) + "-" + podsConsumerID
+	}
+	return b.namespace(way)
+}
+
+// floorNode is the node of the floor that stands for a provider. Nothing plays
+// it: once Ready, it stays so.
+func floorNode(provider string) *corev1.Node {
+	much := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("100Ti"), corev1.ResourcePods: resource.MustParse("10k"),
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: floorNodeName(provider), Labels: map[string]string{floorMark: ""}},
+		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: floorMark, Effect: corev1.TaintEffectNoSchedule}}},
+		Status: corev1.NodeStatus{Capacity: much, Allocatable: much, Conditions: []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+		}}},
+	}
+}
+
+func floorNodeName(provider string) string { return "floor-" + provider }
+
+// offloaded tells when the namespace of ours is.
+func (b *podsRig) offloaded(ctx context.Context) error {
+	offloading := &v1alpha1.NamespaceOffloading{}
+	if err := b.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(rig.Offloading(0)), offloading); err != nil {
+		return err
+	}
+	if !ready(offloading) {
+		return fmt.Errorf("the offloading is %q", offloading.Status.OffloadingPhase)
+	}
+	return nil
+}
+
+// accountsIn tells when there is the ServiceAccount of every namespace, without
+// which no pod is admitted.
+func (b *podsRig) accountsIn(ctx context.Context) error {
+	get := func(clients kubernetes.Interface, namespace string) error {
+		_, err := clients.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	}
+	errs := []error{get(b.consumer, b.namespace(Ours)), get(b.consumer, b.namespace(Floor))}
+	for _, provider := range b.providers {
+		for _, way := range []Way{Ours, Floor, Direct} {
+			errs = append(errs, get(provider, b.remoteNamespace(way)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (b *podsRig) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(progress, "pods    %6.1fs  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// newPod is the i-th pod of a case, of a way.
+func (b *podsRig) newPod(c PodsCase, way Way, i int) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace(way), Name: podName(i), Labels: map[string]string{"app": "web"}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "app", Image: "registry.example.com/web:1.2.3", Env: []corev1.EnvVar{{Name: "MODE", Value: "production"}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi"),
+			}},
+		}}},
+	}
+	if c.Shared {
+		name := corev1.LocalObjectReference{Name: sharedName(i / c.Providers % sharedObjects)}
+		pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{
+			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: name}}, {SecretRef: &corev1.SecretEnvSource{LocalObjectReference: name}},
+		}
+	}
+	provider := b.Providers[i%c.Providers].ID
+	switch {
+	case way == Floor && c.Scheduled:
+		pod.Spec.NodeSelector = map[string]string{floorMark: ""}
+		pod.Spec.Tolerations = []corev1.Toleration{{Key: floorMark, Operator: corev1.TolerationOpExists}}
+	case way == Floor:
+		pod.Spec.NodeName = floorNodeName(provider)
+	case way == Ours && !c.Scheduled:
+		pod.Spec.NodeName = v1alpha1.VirtualNodePrefix + provider
+	}
+	return pod
+}
+
+func podName(i int) string { return fmt.Sprintf("web-%05d", i) }
+
+// index is the number of the provider of that name.
+func (b *podsRig) index(id string) int {
+	return slices.IndexFunc(b.Providers, func(c *rig.Cluster) bool { return c.ID == id })
+}
