@@ -37,7 +37,9 @@ func TestForeign(t *testing.T) {
 		PodBytes: foreignPod(0, foreignNode).Size(),
 	}
 	s.settle(t, since)
-	report.States = append(report.States, s.foreign(t, since, 0, 0), s.foreign(t, since, bound, 0), s.foreign(t, since, bound, waiting))
+	none := s.foreign(t, since, ForeignState{}, 0, 0)
+	onNode := s.foreign(t, since, none, bound, 0)
+	report.States = append(report.States, none, onNode, s.foreign(t, since, onNode, bound, waiting))
 	for _, state := range report.States {
 		for _, row := range state.Requests {
 			t.Errorf("%d + %d foreign pods: %d times %s in cluster %s because of them", state.Bound, state.Waiting, row.Requests, what(row.Key), row.Cluster)
@@ -65,13 +67,17 @@ func (s *site) foreignGround(t *testing.T) {
 
 func foreignNamespace(i int) string { return fmt.Sprintf("foreign-%d", i%foreignNamespaces) }
 
-// foreign brings the foreign pods to those numbers, and measures when the
-// manager has had the time to do something about them.
-func (s *site) foreign(t *testing.T, since time.Time, bound, waiting int) ForeignState {
+// foreign brings the foreign pods from their numbers before to those, and
+// measures when the manager has had the time to do something about them.
+func (s *site) foreign(t *testing.T, since time.Time, before ForeignState, bound, waiting int) ForeignState {
 	s.say("%d foreign pods on a node, %d waiting for one", bound, waiting)
 	cpu, figures := s.used(t), s.figures(t)
-	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, bound, func(i int) client.Object { return foreignPod(i, foreignNode) }))
-	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, waiting, func(i int) client.Object { return foreignPod(i, "") }))
+	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, bound-before.Bound, func(i int) client.Object {
+		return foreignPod(before.Bound+i, foreignNode)
+	}))
+	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, waiting-before.Waiting, func(i int) client.Object {
+		return foreignPod(before.Waiting+i, "")
+	}))
 	made := time.Now()
 	must(t, s.Settled(t.Context(), made, patience))
 	s.settle(t, since)
