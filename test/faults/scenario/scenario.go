@@ -39,12 +39,29 @@ type Scenario struct {
 }
 
 // All are the scenarios in which nobody touches what is Spillway's.
-func All() []Scenario { return []Scenario{offload, podLife, podDeleted} }
+func All() []Scenario {
+	return []Scenario{
+		bindOne, unbind, rebind,
+		offload, unOffload, labelled, moved, namespaceDeleted,
+		podLife, podDeleted, podForced, podEndedAndDeleted, podChanged, podAgain, podPaused,
+		podWithObjects, configMapChanged, secretDeleted,
+		twoProviders, mountNamespace,
+	}
+}
 
 // OutOfBand are those in which somebody does. What is to become of it is in the
 // Until of each step.
-func OutOfBand() []Scenario { return nil }
+func OutOfBand() []Scenario {
+	return []Scenario{
+		remoteNamespaceDeleted, remotePodDeleted, remotePodOfEndedDeleted, remotePodMadeAgain, copyDeleted,
+		namespaceUnlabelled, podUnlabelled, copyUnlabelled,
+		offloadingReleased, offloadingGone, bindingReleased, bindingGone, originalReleased,
+		foreignNamespace, foreignPod, foreignConfigMap,
+	}
+}
 
 // Identity are those in which a provider is not what it was, or does not accept
 // the manager.
-func Identity() []Scenario { return nil }
+func Identity() []Scenario {
+	return []Scenario{otherCluster, ownCluster, badToken, badKubeconfig, secretGone}
+}

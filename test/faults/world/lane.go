@@ -47,6 +47,8 @@ type Lane struct {
 // World is a lane during a run.
 type World struct {
 	*Lane
+	// Notes are what one step of a scenario keeps for the next, such as a UID.
+	Notes map[string]string
 
 	mu       sync.Mutex
 	managers []*Manager
@@ -126,7 +128,7 @@ func (l *Lane) Begin(ctx context.Context) (*World, error) {
 	if err := l.empty(ctx); err != nil {
 		return nil, fmt.Errorf("lane %d cannot be used: %w", l.Index, err)
 	}
-	return &World{Lane: l}, nil
+	return &World{Lane: l, Notes: map[string]string{}}, nil
 }
 
 // End stops the managers that run, ends their connections, so that nothing of

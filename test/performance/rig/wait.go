@@ -22,10 +22,14 @@ func Eventually(ctx context.Context, patience time.Duration, try func(context.Co
 	defer cancel()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
+	var missing error
 	for {
-		missing := try(deadline)
-		if missing == nil {
+		err := try(deadline)
+		if err == nil {
 			return nil
+		}
+		if missing == nil || deadline.Err() == nil { // Else the end of the patience is what is in its way.
+			missing = err
 		}
 		select {
 		case <-deadline.Done():

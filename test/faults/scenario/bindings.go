@@ -1,0 +1,134 @@
+package scenario
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/faults/world"
+)
+
+var bindOne = Scenario{
+	Name: "bind",
+	Steps: []Step{{
+		Name:  "a provider is bound",
+		Do:    func(ctx context.Context, w *world.World) error { return w.Bind(ctx, nil, world.P1) },
+		Until: bound(world.P1),
+	}},
+}
+
+var unbind = Scenario{
+	Name: "unbind", Core: true, Prepare: withPod(world.P1),
+	Steps: []Step{{
+		Name:  "the binding is deleted, with a pod in the provider",
+		Do:    deleteLocal(&v1alpha1.ClusterBinding{}, "", world.P1),
+		Until: all(unbound(world.P1), podGone(team, web, world.P1), selectsNothing(team)),
+	}},
+}
+
+// A provider that is bound again adopts what is still asked for.
+var rebind = Scenario{
+	Name: "orphan-and-bind-again",
+	Prepare: func(ctx context.Context, w *world.World) error {
+		orphan := func(cb *v1alpha1.ClusterBinding) { cb.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan }
+		if err := w.Bind(ctx, orphan, world.P1); err != nil {
+			return err
+		}
+		if err := w.Offload(ctx, team); err != nil {
+			return err
+		}
+		return eventually(ctx, w, all(bound(world.P1), offloaded(team, world.P1), note(world.P1, remoteNamespace(team))))
+	},
+	Steps: []Step{{
+		Name: "the binding is deleted, and leaves what is there",
+		Do:   deleteLocal(&v1alpha1.ClusterBinding{}, "", world.P1),
+		Until: all(gone[v1alpha1.ClusterBinding](world.Consumer, named("", world.P1)), gone[v1alpha1.NamespaceMap](world.Consumer, named("", world.P1)),
+			gone[corev1.Node](world.Consumer, named("", v1alpha1.VirtualNodePrefix+world.P1)),
+			selectsNothing(team), noted(world.P1, remoteNamespace(team))),
+	}, {
+		Name: "the provider is bound again",
+		Do: func(ctx context.Context, w *world.World) error {
+			if err := deleteLocal(&corev1.Secret{}, managerNamespace, world.P1)(ctx, w); err != nil {
+				return err
+			}
+			return w.Bind(ctx, nil, world.P1)
+		},
+		Until: all(bound(world.P1), offloaded(team, world.P1), noted(world.P1, remoteNamespace(team))),
+	}},
+}
+
+var twoProviders = Scenario{
+	Name: "two-providers", Prepare: bindAndOffload(world.P1, world.P2),
+	Steps: []Step{{
+		Name: "a pod in each",
+		Do: func(ctx context.Context, w *world.World) error {
+			return w.Create(ctx, world.Pod(team, web, world.P1), world.Pod(team, second, world.P2))
+		},
+		Until: all(podIs(corev1.PodRunning, team, web, world.P1), podIs(corev1.PodRunning, team, second, world.P2)),
+	}, {
+		Name: "one of the providers is unbound",
+		Do:   deleteLocal(&v1alpha1.ClusterBinding{}, "", world.P2),
+		Until: all(unbound(world.P2), podGone(team, second, world.P2),
+			bound(world.P1), offloaded(team, world.P1), podIs(corev1.PodRunning, team, web, world.P1)),
+	}},
+}
+
+var mountNamespace = Scenario{
+	Name: "mount-namespace",
+	Steps: []Step{{
+		Name: "a provider is bound, with a mount namespace",
+		Do: func(ctx context.Context, w *world.World) error {
+			mounting := func(cb *v1alpha1.ClusterBinding) { cb.Spec.MountNamespace = w.Remote(mount) }
+			return w.Bind(ctx, mounting, world.P1)
+		},
+		Until: all(bound(world.P1), mounted),
+	}, {
+		Name: "a pod is created in a namespace that is not offloaded",
+		Do: func(ctx context.Context, w *world.World) error {
+			return w.Create(ctx, world.Namespace(team), configMap("1"), using(world.Pod(team, web, world.P1), settings, ""))
+		},
+		Until: all(podAt(corev1.PodRunning, team, web, world.P1, hashed(web)), configMapIs("1", world.P1, hashed(settings))),
+	}, {
+		Name: "its user deletes it",
+		Do:   deleteLocal(&corev1.Pod{}, team, web),
+		Until: all(gone[corev1.Pod](world.Consumer, named(team, web)), gone[corev1.Pod](world.P1, hashed(web)),
+			gone[corev1.ConfigMap](world.P1, hashed(settings)), unmarked[corev1.ConfigMap](team, settings)),
+	}, {
+		Name:  "the binding is deleted",
+		Do:    deleteLocal(&v1alpha1.ClusterBinding{}, "", world.P1),
+		Until: all(unbound(world.P1), gone[corev1.Namespace](world.P1, remoteNamespace(mount))),
+	}},
+}
+
+// mounted wants the mount namespace to be there.
+func mounted(ctx context.Context, w *world.World) error {
+	binding, err := get[v1alpha1.ClusterBinding](ctx, w, world.Consumer, "", world.P1)
+	if err != nil {
+		return err
+	}
+	if _, err := get[corev1.Namespace](ctx, w, world.P1, "", w.Remote(mount)); err != nil {
+		return err
+	}
+	return wrap("ClusterBinding "+world.P1,
+		condition(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive))
+}
+
+// change updates an object, as somebody would who does not look first.
+func change[T any, P interface {
+	*T
+	client.Object
+}](cluster string, name func(*world.World) client.ObjectKey, by func(*world.World, P)) Func {
+	return func(ctx context.Context, w *world.World) error {
+		key := name(w)
+		object, err := get[T, P](ctx, w, cluster, key.Namespace, key.Name)
+		if err != nil {
+			return err
+		}
+		before := object.DeepCopyObject().(client.Object)
+		by(w, object)
+		return w.Cluster(cluster).Admin.Patch(ctx, object, client.MergeFrom(before))
+	}
+}
