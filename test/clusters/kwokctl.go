@@ -52,11 +52,14 @@ func (c *Cluster) kwokctlEnv() []string {
 // watchForEnd returns an error when a component that kwokctl has started is
 // gone, and nil when ctx is done. It goes by the process ids that kwokctl notes,
 // not by what it has seen running: a component that does not like its flags has
-// ended before anybody looks.
+// ended before anybody looks. One that is not there counts when it is still not
+// there at the next look: while a program is being loaded, which on a busy
+// machine takes a while, its process has no name yet.
 func (c *Cluster) watchForEnd(ctx context.Context) error {
 	const interval = 200 * time.Millisecond
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
+	missing := map[process]bool{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -70,8 +73,14 @@ func (c *Cluster) watchForEnd(ctx context.Context) error {
 			return err
 		}
 		for component, pid := range noted {
-			if !slices.Contains(running, process{pid: pid, component: component}) {
+			one := process{pid: pid, component: component}
+			switch {
+			case slices.Contains(running, one):
+				delete(missing, one)
+			case missing[one]:
 				return c.ended(component)
+			default:
+				missing[one] = true
 			}
 		}
 	}
