@@ -33,7 +33,7 @@ var PodCreated = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 var PodStatus = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Name:    "spillway_pod_status_seconds",
 	Help:    "Time from the arrival of a change of a remote pod until it is written to the status of the local one.",
-	Buckets: prometheus.ExponentialBuckets(0.002, 2, 14),
+	Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16), // Half a millisecond to 16 seconds.
 }, []string{"cluster"})
 
 func init() { metrics.Registry.MustRegister(OffloadingReady, PodCreated, PodStatus) }

@@ -25,3 +25,17 @@ const (
 	mostResidual = 0.1
 	mostSquare   = 0.3
 )
+
+// Bounds of what is counted in a roll-out of pods.
+const (
+	// writesBesidesStatus are the creation and the deletion of the remote pod,
+	// and the deletion of the local one when that is gone.
+	writesBesidesStatus = 3
+	// writesOfShared is how often anything is written for a ConfigMap or Secret
+	// that pods use, and for each provider: it is marked, sent, deleted, unmarked.
+	// Bindings that mark one object at once may try again, once each.
+	writesOfShared = 4 + 1
+	// writesBesidesPods are those of anything else, such as the status of a
+	// ClusterBinding, that may happen to come in the meantime.
+	writesBesidesPods = 10
+)

@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// sharedObjects is how many ConfigMaps, and how many Secrets, pods share.
+const sharedObjects = 10
+
 // PodsCase is one way to roll pods out.
 type PodsCase struct {
 	// N is how many pods there are, all created at once.

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spillway-io/spillway/test/performance/measure"
@@ -27,13 +30,14 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	if err := r.manager.ResetPeak(); err != nil {
 		return PodsRun{}, err
 	}
+	profiled := r.profile(ctx)
 	var usage measure.Usage
 	run, err := r.run(ctx, func() error {
 		err1 := r.settle(ctx)
 		var err2, err3 error
 		usage, err2 = r.manager.Usage()
 		full, err3 = r.manager.HeapAfterGC(ctx)
-		return errors.Join(err1, err2, err3)
+		return errors.Join(err1, err2, err3, r.writeProfile(ctx, "heap", "heap?gc=1"), <-profiled)
 	})
 	if err != nil {
 		return run, err
@@ -51,6 +55,26 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	cost.Heap, cost.Peak = full-before.heap, usage.PeakRSS-before.usage.RSS
 	run.Cost = &cost
 	return run, nil
+}
+
+// profileSeconds is for how long PROFILE=1 looks at where the manager spends its time.
+const profileSeconds = 20
+
+// profile begins to write a profile of the manager's processor time, if PROFILE=1
+// asks for it, and returns what tells when that is done.
+func (r *rollOut) profile(ctx context.Context) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- r.writeProfile(ctx, "cpu", fmt.Sprintf("profile?seconds=%d", profileSeconds)) }()
+	return done
+}
+
+// writeProfile writes a profile to bin/bench, if PROFILE=1 asks for it.
+func (r *rollOut) writeProfile(ctx context.Context, kind, profile string) error {
+	if os.Getenv("PROFILE") != "1" {
+		return nil
+	}
+	file := "pods-" + kind + "-" + strings.ReplaceAll(r.PodsCase.String(), "/", "-") + ".pprof"
+	return r.manager.WriteProfile(ctx, profile, filepath.Join(r.output, file))
 }
 
 // reading is what the manager shows at one moment.

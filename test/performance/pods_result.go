@@ -129,6 +129,26 @@ func (r PodsResult) Costs() []Cost {
 	return costs
 }
 
+// Most is the most of each count of our runs, with the rows of one that has most
+// writes; what is measured and not counted is the mean.
+func (r PodsResult) Most() Cost {
+	var most Cost
+	for _, cost := range r.Costs() {
+		if cost.PodWrites >= most.PodWrites {
+			most.PodWrites, most.StatusChanges, most.Rows = cost.PodWrites, cost.StatusChanges, cost.Rows
+		}
+		most.OtherWrites, most.Reads = max(most.OtherWrites, cost.OtherWrites), max(most.Reads, cost.Reads)
+		most.Failed, most.Events = max(most.Failed, cost.Failed), max(most.Events, cost.Events)
+	}
+	mean := func(figure func(*Cost) float64) float64 {
+		return r.Mean(Ours, func(run PodsRun) float64 { return figure(run.Cost) })
+	}
+	most.CPUSeconds = mean(func(c *Cost) float64 { return c.CPUSeconds })
+	most.Heap = int64(mean(func(c *Cost) float64 { return float64(c.Heap) }))
+	most.Peak = int64(mean(func(c *Cost) float64 { return float64(c.Peak) }))
+	return most
+}
+
 func creating(r PodsRun) Timing { return r.Create }
 func deleting(r PodsRun) Timing { return r.Delete }
 

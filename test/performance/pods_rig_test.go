@@ -26,8 +26,6 @@ const (
 	podsConsumerID = "bench"
 	// nodesOfProvider is enough for 5,000 pods, and for the limit of a node.
 	nodesOfProvider = 10
-	// sharedObjects is how many ConfigMaps, and how many Secrets, pods share.
-	sharedObjects = 10
 	// floorMark labels and taints the nodes of the floor.
 	floorMark = "bench.spillway.io/floor"
 )
@@ -42,11 +40,12 @@ type podsRig struct {
 	providers []kubernetes.Interface
 	audits    []*measure.Audit
 	manager   *measure.Manager
+	output    string // The directory for results.
 }
 
 // startPods makes the clusters, and all that is there before the pods are.
 func startPods(t *testing.T, ids []string) *podsRig {
-	b := &podsRig{began: time.Now()}
+	b := &podsRig{began: time.Now(), output: outputDir(t)}
 	b.say("starting a consumer and %d providers", len(ids))
 	var err error
 	b.Rig, err = rig.Up(t.Context(), rig.Options{
@@ -76,7 +75,7 @@ func (b *podsRig) startManager(t *testing.T) {
 	kubeconfig, err := b.ManagerKubeconfig(t.Context())
 	must(t, err)
 	b.manager, err = measure.Start(t.Context(), measure.Options{
-		Kubeconfig: kubeconfig, ConsumerID: podsConsumerID, Log: filepath.Join(outputDir(t), "pods-manager.log"),
+		Kubeconfig: kubeconfig, ConsumerID: podsConsumerID, Log: filepath.Join(b.output, "pods-manager.log"),
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, b.manager.Stop()) })
@@ -180,6 +179,12 @@ func (b *podsRig) accountsIn(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (b *podsRig) version(t *testing.T) string {
+	version, err := b.consumer.Discovery().ServerVersion()
+	must(t, err)
+	return version.GitVersion
 }
 
 func (b *podsRig) say(format string, args ...any) {

@@ -3,27 +3,101 @@
 package performance
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
 
 // progress is where the benchmark says what it does.
 var progress io.Writer = os.Stdout
 
+// warmUp is a run that does not count: connections are opened in it.
+const warmUp = 50
+
 // TestPods measures roll-outs of pods, and their deletion: by Spillway, by the
 // floor, which is the least that it takes, and in the providers themselves.
-// PODS=100,500 and CASES=plain/1/direct choose others than the default.
+// PODS=100,500 and CASES=plain/1/direct choose others than the default, and
+// WAYS=spillway leaves the comparisons out.
 func TestPods(t *testing.T) {
+	logTo(t, "pods.log")
 	cases, err := podsCases(os.Getenv("PODS"), os.Getenv("CASES"))
 	must(t, err)
-	var b *podsRig
-	for _, c := range cases {
-		if b == nil {
-			b = startPods(t, providers[:c.Providers])
+	report := PodsReport{Date: time.Now().UTC().Format(time.DateOnly), Command: podsCommand()}
+	for len(cases) > 0 {
+		same := 0 // The cases that run on the same clusters.
+		for same < len(cases) && cases[same].Providers == cases[0].Providers {
+			same++
 		}
-		for _, way := range []Way{Floor, Ours, Direct, Ours, Floor} {
-			b.roll(t, c, way)
+		t.Run(fmt.Sprintf("%d providers", cases[0].Providers), func(t *testing.T) { measurePods(t, cases[:same], &report) })
+		cases = cases[same:]
+	}
+	publishPods(t, report)
+}
+
+func podsCommand() string {
+	command := "make bench"
+	for _, variable := range []string{"WAYS", "CASES", "PODS"} {
+		if value := os.Getenv(variable); value != "" {
+			command = variable + "=" + value + " " + command
 		}
 	}
+	return command
+}
+
+// measurePods measures the cases of one number of providers.
+func measurePods(t *testing.T, cases []PodsCase, report *PodsReport) {
+	b := startPods(t, providers[:cases[0].Providers])
+	report.Machine = thisMachine(b.version(t))
+	for _, way := range []Way{Floor, Ours, Direct} {
+		b.roll(t, PodsCase{N: warmUp, Providers: cases[0].Providers, Shared: true}, way)
+	}
+	largest := cases[0].N
+	for _, c := range cases {
+		result := PodsResult{Case: c}
+		for _, way := range order(c) {
+			result.Runs = append(result.Runs, b.roll(t, c, way))
+		}
+		report.Results = append(report.Results, result)
+		largest = max(largest, c.N)
+		for _, broken := range result.Broken() {
+			t.Error(broken)
+		}
+	}
+	var again []PodsCase
+	for _, shared := range []bool{false, true} {
+		again = append(again, PodsCase{N: largest, Shared: shared, Providers: cases[0].Providers})
+	}
+	b.count(t, again, report)
+	for _, counted := range report.Counted {
+		for _, broken := range counted.Broken() {
+			t.Error(broken)
+		}
+	}
+}
+
+// order is that of the ways in a case. Ours is between two of the floor, so that
+// what else the machine does disturbs both; of many pods, once is enough.
+func order(c PodsCase) []Way {
+	if ways := os.Getenv("WAYS"); ways != "" {
+		var all []Way
+		for _, way := range strings.Split(ways, ",") {
+			all = append(all, Way(way))
+		}
+		return all
+	}
+	if c.N > mostOfAll {
+		return []Way{Floor, Ours, Direct, Floor}
+	}
+	return []Way{Floor, Ours, Direct, Ours, Floor}
+}
+
+// publishPods prints the report, and writes it where it is kept.
+func publishPods(t *testing.T, r PodsReport) {
+	_, _ = fmt.Fprintf(progress, "\n%s\n", r.Markdown())
+	must(t, writeJSON(filepath.Join(outputDir(t), "pods.json"), r))
+	renewDocs(t, "pods", r.Markdown())
 }

@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -25,6 +26,11 @@ type Manager struct {
 // manifests give it. It names itself consumerID, and the counter counts what it
 // asks of the consumer, which is called that, and of the providers, by their IDs.
 func (r *Rig) StartManager(ctx context.Context, consumerID string, counter *requests.Counter) (*Manager, error) {
+	return r.StartWrapped(ctx, consumerID, counter.WrapNamed)
+}
+
+// StartWrapped does the same with any wrapper of the transports to the clusters.
+func (r *Rig) StartWrapped(ctx context.Context, consumerID string, wrap func(cluster string, next http.RoundTripper) http.RoundTripper) (*Manager, error) {
 	kubeconfig, err := r.ManagerKubeconfig(ctx)
 	if err != nil {
 		return nil, err
@@ -35,7 +41,8 @@ func (r *Rig) StartManager(ctx context.Context, consumerID string, counter *requ
 	}
 	options := manager.Options{
 		ConsumerID: consumerID, SkipMetrics: true,
-		WrapTransport: counter.Wrap(r.Consumer.ID), Fleet: fleet.Options{WrapTransport: counter.WrapNamed},
+		WrapTransport: func(next http.RoundTripper) http.RoundTripper { return wrap(r.Consumer.ID, next) },
+		Fleet:         fleet.Options{WrapTransport: wrap},
 	}
 	options.Manager.Metrics = metricsserver.Options{BindAddress: "0"}
 	options.Manager.HealthProbeBindAddress = "0"

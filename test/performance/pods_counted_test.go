@@ -1,0 +1,122 @@
+//go:build bench
+
+package performance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// count rolls each case out with the manager in this process, where its own
+// transports count: that tells which writes change nothing, and whether the
+// audit logs tell the truth. What is timed here has the benchmark in it.
+func (b *podsRig) count(t *testing.T, cases []PodsCase, report *PodsReport) {
+	must(t, b.manager.Stop())
+	counter, reactions := requests.NewCounter(), newReactions(b.Consumer.ID)
+	began := time.Now()
+	manager, err := b.StartWrapped(t.Context(), podsConsumerID, func(cluster string, next http.RoundTripper) http.RoundTripper {
+		return counter.WrapNamed(cluster, reactions.wrap(cluster, next))
+	})
+	must(t, err)
+	defer func() { must(t, manager.Stop()) }()
+	must(t, b.Settled(t.Context(), began, patience))
+	for _, c := range cases {
+		report.Counted = append(report.Counted, b.counted(t, c, counter))
+	}
+	if report.Unsaturated == (Reaction{}) {
+		report.Unsaturated = b.react(t, reactions)
+		b.say("one change at a time: %.1f ms at the median, %.1f ms at p99", 1000*report.Unsaturated.P50, 1000*report.Unsaturated.P99)
+	}
+}
+
+// counted is one of them.
+func (b *podsRig) counted(t *testing.T, c PodsCase, counter *requests.Counter) Counted {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	must(t, b.settle(ctx))
+	audited, err := b.audited()
+	must(t, err)
+	own, statuses := counter.Figures(), podStatusHistogram(t)
+	r, err := b.prepare(ctx, c, Ours)
+	must(t, err)
+	_, err = r.run(ctx, func() error { return nil })
+	must(t, err, b.settle(ctx))
+	after, err := b.audited()
+	must(t, err)
+	figures := counter.Figures().Since(own)
+	result := Counted{
+		Case: c, NoOps: figures.Sum(requests.OnlyWork).NoOps, Saturated: podStatusHistogram(t).since(statuses).reaction(),
+		Differences: differences(figures, after.Since(audited)),
+	}
+	b.say("%-22s counted by the manager's transports: %d writes of pods, %d without effect, %d differences to the audit logs; change → written %.1f ms at the median, %.0f ms at p99", c,
+		costOf(figures).PodWrites, result.NoOps, len(result.Differences), 1000*result.Saturated.P50, 1000*result.Saturated.P99)
+	return result
+}
+
+// differences are between what the transports have counted, and what the API
+// servers have logged. Watches are left out, and what time brings.
+func differences(own, audited requests.Figures) []string {
+	counts := map[requests.Key][2]int{}
+	for _, row := range own.Rows(requests.Finite) {
+		counts[row.Key] = [2]int{row.Requests, counts[row.Key][1]}
+	}
+	for _, row := range audited.Rows(requests.Finite) {
+		counts[row.Key] = [2]int{counts[row.Key][0], row.Requests}
+	}
+	var differ []string
+	for _, key := range slices.SortedFunc(maps.Keys(counts), func(a, b requests.Key) int { return len(a.Resource) - len(b.Resource) }) {
+		if count := counts[key]; count[0] != count[1] {
+			differ = append(differ, fmt.Sprintf("%s in %s: %d by the transports, %d by the audit log", what(key), key.Cluster, count[0], count[1]))
+		}
+	}
+	return differ
+}
+
+// oneAtATime is how many changes are made to see how long one takes.
+const oneAtATime = 200
+
+// react changes the status of one remote pod, again and again, and tells how
+// long the manager takes to pass it on when it has nothing else to do.
+func (b *podsRig) react(t *testing.T, reactions *reactions) Reaction {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := b.prepare(ctx, PodsCase{N: 1, Providers: 1}, Ours)
+	must(t, err)
+	_, err = r.run(ctx, func() error {
+		for i := range oneAtATime {
+			if err := r.changeOne(ctx, reactions, int32(i+1)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	must(t, err)
+	return reactions.quantiles()
+}
+
+// changeOne has the container of the pod restarted so many times, and waits
+// until that shows.
+func (r *rollOut) changeOne(ctx context.Context, reactions *reactions, restarts int32) error {
+	before := r.shown.statusChanges()
+	reactions.expect()
+	patch := fmt.Appendf(nil, `{"status":{"containerStatuses":[{"name":"app","restartCount":%d}]}}`, restarts)
+	if err := r.patchRemote(ctx, patch); err != nil {
+		return err
+	}
+	return rig.Eventually(ctx, patience, func(context.Context) error {
+		if r.shown.statusChanges() == before {
+			return fmt.Errorf("the restart %d does not show", restarts)
+		}
+		return r.shown.ended()
+	})
+}
