@@ -1,0 +1,86 @@
+package oracle
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// told is what one manager has been told of what it has made in a cluster.
+type told struct {
+	*Ledger
+	cluster string
+	next    http.RoundTripper
+
+	guard sync.Mutex
+	made  map[string]types.UID
+}
+
+// WrapOuter goes between the manager and the fault injector, so that it sees what
+// the manager is told. It finds out a manager that does not believe it: one that
+// makes once more what it knows to have made, and what is still there.
+func (l *Ledger) WrapOuter(cluster string, next http.RoundTripper) http.RoundTripper {
+	return &told{Ledger: l, cluster: cluster, next: next, made: map[string]types.UID{}}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *told) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost {
+		return t.next.RoundTrip(r)
+	}
+	body, err := taken(&r.Body)
+	if err != nil {
+		return nil, err
+	}
+	ask, writes := parseAsk(t.cluster, r, body)
+	if !writes || ask.Subresource != "" || ask.Name == "" {
+		return t.next.RoundTrip(r)
+	}
+	key := ask.Resource + " " + ask.where()
+	if uid := t.known(key); uid != "" {
+		t.suspect(r, ask, uid)
+	}
+	response, err := t.next.RoundTrip(r)
+	if err != nil || response.StatusCode != http.StatusCreated {
+		return response, err
+	}
+	answer, err := taken(&response.Body)
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer to a creation: %w", err)
+	}
+	t.guard.Lock()
+	defer t.guard.Unlock()
+	t.made[key] = answered(answer)
+	return response, nil
+}
+
+func (t *told) known(key string) types.UID {
+	t.guard.Lock()
+	defer t.guard.Unlock()
+	return t.made[key]
+}
+
+// suspect notes a finding if the object is still there, and ours: somebody may
+// have taken it away, or the mark off it, by which a manager knows it.
+func (t *told) suspect(r *http.Request, ask Ask, uid types.UID) {
+	objects, err := t.list(r.Context(), t.cluster, ask.Resource)
+	if err != nil {
+		return // It is not one of the resources that are looked after, or the manager is ending.
+	}
+	for i := range objects {
+		if objects[i].GetUID() == uid && objects[i].GetLabels()[v1alpha1.LabelOrigin] == t.origin &&
+			objects[i].GetLabels()[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBySpillway {
+			t.find(fmt.Sprintf("%s: %s is made again by a manager that was told that it had made it", t.cluster, title(&objects[i])))
+		}
+	}
+}
+
+func (l *Ledger) find(sentence string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.findings = append(l.findings, sentence)
+}
