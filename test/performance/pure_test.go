@@ -14,7 +14,7 @@ import (
 // TestPure runs the Go benchmarks of everything that decides without any I/O.
 func TestPure(t *testing.T) {
 	module := strings.TrimSpace(string(goOutput(t, "list", "-m")))
-	output := goOutput(t, "test", "-run", "^$", "-bench", ".", "-benchmem", "-p", "1", "./internal/...")
+	output := goOutput(t, "test", "-run", "^$", "-bench", ".", "-benchmem", "-count", "5", "-benchtime", "200ms", "-p", "1", "./internal/...")
 	results, err := parseBenchmarks(module, output)
 	must(t, err)
 	if len(results) == 0 {
