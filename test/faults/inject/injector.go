@@ -35,6 +35,10 @@ type Hooks struct {
 	OnCrash func()
 	// OnCut is to cut the cluster off; the request is sent when it returns.
 	OnCut func(cluster string, kind recipe.Kind)
+	// OnNotFound is to remove the object that a manager is about to delete: an API
+	// server says that something is not found only if it is not there. Without
+	// it, and for all other requests, the answer is made up.
+	OnNotFound func(cluster string, target requests.Target)
 	// Mask takes out of a name what differs from lane to lane. Default: nothing.
 	Mask func(name string) string
 }

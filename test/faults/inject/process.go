@@ -90,6 +90,9 @@ func (t *transport) write(r *http.Request, target requests.Target) (*http.Respon
 			injector.hooks.OnCut(t.cluster, kind)
 		}
 		response, err = t.send(r)
+	case kind == recipe.NotFound && target.Verb == requests.Delete && injector.hooks.OnNotFound != nil:
+		injector.hooks.OnNotFound(t.cluster, target)
+		response, err = t.send(r)
 	case kind.IsCrash():
 		response, err = t.crash(r, kind)
 	default:

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/spillway-io/spillway/test/faults/recipe"
+	"github.com/spillway-io/spillway/test/requests"
 )
 
 // setup is an API server that commits every write, and a client as the manager
@@ -173,5 +174,21 @@ func TestPair(t *testing.T) {
 	fired := s.Fired()
 	if len(fired) != 2 || fired[0].Points != 1 || fired[1].Points != 3 || s.crashes.Load() != 2 {
 		t.Errorf("fired %+v, %d crashes", fired, s.crashes.Load())
+	}
+}
+
+// What is about to be deleted is removed first, so that it is really not there.
+func TestNotFoundIsTrue(t *testing.T) {
+	s := newSetup(t)
+	var removed requests.Target
+	s.hooks.OnNotFound = func(_ string, target requests.Target) { removed = target }
+	deleted := created
+	deleted.Verb = requests.Delete
+	s.Arm(recipe.Recipe{{At: deleted, Kind: recipe.NotFound}})
+	if err := s.manager(t).CoreV1().Pods("shop").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("the API server of this test finds everything, and yet: %v", err)
+	}
+	if removed.Name != "web" || s.committed.Load() != 1 {
+		t.Errorf("removed %+v, %d requests were sent", removed, s.committed.Load())
 	}
 }

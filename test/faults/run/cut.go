@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/faults/inject"
 	"github.com/spillway-io/spillway/test/faults/proxy"
 	"github.com/spillway-io/spillway/test/faults/recipe"
 	"github.com/spillway-io/spillway/test/faults/world"
@@ -25,7 +27,6 @@ type cut struct {
 	proxy   *proxy.Proxy
 	admin   client.Client
 	cluster string
-	tries   int
 }
 
 // newCut cuts a cluster off.
@@ -39,16 +40,71 @@ func newCut(w *world.World, cluster string, kind recipe.Kind) *cut {
 	return c
 }
 
-// heal ends the cut once the manager has noticed: it has asked for another
-// connection, and of a provider it says that there is none.
-func (c *cut) heal(ctx context.Context) error {
-	defer c.proxy.Heal()
-	err := rig.Eventually(ctx, noticeWithin, c.noticed)
-	c.tries = c.proxy.Tries()
-	if err != nil {
+// wait returns once the manager has noticed: it has asked for another connection,
+// and of a provider it says that there is none.
+func (c *cut) wait(ctx context.Context) error {
+	if err := rig.Eventually(ctx, noticeWithin, c.noticed); err != nil {
 		return fmt.Errorf("nobody has noticed that %s is away: %w", c.cluster, err)
 	}
 	return nil
+}
+
+// others returns once all those writes have been made, while the cut lasts.
+func (c *cut) others(ctx context.Context, injector *inject.Injector, meanwhile []recipe.Point) error {
+	return rig.Eventually(ctx, noticeWithin, func(context.Context) error {
+		made := injector.Points()
+		for _, point := range meanwhile {
+			if !slices.Contains(made, point) {
+				return fmt.Errorf("while %s was away there was no %s", c.cluster, point)
+			}
+		}
+		return nil
+	})
+}
+
+// independent is the scenario in which what happens in one provider has nothing
+// to do with the other, within each step.
+const independent = "two-providers"
+
+// meanwhile are the writes for another provider than that which the recipe cuts
+// off: of the same step of the reference run, to it, and of the status of what is
+// made there. They have to be made while the cut lasts.
+func meanwhile(r Run) []recipe.Point {
+	if r.Scenario.Name != independent || r.Want == nil || len(r.Recipe) != 1 || !r.Recipe[0].Kind.IsCut() || r.Recipe[0].At.Cluster == world.Consumer {
+		return nil
+	}
+	at := slices.Index(r.Want.Points, r.Recipe[0].At)
+	step := r.Want.step(at)
+	var others []recipe.Point
+	made := map[string]bool{}
+	for _, point := range step {
+		if point.Cluster != world.Consumer && point.Cluster != r.Recipe[0].At.Cluster {
+			others = append(others, point)
+			made[point.Resource+"/"+point.Name] = true
+		}
+	}
+	for _, point := range step {
+		if point.Cluster == world.Consumer && point.Occurrence == 1 && made[point.Resource+"/"+point.Name] {
+			others = append(others, point)
+		}
+	}
+	return others
+}
+
+// step are the points of the step in which the i-th is.
+func (o *Outcome) step(i int) []recipe.Point {
+	if i < 0 {
+		return nil
+	}
+	from, to := 0, len(o.Points)
+	for _, begin := range o.Steps {
+		if begin <= i {
+			from = begin
+		} else {
+			to = min(to, begin)
+		}
+	}
+	return o.Points[from:to]
 }
 
 func (c *cut) noticed(ctx context.Context) error {

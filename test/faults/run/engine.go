@@ -100,7 +100,8 @@ func (e *Engine) chosen(part Part) []scenario.Scenario {
 func (e *Engine) learn(ctx context.Context) error {
 	var jobs []job
 	for _, part := range []Part{Reference, OutOfBand, Identity} {
-		if part != Reference && !e.wants(part) && (e.options.Scenario == "" || len(e.options.Recipe) == 0) {
+		needed := e.wants(part) || e.wants(Seeded) || len(e.options.Recipe) > 0
+		if part != Reference && !needed {
 			continue
 		}
 		for _, s := range e.chosen(part) {

@@ -56,6 +56,8 @@ type Caught struct {
 	// Runs is how many were played with the bug, By the commands of those that diverged.
 	Runs int
 	By   []string
+	// Problems are the first of each of those runs.
+	Problems []string
 }
 
 func newReport() *Report { return &Report{Points: map[string]int{}} }

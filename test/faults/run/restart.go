@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -37,9 +36,4 @@ func renewed(ctx context.Context, w *world.World, since time.Time) error {
 		}
 	}
 	return nil
-}
-
-// report is the last requests of the run.
-func (s *session) report() string {
-	return "the last requests:\n    " + strings.Join(s.injector.Log(), "\n    ")
 }

@@ -35,6 +35,8 @@ type Run struct {
 // Outcome is what came of a run.
 type Outcome struct {
 	Points []recipe.Point
+	// Steps is how many points there were when each step began.
+	Steps  []int
 	Events map[inject.Stream]int
 	Fired  []inject.Firing
 	State  oracle.State
@@ -84,18 +86,21 @@ func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error
 		return nil, err
 	}
 	began := time.Now()
-	s, err := newSession(ctx, w, l.Ledger)
+	s, err := newSession(ctx, w, l.Ledger, meanwhile(r))
 	if err != nil {
 		return nil, err
 	}
 	defer s.stop()
+	o := &Outcome{}
 	if err := l.prepare(ctx, s, r.Scenario); err != nil {
-		return nil, fmt.Errorf("scenario %s, before any fault: %w\n%s", r.Scenario.Name, err, s.report())
+		o.problem("before any fault: %v", err)
+		o.Log = s.injector.Log()
+		return o, ctx.Err()
 	}
 	s.injector.Arm(r.Recipe)
-	o := &Outcome{}
 	for _, step := range r.Scenario.Steps {
 		s.injector.Note("step: " + step.Name)
+		o.Steps = append(o.Steps, len(s.injector.Points()))
 		if err := take(ctx, w, step, r.Patience); err != nil {
 			o.problem("step %q: %v", step.Name, err)
 			break
@@ -190,9 +195,11 @@ func (l *Lane) read(ctx context.Context, o *Outcome) error {
 		return err
 	}
 	var err error
-	o.State, err = l.Ledger.State()
-	o.Counts = l.Ledger.Counts()
-	return err
+	if o.State, err = l.Ledger.State(); err != nil {
+		return err
+	}
+	o.State, o.Counts = tolerated(o.State), l.Ledger.Counts()
+	return nil
 }
 
 func (r Run) differences(o *Outcome) []string {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/recipe"
 	"github.com/spillway-io/spillway/test/faults/world"
 	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/requests"
 )
 
 // startWithin is how long it is tried to start a manager.
@@ -23,6 +25,8 @@ type session struct {
 	world    *world.World
 	ledger   *oracle.Ledger
 	injector *inject.Injector
+	// meanwhile are the points that have to be seen before a cut is healed.
+	meanwhile []recipe.Point
 
 	ctx     context.Context //nolint:containedctx // It is the life of the run; the hooks are called without one.
 	cancel  context.CancelFunc
@@ -32,18 +36,22 @@ type session struct {
 	mu       sync.Mutex
 	process  *inject.Process
 	manager  *world.Manager
-	cuts     []*cut
 	problems []string
 }
 
 // newSession starts the first manager of a run.
-func newSession(ctx context.Context, w *world.World, ledger *oracle.Ledger) (*session, error) {
-	s := &session{world: w, ledger: ledger, crashed: make(chan struct{}, 8)}
+func newSession(ctx context.Context, w *world.World, ledger *oracle.Ledger, meanwhile []recipe.Point) (*session, error) {
+	s := &session{world: w, ledger: ledger, meanwhile: meanwhile, crashed: make(chan struct{}, 8)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.injector = inject.New(inject.Hooks{
 		OnCrash: func() { s.crashed <- struct{}{} },
 		OnCut:   s.cut,
-		Mask:    mask(w.ConsumerID),
+		OnNotFound: func(cluster string, target requests.Target) {
+			if err := removeNow(s.ctx, w.Cluster(cluster).Admin, target); err != nil && s.ctx.Err() == nil {
+				s.problem("removing what is not to be found: %v", err)
+			}
+		},
+		Mask: mask(w.ConsumerID),
 	})
 	if err := s.start(); err != nil {
 		s.cancel()
@@ -68,7 +76,7 @@ func mask(consumerID string) func(string) string {
 func (s *session) start() error {
 	process := s.injector.Process()
 	manager, err := s.world.StartManager(s.ctx, func(cluster string, next http.RoundTripper) http.RoundTripper {
-		return process.WrapNamed(cluster, s.ledger.WrapNamed(cluster, next))
+		return s.ledger.WrapOuter(cluster, process.WrapNamed(cluster, s.ledger.WrapNamed(cluster, next)))
 	})
 	if err != nil {
 		return fmt.Errorf("starting a manager: %w", err)
@@ -137,14 +145,12 @@ func (s *session) replace(ctx context.Context) error {
 // cut is called by the injector right before a request is sent.
 func (s *session) cut(cluster string, kind recipe.Kind) {
 	c := newCut(s.world, cluster, kind)
-	s.mu.Lock()
-	s.cuts = append(s.cuts, c)
-	s.mu.Unlock()
 	s.group.Go(func() {
-		if err := c.heal(s.ctx); err != nil && s.ctx.Err() == nil {
+		defer c.proxy.Heal()
+		if err := errors.Join(c.wait(s.ctx), c.others(s.ctx, s.injector, s.meanwhile)); err != nil && s.ctx.Err() == nil {
 			s.problem("%v", err)
 		}
-		s.injector.Note(fmt.Sprintf("healed after %d tries", c.tries))
+		s.injector.Note(fmt.Sprintf("to be healed after %d tries", c.proxy.Tries()))
 	})
 }
 

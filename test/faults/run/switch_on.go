@@ -1,0 +1,11 @@
+//go:build seeded
+
+package run
+
+import "github.com/spillway-io/spillway/internal/seeded"
+
+// canSwitch tells whether this binary has the seeded bugs.
+const canSwitch = true
+
+// switchBug switches one bug on, and all others off; "" is none.
+func switchBug(bug seeded.Bug) { seeded.Switch(bug) }
