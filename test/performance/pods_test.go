@@ -3,13 +3,17 @@
 package performance
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spillway-io/spillway/test/clusters"
 )
 
 // progress is where the benchmark says what it does.
@@ -98,6 +102,25 @@ func order(c PodsCase) []Way {
 // publishPods prints the report, and writes it where it is kept.
 func publishPods(t *testing.T, r PodsReport) {
 	_, _ = fmt.Fprintf(progress, "\n%s\n", r.Markdown())
-	must(t, writeJSON(filepath.Join(outputDir(t), "pods.json"), r))
+	file := filepath.Join(outputDir(t), "pods.json")
+	must(t, writeJSON(file, r))
 	renewDocs(t, "pods", r.Markdown())
+	if os.Getenv("UPDATE_DOCS") == "1" && !t.Failed() {
+		must(t, draw(t.Context(), file))
+	}
+}
+
+// draw draws the figures. What does it is a module of its own, because the
+// library that it draws with is not to be one of the product's.
+func draw(ctx context.Context, figures string) error {
+	root, err := clusters.Root()
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, "go", "run", ".", figures, filepath.Join(root, "docs", "benchmarks"))
+	command.Dir = filepath.Join(root, "test", "performance", "plot")
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("drawing the figures: %w\n%s", err, out)
+	}
+	return nil
 }
