@@ -41,7 +41,10 @@ func TestFaults(t *testing.T) {
 func finish(t *testing.T, report *run.Report) {
 	root, err := clusters.Root()
 	must(t, err, report.Write(filepath.Join(root, "bin", "faults", "report.json")))
-	fmt.Printf("\n%s\n%s\n", report.Table(), report.Summary())
+	fmt.Printf("\n%s\n%s\n", report.Markdown(), report.Summary())
+	if os.Getenv("UPDATE_DOCS") != "" {
+		must(t, report.UpdateDocs(filepath.Join(root, "docs", "reliability.md")))
+	}
 	for _, divergence := range report.Divergences {
 		t.Errorf("%s\n    %s", divergence.Command, strings.Join(divergence.Problems, "\n    "))
 	}

@@ -1,0 +1,50 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// Where the tables stand in the document.
+const (
+	beginTables = "<!-- begin: faults. Written by UPDATE_DOCS=1 make faults. -->\n"
+	endTables   = "<!-- end: faults -->\n"
+)
+
+// UpdateDocs puts the tables into a document, between their markers.
+func (r *Report) UpdateDocs(path string) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, begins := bytes.Cut(raw, []byte(beginTables))
+	_, after, ends := bytes.Cut(rest, []byte(endTables))
+	if !begins || !ends {
+		return fmt.Errorf("%s has no place for the tables", path)
+	}
+	text := string(before) + beginTables + r.Markdown() + endTables + string(after)
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// Markdown is the tables that people read.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
+	fmt.Fprintf(&b, "`%s`, %s, on %s, %d runs at a time, %s.\n\n**%s.**\n\n", r.Command, r.Date, r.Machine, r.Lanes, took, r.Summary())
+	fmt.Fprintf(&b, "Divergences, of the runs that came to their fault:\n\n%s", r.Table())
+	if len(r.Bugs) > 0 {
+		fmt.Fprint(&b, "\n| seeded bug | what it does | runs | caught by |\n|---|---|---:|---|\n")
+		for _, bug := range r.Bugs {
+			caught := "**nothing**"
+			if len(bug.By) > 0 {
+				part, command, _ := strings.Cut(bug.By[0], ": ")
+				caught = fmt.Sprintf("%s: `%s`", part, command)
+			}
+			fmt.Fprintf(&b, "| %s | %s | %d | %s |\n", bug.Bug, bug.Breaks, bug.Runs, caught)
+		}
+	}
+	return b.String()
+}

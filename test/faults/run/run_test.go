@@ -1,0 +1,139 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spillway-io/spillway/test/faults/inject"
+	"github.com/spillway-io/spillway/test/faults/oracle"
+	"github.com/spillway-io/spillway/test/faults/recipe"
+	"github.com/spillway-io/spillway/test/faults/scenario"
+)
+
+var (
+	there = recipe.Point{Cluster: "p1", Verb: "create", Resource: "pods", Namespace: "team-lane", Name: "web", Occurrence: 1}
+	other = recipe.Point{Cluster: "p2", Verb: "create", Resource: "pods", Namespace: "team-lane", Name: "second", Occurrence: 1}
+	here  = recipe.Point{Cluster: "consumer", Verb: "patch", Resource: "pods", Subresource: "status", Namespace: "team", Name: "web", Occurrence: 1}
+	also  = recipe.Point{Cluster: "consumer", Verb: "patch", Resource: "pods", Subresource: "status", Namespace: "team", Name: "second", Occurrence: 1}
+)
+
+func TestRecipesOf(t *testing.T) {
+	reference := &Outcome{Points: []recipe.Point{there, here}, Events: map[inject.Stream]int{{Cluster: "p1", Resource: "pods"}: 2, {Cluster: "consumer", Resource: "pods"}: 40}}
+	for part, want := range map[Part]int{
+		Crash:   2 * 3,
+		Errors:  2*8 - 1, // A patch is never answered by 404.
+		Cuts:    2 * 2,
+		Pairs:   2 * 2,
+		Watches: (2 + 2*2) + (2 + 2*eventsFrom),
+		Seeded:  0,
+	} {
+		seen := map[string]bool{}
+		for _, r := range recipesOf(part, reference) {
+			seen[r.String()] = true
+		}
+		if len(seen) != want {
+			t.Errorf("%s: %d recipes, want %d: %v", part, len(seen), want, seen)
+		}
+	}
+}
+
+func TestPairs(t *testing.T) {
+	first := recipe.Recipe{{At: there, Kind: recipe.CrashBeforeSend}}
+	again := there
+	again.Occurrence = 2
+	outcome := &Outcome{Points: []recipe.Point{there, again, here}, Fired: []inject.Firing{{Fault: first[0], Points: 1}}}
+	want := []recipe.Recipe{
+		{first[0], {At: again, Kind: recipe.CrashAfterCommit}},
+		{first[0], {At: here, Kind: recipe.CrashAfterCommit}},
+	}
+	if diff := cmp.Diff(want, pairs(first, outcome)); diff != "" {
+		t.Errorf("pairs (-want +got):\n%s", diff)
+	}
+	if got := pairs(want[0], outcome); got != nil {
+		t.Errorf("of a pair there are pairs: %v", got)
+	}
+	if got := pairs(first, &Outcome{}); got != nil {
+		t.Errorf("of a crash that did not happen there are pairs: %v", got)
+	}
+}
+
+func TestMeanwhile(t *testing.T) {
+	end := other
+	end.Verb = "delete"
+	r := Run{
+		Scenario: scenario.Scenario{Name: independent},
+		Want:     &Outcome{Points: []recipe.Point{there, other, here, also, end}, Steps: []int{0, 4}},
+		Recipe:   recipe.Recipe{{At: there, Kind: recipe.CutReset}},
+	}
+	if diff := cmp.Diff([]recipe.Point{other, also}, meanwhile(r)); diff != "" {
+		t.Errorf("points (-want +got):\n%s", diff)
+	}
+	r.Recipe[0].At = here
+	if got := meanwhile(r); got != nil {
+		t.Errorf("when the consumer is away, nothing goes on, but %v is to come", got)
+	}
+}
+
+func TestMask(t *testing.T) {
+	m := mask("c1")
+	for name, want := range map[string]string{
+		"team-c1": "team-lane", "c1": "lane", "team-c10": "team-c10", "web": "web",
+		"data-0123456789abcdef0123456789abcdef": "data-hash",
+	} {
+		if got := m(name); got != want {
+			t.Errorf("mask(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestTolerated(t *testing.T) {
+	const key, fine = "consumer Pod team/web", "status:\n  conditions:\n  - status: \"True\"\n    type: Ready\n"
+	offloaded := fine + "  - status: \"True\"\n    type: spillway.io/Offloaded\n"
+	if diff := oracle.Diff(oracle.State{key: fine}, tolerated(oracle.State{key: offloaded})); diff != "" {
+		t.Error(diff)
+	}
+	refused := strings.Replace(offloaded, "\"True\"\n    type: spillway", "\"False\"\n    type: spillway", 1)
+	if diff := oracle.Diff(oracle.State{key: fine}, tolerated(oracle.State{key: refused})); diff == "" {
+		t.Error("a pod that is refused counts as one that is not")
+	}
+}
+
+func TestReport(t *testing.T) {
+	report := newReport()
+	r := Run{Part: Crash, Scenario: scenario.Scenario{Name: "pod"}, Recipe: recipe.Recipe{{At: there, Kind: recipe.CrashBeforeSend}}}
+	report.points("pod", 2)
+	report.note(r, &Outcome{Fired: make([]inject.Firing, 1), Took: time.Second})
+	report.note(r, &Outcome{})
+	report.note(r, &Outcome{Fired: make([]inject.Firing, 1), Problems: []string{"it differs"}})
+	report.repeated(r, true)
+	report.Bugs = []Caught{{Bug: "a", By: []string{"crash: make faults"}}, {Bug: "b"}}
+	const want = "1 scenarios, 2 points, 3 runs (1 of them without their fault), 1 divergences, 1 of 2 seeded bugs caught"
+	if got := report.Summary(); got != want {
+		t.Errorf("Summary() = %q, want %q", got, want)
+	}
+	if d := report.Divergences[0]; !d.Repeated || !d.Again || d.Command != "make faults SCENARIO=pod RECIPE='crash-before-send p1 create pods team-lane/web 1'" {
+		t.Errorf("the divergence is %+v", d)
+	}
+	if !strings.Contains(report.Table(), "| pod | 2 | 1 of 2 (+1) |") {
+		t.Errorf("the table is\n%s", report.Table())
+	}
+	path := filepath.Join(t.TempDir(), "docs.md")
+	if err := os.WriteFile(path, []byte("before\n"+beginTables+"old\n"+endTables+"after\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.UpdateDocs(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(got); strings.Contains(text, "old") || !strings.HasPrefix(text, "before\n") || !strings.HasSuffix(text, endTables+"after\n") || !strings.Contains(text, want) {
+		t.Errorf("the document is\n%s", text)
+	}
+}
