@@ -96,10 +96,11 @@ func (m *masks) value(v any) any {
 	case map[string]any:
 		masked := make(map[string]any, len(v))
 		for key, value := range v {
-			masked[m.text(key)] = m.value(value)
-			if list, ok := masked[m.text(key)].([]any); ok && unordered[key] != "" {
+			value := m.value(value)
+			if list, ok := value.([]any); ok && unordered[key] != "" {
 				sortBy(list, unordered[key])
 			}
+			masked[m.text(key)] = value
 		}
 		return masked
 	case []any:

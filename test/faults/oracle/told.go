@@ -16,7 +16,7 @@ type told struct {
 	cluster string
 	next    http.RoundTripper
 
-	guard sync.Mutex
+	guard sync.Mutex // Of made; the Ledger has one of its own.
 	made  map[string]types.UID
 }
 
