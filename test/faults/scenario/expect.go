@@ -87,8 +87,7 @@ func remoteNamespace(namespace string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey { return client.ObjectKey{Name: w.Remote(namespace)} }
 }
 
-// condition wants a condition to have that status and reason, for the
-// generation that there is.
+// condition wants a condition to have that status and reason.
 func condition(conditions []metav1.Condition, kind string, status metav1.ConditionStatus, reason string) error {
 	is := meta.FindStatusCondition(conditions, kind)
 	switch {

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
@@ -78,10 +77,11 @@ func unbound(id string) Func {
 	)
 }
 
-// nothingMarked wants nothing in a provider to carry the mark of the lane.
+// nothingMarked wants nothing in a provider to be marked as the consumer's,
+// through whichever binding it came there.
 func nothingMarked(id string) Func {
 	return func(ctx context.Context, w *world.World) error {
-		ours := client.MatchingLabelsSelector{Selector: provenance.Mark{Origin: w.Origin, ClusterID: id}.Selector()}
+		ours := client.MatchingLabels{v1alpha1.LabelOrigin: w.Origin}
 		for _, list := range []client.ObjectList{
 			&corev1.NamespaceList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
 			&corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
@@ -91,7 +91,7 @@ func nothingMarked(id string) Func {
 				return err
 			}
 			if len(found) > 0 {
-				return fmt.Errorf("%s: %T with our mark: %v", id, list, found)
+				return fmt.Errorf("%s: %T of ours: %v", id, list, found)
 			}
 		}
 		return nil

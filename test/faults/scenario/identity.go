@@ -69,7 +69,7 @@ func refusing(name string, kubeconfig func(*world.World) []byte, until Func) Ste
 	return Step{
 		Name:  name,
 		Do:    putKubeconfig(kubeconfig),
-		Until: all(until, noted(world.P1, remotely(team, web)), nothingMarked(world.P2)),
+		Until: all(until, noted(world.P1, remotely(team, web)), nothingMarked(world.P2), gone[corev1.Namespace](world.Consumer, remoteNamespace(team))),
 	}
 }
 
