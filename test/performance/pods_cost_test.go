@@ -57,20 +57,17 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	return run, nil
 }
 
-// profileSeconds is for how long PROFILE=1 looks at where the manager spends its time.
-const profileSeconds = 20
-
-// profile begins to write a profile of the manager's processor time, if PROFILE=1
-// asks for it, and returns what tells when that is done.
+// profile begins to write a profile of the manager's processor time, if PROFILE
+// asks for one of so many seconds, and returns what tells when that is done.
 func (r *rollOut) profile(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- r.writeProfile(ctx, "cpu", fmt.Sprintf("profile?seconds=%d", profileSeconds)) }()
+	go func() { done <- r.writeProfile(ctx, "cpu", "profile?seconds="+os.Getenv("PROFILE")) }()
 	return done
 }
 
-// writeProfile writes a profile to bin/bench, if PROFILE=1 asks for it.
+// writeProfile writes a profile to bin/bench, if PROFILE asks for any.
 func (r *rollOut) writeProfile(ctx context.Context, kind, profile string) error {
-	if os.Getenv("PROFILE") != "1" {
+	if os.Getenv("PROFILE") == "" {
 		return nil
 	}
 	file := "pods-" + kind + "-" + strings.ReplaceAll(r.PodsCase.String(), "/", "-") + ".pprof"

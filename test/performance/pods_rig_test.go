@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -222,8 +221,3 @@ func (b *podsRig) newPod(c PodsCase, way Way, i int) *corev1.Pod {
 }
 
 func podName(i int) string { return fmt.Sprintf("web-%05d", i) }
-
-// index is the number of the provider of that name.
-func (b *podsRig) index(id string) int {
-	return slices.IndexFunc(b.Providers, func(c *rig.Cluster) bool { return c.ID == id })
-}
