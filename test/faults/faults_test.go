@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,12 +27,15 @@ const defaultLanes = 4
 func TestFaults(t *testing.T) {
 	options, lanes := fromEnvironment(t)
 	began := time.Now()
-	site, err := world.Up(t.Context(), lanes, os.Stderr)
+	// Whoever interrupts it leaves no clusters behind.
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	site, err := world.Up(ctx, lanes, os.Stderr)
 	must(t, err)
 	t.Cleanup(func() { must(t, site.Down(context.Background())) })
-	engine, err := run.New(t.Context(), site, options)
+	engine, err := run.New(ctx, site, options)
 	must(t, err)
-	report, err := engine.Run(t.Context())
+	report, err := engine.Run(ctx)
 	report.Command, report.Date, report.Machine = command(), time.Now().Format(time.DateOnly), machine()
 	report.Lanes, report.Seconds = lanes, time.Since(began).Seconds()
 	finish(t, report)

@@ -13,13 +13,14 @@ import (
 
 // TestMain silences the managers, of which there are thousands, and which are
 // made to fail all the time. A connection of the consumer's on which nothing
-// comes is asked after one second whether it is alive, and given up after one
-// more: by default that takes 45 seconds, which is nothing to wait for.
+// comes is asked after two seconds whether it is alive, and given up after five
+// more: by default that takes 45 seconds, which is nothing to wait for. Shorter
+// would break the connections of the harness itself on a machine that is busy.
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	for _, variable := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
-		if err := os.Setenv(variable, "1"); err != nil {
+	for variable, seconds := range map[string]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": "2", "HTTP2_PING_TIMEOUT_SECONDS": "5"} {
+		if err := os.Setenv(variable, seconds); err != nil {
 			panic(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -133,5 +134,8 @@ func (q *queue) progress() {
 	if q.done > 0 {
 		left = (took / time.Duration(q.done) * time.Duration(q.total-q.done)).Round(time.Second).String()
 	}
-	fmt.Fprintf(q.log, "%s: %d of %d runs, %d divergences, about %s left\n", took.Round(time.Second), q.done, q.total, q.diverged, left)
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	fmt.Fprintf(q.log, "%s: %d of %d runs, %d divergences, about %s left (%d goroutines, heap %d MiB)\n",
+		took.Round(time.Second), q.done, q.total, q.diverged, left, runtime.NumGoroutine(), memory.HeapAlloc>>20)
 }

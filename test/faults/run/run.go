@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spillway-io/spillway/test/faults/inject"
@@ -28,7 +27,8 @@ type Run struct {
 	// Restarts has one more fresh manager started in the end, which must not
 	// write anything.
 	Restarts bool
-	// Patience is for each step, and for the end. Default: 30 seconds.
+	// Patience is how long a step, or the end, may be waited for while nothing
+	// changes. A machine that is busy is slow, and no divergence. Default: 30 seconds.
 	Patience time.Duration
 }
 
@@ -54,8 +54,10 @@ func (o *Outcome) Reached(r recipe.Recipe) bool { return len(o.Fired) == len(r) 
 
 const (
 	defaultPatience = 30 * time.Second
+	// atMost bounds the wait for a step while things change all the time.
+	atMost = 3 * time.Minute
 	// prepareWithin is for what comes before the faults.
-	prepareWithin = time.Minute
+	prepareWithin = 2 * time.Minute
 	// calm is how long nothing must have been written for a run to be at rest,
 	// and settled for its beginning to be.
 	calm, settled = 700 * time.Millisecond, 300 * time.Millisecond
@@ -101,7 +103,7 @@ func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error
 	for _, step := range r.Scenario.Steps {
 		s.injector.Note("step: " + step.Name)
 		o.Steps = append(o.Steps, len(s.injector.Points()))
-		if err := take(ctx, w, step, r.Patience); err != nil {
+		if err := l.take(ctx, s, step, r.Patience); err != nil {
 			o.problem("step %q: %v", step.Name, err)
 			break
 		}
@@ -138,55 +140,50 @@ func (l *Lane) prepare(ctx context.Context, s *session, of scenario.Scenario) er
 			return err
 		}
 	}
-	return l.rests(ctx, s, settled, prepareWithin)
+	return l.rests(ctx, s, settled)
 }
 
 // take takes one step.
-func take(ctx context.Context, w *world.World, step scenario.Step, patience time.Duration) error {
-	bounded, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+func (l *Lane) take(ctx context.Context, s *session, step scenario.Step, patience time.Duration) error {
 	if step.Do != nil {
-		if err := step.Do(bounded, w); err != nil {
+		bounded, cancel := context.WithTimeout(ctx, prepareWithin)
+		defer cancel()
+		if err := step.Do(bounded, s.world); err != nil {
 			return err
 		}
 	}
 	if step.Until == nil {
 		return nil
 	}
-	return rig.Eventually(ctx, patience, func(ctx context.Context) error { return step.Until(ctx, w) })
-}
-
-// rests waits until nothing has been written for so long.
-func (l *Lane) rests(ctx context.Context, s *session, long, patience time.Duration) error {
-	began := time.Now()
-	return rig.Eventually(ctx, patience, func(context.Context) error {
-		last := slices.MaxFunc([]time.Time{began, s.injector.LastWrite(), l.Ledger.LastChange()}, time.Time.Compare)
-		if since := time.Since(last); since < long {
-			return fmt.Errorf("something was written %s ago", since.Round(time.Millisecond))
-		}
-		return nil
-	})
+	return l.eventually(ctx, s, patience, func(ctx context.Context) error { return step.Until(ctx, s.world) })
 }
 
 // compare waits until the run is at rest and like the one that had no faults.
 // What is left then is a problem. What was never to happen is one at once.
 func (l *Lane) compare(ctx context.Context, s *session, r Run, o *Outcome) error {
-	deadline := time.Now().Add(r.Patience)
-	for {
-		restless := l.rests(ctx, s, calm, time.Until(deadline))
-		if err := l.read(ctx, o); err != nil {
-			return err
+	var violations []string
+	var failed error
+	missing := l.eventually(ctx, s, r.Patience, func(ctx context.Context) error {
+		if since := time.Since(l.lastChange(s)); since < calm {
+			return fmt.Errorf("something was written %s ago: it does not come to rest", since.Round(time.Millisecond))
 		}
-		differences := r.differences(o)
-		if restless != nil {
-			differences = append(differences, "it does not come to rest: "+restless.Error())
+		if failed = l.read(ctx, o); failed != nil {
+			return nil
 		}
-		final := l.Ledger.Violations()
-		if len(differences) == 0 || len(final) > 0 || len(o.Problems) > 0 || time.Now().After(deadline) || ctx.Err() != nil {
-			o.Problems = append(append(o.Problems, final...), differences...)
-			return ctx.Err()
+		violations = l.Ledger.Violations()
+		if len(violations) > 0 || len(o.Problems) > 0 {
+			return nil // Nothing that comes later makes up for it.
 		}
+		return r.differences(o)
+	})
+	if failed != nil {
+		return failed
 	}
+	o.Problems = append(o.Problems, violations...)
+	if missing != nil {
+		o.problem("%v", missing)
+	}
+	return ctx.Err()
 }
 
 // read reads the end state.
@@ -202,18 +199,19 @@ func (l *Lane) read(ctx context.Context, o *Outcome) error {
 	return nil
 }
 
-func (r Run) differences(o *Outcome) []string {
+// differences says how the end of a run differs from that of the reference.
+func (r Run) differences(o *Outcome) error {
 	if r.Want == nil {
 		return nil
 	}
-	var all []string
+	var all []error
 	if diff := oracle.Diff(r.Want.State, o.State); diff != "" {
-		all = append(all, "the end state differs:\n"+diff)
+		all = append(all, errors.New("the end state differs:\n"+diff))
 	}
 	if diff := oracle.DiffCounts(r.Want.Counts, o.Counts); diff != "" {
-		all = append(all, "the numbers of objects differ:\n"+diff)
+		all = append(all, errors.New("the numbers of objects differ:\n"+diff))
 	}
-	return all
+	return errors.Join(all...)
 }
 
 // again starts one more manager over what there is: it must not write.
@@ -227,7 +225,7 @@ func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 	if err := rig.Eventually(ctx, prepareWithin, func(ctx context.Context) error { return renewed(ctx, s.world, began) }); err != nil {
 		return err
 	}
-	if err := l.rests(ctx, s, calm, prepareWithin); err != nil {
+	if err := l.rests(ctx, s, calm); err != nil {
 		o.problem("after one more restart it does not come to rest: %v", err)
 	}
 	for _, point := range s.injector.Points() {

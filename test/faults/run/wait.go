@@ -1,0 +1,48 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+// lastChange is when the manager last wrote, or something of the lane changed.
+func (l *Lane) lastChange(s *session) time.Time {
+	return slices.MaxFunc([]time.Time{s.injector.LastWrite(), l.Ledger.LastChange()}, time.Time.Compare)
+}
+
+// eventually calls try until it returns nil, or nothing has changed for as long
+// as patience, and no longer than atMost.
+func (l *Lane) eventually(ctx context.Context, s *session, patience time.Duration, try func(context.Context) error) error {
+	bounded, cancel := context.WithCancel(ctx)
+	defer cancel()
+	began := time.Now()
+	var missing error
+	ended := rig.Eventually(bounded, atMost, func(ctx context.Context) error {
+		missing = try(ctx)
+		if missing == nil || time.Since(began) < patience || time.Since(l.lastChange(s)) < patience {
+			return missing
+		}
+		cancel()
+		return missing
+	})
+	if ended == nil || missing == nil {
+		return ended
+	}
+	return fmt.Errorf("gave up after %s: %w", time.Since(began).Round(time.Second), missing)
+}
+
+// rests waits until nothing has been written for so long, from now on.
+func (l *Lane) rests(ctx context.Context, s *session, long time.Duration) error {
+	began := time.Now()
+	return rig.Eventually(ctx, atMost, func(context.Context) error {
+		last := slices.MaxFunc([]time.Time{began, l.lastChange(s)}, time.Time.Compare)
+		if since := time.Since(last); since < long {
+			return fmt.Errorf("something was written %s ago", since.Round(time.Millisecond))
+		}
+		return nil
+	})
+}
