@@ -86,7 +86,7 @@ func (l *Lane) connect(ctx context.Context, providers []*rig.Cluster) error {
 		if err != nil {
 			return err
 		}
-		if l.kubeconfigs[c.ID], l.proxies[c.ID], err = through(direct); err != nil {
+		if l.kubeconfigs[c.ID], l.proxies[c.ID], err = through(direct); err != nil { //nolint:contextcheck // The proxies stay until Down.
 			return fmt.Errorf("lane %d: making the proxy of cluster %s: %w", l.Index, c.Name, err)
 		}
 		present, err := l.present(ctx, c)
