@@ -15,6 +15,10 @@ const (
 	leases  idleClass = "leases"
 	probes  idleClass = "probes"
 	renewed idleClass = "watches renewed"
+	// relists are those of events. An API server keeps no cache of them, so that
+	// their watch learns no new version while there are none, and has to begin
+	// anew once etcd has dropped the old one.
+	relists idleClass = "events listed anew"
 	others  idleClass = "others"
 )
 
@@ -27,13 +31,16 @@ func classOf(k requests.Key) idleClass {
 		return probes
 	case k.Verb == requests.Watch:
 		return renewed
+	case k.Verb == requests.List && k.Resource == "events":
+		return relists
 	default:
 		return others
 	}
 }
 
 // How often time brings what: the manager's defaults, and client-go's, whose
-// watches end after five to ten minutes.
+// watches end after five to ten minutes. A list begins with the end of a watch,
+// which is renewed in vain before.
 const (
 	leaseInterval = 5 * time.Second
 	probeInterval = 3 * time.Second
@@ -51,7 +58,9 @@ func mostIdle(class idleClass, idle time.Duration, providers, watches int) int {
 	case probes:
 		return providers * times(probeInterval)
 	case renewed:
-		return watches * times(watchInterval)
+		return (watches + providers) * times(watchInterval)
+	case relists:
+		return providers * times(watchInterval)
 	default:
 		return 0
 	}
@@ -102,7 +111,7 @@ func (r IdleReport) Markdown() string {
 	row("pods in namespaces", "bound", func(s IdleState) string { return fmt.Sprintf("%d in %d", s.Pods, s.Namespaces) })
 	b.WriteString("|---|---|" + strings.Repeat("---:|", len(r.States)) + "\n")
 	row("idle seconds", "", func(s IdleState) string { return fmt.Sprintf("%.0f", s.Seconds) })
-	for _, class := range []idleClass{leases, probes, renewed, others} {
+	for _, class := range []idleClass{leases, probes, renewed, relists, others} {
 		row("requests: "+string(class), r.bound(class), func(s IdleState) string { return fmt.Sprint(s.Requests[class]) })
 	}
 	row("open watches, consumer", "equal", func(s IdleState) string { return fmt.Sprint(inCluster(s.Watches, consumer)) })
