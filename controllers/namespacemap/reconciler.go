@@ -31,7 +31,6 @@ import (
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -105,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if actErr != nil {
 		return ctrl.Result{}, errors.Join(actErr, reportErr)
 	}
-	if reportErr != nil && !seeded.On(seeded.MapStatusForgotten) {
+	if reportErr != nil {
 		return step.Done(client.IgnoreNotFound(reportErr))
 	}
 	return ctrl.Result{RequeueAfter: step.Sooner(step.Sooner(wait, retry), assumed)}, nil

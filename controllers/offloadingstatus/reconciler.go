@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -75,7 +76,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if wait := r.Pace.Wait(req.String()); plan.Progress && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	return step.Done(client.IgnoreNotFound(r.report(ctx, nso, plan.Status)))
+	err = r.report(ctx, nso, plan.Status)
+	if seeded.On(seeded.StatusForgotten) {
+		return ctrl.Result{}, nil
+	}
+	return step.Done(client.IgnoreNotFound(err))
 }
 
 // goes tells whether the finalizer is about to be removed. A status would be in

@@ -14,7 +14,7 @@ const (
 	ForeignAccepted         Bug = "foreign-accepted"
 	TerminalOverwritten     Bug = "terminal-overwritten"
 	LostWithoutAsking       Bug = "lost-without-asking"
-	MapStatusForgotten      Bug = "map-status-forgotten"
+	StatusForgotten         Bug = "status-forgotten"
 	RetryLost               Bug = "retry-lost"
 	CopyStays               Bug = "copy-stays"
 	CopyReleasedFirst       Bug = "copy-released-first"

@@ -23,7 +23,7 @@ func All() []Description {
 		{ForeignAccepted, "a namespace that is there already is taken for ours without a look", []string{"outofband"}, []string{"foreign-namespace"}},
 		{TerminalOverwritten, "a pod that has succeeded is said to have failed when its remote one goes", []string{"outofband"}, []string{"remote-pod-deleted-after-its-end"}},
 		{LostWithoutAsking, "a pod that the cache does not show is said to be lost, without asking the provider", []string{"outofband"}, []string{"mark-stripped-off-pod"}},
-		{MapStatusForgotten, "a status that could not be written is not written again", []string{"errors"}, []string{"offload"}},
+		{StatusForgotten, "a status that could not be written is not written again", []string{"errors"}, []string{"offload"}},
 		{RetryLost, "an error of an API server is swallowed, and what failed is not tried again", []string{"errors"}, []string{"pod-deleted", "pod-runs-and-succeeds"}},
 		{CopyStays, "a copy is not deleted after the last pod that needs it", []string{"crash"}, []string{"pod-with-configmap-secret-and-claim"}},
 		{CopyReleasedFirst, "the finalizer of what was copied goes before the copy", []string{"crash"}, []string{"pod-with-configmap-secret-and-claim"}},
