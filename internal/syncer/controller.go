@@ -133,6 +133,9 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan, acted bool) (ctrl.Result, error) {
 	c.memory.noteWaiting(s.Key, plan.Problem)
 	retry := plan.RetryAfter
+	if retry == 0 {
+		c.memory.noteShown(s.Key, s.Now)
+	}
 	if !present(s.Local) && !present(s.Remote) {
 		c.memory.forget(s.Key)
 	} else if c.local.Ahead(c.New(), s.Key) || c.remote.Ahead(c.New(), c.RemoteName(s.Place.Target, s.Key)) {

@@ -148,6 +148,16 @@ func (m *memory) takeRemoteChange(key types.NamespacedName) (time.Time, bool) {
 	return at, ok
 }
 
+// noteShown forgets a change of the remote object that had come in when it was
+// observed, at that moment: there was nothing of it to show, or it is shown.
+func (m *memory) noteShown(key types.NamespacedName, observed time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at, ok := m.changed[key]; ok && !at.After(observed) {
+		delete(m.changed, key)
+	}
+}
+
 // forget drops all that is remembered of an object that is gone.
 func (m *memory) forget(key types.NamespacedName) {
 	m.mu.Lock()

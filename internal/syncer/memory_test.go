@@ -87,3 +87,30 @@ func TestLost(t *testing.T) {
 		t.Error("another pod of its name is lost, or this one is not")
 	}
 }
+
+func TestRemoteChanges(t *testing.T) {
+	m, clock := testMemory()
+	expect := func(when string, want time.Time) {
+		t.Helper()
+		if got, _ := m.takeRemoteChange(web); !got.Equal(want) {
+			t.Errorf("%s: the change that is not shown yet is of %v, want %v", when, got, want)
+		}
+	}
+	expect("at first", time.Time{})
+	first := clock.Now()
+	m.noteRemoteChange(web)
+	clock.Step(time.Second)
+	m.noteRemoteChange(web)
+	expect("two changes", first)
+	expect("after that was taken", time.Time{})
+
+	m.noteRemoteChange(web)
+	m.noteShown(web, clock.Now())
+	expect("after a pass with nothing to show", time.Time{})
+
+	observed := clock.Now()
+	clock.Step(time.Second)
+	m.noteRemoteChange(web)
+	m.noteShown(web, observed)
+	expect("a change that came in after the pass had looked", clock.Now())
+}
