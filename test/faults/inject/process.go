@@ -153,7 +153,7 @@ func (t *transport) complete(r *http.Request) (*http.Response, error) {
 // send sends a request that ends with the manager.
 func (t *transport) send(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	stop := context.AfterFunc(t.process.alive, func() { cancel(ErrCrashed) })
+	stop := context.AfterFunc(t.process.alive, func() { cancel(ErrCrashed) }) //nolint:contextcheck // The request ends with the process too, besides its own context.
 	release := func() {
 		stop()
 		cancel(nil)

@@ -21,8 +21,8 @@ import (
 // retryAfter is in seconds.
 const retryAfter = 1
 
-// injected is what the messages of all injected errors say.
-var injected = errors.New("injected by a test")
+// errInjected is what the messages of all injected errors say.
+var errInjected = errors.New("injected by a test")
 
 // statusOf is what an API server answers.
 func statusOf(kind recipe.Kind, target requests.Target) metav1.Status {
@@ -30,21 +30,21 @@ func statusOf(kind recipe.Kind, target requests.Target) metav1.Status {
 	var err *apierrors.StatusError
 	switch kind {
 	case recipe.Conflict:
-		err = apierrors.NewConflict(resource, target.Name, injected)
+		err = apierrors.NewConflict(resource, target.Name, errInjected)
 	case recipe.TooManyRequests:
-		err = apierrors.NewTooManyRequests(injected.Error(), retryAfter)
+		err = apierrors.NewTooManyRequests(errInjected.Error(), retryAfter)
 	case recipe.Unavailable:
-		err = apierrors.NewServiceUnavailable(injected.Error())
+		err = apierrors.NewServiceUnavailable(errInjected.Error())
 	case recipe.TimeoutAfterCommit:
-		err = apierrors.NewTimeoutError(injected.Error(), 0)
+		err = apierrors.NewTimeoutError(errInjected.Error(), 0)
 	case recipe.AlreadyExists:
 		err = apierrors.NewAlreadyExists(resource, target.Name)
 	case recipe.NotFound:
 		err = apierrors.NewNotFound(resource, target.Name)
 	case recipe.Forbidden:
-		err = apierrors.NewForbidden(resource, target.Name, injected)
+		err = apierrors.NewForbidden(resource, target.Name, errInjected)
 	default:
-		err = apierrors.NewInternalError(injected)
+		err = apierrors.NewInternalError(errInjected)
 	}
 	return withKind(err.ErrStatus)
 }
@@ -56,7 +56,7 @@ func withKind(status metav1.Status) metav1.Status {
 
 // gone is what a watch shows whose resourceVersion is too old.
 func gone() metav1.Status {
-	return withKind(apierrors.NewResourceExpired("too old resource version: " + injected.Error()).ErrStatus)
+	return withKind(apierrors.NewResourceExpired("too old resource version: " + errInjected.Error()).ErrStatus)
 }
 
 // answer is a response that holds a Status.

@@ -175,7 +175,7 @@ func TestCrashEndsWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	process.Kill()
-	for range w.ResultChan() { //nolint:revive // All that is waited for is the end.
+	for range w.ResultChan() { // All that is waited for is the end.
 	}
 	if _, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{}); err == nil {
 		t.Error("a watch began after the crash")

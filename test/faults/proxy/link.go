@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -67,7 +68,7 @@ func (l *link) pass(p *Proxy, to, from net.Conn) {
 			return
 		}
 		if _, writeErr := to.Write(buffer[:n]); writeErr != nil || err != nil {
-			if err == io.EOF && writeErr == nil && halfClose(to) {
+			if errors.Is(err, io.EOF) && writeErr == nil && halfClose(to) {
 				return // The other direction may still have something to say.
 			}
 			l.close()
