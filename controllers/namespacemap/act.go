@@ -152,11 +152,12 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 
 // refused handles an error of the provider. What it says about the request is
 // an outcome, reported and tried again slowly; anything else, such as a lost
-// connection or credentials that have expired, says nothing about the entry and
-// is tried again soon.
+// connection, credentials that have expired or a write that came in between,
+// says nothing about the entry and is tried again soon.
 func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err error) {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Code >= 500 || apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err) {
+	if !errors.As(err, &status) || status.Status().Code >= 500 ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err) || apierrors.IsConflict(err) {
 		a.failed(err)
 		return
 	}
