@@ -7,7 +7,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -133,8 +132,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, o *observed) error {
 	r.Fleet.Disconnect(o.Binding.Name)
 	before := o.Binding.DeepCopy()
 	controllerutil.RemoveFinalizer(o.Binding, v1alpha1.FinalizerBinding)
-	err := r.Client.Patch(ctx, o.Binding, step.Locked(before))
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err := r.Client.Patch(ctx, o.Binding, step.Locked(before)); err != nil {
 		return fmt.Errorf("removing the finalizer of ClusterBinding %s: %w", o.Binding.Name, err)
 	}
 	return nil

@@ -82,14 +82,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if plan.Create && !mountns.MayExist(binding) {
 		// Said before it is done, so that a deletion that begins now waits for it.
 		if err := r.report(ctx, binding, plan.Ready); err != nil {
-			return step.Done(client.IgnoreNotFound(err))
+			return step.Done(err)
 		}
 	}
 	if plan, err = r.act(ctx, provider, binding, plan); err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.report(ctx, binding, plan.Ready); err != nil {
-		return step.Done(client.IgnoreNotFound(err))
+		return step.Done(err)
 	}
 	if refused(plan) {
 		return ctrl.Result{RequeueAfter: retry}, nil

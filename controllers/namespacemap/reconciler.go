@@ -92,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, err
 	}
 	if err := r.begin(ctx, nsm); err != nil {
-		return step.Done(client.IgnoreNotFound(err))
+		return step.Done(err)
 	}
 	plan := nsmap.Decide(snapshot)
 	more, actErr := r.act(ctx, provider, binding, snapshot.BackingOff, &plan)
@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, errors.Join(actErr, reportErr)
 	}
 	if reportErr != nil {
-		return step.Done(client.IgnoreNotFound(reportErr))
+		return step.Done(reportErr)
 	}
 	return ctrl.Result{RequeueAfter: step.Sooner(step.Sooner(wait, retry), assumed)}, nil
 }

@@ -74,7 +74,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 			"deletionTimeout has passed; remote namespaces that stay until their provider answers again: "+strings.Join(left, "; ")))
 	}
 	controllerutil.RemoveFinalizer(nso, v1alpha1.FinalizerOffloading)
-	return step.Done(client.IgnoreNotFound(r.patch(ctx, nso, before)))
+	return step.Done(r.patch(ctx, nso, before))
 }
 
 func (r *Lifecycle) patch(ctx context.Context, nso, before *v1alpha1.NamespaceOffloading) error {

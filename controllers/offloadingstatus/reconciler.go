@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if seeded.On(seeded.StatusForgotten) {
 		return ctrl.Result{}, nil
 	}
-	return step.Done(client.IgnoreNotFound(err))
+	return step.Done(err)
 }
 
 // goes tells whether the finalizer is about to be removed. A status would be in

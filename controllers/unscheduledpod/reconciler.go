@@ -54,7 +54,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	before := pod.DeepCopy()
 	pod.Spec.Tolerations = append(pod.Spec.Tolerations, plan.Tolerations...)
 	if err := r.Client.Patch(ctx, pod, step.Locked(before)); err != nil {
-		return step.Done(client.IgnoreNotFound(fmt.Errorf("adding tolerations to pod %s: %w", req.NamespacedName, err)))
+		return step.Done(fmt.Errorf("adding tolerations to pod %s: %w", req.NamespacedName, err))
 	}
 	r.Events.Eventf(pod, nil, corev1.EventTypeNormal, "OffloadedLate", "AddTolerations", "%s", plan.Message)
 	return ctrl.Result{}, nil

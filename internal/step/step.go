@@ -10,13 +10,15 @@ import (
 )
 
 // conflictRetry is when a write that was overtaken is decided anew. By then the
-// watch has brought the version that overtook it.
+// watch has brought what overtook it: another version, or the deletion.
 const conflictRetry = 200 * time.Millisecond
 
-// Done returns err, but for a conflict: that somebody else wrote in between is
-// no error, the decision is only made again.
+// Done returns err, but for a conflict, and for an object that is not there:
+// that somebody else wrote in between, or deleted it, is no error, the decision
+// is only made again. The answer alone that an object is gone is not believed,
+// because no event would ever put that right.
 func Done(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	}
 	return ctrl.Result{}, err

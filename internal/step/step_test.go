@@ -23,6 +23,7 @@ func TestDone(t *testing.T) {
 		"nothing":            {nil, false, 0},
 		"a conflict":         {conflict, false, conflictRetry},
 		"a wrapped conflict": {fmt.Errorf("writing: %w", conflict), false, conflictRetry},
+		"not there":          {apierrors.NewNotFound(schema.GroupResource{}, "a"), false, conflictRetry},
 		"any other error":    {other, true, 0},
 	}
 	for name, test := range tests {

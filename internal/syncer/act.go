@@ -143,26 +143,12 @@ func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a Ac
 	}
 }
 
-// vanished notes that an object is not there.
-func (c *kindController[T]) vanished(reader *latest.Reader, a Action) {
-	reader.Gone(a.Object)
-	if metadata, err := c.metadata(); err == nil && c.Copied && a.Side == Local {
-		metadata.Namespace, metadata.Name, metadata.UID = a.Object.GetNamespace(), a.Object.GetName(), a.Object.GetUID()
-		c.catalogue.Gone(metadata)
-	}
-}
-
 // failed decides what an error means.
 func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action, err error) error {
-	reader := c.local
-	if a.Side == Remote {
-		reader = c.remote
-	}
 	wrapped := fmt.Errorf("to %s %s %s in the %s (cluster %s): %w", a.Verb, c.Name, client.ObjectKeyFromObject(a.Object), a.Side, c.clusterID, err)
 	switch {
-	case apierrors.IsNotFound(err) && a.Verb != Create:
-		c.vanished(reader, a) // Its watch will say so too.
-		return nil
+	case isGone(err) && a.Verb != Create:
+		return wrapped // Decided anew once the watch has said so too: it alone is believed.
 	case apierrors.IsAlreadyExists(err):
 		existing, ok := a.Object.DeepCopyObject().(client.Object)
 		if !ok {
@@ -176,6 +162,12 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 	}
 	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOf(a, c.clusterID, err)})
 	return nil
+}
+
+// isGone tells whether an object is not there. A server that does not know the
+// path of the request, such as that of a newer subresource, does not say that.
+func isGone(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // saysWhy tells whether an error is the verdict of an API server on the request

@@ -101,7 +101,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	if c.paused() {
 		return ctrl.Result{}, nil // When it is not any more, all are asked for.
 	}
-	acted, refusals := false, 0
+	refusals := 0
 	for range rounds {
 		snapshot, err := c.observe(ctx, req.NamespacedName)
 		if err != nil {
@@ -109,9 +109,9 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		}
 		plan := Decide(snapshot, c.Syncer)
 		if len(plan.Actions) == 0 {
-			return c.report(ctx, snapshot, plan, acted)
+			return c.report(ctx, snapshot, plan)
 		}
-		acted = true
+		c.memory.noteUntold(req.NamespacedName)
 		done, err := c.act(ctx, snapshot, plan)
 		if err != nil && seeded.On(seeded.RetryLost) {
 			return ctrl.Result{}, nil
@@ -122,15 +122,16 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		if done {
 			c.announce(snapshot, plan)
 		} else if refusals++; refusals > 1 { // Not even reporting the first one is possible.
-			return c.report(ctx, snapshot, Plan{Problem: plan.Problem, RetryAfter: firstRetry}, acted)
+			return c.report(ctx, snapshot, Plan{Problem: plan.Problem, RetryAfter: firstRetry})
 		}
 	}
 	return ctrl.Result{}, fmt.Errorf("%s %s: %w", c.Name, req.NamespacedName, errRounds)
 }
 
 // report tells what needs the object what has become of it, and says when to
-// look again.
-func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan, acted bool) (ctrl.Result, error) {
+// look again. A pass that was broken off has not told what it did: a request may
+// have been carried out whose answer was lost.
+func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan) (ctrl.Result, error) {
 	c.memory.noteWaiting(s.Key, plan.Problem)
 	retry := plan.RetryAfter
 	if retry == 0 {
@@ -141,10 +142,14 @@ func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan
 	} else if c.local.Ahead(c.New(), s.Key) || c.remote.Ahead(c.New(), c.RemoteName(s.Place.Target, s.Key)) {
 		retry = step.Sooner(retry, latest.Lifetime) // Should the cache never show it, it is believed then.
 	}
-	if c.changedProblem(s.Key, plan.Problem) || acted {
+	if c.changedProblem(s.Key, plan.Problem) {
+		c.memory.noteUntold(s.Key)
+	}
+	if c.memory.isUntold(s.Key) {
 		if err := c.tell(ctx, Ref{Kind: c.Name, NamespacedName: s.Key}); err != nil {
 			return ctrl.Result{}, err
 		}
+		c.memory.noteTold(s.Key)
 	}
 	return ctrl.Result{RequeueAfter: retry}, nil
 }

@@ -26,6 +26,7 @@ type memory struct {
 	lost    map[types.NamespacedName]types.UID
 	waiting map[types.NamespacedName]waiting
 	changed map[types.NamespacedName]time.Time
+	untold  map[types.NamespacedName]bool
 }
 
 type refusal struct {
@@ -48,6 +49,7 @@ func newMemory(clock clock.WithTicker) *memory {
 		lost:    map[types.NamespacedName]types.UID{},
 		waiting: map[types.NamespacedName]waiting{},
 		changed: map[types.NamespacedName]time.Time{},
+		untold:  map[types.NamespacedName]bool{},
 	}
 }
 
@@ -156,6 +158,26 @@ func (m *memory) noteShown(key types.NamespacedName, observed time.Time) {
 	if at, ok := m.changed[key]; ok && !at.After(observed) {
 		delete(m.changed, key)
 	}
+}
+
+// noteUntold remembers that what needs an object is to be told of it.
+func (m *memory) noteUntold(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.untold[key] = true
+}
+
+func (m *memory) isUntold(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.untold[key]
+}
+
+// noteTold remembers that it has been.
+func (m *memory) noteTold(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.untold, key)
 }
 
 // forget drops all that is remembered of an object that is gone.

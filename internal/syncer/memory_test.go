@@ -114,3 +114,22 @@ func TestRemoteChanges(t *testing.T) {
 	m.noteShown(web, observed)
 	expect("a change that came in after the pass had looked", clock.Now())
 }
+
+// TestUntold is about a pass that was broken off after the API server had done
+// what it was asked for: that is still to be told, even of what is gone since.
+func TestUntold(t *testing.T) {
+	m, _ := testMemory()
+	key := types.NamespacedName{Namespace: "team", Name: "settings"}
+	if m.isUntold(key) {
+		t.Error("nothing has happened, and is to be told")
+	}
+	m.noteUntold(key)
+	m.forget(key)
+	if !m.isUntold(key) {
+		t.Error("what has happened is forgotten before it was told")
+	}
+	m.noteTold(key)
+	if m.isUntold(key) {
+		t.Error("what was told is to be told again")
+	}
+}
