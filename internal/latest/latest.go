@@ -157,6 +157,22 @@ func (r *Reader) Forget(obj client.Object) {
 	}
 }
 
+// Missing is to be called when the cache has dropped obj because a list of that
+// version lacks it: the watch was down when it was deleted, and the last version
+// that the cache had of it says nothing about what has been written since.
+func (r *Reader) Missing(obj client.Object, listed string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := key{kindOf(obj), client.ObjectKeyFromObject(obj)}
+	last, ok := r.written[id]
+	if !ok || last.object.GetUID() != obj.GetUID() {
+		return
+	}
+	if order, err := resourceversion.CompareResourceVersion(listed, last.object.GetResourceVersion()); err == nil && order >= 0 {
+		delete(r.written, id)
+	}
+}
+
 // Drop forgets what has been written of an object, whatever the cache shows.
 func (r *Reader) Drop(obj client.Object) {
 	r.mu.Lock()

@@ -18,7 +18,12 @@ import (
 )
 
 // change is one event of an informer: what there was, and what there is. Either may be nil.
-type change struct{ before, after client.Object }
+type change struct {
+	before, after client.Object
+	// listed is the version of the list that lacked the object, if no watch has
+	// seen how it went.
+	listed string
+}
 
 // object is what the change is about.
 func (c change) object() client.Object {
@@ -37,14 +42,24 @@ func watch(ctx context.Context, from cache.Cache, kind client.Object, handle fun
 	}
 	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { handle(change{after: objectOf(obj)}) },
-		UpdateFunc: func(before, after any) { handle(change{objectOf(before), objectOf(after)}) },
-		DeleteFunc: func(obj any) { handle(change{before: objectOf(obj)}) },
+		UpdateFunc: func(before, after any) { handle(change{before: objectOf(before), after: objectOf(after)}) },
+		DeleteFunc: func(obj any) { handle(change{before: objectOf(obj), listed: listed(informer, obj)}) },
 	})
 	if err != nil {
 		return fmt.Errorf("watching %T: %w", kind, err)
 	}
 	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // It fails for one that has stopped.
 	return nil
+}
+
+// listed is the version of the list that has deleted an object, or "" if a watch
+// has. The informer's store has that version by then.
+func listed(informer cache.Informer, event any) string {
+	stored, ok := informer.(interface{ GetStore() toolscache.Store })
+	if _, unseen := event.(toolscache.DeletedFinalStateUnknown); !unseen || !ok {
+		return ""
+	}
+	return stored.GetStore().LastStoreSyncResourceVersion()
 }
 
 func objectOf(event any) client.Object {
@@ -167,7 +182,11 @@ func (c *kindController[T]) onRemote(e change) {
 
 // forget drops what is known of an object that the cache has dropped.
 func forget(reader *latest.Reader, e change) {
-	if e.after == nil && e.before != nil {
+	switch {
+	case e.after != nil || e.before == nil:
+	case e.listed != "":
+		reader.Missing(e.before, e.listed)
+	default:
 		reader.Forget(e.before)
 	}
 }

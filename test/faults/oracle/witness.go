@@ -35,10 +35,16 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !writes {
 		return w.next.RoundTrip(r)
 	}
-	w.look(r.Context(), ask)
+	found := w.look(r.Context(), ask)
 	response, err := w.next.RoundTrip(r)
-	if err != nil || !ask.deletes() || response.StatusCode >= http.StatusBadRequest {
-		return response, err
+	if err != nil || response.StatusCode >= http.StatusBadRequest {
+		return response, err // What is refused, such as a write on an old version, does nothing.
+	}
+	w.mu.Lock()
+	w.findings = append(w.findings, found...)
+	w.mu.Unlock()
+	if !ask.deletes() {
+		return response, nil
 	}
 	answer, err := taken(&response.Body)
 	if err != nil {
@@ -52,8 +58,8 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// look judges a request, and notes what is wrong with it.
-func (w *witness) look(ctx context.Context, ask Ask) {
+// look judges a request, and returns what is wrong with it.
+func (w *witness) look(ctx context.Context, ask Ask) []string {
 	b := &bench{origin: w.origin, list: func(cluster, resource string) ([]unstructured.Unstructured, error) {
 		return w.list(ctx, cluster, resource)
 	}}
@@ -61,12 +67,12 @@ func (w *witness) look(ctx context.Context, ask Ask) {
 		b.providers = append(b.providers, w.lane.name(i+1))
 	}
 	found, err := b.judge(ask)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.findings = append(w.findings, found...)
 	if err != nil && ctx.Err() == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		w.broken = append(w.broken, fmt.Errorf("looking before %s %s %s: %w", ask.Method, ask.Resource, ask.where(), err))
 	}
+	return found
 }
 
 // list reads all objects of a resource past every cache.

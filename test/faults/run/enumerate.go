@@ -21,7 +21,7 @@ func recipesOf(part Part, reference *Outcome) []recipe.Recipe {
 	case Crash:
 		return at(reference.Points, recipe.Crashes())
 	case Errors:
-		return slices.DeleteFunc(at(reference.Points, recipe.Errors()), func(r recipe.Recipe) bool { return isLie(r[0]) })
+		return at(reference.Points, recipe.Errors())
 	case Cuts:
 		return at(reference.Points, recipe.Cuts())
 	case Pairs:
@@ -31,15 +31,6 @@ func recipesOf(part Part, reference *Outcome) []recipe.Recipe {
 	default:
 		return nil
 	}
-}
-
-// isLie tells that no API server gives this answer: that an object that is there,
-// and that is to be changed, is not found. A manager that believes it acts upon
-// it, and is told nothing else, as there is no event to come. (What is to be
-// deleted is removed first, and of what is created the namespace may be gone.)
-func isLie(fault recipe.Fault) bool {
-	changes := fault.At.Verb == requests.Patch || fault.At.Verb == requests.Update
-	return fault.Kind == recipe.NotFound && changes
 }
 
 // firstOfPair are the kinds of the first crash of a pair: after the response is

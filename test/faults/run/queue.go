@@ -20,8 +20,6 @@ type job struct {
 type queue struct {
 	lanes []*Lane
 	log   io.Writer
-	// stop, if set, tells that no more jobs are to begin.
-	stop func() bool
 
 	mu                sync.Mutex
 	more              *sync.Cond
@@ -72,7 +70,7 @@ func (q *queue) take(ctx context.Context) (job, bool) {
 	for len(q.jobs) == 0 && q.busy > 0 {
 		q.more.Wait()
 	}
-	if len(q.jobs) == 0 || q.failed != nil || ctx.Err() != nil || (q.stop != nil && q.stop()) {
+	if len(q.jobs) == 0 || q.failed != nil || ctx.Err() != nil {
 		q.jobs = nil
 		q.more.Broadcast()
 		return job{}, false

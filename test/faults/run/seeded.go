@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/spillway-io/spillway/internal/seeded"
@@ -16,8 +15,9 @@ import (
 // errNoBugs is what one gets who asks for seeded bugs that are not there.
 var errNoBugs = errors.New("the seeded bugs take a binary that was built with the tag seeded")
 
-// patienceWithBug is short: what does not come of a bug never comes.
-const patienceWithBug = 10 * time.Second
+// patienceWithBug is short: what does not come of a bug never comes. It is longer
+// than what waits for its next try at first, which is ten seconds.
+const patienceWithBug = 15 * time.Second
 
 // seeded switches on each bug, and plays what should catch it, on all lanes,
 // until a run does. The bug is one of the whole process.
@@ -39,25 +39,66 @@ func (e *Engine) seeded(ctx context.Context) error {
 	return nil
 }
 
+// catch plays what should catch a bug, as many runs at a time as there are
+// lanes, until some of them have.
 func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caught) error {
+	for some := range slices.Chunk(e.directed(bug), len(e.lanes)) {
+		suspects, err := e.suspects(ctx, bug, some, caught)
+		if err != nil {
+			return err
+		}
+		for _, s := range suspects {
+			innocent, err := e.withoutBug(ctx, s.Run)
+			if err != nil {
+				return err
+			}
+			if innocent {
+				caught.By = append(caught.By, fmt.Sprintf("%s: %s", s.Part, Command(s.Run)))
+				caught.Problems = append(caught.Problems, s.problem)
+			}
+		}
+		if len(caught.By) > 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// suspect is a run with a bug that was not as it should be.
+type suspect struct {
+	Run
+	problem string
+}
+
+func (e *Engine) suspects(ctx context.Context, bug seeded.Description, runs []Run, caught *Caught) ([]suspect, error) {
 	switchBug(bug.Bug)
 	defer switchBug("")
-	var enough atomic.Bool
+	var found []suspect
 	var jobs []job
-	for _, r := range e.directed(bug) {
+	for _, r := range runs {
 		r.Patience = patienceWithBug
 		jobs = append(jobs, job{Run: r, then: func(o *Outcome) []job {
 			caught.Runs++
 			if len(o.Problems) > 0 {
-				enough.Store(true)
-				caught.By = append(caught.By, fmt.Sprintf("%s: %s", r.Part, Command(r)))
-				caught.Problems = append(caught.Problems, o.Problems[0])
+				found = append(found, suspect{r, o.Problems[0]})
 			}
 			return nil
 		}})
 	}
-	q := &queue{lanes: e.lanes, log: e.options.Log, stop: enough.Load}
-	return q.work(ctx, jobs)
+	return found, e.work(ctx, jobs)
+}
+
+// withoutBug tells whether the same run is as it should be without the bug. One
+// that has no fault is a reference run, which is known to be.
+func (e *Engine) withoutBug(ctx context.Context, r Run) (bool, error) {
+	if len(r.Recipe) == 0 {
+		return true, nil
+	}
+	o, err := e.lanes[0].Play(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	return len(o.Problems) == 0, nil
 }
 
 // directed are the runs that should catch a bug: those without a fault first,

@@ -14,16 +14,21 @@ func (l *Lane) lastChange(s *session) time.Time {
 	return slices.MaxFunc([]time.Time{s.injector.LastWrite(), l.Ledger.LastChange()}, time.Time.Compare)
 }
 
+// writesAtMost is of how many writes it can be said that they never end. No
+// scenario takes a tenth of them.
+const writesAtMost = 2000
+
 // eventually calls try until it returns nil, or nothing has changed for as long
-// as patience, and no longer than atMost.
+// as patience, or the manager writes on and on; and no longer than six times that.
 func (l *Lane) eventually(ctx context.Context, s *session, patience time.Duration, try func(context.Context) error) error {
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := time.Now()
 	var missing error
-	ended := rig.Eventually(bounded, atMost, func(ctx context.Context) error {
+	ended := rig.Eventually(bounded, min(atMost, 6*patience), func(ctx context.Context) error {
 		missing = try(ctx)
-		if missing == nil || time.Since(began) < patience || time.Since(l.lastChange(s)) < patience {
+		rests := time.Since(began) >= patience && time.Since(l.lastChange(s)) >= patience
+		if missing == nil || !rests && len(s.injector.Points()) < writesAtMost {
 			return missing
 		}
 		cancel()
