@@ -53,7 +53,7 @@ func TestEachBugIsDescribedOnce(t *testing.T) {
 func TestEachBugHasOneSite(t *testing.T) {
 	sites := map[string]int{}
 	for _, root := range []string{"../../controllers", "../../internal"} {
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "seeded") {
 				return err
 			}

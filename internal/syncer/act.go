@@ -30,7 +30,7 @@ func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (
 		if c.Done != nil {
 			seen := time.Time{}
 			if a.Verb == PatchStatus {
-				seen, _ = c.memory.takeRemoteChange(s.Key)
+				seen = c.memory.takeRemoteChange(s.Key)
 			}
 			c.Done(s, a, seen)
 		}

@@ -141,13 +141,13 @@ func (m *memory) noteRemoteChange(key types.NamespacedName) {
 	}
 }
 
-// takeRemoteChange is when that was, and forgets it.
-func (m *memory) takeRemoteChange(key types.NamespacedName) (time.Time, bool) {
+// takeRemoteChange is when that was, or zero if there was none, and forgets it.
+func (m *memory) takeRemoteChange(key types.NamespacedName) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at, ok := m.changed[key]
+	at := m.changed[key]
 	delete(m.changed, key)
-	return at, ok
+	return at
 }
 
 // noteShown forgets a change of the remote object that had come in when it was

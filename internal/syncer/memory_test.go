@@ -92,7 +92,7 @@ func TestRemoteChanges(t *testing.T) {
 	m, clock := testMemory()
 	expect := func(when string, want time.Time) {
 		t.Helper()
-		if got, _ := m.takeRemoteChange(web); !got.Equal(want) {
+		if got := m.takeRemoteChange(web); !got.Equal(want) {
 			t.Errorf("%s: the change that is not shown yet is of %v, want %v", when, got, want)
 		}
 	}

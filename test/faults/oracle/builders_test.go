@@ -82,7 +82,7 @@ func by(manager string) option {
 		now := metav1.NewTime(time.Unix(int64(len(obj.GetManagedFields())), 0))
 		obj.SetManagedFields(append(obj.GetManagedFields(), metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &now,
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{}`)},
+			FieldsV1: metav1.NewFieldsV1(`{}`),
 		}))
 	}
 }

@@ -79,7 +79,7 @@ func (b *bench) podGone(a Ask) ([]string, error) {
 	if a.ends() {
 		uid, what = a.text("metadata", "uid"), "is said to have ended"
 	}
-	if a.Cluster != Consumer || uid == "" || !(a.letsGo() || a.ends()) {
+	if a.Cluster != Consumer || uid == "" || (!a.letsGo() && !a.ends()) {
 		return nil, nil
 	}
 	return b.inProviders("pods", func(pod *unstructured.Unstructured) bool {

@@ -127,7 +127,10 @@ func sortBy(list []any, field string) {
 		if !ok {
 			return ""
 		}
-		value, _ := fields[field].(string) //nolint:errcheck // Without one it is the first.
+		value, ok := fields[field].(string)
+		if !ok {
+			return "" // Without one it is the first.
+		}
 		return value
 	}
 	slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(key(a), key(b)) })

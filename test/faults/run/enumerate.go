@@ -12,7 +12,7 @@ import (
 
 // eventsFrom is at how many of the first events of a watch it expires, or
 // begins to leave out.
-const eventsFrom = 6
+const eventsFrom = 3
 
 // recipesOf enumerates the recipes of a part, but for the second crash of a
 // pair, which depends on what the first has led to.

@@ -26,7 +26,7 @@ func TestRecipesOf(t *testing.T) {
 	reference := &Outcome{Points: []recipe.Point{there, here}, Events: map[inject.Stream]int{{Cluster: "p1", Resource: "pods"}: 2, {Cluster: "consumer", Resource: "pods"}: 40}}
 	for part, want := range map[Part]int{
 		Crash:   2 * 3,
-		Errors:  2*8 - 1, // A patch is never answered by 404.
+		Errors:  2 * 8,
 		Cuts:    2 * 2,
 		Pairs:   2 * 2,
 		Watches: (2 + 2*2) + (2 + 2*eventsFrom),
