@@ -25,7 +25,7 @@ func (e *Engine) seeded(ctx context.Context) error {
 	if !canSwitch {
 		return errNoBugs
 	}
-	for _, bug := range seeded.All() {
+	for _, bug := range e.bugs() {
 		if e.options.Scenario != "" && len(e.directed(bug)) == 0 {
 			continue // The one scenario that was asked for is not meant to catch it.
 		}
@@ -47,7 +47,11 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 		if err != nil {
 			return err
 		}
+		slices.SortStableFunc(suspects, func(a, b suspect) int { return len(a.Recipe) - len(b.Recipe) })
 		for _, s := range suspects {
+			if len(s.Recipe) > 0 && len(caught.By) > 0 {
+				continue // One is enough, and the run without the bug takes as long again.
+			}
 			innocent, err := e.withoutBug(ctx, s.Run)
 			if err != nil {
 				return err
