@@ -26,6 +26,11 @@ const defaultLanes = 4
 // TestFaults runs what the variables of make faults ask for.
 func TestFaults(t *testing.T) {
 	options, lanes := fromEnvironment(t)
+	root, err := clusters.Root()
+	must(t, err)
+	dir := filepath.Join(root, "bin", "faults")
+	options.LogDir = filepath.Join(dir, "logs")
+	must(t, os.RemoveAll(options.LogDir))
 	began := time.Now()
 	// Whoever interrupts it leaves no clusters behind.
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
@@ -38,20 +43,26 @@ func TestFaults(t *testing.T) {
 	report, err := engine.Run(ctx)
 	report.Command, report.Date, report.Machine = command(), time.Now().Format(time.DateOnly), machine()
 	report.Lanes, report.Seconds = lanes, time.Since(began).Seconds()
-	finish(t, report)
+	must(t, report.Write(filepath.Join(dir, "report.json")))
+	finish(t, report, filepath.Join(root, "docs", "reliability.md"), options.Fast)
 	must(t, err)
 }
 
-// finish prints and writes the report, and fails the test if anything diverged.
-func finish(t *testing.T, report *run.Report) {
-	root, err := clusters.Root()
-	must(t, err, report.Write(filepath.Join(root, "bin", "faults", "report.json")))
+// finish prints the report, and fails the test if anything diverged. Of the fast
+// part, which is for machines that are busy with other things too, only what
+// diverged once more when it was repeated alone is a failure.
+func finish(t *testing.T, report *run.Report, docs string, fast bool) {
 	fmt.Printf("\n%s\n%s\n", report.Markdown(), report.Summary())
 	if os.Getenv("UPDATE_DOCS") != "" {
-		must(t, report.UpdateDocs(filepath.Join(root, "docs", "reliability.md")))
+		must(t, report.UpdateDocs(docs))
 	}
 	for _, divergence := range report.Divergences {
-		t.Errorf("%s\n    %s", divergence.Command, strings.Join(divergence.Problems, "\n    "))
+		text := fmt.Sprintf("%s\n    %s", divergence.Command, strings.Join(divergence.Problems, "\n    "))
+		if fast && divergence.Repeated && !divergence.Again {
+			fmt.Printf("WARNING: it diverged once, and not when it was repeated: %s\n", text)
+			continue
+		}
+		t.Error(text)
 	}
 	for _, bug := range report.Missed() {
 		t.Errorf("nothing has caught the seeded bug %s", bug)

@@ -2,8 +2,11 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,6 +28,8 @@ type Options struct {
 	Fast bool
 	// Log receives the progress and each divergence.
 	Log io.Writer
+	// LogDir is where what the managers logged goes, a file for each divergence.
+	LogDir string
 }
 
 // Engine runs what the Options ask for.
@@ -181,9 +186,19 @@ func (e *Engine) note(j job, o *Outcome) {
 	if len(o.Problems) > 0 {
 		e.diverged = append(e.diverged, j)
 		fmt.Fprint(e.options.Log, describe(j.Run, o))
+		fmt.Fprintf(e.options.Log, "  what the managers logged: %s\n", e.keep(o.Logged))
 	} else if len(e.options.Recipe) > 0 {
 		fmt.Fprintf(e.options.Log, "%s: the last requests:\n%s", Command(j.Run), indent(o.Log))
 	}
+}
+
+// keep writes what the managers of the last divergence logged, and returns where.
+func (e *Engine) keep(logged string) string {
+	path := filepath.Join(e.options.LogDir, fmt.Sprintf("divergence-%d.log", len(e.diverged)))
+	if err := errors.Join(os.MkdirAll(e.options.LogDir, 0o755), os.WriteFile(path, []byte(logged), 0o644)); err != nil {
+		return err.Error()
+	}
+	return path
 }
 
 // repeats is how many divergences are repeated, each alone.

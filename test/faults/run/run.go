@@ -45,6 +45,8 @@ type Outcome struct {
 	Problems []string
 	// Log is the last requests.
 	Log []string
+	// Logged is what the managers have logged, if there are Problems.
+	Logged string
 	// Took is the time from the beginning to the end, without tidying up.
 	Took time.Duration
 }
@@ -80,6 +82,9 @@ func (l *Lane) Play(ctx context.Context, r Run) (*Outcome, error) {
 		return nil, err
 	}
 	outcome, err := l.play(ctx, w, r)
+	if outcome != nil && len(outcome.Problems) > 0 {
+		outcome.Logged = w.Log.String()
+	}
 	return outcome, errors.Join(err, w.End(context.WithoutCancel(ctx)))
 }
 

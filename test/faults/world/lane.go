@@ -49,6 +49,8 @@ type World struct {
 	*Lane
 	// Notes are what one step of a scenario keeps for the next, such as a UID.
 	Notes map[string]string
+	// Log is what the managers log.
+	Log *Log
 
 	mu       sync.Mutex
 	managers []*Manager
@@ -128,7 +130,7 @@ func (l *Lane) Begin(ctx context.Context) (*World, error) {
 	if err := l.empty(ctx); err != nil {
 		return nil, fmt.Errorf("lane %d cannot be used: %w", l.Index, err)
 	}
-	return &World{Lane: l, Notes: map[string]string{}}, nil
+	return &World{Lane: l, Notes: map[string]string{}, Log: &Log{}}, nil
 }
 
 // End stops the managers that run, ends their connections, so that nothing of

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/internal/fleet"
@@ -54,12 +54,12 @@ func (w *World) StartManager(ctx context.Context, wrap Wrap) (*Manager, error) {
 		options.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return wrap(Consumer, next) }
 		options.Fleet.WrapTransport = wrap
 	}
-	options.Manager.Logger = logr.Discard()
+	options.Manager.Logger = w.Log.logger()
 	options.Manager.Metrics = metricsserver.Options{BindAddress: "0"}
 	options.Manager.HealthProbeBindAddress = "0"
 	options.Manager.Controller.SkipNameValidation = ptr.To(true) // There are many managers.
 	options.Manager.GracefulShutdownTimeout = ptr.To(shutdownTimeout)
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctrl.LoggerInto(ctx, options.Manager.Logger))
 	mgr, err := manager.New(ctx, config, options)
 	if err != nil {
 		cancel()
