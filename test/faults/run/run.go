@@ -45,7 +45,8 @@ type Outcome struct {
 	Problems []string
 	// Log is the last requests.
 	Log []string
-	// Logged is what the managers have logged, if there are Problems.
+	// Logged is what the managers have logged, if there are Problems, and where
+	// everything stood when a step was given up.
 	Logged string
 	// Took is the time from the beginning to the end, without tidying up.
 	Took time.Duration
@@ -83,7 +84,7 @@ func (l *Lane) Play(ctx context.Context, r Run) (*Outcome, error) {
 	}
 	outcome, err := l.play(ctx, w, r)
 	if outcome != nil && len(outcome.Problems) > 0 {
-		outcome.Logged = w.Log.String()
+		outcome.Logged += w.Log.String()
 	}
 	return outcome, errors.Join(err, w.End(context.WithoutCancel(ctx)))
 }
@@ -110,6 +111,7 @@ func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error
 		o.Steps = append(o.Steps, len(s.injector.Points()))
 		if err := l.take(ctx, s, step, r.Patience); err != nil {
 			o.problem("step %q: %v", step.Name, err)
+			o.Logged = stacks()
 			break
 		}
 	}

@@ -3,7 +3,9 @@ package run
 import (
 	"context"
 	"fmt"
+	"runtime/pprof"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spillway-io/spillway/test/performance/rig"
@@ -50,4 +52,12 @@ func (l *Lane) rests(ctx context.Context, s *session, long time.Duration) error 
 		}
 		return nil
 	})
+}
+
+// stacks are those of all goroutines, of all lanes: the manager that hangs is
+// among them.
+func stacks() string {
+	var all strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&all, 1) // A Builder does not fail.
+	return all.String() + "\n"
 }
