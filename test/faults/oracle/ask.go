@@ -13,11 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/requests"
 )
 
 // Ask is a request of the manager that changes something.
 type Ask struct {
-	Cluster, Method, Resource, Subresource, Namespace, Name string
+	Cluster, Verb, Resource, Subresource, Namespace, Name string
 	// Body is what it says: an object, a patch of one, or the options of a deletion.
 	Body map[string]any
 }
@@ -25,29 +26,18 @@ type Ask struct {
 // decoder reads what the client library writes, JSON or protobuf.
 var decoder = serializer.NewCodecFactory(manager.Scheme()).UniversalDeserializer()
 
-// parseAsk reads a request. The path of none that changes an object is no Ask.
+// parseAsk reads a request. One that changes no object, or only what goes on as
+// time goes by, is no Ask.
 func parseAsk(cluster string, r *http.Request, body []byte) (Ask, bool) {
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	switch {
-	case r.Method == http.MethodGet || r.URL.Query().Has("dryRun"):
-		return Ask{}, false
-	case parts[0] == "api" && len(parts) > 2:
-		parts = parts[2:]
-	case parts[0] == "apis" && len(parts) > 3:
-		parts = parts[3:]
-	default:
-		return Ask{}, false
+	target := requests.Parse(r)
+	ask := Ask{
+		Cluster: cluster, Verb: target.Verb, Resource: target.Resource, Subresource: target.Subresource,
+		Namespace: target.Namespace, Name: target.Name, Body: parseBody(body),
 	}
-	ask := Ask{Cluster: cluster, Method: r.Method, Body: parseBody(body)}
-	if parts[0] == "namespaces" && len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
-		ask.Namespace, parts = parts[1], parts[2:]
-	}
-	parts = append(parts, "", "")
-	ask.Resource, ask.Name, ask.Subresource = parts[0], parts[1], parts[2]
-	if ask.Name == "" && r.Method == http.MethodPost {
+	if ask.Name == "" && ask.Verb == requests.Create {
 		ask.Name = ask.text("metadata", "name")
 	}
-	return ask, ask.Resource != "leases" && ask.Resource != "events"
+	return ask, target.Writes() && target.Class == requests.Work
 }
 
 func parseBody(body []byte) map[string]any {
@@ -73,11 +63,11 @@ func (a Ask) text(path ...string) string {
 }
 
 // deletes tells whether it is the deletion of an object.
-func (a Ask) deletes() bool { return a.Method == http.MethodDelete && a.Subresource == "" }
+func (a Ask) deletes() bool { return a.Verb == requests.Delete && a.Subresource == "" }
 
 // creates tells whether it makes an object of that resource.
 func (a Ask) creates(resource string) bool {
-	return a.Method == http.MethodPost && a.Resource == resource && a.Subresource == ""
+	return a.Verb == requests.Create && a.Resource == resource && a.Subresource == ""
 }
 
 // letsGo tells whether it is the deletion of a pod at once.
@@ -98,14 +88,14 @@ func (a Ask) letsGo() bool {
 // ends tells whether it gives a pod a terminal phase.
 func (a Ask) ends() bool {
 	phase := a.text("status", "phase")
-	return a.Method == http.MethodPatch && a.Resource == "pods" && (phase == "Succeeded" || phase == "Failed")
+	return a.Verb == requests.Patch && a.Resource == "pods" && (phase == "Succeeded" || phase == "Failed")
 }
 
 // drops tells whether it is a patch after which an object lacks a finalizer that
 // begins so. A merge patch sends the whole list; a strategic one says which goes.
 func (a Ask) drops(beginning string) (finalizer string, drops bool) {
 	metadata, ok := a.Body["metadata"].(map[string]any)
-	if !ok || a.Method != http.MethodPatch {
+	if !ok || a.Verb != requests.Patch {
 		return "", false
 	}
 	for _, gone := range texts(metadata["$deleteFromPrimitiveList/finalizers"]) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/requests"
 )
 
 // lister reads all objects of a resource in a cluster, past every cache.
@@ -171,7 +172,7 @@ func (b *bench) copyGone(a Ask) ([]string, error) {
 
 // copyHeld: an object is held by a finalizer before there is a copy of it.
 func (b *bench) copyHeld(a Ask) ([]string, error) {
-	if a.Cluster == Consumer || a.Method != "POST" || a.Subresource != "" || !slices.Contains(copied, a.Resource) {
+	if a.Cluster == Consumer || a.Verb != requests.Create || a.Subresource != "" || !slices.Contains(copied, a.Resource) {
 		return nil, nil
 	}
 	uid, binding := a.text("metadata", "annotations", v1alpha1.AnnotationLocalUID), a.text("metadata", "labels", v1alpha1.LabelBinding)

@@ -1,13 +1,13 @@
 package oracle
 
 import (
-	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/requests"
 )
 
 // clusters are what there is when a request is judged.
@@ -22,21 +22,21 @@ func (c clusters) list(cluster, resource string) ([]unstructured.Unstructured, e
 }
 
 func TestJudge(t *testing.T) {
-	letGo := Ask{Cluster: Consumer, Method: http.MethodDelete, Resource: "pods", Namespace: "team-a", Name: "web", Body: map[string]any{
+	letGo := Ask{Cluster: Consumer, Verb: requests.Delete, Resource: "pods", Namespace: "team-a", Name: "web", Body: map[string]any{
 		"gracePeriodSeconds": int64(0), "preconditions": map[string]any{"uid": "local"},
 	}}
-	ended := Ask{Cluster: Consumer, Method: http.MethodPatch, Resource: "pods", Subresource: "status", Namespace: "team-a", Name: "web", Body: map[string]any{
+	ended := Ask{Cluster: Consumer, Verb: requests.Patch, Resource: "pods", Subresource: "status", Namespace: "team-a", Name: "web", Body: map[string]any{
 		"metadata": map[string]any{"uid": "local"}, "status": map[string]any{"phase": "Failed"},
 	}}
 	release := func(resource, namespace, name string, metadata map[string]any) Ask {
-		return Ask{Cluster: Consumer, Method: http.MethodPatch, Resource: resource, Namespace: namespace, Name: name, Body: map[string]any{"metadata": metadata}}
+		return Ask{Cluster: Consumer, Verb: requests.Patch, Resource: resource, Namespace: namespace, Name: name, Body: map[string]any{"metadata": metadata}}
 	}
 	none := map[string]any{"finalizers": nil}
 	goes := map[string]any{"uid": "local", "$deleteFromPrimitiveList/finalizers": []any{v1alpha1.FinalizerSync + "p1"}}
 	create := func(resource string, obj *unstructured.Unstructured) Ask {
-		return Ask{Cluster: "p1", Method: http.MethodPost, Resource: resource, Namespace: obj.GetNamespace(), Name: obj.GetName(), Body: obj.Object}
+		return Ask{Cluster: "p1", Verb: requests.Create, Resource: resource, Namespace: obj.GetNamespace(), Name: obj.GetName(), Body: obj.Object}
 	}
-	deletion := Ask{Cluster: "p1", Method: http.MethodDelete, Resource: "namespaces", Name: "team-a-c0", Body: map[string]any{"preconditions": map[string]any{"uid": "x"}}}
+	deletion := Ask{Cluster: "p1", Verb: requests.Delete, Resource: "namespaces", Name: "team-a-c0", Body: map[string]any{"preconditions": map[string]any{"uid": "x"}}}
 
 	remote := object("Pod", "team-a-c0", "web", marked, standsFor("local"), inPhase("Running"))
 	remoteSecret := object("Secret", "team-a-c0", "password", marked, standsFor("local"))
@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 		want  []string
 	}{
 		"a deletion that means none": {
-			ask:  Ask{Cluster: "p1", Method: http.MethodDelete, Resource: "secrets", Namespace: "a", Name: "b"},
+			ask:  Ask{Cluster: "p1", Verb: requests.Delete, Resource: "secrets", Namespace: "a", Name: "b"},
 			want: []string{"p1: the deletion of secrets a/b does not say which UID it means"},
 		},
 

@@ -70,7 +70,7 @@ func (w *witness) look(ctx context.Context, ask Ask) []string {
 	if err != nil && ctx.Err() == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.broken = append(w.broken, fmt.Errorf("looking before %s %s %s: %w", ask.Method, ask.Resource, ask.where(), err))
+		w.broken = append(w.broken, fmt.Errorf("looking before %s %s %s: %w", ask.Verb, ask.Resource, ask.where(), err))
 	}
 	return found
 }
