@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -18,10 +19,17 @@ const conflictRetry = 200 * time.Millisecond
 // is only made again. The answer alone that an object is gone is not believed,
 // because no event would ever put that right.
 func Done(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	if apierrors.IsConflict(err) || IsGone(err) {
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	}
 	return ctrl.Result{}, err
+}
+
+// IsGone tells whether an API server says that an object is not there. One that
+// does not know the path of the request, such as that of a newer subresource or
+// of a CRD that was removed, does not say that: it is an error like any other.
+func IsGone(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // Locked makes a merge patch from before that the API server refuses if

@@ -3,6 +3,7 @@ package step
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 func TestDone(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "a", errors.New("overtaken"))
 	other := errors.New("other")
+	unserved := apierrors.NewGenericServerResponse(http.StatusNotFound, http.MethodPatch, schema.GroupResource{}, "a", "404 page not found", 0, true)
 	tests := map[string]struct {
 		err   error
 		fails bool
@@ -24,6 +26,7 @@ func TestDone(t *testing.T) {
 		"a conflict":         {conflict, false, conflictRetry},
 		"a wrapped conflict": {fmt.Errorf("writing: %w", conflict), false, conflictRetry},
 		"not there":          {apierrors.NewNotFound(schema.GroupResource{}, "a"), false, conflictRetry},
+		"not served":         {unserved, true, 0},
 		"any other error":    {other, true, 0},
 	}
 	for name, test := range tests {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/step"
 )
 
 // requestTimeout bounds one request, with all that the client library tries by itself.
@@ -147,7 +148,7 @@ func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a Ac
 func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action, err error) error {
 	wrapped := fmt.Errorf("to %s %s %s in the %s (cluster %s): %w", a.Verb, c.Name, client.ObjectKeyFromObject(a.Object), a.Side, c.clusterID, err)
 	switch {
-	case isGone(err) && a.Verb != Create:
+	case step.IsGone(err) && a.Verb != Create:
 		return wrapped // Decided anew once the watch has said so too: it alone is believed.
 	case apierrors.IsAlreadyExists(err):
 		existing, ok := a.Object.DeepCopyObject().(client.Object)
@@ -162,12 +163,6 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 	}
 	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOf(a, c.clusterID, err)})
 	return nil
-}
-
-// isGone tells whether an object is not there. A server that does not know the
-// path of the request, such as that of a newer subresource, does not say that.
-func isGone(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // saysWhy tells whether an error is the verdict of an API server on the request
