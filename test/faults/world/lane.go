@@ -42,6 +42,8 @@ type Lane struct {
 	kubeconfigs map[string][]byte
 	// baseline is what was in each cluster before the first run.
 	baseline map[string]sets.Set[string]
+	// swept tells that the last run has ended, and has left nothing.
+	swept bool
 }
 
 // World is a lane during a run.
@@ -127,9 +129,12 @@ func (l *Lane) Begin(ctx context.Context) (*World, error) {
 	for _, p := range l.proxies {
 		p.Heal()
 	}
-	if err := l.empty(ctx); err != nil {
-		return nil, fmt.Errorf("lane %d cannot be used: %w", l.Index, err)
+	if !l.swept {
+		if err := l.empty(ctx); err != nil {
+			return nil, fmt.Errorf("lane %d cannot be used: %w", l.Index, err)
+		}
 	}
+	l.swept = false
 	return &World{Lane: l, Notes: map[string]string{}, Log: &Log{}}, nil
 }
 
@@ -149,7 +154,9 @@ func (w *World) End(ctx context.Context) error {
 		p.Reset()
 		p.Heal()
 	}
-	return errors.Join(append(errs, w.sweep(ctx))...)
+	err := w.sweep(ctx)
+	w.swept = err == nil
+	return errors.Join(append(errs, err)...)
 }
 
 func (l *Lane) close(ctx context.Context) error {

@@ -50,6 +50,12 @@ func namespaces(mgr ctrl.Manager, c *rig.Cluster) error {
 		}
 	}
 	return b.Complete(reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+		// The watch shows the deletion of a namespace sooner or later, and nothing
+		// else is a reason to ask.
+		known := &corev1.Namespace{}
+		if err := mgr.GetClient().Get(ctx, request.NamespacedName, known); err != nil || known.DeletionTimestamp.IsZero() {
+			return reconcile.Result{}, settled(err)
+		}
 		return reconcile.Result{}, settled(finish(ctx, c, request.Name))
 	}))
 }

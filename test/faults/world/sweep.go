@@ -104,34 +104,38 @@ func (l *Lane) empty(ctx context.Context) error {
 		if err != nil || len(left) == 0 {
 			return err
 		}
-		names := make([]string, len(left))
-		for i, object := range left {
-			names[i] = strings.TrimSpace(object.Kind + " " + client.ObjectKeyFromObject(object).String())
-			if !object.DeletionTimestamp.IsZero() {
-				names[i] += " (being deleted)"
-			}
-		}
-		return fmt.Errorf("in cluster %s there are %s", all[i].Name, strings.Join(names, ", "))
+		return stillThere(all[i], left)
 	})
 }
 
-// sweep removes what a run has left, by force, until there is nothing.
+func stillThere(c *rig.Cluster, left []*metav1.PartialObjectMetadata) error {
+	names := make([]string, len(left))
+	for i, object := range left {
+		names[i] = strings.TrimSpace(object.Kind + " " + client.ObjectKeyFromObject(object).String())
+		if !object.DeletionTimestamp.IsZero() {
+			names[i] += " (being deleted)"
+		}
+	}
+	return fmt.Errorf("in cluster %s there are %s", c.Name, strings.Join(names, ", "))
+}
+
+// sweep removes what a run has left, by force, until there is nothing. What it
+// looks at last is the proof: a run may begin without looking again.
 func (l *Lane) sweep(ctx context.Context) error {
 	all := l.Clusters()
 	err := rig.Eventually(ctx, sweepPatience, func(ctx context.Context) error {
-		err := each(len(all), func(i int) error {
+		return each(len(all), func(i int) error {
 			left, err := l.left(ctx, all[i])
+			if err != nil || len(left) == 0 {
+				return err
+			}
 			for _, object := range left {
-				if err == nil {
-					err = remove(ctx, all[i].Admin, object)
+				if err := remove(ctx, all[i].Admin, object); err != nil {
+					return err
 				}
 			}
-			return err
+			return stillThere(all[i], left)
 		})
-		if err != nil {
-			return err
-		}
-		return l.empty(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("emptying lane %d: %w", l.Index, err)
