@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,6 +54,11 @@ func newSession(ctx context.Context, w *world.World, ledger *oracle.Ledger, mean
 		},
 		Mask: mask(w.ConsumerID),
 	})
+	w.Asked = func(cluster, verb, resource, name string) bool {
+		return slices.ContainsFunc(s.injector.Points(), func(p recipe.Point) bool {
+			return p.Cluster == cluster && p.Verb == verb && p.Resource == resource && p.Name == name
+		})
+	}
 	if err := s.start(); err != nil {
 		s.cancel()
 		return nil, err

@@ -28,6 +28,9 @@ func (l *Lane) eventually(ctx context.Context, s *session, patience time.Duratio
 	began := time.Now()
 	var missing error
 	ended := rig.Eventually(bounded, min(atMost, 6*patience), func(ctx context.Context) error {
+		if bounded.Err() != nil {
+			return missing // It was given up already, or the run is over.
+		}
 		missing = try(ctx)
 		rests := time.Since(began) >= patience && time.Since(l.lastChange(s)) >= patience
 		if missing == nil || !rests && len(s.injector.Points()) < writesAtMost {

@@ -41,6 +41,17 @@ func phaseIs(namespace string, phase v1alpha1.OffloadingPhase, reason string) Fu
 	}
 }
 
+// asked wants the manager to have tried a write of that object since the first
+// step. It is for what the manager hears of, and has nothing to tell about.
+func asked(cluster, verb, resource, name string) Func {
+	return func(_ context.Context, w *world.World) error {
+		if w.Asked(cluster, verb, resource, name) {
+			return nil
+		}
+		return fmt.Errorf("the manager has not tried to %s %s %s in %s", verb, resource, name, cluster)
+	}
+}
+
 // readyIs wants the binding of P1 not to be Ready, for that reason.
 func readyIs(ctx context.Context, w *world.World, reason string) error {
 	return bindingIs(v1alpha1.BindingReady, metav1.ConditionFalse, reason)(ctx, w)

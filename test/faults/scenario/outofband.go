@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/test/faults/world"
+	"github.com/spillway-io/spillway/test/requests"
 )
 
 // docs/concepts.md: a remote namespace that is deleted by somebody is made
@@ -122,8 +123,12 @@ var podUnlabelled = Scenario{
 var copyUnlabelled = Scenario{
 	Name: "mark-stripped-off-copy", Prepare: withObjects(world.P1),
 	Steps: []Step{{
-		Name:  "somebody takes our label off the copy of the ConfigMap, and another pod needs it",
-		Do:    all(label[corev1.ConfigMap](remotely(team, settings), ""), secondUsing),
+		Name:  "somebody takes our label off the copy of the ConfigMap",
+		Do:    label[corev1.ConfigMap](remotely(team, settings), ""),
+		Until: all(asked(world.P1, requests.Create, "configmaps", settings), podIs(corev1.PodRunning, team, web, world.P1)),
+	}, {
+		Name:  "another pod needs it",
+		Do:    secondUsing,
 		Until: all(podStaysHome(team, second, v1alpha1.ReasonNameConflict), podIs(corev1.PodRunning, team, web, world.P1)),
 	}, {
 		Name: "somebody deletes it",

@@ -120,6 +120,12 @@ func (r *result) run(ctx context.Context, w *world.World, s Scenario) error {
 	}
 	r.ready = time.Now()
 	before := counter.Figures()
+	counter.Keep()
+	w.Asked = func(cluster, verb, resource, name string) bool {
+		return slices.ContainsFunc(counter.Log(requests.Writes), func(r requests.Request) bool {
+			return r.Key.Cluster == cluster && r.Key.Verb == verb && r.Key.Resource == resource && r.Name == name
+		})
+	}
 	r.prepared = before.Sum(requests.Writes, requests.OnlyWork).Requests
 	for _, step := range s.Steps {
 		if err := step.Do(ctx, w); err != nil {

@@ -53,6 +53,9 @@ type World struct {
 	Notes map[string]string
 	// Log is what the managers log.
 	Log *Log
+	// Asked tells whether a manager has tried that write since the first step,
+	// whatever the answer. It is set by who starts the managers.
+	Asked func(cluster, verb, resource, name string) bool
 
 	mu       sync.Mutex
 	managers []*Manager
