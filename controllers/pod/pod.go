@@ -2,6 +2,7 @@
 package pod
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,8 +33,22 @@ func Kind() syncer.Registration {
 		RemoteName: syncer.Namespaced{}.RemoteName,
 		Needs:      Needs,
 		Workers:    workers,
+		Urgent:     awaited,
 		Done:       measure,
 	}
+}
+
+// awaited tells whether a change of the remote pod is one that users wait for:
+// it is Ready or not any more, it has begun or ended, or it is gone. In a burst
+// such changes are not kept waiting behind pods that are yet to be sent.
+func awaited(before, after *corev1.Pod) bool {
+	return after == nil || before.Status.Phase != after.Status.Phase || ready(before) != ready(after)
+}
+
+func ready(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // Needs are the objects that a pod needs in the provider. One that has ended, or

@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -47,7 +48,7 @@ type kindController[T client.Object] struct {
 	memory *memory
 
 	mu       sync.Mutex
-	queue    workqueue.TypedRateLimitingInterface[reconcile.Request] // nil before start.
+	queue    priorityqueue.PriorityQueue[reconcile.Request] // nil before start.
 	problems map[types.NamespacedName]Problem
 }
 
@@ -61,6 +62,7 @@ func (c *kindController[T]) start(ctx context.Context) error {
 		Reconciler:              c,
 		MaxConcurrentReconciles: c.Workers,
 		SkipNameValidation:      ptr.To(true), // There is one of each name for each binding.
+		UsePriorityQueue:        ptr.To(true),
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstFailure, mostFailure),
 		Logger:                  log.FromContext(ctx),
 	})
@@ -68,8 +70,12 @@ func (c *kindController[T]) start(ctx context.Context) error {
 		return fmt.Errorf("making the %s controller of ClusterBinding %s: %w", c.Name, c.binding, err)
 	}
 	err = unmanaged.Watch(source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		prioritized, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request])
+		if !ok {
+			return fmt.Errorf("%T has no priorities", queue)
+		}
 		c.mu.Lock()
-		c.queue = queue
+		c.queue = prioritized
 		c.mu.Unlock()
 		return c.watch(ctx)
 	}))
@@ -84,7 +90,13 @@ func (c *kindController[T]) start(ctx context.Context) error {
 	return nil
 }
 
-func (c *kindController[T]) enqueue(keys ...types.NamespacedName) {
+// urgent is the priority of what goes before the rest.
+const urgent = 1
+
+func (c *kindController[T]) enqueue(keys ...types.NamespacedName) { c.enqueueWith(0, keys...) }
+
+// enqueueWith has a pass made over objects, before those of a lower priority.
+func (c *kindController[T]) enqueueWith(priority int, keys ...types.NamespacedName) {
 	c.mu.Lock()
 	queue := c.queue
 	c.mu.Unlock()
@@ -92,7 +104,7 @@ func (c *kindController[T]) enqueue(keys ...types.NamespacedName) {
 		return // It begins with a pass over all there is.
 	}
 	for _, key := range keys {
-		queue.Add(reconcile.Request{NamespacedName: key})
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, reconcile.Request{NamespacedName: key})
 	}
 }
 

@@ -49,6 +49,11 @@ type Kind[T client.Object] struct {
 	Copied bool
 	// Workers is how many objects of one provider are dealt with at a time.
 	Workers int
+	// Urgent, if set, tells of a change of a remote object whether it is dealt
+	// with before all that waits already: because what was begun is to be
+	// finished before more is begun. after is the zero value when the object is
+	// gone. Pure.
+	Urgent func(before, after T) bool
 	// Done, if set, is told of each action that was carried out: for metrics.
 	// seen is when the change of the remote object that led to it came in; zero
 	// if that did not.

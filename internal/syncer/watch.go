@@ -174,10 +174,22 @@ func (c *kindController[T]) onRemote(e change) {
 	if c.Done != nil && e.before != nil {
 		c.memory.noteRemoteChange(key)
 	}
-	c.enqueue(key)
+	c.enqueueWith(c.priority(e), key)
 	if e.before != nil && localKey(e.before) != key {
 		c.enqueue(localKey(e.before))
 	}
+}
+
+// priority is that of the pass that follows a change of a remote object. That it
+// is there says nothing new: either it was made by a pass, or it is read at the
+// beginning.
+func (c *kindController[T]) priority(e change) int {
+	before, known := e.before.(T)
+	after, _ := e.after.(T) // The zero value, when it is gone.
+	if known && c.Urgent != nil && c.Urgent(before, after) {
+		return urgent
+	}
+	return 0
 }
 
 // forget drops what is known of an object that the cache has dropped.

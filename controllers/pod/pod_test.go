@@ -1,0 +1,32 @@
+package pod
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestAwaited(t *testing.T) {
+	pod := func(phase corev1.PodPhase, ready corev1.ConditionStatus, conditions ...corev1.PodCondition) *corev1.Pod {
+		conditions = append(conditions, corev1.PodCondition{Type: corev1.PodReady, Status: ready})
+		return &corev1.Pod{Status: corev1.PodStatus{Phase: phase, Conditions: conditions}}
+	}
+	running := pod(corev1.PodRunning, corev1.ConditionTrue)
+	for name, test := range map[string]struct {
+		before, after *corev1.Pod
+		want          bool
+	}{
+		"bound to a node":    {pod(corev1.PodPending, corev1.ConditionFalse), pod(corev1.PodPending, corev1.ConditionFalse, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}), false},
+		"begins, and is not": {pod(corev1.PodPending, corev1.ConditionFalse), pod(corev1.PodRunning, corev1.ConditionFalse), true},
+		"becomes Ready":      {pod(corev1.PodRunning, corev1.ConditionFalse), running, true},
+		"is not any more":    {running, pod(corev1.PodRunning, corev1.ConditionFalse), true},
+		"ends":               {running, pod(corev1.PodSucceeded, corev1.ConditionFalse), true},
+		"stays as it is":     {running, running, false},
+		"tells more":         {running, pod(corev1.PodRunning, corev1.ConditionTrue, corev1.PodCondition{Type: "Paid", Status: corev1.ConditionTrue}), false},
+		"is gone":            {running, nil, true},
+	} {
+		if got := awaited(test.before, test.after); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}

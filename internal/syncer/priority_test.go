@@ -1,0 +1,52 @@
+package syncer
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func TestPriority(t *testing.T) {
+	pod := &corev1.Pod{}
+	gone := func(_, after *corev1.Pod) bool { return after == nil }
+	for name, test := range map[string]struct {
+		change change
+		urgent func(before, after *corev1.Pod) bool
+		want   int
+	}{
+		"seen first":                {change{after: pod}, gone, 0},
+		"changed":                   {change{before: pod, after: pod}, gone, 0},
+		"gone":                      {change{before: pod}, gone, urgent},
+		"gone, as of a later list":  {change{before: pod, listed: "7"}, gone, urgent},
+		"gone, and nobody waits":    {change{before: pod}, nil, 0},
+		"of a kind of another type": {change{before: &corev1.Secret{}}, gone, 0},
+	} {
+		c := &kindController[*corev1.Pod]{Kind: Kind[*corev1.Pod]{Urgent: test.urgent}}
+		if got := c.priority(test.change); got != test.want {
+			t.Errorf("%s: priority %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+func TestUrgentBeforeTheRest(t *testing.T) {
+	c := &kindController[*corev1.Pod]{}
+	c.enqueue(types.NamespacedName{Name: "before the start"})
+	c.queue = priorityqueue.New[reconcile.Request](t.Name())
+	defer c.queue.ShutDown()
+	key := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "team", Name: name} }
+	c.enqueue(key("first"), key("second"), key("third"))
+	c.enqueueWith(urgent, key("third"), key("fourth"))
+	c.enqueue(key("fourth"))
+	var order []string
+	for range 4 {
+		request, _, _ := c.queue.GetWithPriority()
+		order = append(order, request.Name)
+	}
+	if diff := cmp.Diff([]string{"third", "fourth", "first", "second"}, order); diff != "" {
+		t.Errorf("order of the passes (-want +got):\n%s", diff)
+	}
+}
