@@ -95,7 +95,7 @@ func (r *Reconciler) create(ctx context.Context, namespace string) error {
 		Name:      v1alpha1.OffloadingName,
 		Labels:    map[string]string{v1alpha1.LabelCreatedBy: v1alpha1.CreatedByNamespaceLabel},
 	}})
-	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil
 	}
 	return err

@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/step"
 )
 
 const (
@@ -47,12 +48,14 @@ type acting struct {
 	mu    sync.Mutex
 	known map[string]nsmap.Known
 	errs  []error
+	// overtaken tells that somebody else has written in between.
+	overtaken bool
 }
 
 // act carries out the actions of the plan, and notes in it what came out. It
-// tells whether some are left.
+// tells when to go on, if that is not the end of it.
 func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding,
-	backingOff map[string]nsmap.Outcome, plan *nsmap.Plan) (bool, error) {
+	backingOff map[string]nsmap.Outcome, plan *nsmap.Plan) (time.Duration, error) {
 	a := &acting{
 		Reconciler: r, provider: provider, binding: binding, known: plan.Known,
 		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID},
@@ -68,7 +71,14 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	creates := plan.Creates[:min(len(plan.Creates), batch-len(deletes))]
 	workqueue.ParallelizeUntil(ctx, parallel, len(deletes), func(i int) { a.delete(ctx, deletes[i]) })
 	workqueue.ParallelizeUntil(ctx, parallel, len(creates), func(i int) { a.create(ctx, creates[i]) })
-	return len(deletes) < len(due) || len(creates) < len(plan.Creates), errors.Join(a.errs...)
+	var again time.Duration
+	switch {
+	case len(deletes) < len(due) || len(creates) < len(plan.Creates):
+		again = time.Millisecond
+	case a.overtaken:
+		again = step.ConflictRetry
+	}
+	return again, errors.Join(a.errs...)
 }
 
 // namespaceLabels are the mark, and the pod security standard that pods of
@@ -138,27 +148,32 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 	defer cancel()
 	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.RemoteNamespace}}
 	err := a.provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &d.UID})
-	switch {
-	case err == nil || apierrors.IsNotFound(err):
-		a.assumed.noteDeleted(a.binding.Name, a.provider, d.UID, a.Clock.Now())
-	case apierrors.IsConflict(err):
-		// Another namespace has taken the name meanwhile: not the one we meant.
-	default:
+	if client.IgnoreNotFound(err) != nil {
+		// A conflict, too: if another namespace has taken the name, the watch is about to say so.
 		a.refused(d.Namespace, d.RemoteNamespace, nsmap.Outcome{
 			Phase: v1alpha1.MappingTerminating, Reason: v1alpha1.ReasonDeletionFailed,
 		}, fmt.Errorf("deleting namespace %s in provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err))
+		return
 	}
+	a.assumed.noteDeleted(a.binding.Name, a.provider, d.UID, a.Clock.Now())
 }
 
 // refused handles an error of the provider. What it says about the request is
 // an outcome, reported and tried again slowly; anything else, such as a lost
-// connection, credentials that have expired or a write that came in between,
-// says nothing about the entry and is tried again soon.
+// connection or credentials that have expired, says nothing about the entry and
+// is tried again soon. So is, without being an error, what somebody else's write
+// came before.
 func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err error) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code >= 500 ||
-		apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err) || apierrors.IsConflict(err) {
+		apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err) {
 		a.failed(err)
+		return
+	}
+	if apierrors.IsConflict(err) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.overtaken = true
 		return
 	}
 	outcome.Message = provenance.Clean(status.Status().Message)

@@ -95,19 +95,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return step.Done(err)
 	}
 	plan := nsmap.Decide(snapshot)
-	more, actErr := r.act(ctx, provider, binding, snapshot.BackingOff, &plan)
+	again, actErr := r.act(ctx, provider, binding, snapshot.BackingOff, &plan)
 	_, retry := r.outcomes.backingOff(binding.Name, asked(snapshot))
 	wait, reportErr := r.report(ctx, nsm, nsmap.Report(nsm, plan.Known, metav1.NewTime(r.Clock.Now())))
-	if more {
-		wait = step.Sooner(wait, time.Millisecond)
-	}
 	if actErr != nil {
 		return ctrl.Result{}, errors.Join(actErr, reportErr)
 	}
 	if reportErr != nil {
 		return step.Done(reportErr)
 	}
-	return ctrl.Result{RequeueAfter: step.Sooner(step.Sooner(wait, retry), assumed)}, nil
+	return ctrl.Result{RequeueAfter: step.Sooner(step.Sooner(step.Sooner(wait, retry), assumed), again)}, nil
 }
 
 // observe reads both clusters' caches, and tells how long it is until they are

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -132,7 +131,7 @@ func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 		return fmt.Errorf("making NamespaceMap %s: %w", binding.Name, err)
 	}
 	r.Pace.Wrote(binding.Name)
-	if err := r.Client.Create(ctx, nsm); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := r.Client.Create(ctx, nsm); err != nil {
 		return fmt.Errorf("creating NamespaceMap %s: %w", binding.Name, err)
 	}
 	return nil

@@ -94,11 +94,7 @@ func (r *Reconciler) create(ctx context.Context, binding *v1alpha1.ClusterBindin
 		return nil
 	}
 	node := virtualnode.New(binding)
-	err := r.Client.Create(ctx, node)
-	if apierrors.IsAlreadyExists(err) {
-		return nil // The cache will show whose it is.
-	}
-	if err != nil {
+	if err := r.Client.Create(ctx, node); err != nil {
 		return fmt.Errorf("creating Node %s: %w", node.Name, err)
 	}
 	return r.update(ctx, binding, node, nodes)

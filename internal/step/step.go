@@ -10,17 +10,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// conflictRetry is when a write that was overtaken is decided anew. By then the
-// watch has brought what overtook it: another version, or the deletion.
-const conflictRetry = 200 * time.Millisecond
+// ConflictRetry is when a write that was overtaken is decided anew. By then the
+// watch has brought what overtook it: another version, the creation or the
+// deletion.
+const ConflictRetry = 200 * time.Millisecond
 
-// Done returns err, but for a conflict, and for an object that is not there:
-// that somebody else wrote in between, or deleted it, is no error, the decision
-// is only made again. The answer alone that an object is gone is not believed,
-// because no event would ever put that right.
+// Done returns err, but for a conflict, and for an object that is not there, or
+// is there already: that somebody else wrote in between is no error, the decision
+// is only made again. The answer alone is not believed, because no event might
+// ever put that right: the watch may have missed what it was about.
 func Done(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) || IsGone(err) {
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || IsGone(err) {
+		return ctrl.Result{RequeueAfter: ConflictRetry}, nil
 	}
 	return ctrl.Result{}, err
 }

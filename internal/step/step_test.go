@@ -23,9 +23,10 @@ func TestDone(t *testing.T) {
 		after time.Duration
 	}{
 		"nothing":            {nil, false, 0},
-		"a conflict":         {conflict, false, conflictRetry},
-		"a wrapped conflict": {fmt.Errorf("writing: %w", conflict), false, conflictRetry},
-		"not there":          {apierrors.NewNotFound(schema.GroupResource{}, "a"), false, conflictRetry},
+		"a conflict":         {conflict, false, ConflictRetry},
+		"a wrapped conflict": {fmt.Errorf("writing: %w", conflict), false, ConflictRetry},
+		"not there":          {apierrors.NewNotFound(schema.GroupResource{}, "a"), false, ConflictRetry},
+		"there already":      {apierrors.NewAlreadyExists(schema.GroupResource{}, "a"), false, ConflictRetry},
 		"not served":         {unserved, true, 0},
 		"any other error":    {other, true, 0},
 	}
