@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // errNotUsable is an error that says by itself why a provider is refused.
@@ -119,5 +120,8 @@ func (c *keeper) run(ctx context.Context) {
 			}
 			s.Phase, s.Reason, s.Message = Disconnected, reason, message
 		})
+		if seeded.On(seeded.LostForGood) {
+			<-ctx.Done()
+		}
 	}, c.fleet.options.ProbeInterval, 0.2, true)
 }

@@ -23,5 +23,6 @@ const (
 	RestartForgetsGoing     Bug = "restart-forgets-going"
 	RestartWritesAgain      Bug = "restart-writes-again"
 	IdentityUnchecked       Bug = "identity-unchecked"
+	LostForGood             Bug = "lost-for-good"
 	WatchTakenAtItsWord     Bug = "watch-taken-at-its-word"
 )

@@ -32,6 +32,7 @@ func All() []Description {
 		{RestartForgetsGoing, "what was being deleted when the manager starts is never looked at", []string{"crash"}, []string{"pod-deleted"}},
 		{RestartWritesAgain, "each start writes a status that is right already", []string{"crash"}, []string{"bind", "offload"}},
 		{IdentityUnchecked, "another cluster behind the same kubeconfig is taken for the one that was bound", []string{"identity"}, []string{"another-cluster"}},
+		{LostForGood, "a provider that was away is never connected to again", []string{"cuts"}, []string{"pod-deleted", "offload"}},
 		{WatchTakenAtItsWord, "what has just been written is not believed until the watch shows it", []string{"watches"}, []string{"pod-runs-and-succeeds", "pod-deleted"}},
 	}
 }

@@ -37,6 +37,9 @@ func (p *Process) WrapNamed(cluster string, next http.RoundTripper) http.RoundTr
 // Kill ends all requests of the manager that are under way; later ones fail.
 func (p *Process) Kill() { p.kill(ErrCrashed) }
 
+// Crashed tells whether it was killed, or has crashed.
+func (p *Process) Crashed() bool { return p.alive.Err() != nil }
+
 func (p *Process) crash() {
 	p.Kill()
 	if p.injector.hooks.OnCrash != nil {

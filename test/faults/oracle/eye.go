@@ -83,8 +83,8 @@ func (e *eye) see(l *Ledger, obj any, deleted bool) {
 		return
 	}
 	event := Event{Cluster: e.cluster, Object: u, Deleted: deleted}
+	l.note(event) // Before catchUp can be content with it.
 	e.remember(event)
-	l.note(event)
 }
 
 func (e *eye) remember(event Event) {

@@ -28,7 +28,7 @@ type bench struct {
 func (b *bench) judge(a Ask) ([]string, error) {
 	var found []string
 	for _, rule := range []func(Ask) ([]string, error){
-		b.exactly, b.podGone, b.offloadingHeld, b.bindingHeld, b.copyGone, b.copyHeld, b.namespaceEmpty, b.namespaceHeld,
+		b.podGone, b.offloadingHeld, b.bindingHeld, b.copyGone, b.copyHeld, b.namespaceEmpty, b.namespaceHeld,
 	} {
 		sentences, err := rule(a)
 		if err != nil {
@@ -66,12 +66,27 @@ func (b *bench) inProviders(resource string, match func(*unstructured.Unstructur
 	return found, nil
 }
 
+// always are the sentences about requests that no manager may send, whatever
+// becomes of them.
+func always(origin string, a Ask) []string {
+	return append(exactly(a), unmarked(origin, a)...)
+}
+
 // exactly: a deletion says which object it means.
-func (b *bench) exactly(a Ask) ([]string, error) {
+func exactly(a Ask) []string {
 	if a.deletes() && a.text("preconditions", "uid") == "" {
-		return []string{fmt.Sprintf("%s: the deletion of %s %s does not say which UID it means", a.Cluster, a.Resource, a.where())}, nil
+		return []string{fmt.Sprintf("%s: the deletion of %s %s does not say which UID it means", a.Cluster, a.Resource, a.where())}
 	}
-	return nil, nil
+	return nil
+}
+
+// unmarked: what is made in a provider carries our mark.
+func unmarked(origin string, a Ask) []string {
+	if a.Cluster == Consumer || a.Verb != requests.Create || a.Subresource != "" ||
+		a.text("metadata", "labels", v1alpha1.LabelManagedBy) == v1alpha1.ManagedBySpillway && a.text("metadata", "labels", v1alpha1.LabelOrigin) == origin {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s %s is made without our mark", a.Cluster, a.Resource, a.where())}
 }
 
 // podGone: a local pod is neither let go nor ended while its remote one may run.
@@ -116,8 +131,9 @@ func (b *bench) bindingHeld(a Ask) ([]string, error) {
 		return nil, err
 	}
 	clusterID, _, _ := unstructured.NestedString(bindings[0].Object, "spec", "clusterID")
-	if given[clusterID] || b.shared(clusterID) {
-		return nil, nil
+	shared, err := b.shared(clusterID)
+	if err != nil || shared || given[clusterID] {
+		return nil, err
 	}
 	return b.inProviders("namespaces", func(ns *unstructured.Unstructured) bool {
 		return b.ours(ns) && ns.GetLabels()[v1alpha1.LabelBinding] == clusterID
@@ -126,12 +142,12 @@ func (b *bench) bindingHeld(a Ask) ([]string, error) {
 
 // shared tells whether several bindings have that clusterID: all but one have
 // nothing in the provider.
-func (b *bench) shared(clusterID string) bool {
+func (b *bench) shared(clusterID string) (bool, error) {
 	bindings, err := b.matching(Consumer, "clusterbindings", func(cb *unstructured.Unstructured) bool {
 		id, _, _ := unstructured.NestedString(cb.Object, "spec", "clusterID")
 		return id == clusterID
 	})
-	return err != nil || len(bindings) > 1
+	return len(bindings) > 1, err
 }
 
 // givenUp are the clusterIDs whose bindings say that things may stay behind.
@@ -218,9 +234,13 @@ func (b *bench) namespaceHeld(a Ask) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	shared, err := b.shared(binding)
+	if err != nil {
+		return nil, err
+	}
 	unheldBindings, err := b.matching(Consumer, "clusterbindings", func(cb *unstructured.Unstructured) bool {
 		clusterID, _, _ := unstructured.NestedString(cb.Object, "spec", "clusterID")
-		return clusterID == binding && !b.shared(clusterID) && !slices.Contains(cb.GetFinalizers(), v1alpha1.FinalizerBinding)
+		return clusterID == binding && !shared && !slices.Contains(cb.GetFinalizers(), v1alpha1.FinalizerBinding)
 	})
 	return unheld(a, append(unheldOffloadings, unheldBindings...)), err
 }

@@ -61,6 +61,12 @@ func TestJudge(t *testing.T) {
 			want: []string{"p1: the deletion of secrets a/b does not say which UID it means"},
 		},
 
+		"made without our mark": {create("pods", object("Pod", "team-a-c0", "web")), nil, []string{"p1: pods team-a-c0/web is made without our mark"}},
+		"made with another's": {create("pods", changed(remote, labelled(v1alpha1.LabelOrigin, "another"))), nil,
+			[]string{"p1: pods team-a-c0/web is made without our mark"}},
+		"made with our mark":   {create("pods", remote), nil, nil},
+		"made in the consumer": {Ask{Cluster: Consumer, Verb: requests.Create, Resource: "nodes", Name: "spillway-p1"}, nil, nil},
+
 		"let go while it runs":     {letGo, clusters{"p1 pods": {remote}}, []string{"pod team-a/web is let go, though Pod team-a-c0/web is still in p1"}},
 		"let go when it has ended": {letGo, clusters{"p1 pods": {changed(remote, inPhase("Succeeded"))}}, nil},
 		"let go when it is gone":   {letGo, clusters{"p1 pods": {changed(remote, standsFor("another"))}}, nil},
@@ -100,10 +106,11 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &bench{origin: origin, providers: []string{"p1", "p2"}, list: test.there.list}
-			got, err := b.judge(test.ask)
+			judged, err := b.judge(test.ask)
 			if err != nil {
 				t.Fatal(err)
 			}
+			got := append(always(origin, test.ask), judged...)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}

@@ -35,10 +35,15 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !writes {
 		return w.next.RoundTrip(r)
 	}
+	for _, sentence := range always(w.origin, ask) {
+		w.find(sentence)
+	}
 	found := w.look(r.Context(), ask)
 	response, err := w.next.RoundTrip(r)
 	if err != nil || response.StatusCode >= http.StatusBadRequest {
-		return response, err // What is refused, such as a write on an old version, does nothing.
+		// What is refused, such as a write on an old version, does nothing. What
+		// got no answer may have been done; what came of it is in the end state.
+		return response, err
 	}
 	w.mu.Lock()
 	w.findings = append(w.findings, found...)

@@ -34,6 +34,9 @@ func (r *Report) Markdown() string {
 	var b strings.Builder
 	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
 	fmt.Fprintf(&b, "`%s`, %s, on %s, %d runs at a time, %s.\n\n**%s.**\n\n", r.Command, r.Date, r.Machine, r.Lanes, took, r.Summary())
+	if r.Again > 0 {
+		fmt.Fprintf(&b, "%d runs were played once more, because a watch of the harness itself was broken.\n\n", r.Again)
+	}
 	fmt.Fprintf(&b, "Divergences, of the runs that came to their fault:\n\n%s", r.Table())
 	if len(r.Bugs) > 0 {
 		fmt.Fprint(&b, "\n| seeded bug | what it does | runs | caught by |\n|---|---|---:|---|\n")

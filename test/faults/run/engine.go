@@ -82,7 +82,9 @@ func (e *Engine) wants(part Part) bool {
 
 func (e *Engine) work(ctx context.Context, jobs []job) error {
 	q := &queue{lanes: e.lanes, log: e.options.Log}
-	return q.work(ctx, jobs)
+	err := q.work(ctx, jobs)
+	e.report.Again += q.again
+	return err
 }
 
 // chosen are the scenarios of a part.
@@ -124,7 +126,7 @@ func (e *Engine) reference(part Part, s scenario.Scenario) job {
 	first.then = func(o *Outcome) []job {
 		e.note(first, o)
 		e.references[s.Name] = o
-		e.report.points(s.Name, len(o.Points))
+		e.report.points(part, s.Name, len(o.Points))
 		if e.options.Fast && part != Reference {
 			return nil
 		}
@@ -156,7 +158,7 @@ func (e *Engine) jobs() []job {
 			if part == Pairs && !s.Core {
 				continue
 			}
-			for _, r := range e.thinned(part, recipesOf(part, e.references[s.Name])) {
+			for _, r := range e.thinned(part, s.Name, recipesOf(part, e.references[s.Name])) {
 				jobs = append(jobs, e.fault(part, s, r))
 			}
 		}
@@ -173,7 +175,7 @@ func (e *Engine) fault(part Part, s scenario.Scenario, r recipe.Recipe) job {
 		e.note(j, o)
 		var more []job
 		if part == Pairs {
-			for _, pair := range e.thinned(part, pairs(r, o)) {
+			for _, pair := range e.thinned(part, s.Name, pairs(r, o)) {
 				more = append(more, e.fault(part, s, pair))
 			}
 		}
@@ -213,7 +215,7 @@ func (e *Engine) repeat(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.report.repeated(j.Run, len(o.Problems) > 0)
+		e.report.repeated(j.Run, len(o.Problems) > 0 || !o.Reached(j.Recipe)) // Without its fault it says nothing.
 		fmt.Fprintf(e.options.Log, "alone: %d problems: %s\n", len(o.Problems), Command(j.Run))
 	}
 	return nil

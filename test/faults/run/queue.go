@@ -25,7 +25,7 @@ type queue struct {
 	more              *sync.Cond
 	jobs              []job
 	total, done, busy int
-	diverged          int
+	diverged, again   int
 	began             time.Time
 	failed            error
 }
@@ -84,14 +84,17 @@ func (q *queue) take(ctx context.Context) (job, bool) {
 func (q *queue) play(ctx context.Context, lane *Lane, next job) {
 	var outcome *Outcome
 	var err error
+	failures := 0
 	for range tries {
 		if outcome, err = lane.Play(ctx, next.Run); err == nil || ctx.Err() != nil {
 			break
 		}
 		fmt.Fprintf(q.log, "lane %d: scenario %s, %q: nothing can be said: %v\n", lane.Index, next.Scenario.Name, next.Recipe, err)
+		failures++
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.again += failures
 	q.busy--
 	q.done++
 	q.more.Broadcast()

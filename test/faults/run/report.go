@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,8 +18,11 @@ type Report struct {
 	// Seconds is how long it took, and Lanes on how many lanes.
 	Seconds float64
 	Lanes   int
-	// Points is how many writes the reference run of each scenario has.
+	// Points is how many writes the reference run of each scenario has, at each of
+	// which something can go wrong.
 	Points map[string]int
+	// Again is how many runs were played once more, because the harness had failed.
+	Again int
 	// Lines are by part and scenario.
 	Lines []*Line
 	// Divergences are all runs that were not as they should be.
@@ -62,7 +66,12 @@ type Caught struct {
 
 func newReport() *Report { return &Report{Points: map[string]int{}} }
 
-func (r *Report) points(scenario string, n int) { r.Points[scenario] = n }
+// points notes those of a scenario. Nothing goes wrong at those of the others.
+func (r *Report) points(part Part, scenario string, n int) {
+	if part == Reference {
+		r.Points[scenario] = n
+	}
+}
 
 func (r *Report) line(of Run) *Line {
 	for _, line := range r.Lines {
@@ -95,6 +104,18 @@ func (r *Report) repeated(of Run, again bool) {
 			return
 		}
 	}
+}
+
+// NeverReached tells whether there were runs of a part, and none of them came to
+// its fault: nothing was tested.
+func (r *Report) NeverReached(part Part) bool {
+	runs, reached := 0, 0
+	for _, line := range r.Lines {
+		if line.Part == part {
+			runs, reached = runs+line.Runs, reached+line.Runs-line.Unreached
+		}
+	}
+	return runs > 0 && reached == 0
 }
 
 // Totals are the sums of all lines.
@@ -155,7 +176,11 @@ func (r *Report) Table() string {
 	}
 	fmt.Fprintf(&b, "\n|---|---:|%s\n", strings.Repeat("---:|", len(parts)))
 	for _, scenario := range scenarios {
-		fmt.Fprintf(&b, "| %s | %d |", scenario, r.Points[scenario])
+		points := "" // Nothing is injected into the others.
+		if n, counted := r.Points[scenario]; counted {
+			points = strconv.Itoa(n)
+		}
+		fmt.Fprintf(&b, "| %s | %s |", scenario, points)
 		for _, part := range parts {
 			fmt.Fprintf(&b, " %s |", cells[string(part)+" "+scenario].cell())
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spillway-io/spillway/test/faults/inject"
@@ -64,6 +65,9 @@ const (
 	// calm is how long nothing must have been written for a run to be at rest,
 	// and settled for its beginning to be.
 	calm, settled = 700 * time.Millisecond, 300 * time.Millisecond
+	// excess and slack bound the writes of a run: so many times those of the
+	// reference, and so many more.
+	excess, slack = 3, 50
 )
 
 // Lane is one of the world's, and what watches it.
@@ -128,6 +132,10 @@ func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error
 	}
 	s.injector.Note("over")
 	o.Problems = append(o.Problems, s.allProblems()...)
+	o.Problems = append(o.Problems, r.excesses(o)...)
+	if strings.Contains(w.Log.String(), panicked) {
+		o.problem("a manager has panicked; its log says where")
+	}
 	o.Log = s.injector.Log()
 	o.Took = time.Since(began)
 	return o, ctx.Err()
@@ -221,16 +229,30 @@ func (r Run) differences(o *Outcome) error {
 	return errors.Join(all...)
 }
 
-// again starts one more manager over what there is: it must not write.
+// panicked is what controller-runtime says in the error of a pass that has.
+const panicked = "[recovered]"
+
+// excesses says whether far more was written than without any fault: each fault
+// leads to some tries more, and a loop to hundreds.
+func (r Run) excesses(o *Outcome) []string {
+	if r.Want == nil || len(o.Points) <= excess*len(r.Want.Points)+slack {
+		return nil
+	}
+	return []string{fmt.Sprintf("there were %d writes; without any fault there are %d", len(o.Points), len(r.Want.Points))}
+}
+
+// again starts one more manager over what there is: it must come up, and not write.
 func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 	s.injector.Arm(nil)
-	began := time.Now()
-	if err := s.replace(ctx); err != nil {
-		return err
+	began, err := s.replace(ctx)
+	if err != nil {
+		o.problem("one more manager does not start: %v", err)
+		return ctx.Err()
 	}
 	s.injector.Note("one more manager has been started")
 	if err := rig.Eventually(ctx, prepareWithin, func(ctx context.Context) error { return renewed(ctx, s.world, began) }); err != nil {
-		return err
+		o.problem("one more manager does not go on: %v", err)
+		return ctx.Err()
 	}
 	if err := l.rests(ctx, s, calm); err != nil {
 		o.problem("after one more restart it does not come to rest: %v", err)

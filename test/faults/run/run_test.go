@@ -3,12 +3,14 @@ package run
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/test/faults/inject"
 	"github.com/spillway-io/spillway/test/faults/oracle"
 	"github.com/spillway-io/spillway/test/faults/recipe"
@@ -103,10 +105,54 @@ func TestTolerated(t *testing.T) {
 	}
 }
 
+func TestExcesses(t *testing.T) {
+	one := &Outcome{Points: []recipe.Point{there}}
+	most := &Outcome{Points: make([]recipe.Point, excess+slack)}
+	more := &Outcome{Points: make([]recipe.Point, excess+slack+1)}
+	r := Run{Want: one}
+	if r.excesses(one) != nil || r.excesses(most) != nil || (Run{}).excesses(more) != nil {
+		t.Error("what is within the bound is too much")
+	}
+	if len(r.excesses(more)) != 1 {
+		t.Error("nothing is too much")
+	}
+}
+
+// Each kind of fault has to have its turn in the fast part too.
+func TestFastHasAllKinds(t *testing.T) {
+	e := &Engine{options: Options{Fast: true}, scenarios: scenario.All()}
+	for part, want := range map[Part][]recipe.Kind{
+		Crash: recipe.Crashes(), Errors: recipe.Errors(), Cuts: recipe.Cuts(), Watches: recipe.Watches(), Pairs: firstOfPair(),
+	} {
+		seen := map[recipe.Kind]bool{}
+		for i, name := range e.names() {
+			reference := &Outcome{Points: make([]recipe.Point, 1+i%12), Events: map[inject.Stream]int{{Cluster: "p1", Resource: "pods"}: 2, {Cluster: "consumer", Resource: "pods"}: 4}}
+			some := e.thinned(part, name, recipesOf(part, reference))
+			if len(some) == 0 {
+				t.Errorf("%s: no run of scenario %s", part, name)
+			}
+			for _, r := range some {
+				seen[r[0].Kind] = true
+			}
+		}
+		for _, kind := range want {
+			if !seen[kind] {
+				t.Errorf("%s: no run has a %s", part, kind)
+			}
+		}
+	}
+	for _, bug := range fastBugs {
+		if !slices.ContainsFunc(e.bugs(), func(d seeded.Description) bool { return d.Bug == bug }) {
+			t.Errorf("there is no seeded bug %s", bug)
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	report := newReport()
 	r := Run{Part: Crash, Scenario: scenario.Scenario{Name: "pod"}, Recipe: recipe.Recipe{{At: there, Kind: recipe.CrashBeforeSend}}}
-	report.points("pod", 2)
+	report.points(Reference, "pod", 2)
+	report.points(OutOfBand, "stranger", 7)
 	report.note(r, &Outcome{Fired: make([]inject.Firing, 1), Took: time.Second})
 	report.note(r, &Outcome{})
 	report.note(r, &Outcome{Fired: make([]inject.Firing, 1), Problems: []string{"it differs"}})
@@ -118,6 +164,9 @@ func TestReport(t *testing.T) {
 	}
 	if d := report.Divergences[0]; !d.Repeated || !d.Again || d.Command != "make faults SCENARIO=pod RECIPE='crash-before-send p1 create pods team-lane/web 1'" {
 		t.Errorf("the divergence is %+v", d)
+	}
+	if report.NeverReached(Crash) || report.NeverReached(Cuts) {
+		t.Error("what was reached, or not played at all, was never reached")
 	}
 	if !strings.Contains(report.Table(), "| pod | 2 | 1 of 2 (+1) |") {
 		t.Errorf("the table is\n%s", report.Table())
@@ -135,5 +184,9 @@ func TestReport(t *testing.T) {
 	}
 	if text := string(got); strings.Contains(text, "old") || !strings.HasPrefix(text, "before\n") || !strings.HasSuffix(text, endTables+"after\n") || !strings.Contains(text, want) {
 		t.Errorf("the document is\n%s", text)
+	}
+	report.note(Run{Part: Cuts, Scenario: r.Scenario, Recipe: r.Recipe}, &Outcome{})
+	if !report.NeverReached(Cuts) {
+		t.Error("what was never reached counts as reached")
 	}
 }

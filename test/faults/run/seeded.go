@@ -49,8 +49,8 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 		}
 		slices.SortStableFunc(suspects, func(a, b suspect) int { return len(a.Recipe) - len(b.Recipe) })
 		for _, s := range suspects {
-			if len(s.Recipe) > 0 && len(caught.By) > 0 {
-				continue // One is enough, and the run without the bug takes as long again.
+			if len(caught.By) > 0 {
+				break // One is enough, and the run without the bug takes as long again.
 			}
 			innocent, err := e.withoutBug(ctx, s.Run)
 			if err != nil {
@@ -92,17 +92,14 @@ func (e *Engine) suspects(ctx context.Context, bug seeded.Description, runs []Ru
 	return found, e.work(ctx, jobs)
 }
 
-// withoutBug tells whether the same run is as it should be without the bug. One
-// that has no fault is a reference run, which is known to be.
+// withoutBug tells whether the same run is as it should be without the bug, and
+// comes to its fault.
 func (e *Engine) withoutBug(ctx context.Context, r Run) (bool, error) {
-	if len(r.Recipe) == 0 {
-		return true, nil
-	}
 	o, err := e.lanes[0].Play(ctx, r)
 	if err != nil {
 		return false, err
 	}
-	return len(o.Problems) == 0, nil
+	return len(o.Problems) == 0 && o.Reached(r.Recipe), nil
 }
 
 // directed are the runs that should catch a bug: those without a fault first,

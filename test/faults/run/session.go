@@ -38,6 +38,8 @@ type session struct {
 	process  *inject.Process
 	manager  *world.Manager
 	problems []string
+	// away tells that the consumer was cut off: a manager may end by itself then.
+	away bool
 }
 
 // newSession starts the first manager of a run.
@@ -97,20 +99,27 @@ func (s *session) start() error {
 // itself, as a Deployment does.
 func (s *session) restart() {
 	for {
-		_, manager := s.current()
+		process, manager := s.current()
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-s.crashed:
 		case <-manager.Ended():
-			if s.ctx.Err() != nil {
-				return
-			}
-			s.injector.Note("the manager has ended by itself")
 		}
-		_ = manager.Stop() // How a crashed manager ends does not matter.
+		if s.ctx.Err() != nil {
+			return
+		}
+		err := manager.Stop()
+		if process.Crashed() {
+			select { // It may have been seen to end before it was heard to crash.
+			case <-s.crashed:
+			default:
+			}
+		} else if !s.consumerAway() {
+			s.problem("the manager has ended by itself: %v", err)
+		}
 		// It does not start while the consumer is away.
-		if err := rig.Eventually(s.ctx, startWithin, func(context.Context) error { return s.start() }); err != nil {
+		if err = rig.Eventually(s.ctx, startWithin, func(context.Context) error { return s.start() }); err != nil {
 			if s.ctx.Err() == nil {
 				s.problem("%v", err)
 			}
@@ -134,22 +143,30 @@ func (s *session) stop() {
 	_ = manager.Stop() // It was killed.
 }
 
-// replace ends the manager in good order, and starts another one.
-func (s *session) replace(ctx context.Context) error {
+// replace ends the manager in good order, and starts another one. It returns
+// when that one knows all that there is in the consumer, and since when it is alone.
+func (s *session) replace(ctx context.Context) (time.Time, error) {
 	s.cancel()
 	s.group.Wait()
 	_, manager := s.current()
 	_ = manager.Stop() // Its context has ended.
+	alone := time.Now()
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	if err := s.start(); err != nil {
-		return err
+		return alone, err
 	}
 	s.group.Go(s.restart)
-	return nil
+	_, manager = s.current()
+	return alone, manager.Synced(ctx, startWithin)
 }
 
 // cut is called by the injector right before a request is sent.
 func (s *session) cut(cluster string, kind recipe.Kind) {
+	if cluster == world.Consumer {
+		s.mu.Lock()
+		s.away = true
+		s.mu.Unlock()
+	}
 	c := newCut(s.world, cluster, kind)
 	s.group.Go(func() {
 		defer c.proxy.Heal()
@@ -158,6 +175,12 @@ func (s *session) cut(cluster string, kind recipe.Kind) {
 		}
 		s.injector.Note(fmt.Sprintf("to be healed after %d tries", c.proxy.Tries()))
 	})
+}
+
+func (s *session) consumerAway() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.away
 }
 
 func (s *session) problem(format string, args ...any) {

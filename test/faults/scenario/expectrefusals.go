@@ -32,10 +32,15 @@ func phaseIs(namespace string, phase v1alpha1.OffloadingPhase, reason string) Fu
 		if reason == "" {
 			errs = append(errs, same("how many providers it tells of", len(offloading.Status.RemoteNamespaceConditions), 0))
 		}
+		found := reason == ""
 		for _, remote := range offloading.Status.RemoteNamespaceConditions {
 			if remote.Cluster == world.P1 {
+				found = true
 				errs = append(errs, condition(remote.Conditions, v1alpha1.RemoteNamespaceReady, metav1.ConditionFalse, reason))
 			}
+		}
+		if !found {
+			errs = append(errs, fmt.Errorf("it does not tell of provider %s", world.P1))
 		}
 		return wrap("NamespaceOffloading of "+namespace, errs...)
 	}

@@ -35,7 +35,6 @@ type Lane struct {
 	Consumer  *rig.Cluster
 	Providers []*rig.Cluster
 
-	site *Site
 	// proxies and kubeconfigs are by the name of the cluster. A kubeconfig is
 	// that of the manager, and leads through the proxy.
 	proxies     map[string]*proxy.Proxy

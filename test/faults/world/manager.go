@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/internal/fleet"
@@ -33,6 +34,7 @@ type Wrap func(cluster string, next http.RoundTripper) http.RoundTripper
 
 // Manager runs in this process.
 type Manager struct {
+	cache  cache.Cache
 	cancel context.CancelFunc
 	ended  chan struct{}
 	once   sync.Once
@@ -65,7 +67,7 @@ func (w *World) StartManager(ctx context.Context, wrap Wrap) (*Manager, error) {
 		cancel()
 		return nil, err
 	}
-	m := &Manager{cancel: cancel, ended: make(chan struct{})}
+	m := &Manager{cancel: cancel, ended: make(chan struct{}), cache: mgr.GetLocalManager().GetCache()}
 	go func() {
 		defer close(m.ended)
 		m.err = mgr.Start(ctx)
@@ -74,6 +76,16 @@ func (w *World) StartManager(ctx context.Context, wrap Wrap) (*Manager, error) {
 	defer w.mu.Unlock()
 	w.managers = append(w.managers, m)
 	return m, nil
+}
+
+// Synced returns once the manager knows all that there is in the consumer.
+func (m *Manager) Synced(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if !m.cache.WaitForCacheSync(ctx) {
+		return fmt.Errorf("the caches of the consumer are not full after %s: %w", within, context.Cause(ctx))
+	}
+	return nil
 }
 
 // Ended is closed when the manager has ended, by itself or because it was stopped.

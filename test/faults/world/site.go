@@ -173,7 +173,7 @@ func newNode() *corev1.Node {
 }
 
 func (s *Site) lane(ctx context.Context, i int, shipped []*unstructured.Unstructured) (*Lane, error) {
-	l := &Lane{Index: i, ConsumerID: fmt.Sprintf("c%d", i), site: s}
+	l := &Lane{Index: i, ConsumerID: fmt.Sprintf("c%d", i)}
 	var err error
 	l.Consumer, err = s.cluster(ctx, Consumer, l.ConsumerID, clusters.Options{
 		APIServerArgs: map[string]string{"disable-admission-plugins": strings.Join(pluginsOff, ",")},
