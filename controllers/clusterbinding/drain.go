@@ -96,7 +96,7 @@ func (r *Reconciler) act(ctx context.Context, o *observed, plan drain.Plan) erro
 		version := o.NamespaceMap.ResourceVersion
 		exactly := step.Exactly(o.NamespaceMap)
 		exactly.ResourceVersion = &version
-		if err := r.Client.Delete(ctx, o.NamespaceMap, exactly); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Delete(ctx, o.NamespaceMap, exactly); step.IgnoreGone(err) != nil {
 			return fmt.Errorf("deleting NamespaceMap %s: %w", o.NamespaceMap.Name, err)
 		}
 		return nil
@@ -119,10 +119,10 @@ func (r *Reconciler) deleteNode(ctx context.Context, o *observed) error {
 	if err == nil {
 		err = r.Client.Delete(ctx, lease, step.Exactly(lease))
 	}
-	if client.IgnoreNotFound(err) != nil {
+	if step.IgnoreGone(err) != nil {
 		return fmt.Errorf("deleting the lease of Node %s: %w", o.Node.Name, err)
 	}
-	if err := r.Client.Delete(ctx, o.Node, step.Exactly(o.Node)); client.IgnoreNotFound(err) != nil {
+	if err := r.Client.Delete(ctx, o.Node, step.Exactly(o.Node)); step.IgnoreGone(err) != nil {
 		return fmt.Errorf("deleting Node %s: %w", o.Node.Name, err)
 	}
 	return nil

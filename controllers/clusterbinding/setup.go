@@ -6,12 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -29,6 +31,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			func(_ context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request {
 				return []reconcile.Request{trigger.Named(cb.Name)}
 			}))).
+		WithOptions(controller.Options{RateLimiter: step.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/eviction"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -38,6 +39,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.NamespaceMap{}, handler.TypedFuncs[client.Object, Request]{UpdateFunc: r.onMap}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(controller.TypedOptions[Request]{
 			MaxConcurrentReconciles: workers,
+			RateLimiter:             step.Backoff[Request](),
 			// The library takes this from the manager for its own type of requests only.
 			SkipNameValidation: mgr.GetControllerOptions().SkipNameValidation,
 		}).

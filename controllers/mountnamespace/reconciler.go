@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		}
 	}
 	if plan, err = r.act(ctx, provider, binding, plan); err != nil {
-		return ctrl.Result{}, err
+		return step.Done(err)
 	}
 	if err := r.report(ctx, binding, plan.Ready); err != nil {
 		return step.Done(err)
@@ -104,7 +104,7 @@ func (r *Reconciler) decide(ctx context.Context, provider cluster.Cluster, bindi
 	s := mountns.Snapshot{Binding: binding, Mark: r.mark(binding), ManagerNamespace: r.ManagerNamespace}
 	remote := &corev1.Namespace{}
 	err := provider.GetAPIReader().Get(ctx, client.ObjectKey{Name: binding.Spec.MountNamespace}, remote)
-	if client.IgnoreNotFound(err) != nil {
+	if step.IgnoreGone(err) != nil {
 		return mountns.Plan{}, fmt.Errorf("getting namespace %s of provider %s: %w", binding.Spec.MountNamespace, binding.Spec.ClusterID, err)
 	}
 	if err == nil {
@@ -127,16 +127,25 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	var answer apierrors.APIStatus
 	switch {
 	case err == nil || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err):
-		again, err := r.decide(ctx, provider, binding)
-		if err == nil && again.Create {
-			err = fmt.Errorf("namespace %s of provider %s is gone as soon as it is there", binding.Spec.MountNamespace, binding.Spec.ClusterID)
-		}
-		return again, err
+		return r.look(ctx, provider, binding, err)
 	case (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && errors.As(err, &answer):
 		return mountns.Refused(plan, provenance.Clean(answer.Status().Message)), nil
 	default:
 		return plan, err
 	}
+}
+
+// look decides again after a write that was carried out or, if so answered,
+// overtaken. What is still to be done then is left to the next pass.
+func (r *Reconciler) look(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, answered error) (mountns.Plan, error) {
+	again, err := r.decide(ctx, provider, binding)
+	if err != nil || !again.Create && again.Delete == "" {
+		return again, err
+	}
+	if answered == nil {
+		return again, fmt.Errorf("namespace %s of provider %s is gone as soon as it is there", binding.Spec.MountNamespace, binding.Spec.ClusterID)
+	}
+	return again, answered
 }
 
 func (r *Reconciler) create(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -31,6 +32,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 			mcbuilder.WithPredicates(mountNamespaces())).
 		WithOptions(controller.TypedOptions[mcreconcile.Request]{
 			MaxConcurrentReconciles: workers,
+			RateLimiter:             step.Backoff[mcreconcile.Request](),
 			// The library takes this from the manager for local controllers only.
 			SkipNameValidation: mgr.GetLocalManager().GetControllerOptions().SkipNameValidation,
 		}).

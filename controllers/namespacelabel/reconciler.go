@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -79,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case create:
 		err = r.create(ctx, req.Name)
 	case remove:
-		err = client.IgnoreNotFound(r.Client.Delete(ctx, nso, step.Exactly(nso)))
+		err = step.IgnoreGone(r.Client.Delete(ctx, nso, step.Exactly(nso)))
 	case nothing:
 		err = nil
 	}
@@ -110,15 +111,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			func(_ context.Context, nso client.Object) []reconcile.Request {
 				return []reconcile.Request{trigger.Named(nso.GetNamespace())}
 			}), builder.WithPredicates(trigger.NotStatus())).
+		WithOptions(controller.Options{RateLimiter: step.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 
-// labelChanges passes changes of the label, and new namespaces that carry the label. Whether one lost its
+// labelChanges passes changes of the label, and new namespaces that carry the label, also
+// one that has taken the name of another while nobody looked. Whether one lost its
 // label while nobody looked shows at its NamespaceOffloading.
 func labelChanges() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return asks(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return asks(e.ObjectOld) != asks(e.ObjectNew) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return asks(e.ObjectOld) != asks(e.ObjectNew) || trigger.MadeAgain(e) },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 }

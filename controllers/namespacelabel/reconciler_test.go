@@ -54,6 +54,8 @@ func TestDecide(t *testing.T) {
 
 func TestLabelChanges(t *testing.T) {
 	p := labelChanges()
+	another := labelled("true")
+	another.SetUID("another")
 	for name, test := range map[string]struct{ got, want bool }{
 		"new, with the label":    {p.Create(event.CreateEvent{Object: labelled("true")}), true},
 		"new, without":           {p.Create(event.CreateEvent{Object: labelled("")}), false},
@@ -61,6 +63,7 @@ func TestLabelChanges(t *testing.T) {
 		"the label goes":         {p.Update(event.UpdateEvent{ObjectOld: labelled("true"), ObjectNew: labelled("")}), true},
 		"the label turns false":  {p.Update(event.UpdateEvent{ObjectOld: labelled("true"), ObjectNew: labelled("false")}), true},
 		"something else changes": {p.Update(event.UpdateEvent{ObjectOld: labelled("true"), ObjectNew: labelled("true")}), false},
+		"made again":             {p.Update(event.UpdateEvent{ObjectOld: labelled("true"), ObjectNew: another}), true},
 		"gone":                   {p.Delete(event.DeleteEvent{Object: labelled("true")}), false},
 	} {
 		if test.got != test.want {

@@ -72,6 +72,9 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	workqueue.ParallelizeUntil(ctx, parallel, len(deletes), func(i int) { a.delete(ctx, deletes[i]) })
 	workqueue.ParallelizeUntil(ctx, parallel, len(creates), func(i int) { a.create(ctx, creates[i]) })
 	var again time.Duration
+	if len(deletes)+len(creates) > 0 {
+		again = assumptionLifetime // Should the cache never show what was done, it is believed then.
+	}
 	switch {
 	case len(deletes) < len(due) || len(creates) < len(plan.Creates):
 		again = time.Millisecond
@@ -148,7 +151,7 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 	defer cancel()
 	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.RemoteNamespace}}
 	err := a.provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &d.UID})
-	if client.IgnoreNotFound(err) != nil {
+	if step.IgnoreGone(err) != nil {
 		// A conflict, too: if another namespace has taken the name, the watch is about to say so.
 		a.refused(d.Namespace, d.RemoteNamespace, nsmap.Outcome{
 			Phase: v1alpha1.MappingTerminating, Reason: v1alpha1.ReasonDeletionFailed,

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -38,12 +39,13 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(&handler.EnqueueRequestForObject{}), engage[0], engage[1],
 			mcbuilder.WithPredicates(trigger.Reach())).
 		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(r.asking)), engage[0], engage[1],
-			mcbuilder.WithPredicates(predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }})).
+			mcbuilder.WithPredicates(predicate.Funcs{UpdateFunc: trigger.MadeAgain})).
 		Watches(&corev1.Namespace{}, trigger.ToBinding,
 			mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithEngageWithProviderClusters(true),
 			mcbuilder.WithPredicates(remoteChanges())).
 		WithOptions(controller.TypedOptions[mcreconcile.Request]{
 			MaxConcurrentReconciles: workers,
+			RateLimiter:             step.Backoff[mcreconcile.Request](),
 			// The library takes this from the manager for local controllers only.
 			SkipNameValidation: mgr.GetLocalManager().GetControllerOptions().SkipNameValidation,
 		}).

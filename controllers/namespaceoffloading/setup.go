@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -44,7 +45,7 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
 			return trigger.OffloadingsOf(residents.Offloadings(ctx, r.Client, change))
 		})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: step.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 
@@ -82,6 +83,7 @@ func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
 			}
 			return []reconcile.Request{trigger.Named(change.Binding)}
 		})).
+		WithOptions(controller.Options{RateLimiter: step.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 

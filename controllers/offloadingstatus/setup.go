@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/placement"
 	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -52,7 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
 			return trigger.OffloadingsOf(residents.Offloadings(ctx, r.Client, change))
 		})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: step.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 

@@ -13,6 +13,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 	"github.com/spillway-io/spillway/internal/virtualnode"
 )
@@ -28,6 +29,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) err
 			mcbuilder.WithEngageWithLocalCluster(true), onlyLocal).
 		Watches(&corev1.Node{}, trigger.ToBinding, mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithPredicates(offerChanges()), onlyProviders).
 		WithOptions(controller.TypedOptions[mcreconcile.Request]{
+			RateLimiter: step.Backoff[mcreconcile.Request](),
 			// The library takes this from the manager for local controllers only.
 			SkipNameValidation: mgr.GetLocalManager().GetControllerOptions().SkipNameValidation,
 		}).

@@ -105,11 +105,16 @@ func (w write) shownBy(cached client.Object, found bool) bool {
 	case gone:
 		return !found || cached.GetUID() != w.object.GetUID()
 	case deleting:
-		return !found || cached.GetUID() != w.object.GetUID() || !cached.GetDeletionTimestamp().IsZero()
+		return !found || cached.GetUID() != w.object.GetUID() ||
+			!cached.GetDeletionTimestamp().IsZero() && !longer(cached.GetDeletionGracePeriodSeconds(), w.object.GetDeletionGracePeriodSeconds())
 	default:
 		return found && !Older(cached, w.object)
 	}
 }
+
+// longer tells whether a grace period is longer than the one that was asked for:
+// a deletion may be followed by one that is to be done sooner.
+func longer(grace, asked *int64) bool { return grace != nil && asked != nil && *grace > *asked }
 
 // Older tells whether a is an older version than b, an object of the same kind.
 // What cannot be compared is not.

@@ -42,6 +42,10 @@ func pod(uid types.UID, version string, more ...func(*corev1.Pod)) *corev1.Pod {
 
 func leaving(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }
 
+func within(seconds int64) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.DeletionGracePeriodSeconds = &seconds }
+}
+
 // seen is what a reader of the pod sees of it.
 type seen struct {
 	UID     types.UID
@@ -78,12 +82,14 @@ func TestGet(t *testing.T) {
 			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("b", "6"), "9") }, want: seen{"a", "7", false}, kept: true,
 		},
 		"dropped": {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Drop(pod("a", "1")) }, want: none},
-		"being deleted, and the cache shows it live": {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](30)) }, cache: pod("a", "8"), want: seen{"a", "7", true}, kept: true},
-		"being deleted, and the cache shows that":    {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
-		"being deleted, and gone":                    {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, want: none},
-		"being deleted, and made again":              {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
-		"gone, and the cache shows it":               {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("a", "9"), want: none, kept: true},
-		"gone, and the cache shows another":          {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
+		"being deleted, and the cache shows it live":         {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](30)) }, cache: pod("a", "8"), want: seen{"a", "7", true}, kept: true},
+		"being deleted, and the cache shows that":            {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
+		"to go sooner, and the cache shows the longer grace": {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "7", leaving, within(30)), want: seen{"a", "7", true}, kept: true},
+		"to go sooner, and the cache shows that":             {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "8", leaving, within(5)), want: seen{"a", "8", true}},
+		"being deleted, and gone":                            {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, want: none},
+		"being deleted, and made again":                      {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
+		"gone, and the cache shows it":                       {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("a", "9"), want: none, kept: true},
+		"gone, and the cache shows another":                  {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(builder.Epoch)

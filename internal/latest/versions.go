@@ -2,6 +2,7 @@ package latest
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,7 +14,12 @@ import (
 // value is ready. It is for objects of one kind.
 type Versions struct {
 	mu      sync.Mutex
-	written map[types.NamespacedName]string
+	written map[types.NamespacedName]version
+}
+
+type version struct {
+	number string
+	at     time.Time
 }
 
 // Wrote notes the version that the API server has answered to a write with.
@@ -21,17 +27,19 @@ func (v *Versions) Wrote(obj client.Object) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.written == nil {
-		v.written = map[types.NamespacedName]string{}
+		v.written = map[types.NamespacedName]version{}
 	}
-	v.written[client.ObjectKeyFromObject(obj)] = obj.GetResourceVersion()
+	v.written[client.ObjectKeyFromObject(obj)] = version{obj.GetResourceVersion(), time.Now()}
 }
 
-// Behind tells whether what was read from a cache is older than what was written.
+// Behind tells whether what was read from a cache is older than what was written,
+// within the Lifetime of that: an API server that was restored from a backup may
+// never come to that version again.
 func (v *Versions) Behind(cached client.Object) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	last, ok := v.written[client.ObjectKeyFromObject(cached)]
-	return ok && olderVersion(cached.GetResourceVersion(), last)
+	return ok && time.Since(last.at) <= Lifetime && olderVersion(cached.GetResourceVersion(), last.number)
 }
 
 // Forget drops what is known of an object, which is gone.

@@ -2,6 +2,8 @@ package latest
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +31,18 @@ func TestVersions(t *testing.T) {
 	if !versions.Behind(at("a", "11")) {
 		t.Error("not behind the second write")
 	}
+	synctest.Test(t, func(t *testing.T) {
+		versions := Versions{}
+		versions.Wrote(at("a", "10"))
+		time.Sleep(Lifetime)
+		if !versions.Behind(at("a", "9")) {
+			t.Error("it is forgotten too soon")
+		}
+		time.Sleep(time.Second)
+		if versions.Behind(at("a", "9")) {
+			t.Error("a version that never comes is waited for")
+		}
+	})
 	versions.Forget(client.ObjectKeyFromObject(at("a", "")))
 	if versions.Behind(at("a", "1")) || len(versions.written) > 0 {
 		t.Error("it is not forgotten")

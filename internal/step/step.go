@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -31,6 +32,29 @@ func Done(err error) (ctrl.Result, error) {
 // of a CRD that was removed, does not say that: it is an error like any other.
 func IsGone(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// IgnoreGone returns nil for an error that says that an object is not there.
+func IgnoreGone(err error) error {
+	if IsGone(err) {
+		return nil
+	}
+	return err
+}
+
+const (
+	// firstFailure and mostFailure are how long an object waits after requests
+	// that failed for no fault of its own: an API server that is overloaded, a
+	// connection that is breaking. controller-runtime's longest is 17 minutes,
+	// in which nobody looks though all may be well again.
+	firstFailure = 100 * time.Millisecond
+	mostFailure  = 30 * time.Second
+)
+
+// Backoff is the rate limiter of a controller's queue: how long an object waits
+// after an error, doubled each time, from 100 milliseconds to half a minute.
+func Backoff[T comparable]() workqueue.TypedRateLimiter[T] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](firstFailure, mostFailure)
 }
 
 // Locked makes a merge patch from before that the API server refuses if

@@ -40,6 +40,27 @@ func TestDone(t *testing.T) {
 	}
 }
 
+func TestIgnoreGone(t *testing.T) {
+	gone := apierrors.NewNotFound(schema.GroupResource{}, "a")
+	unserved := apierrors.NewGenericServerResponse(http.StatusNotFound, http.MethodDelete, schema.GroupResource{}, "a", "404 page not found", 0, true)
+	if IgnoreGone(nil) != nil || IgnoreGone(fmt.Errorf("deleting: %w", gone)) != nil || IgnoreGone(unserved) == nil {
+		t.Error("a path that is not served is no object that is gone, and the other way round")
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	limiter := Backoff[string]()
+	if first, second := limiter.When("a"), limiter.When("a"); first != firstFailure || second != 2*firstFailure {
+		t.Errorf("waits %s, then %s", first, second)
+	}
+	for range 30 {
+		limiter.When("a")
+	}
+	if most := limiter.When("a"); most != mostFailure {
+		t.Errorf("waits %s in the end", most)
+	}
+}
+
 func TestSooner(t *testing.T) {
 	for _, test := range []struct{ a, b, want time.Duration }{{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {1, 2, 1}, {2, 1, 1}, {-1, 2, 2}, {2, -1, 2}} {
 		if got := Sooner(test.a, test.b); got != test.want {

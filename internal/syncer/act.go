@@ -107,7 +107,7 @@ func (c *kindController[T]) delete(ctx context.Context, to client.Client, obj cl
 	if seeded.On(seeded.DeleteWithoutUID) {
 		options.Preconditions = nil
 	}
-	return client.IgnoreNotFound(to.Delete(ctx, obj, options))
+	return step.IgnoreGone(to.Delete(ctx, obj, options))
 }
 
 // deleted notes that an object is going, or gone: one that nothing holds on to goes at once.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,11 +28,6 @@ const (
 	// rounds is how many decisions one pass makes at most. Each sees what the
 	// one before has done; more than a few of them is a mistake in a decision.
 	rounds = 8
-	// firstFailure and mostFailure are how long an object waits after requests
-	// that failed for no fault of its own: a provider that is overloaded, a
-	// connection that is breaking.
-	firstFailure = 100 * time.Millisecond
-	mostFailure  = 30 * time.Second
 )
 
 // errRounds ends a pass that would not end.
@@ -63,7 +57,7 @@ func (c *kindController[T]) start(ctx context.Context) error {
 		MaxConcurrentReconciles: c.Workers,
 		SkipNameValidation:      ptr.To(true), // There is one of each name for each binding.
 		UsePriorityQueue:        ptr.To(true),
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstFailure, mostFailure),
+		RateLimiter:             step.Backoff[reconcile.Request](),
 		Logger:                  log.FromContext(ctx),
 	})
 	if err != nil {
@@ -123,7 +117,9 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		if len(plan.Actions) == 0 {
 			return c.report(ctx, snapshot, plan)
 		}
-		c.memory.noteUntold(req.NamespacedName)
+		if c.Copied {
+			c.memory.noteUntold(req.NamespacedName)
+		}
 		done, err := c.act(ctx, snapshot, plan)
 		if err != nil && seeded.On(seeded.RetryLost) {
 			return ctrl.Result{}, nil
@@ -151,8 +147,12 @@ func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan
 	}
 	if !present(s.Local) && !present(s.Remote) {
 		c.memory.forget(s.Key)
-	} else if c.local.Ahead(c.New(), s.Key) || c.remote.Ahead(c.New(), c.RemoteName(s.Place.Target, s.Key)) {
+	}
+	if c.local.Ahead(c.New(), s.Key) || c.remote.Ahead(c.New(), c.RemoteName(s.Place.Target, s.Key)) {
 		retry = step.Sooner(retry, latest.Lifetime) // Should the cache never show it, it is believed then.
+	}
+	if !c.Copied {
+		return ctrl.Result{RequeueAfter: retry}, nil // Nothing needs it.
 	}
 	if c.changedProblem(s.Key, plan.Problem) {
 		c.memory.noteUntold(s.Key)

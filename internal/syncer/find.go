@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/step"
 )
 
 // find asks the provider itself for an object that its cache does not show: one
@@ -21,7 +21,7 @@ func (c *kindController[T]) find(ctx context.Context, s Snapshot[T], wanted clie
 	found := c.New()
 	err := c.provider.GetAPIReader().Get(ctx, name, found)
 	switch {
-	case apierrors.IsNotFound(err) && !creating:
+	case step.IsGone(err) && !creating:
 		c.memory.noteLost(s.Key, s.Local.GetUID())
 		return nil
 	case err != nil:

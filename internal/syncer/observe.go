@@ -185,7 +185,7 @@ func (c *kindController[T]) sort(s *Snapshot[T], remote T, atPlace bool) {
 // a pod does; its resourceVersion changes with every status that we write.
 func version(obj client.Object) string {
 	if generation := obj.GetGeneration(); generation != 0 {
-		return strconv.FormatInt(generation, 10)
+		return string(obj.GetUID()) + "/" + strconv.FormatInt(generation, 10) // Each object begins with the first.
 	}
 	return obj.GetResourceVersion()
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -228,17 +230,50 @@ func (c *kindController[T]) enqueueNamespace(ctx context.Context, namespace stri
 	}
 }
 
+// inProvider are the local objects that remote ones stand for, without those that
+// are known already: what went here while nothing was to be done is left there.
+func (c *kindController[T]) inProvider(ctx context.Context, known []types.NamespacedName) ([]types.NamespacedName, error) {
+	list := c.NewList()
+	if err := c.provider.GetCache().List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return nil, err
+	}
+	seen := sets.New(known...)
+	var more []types.NamespacedName
+	for _, item := range items {
+		if obj, ok := item.(client.Object); ok && !seen.Has(localKey(obj)) {
+			seen.Insert(localKey(obj))
+			more = append(more, localKey(obj))
+		}
+	}
+	return more, nil
+}
+
 // concerned are the objects of a local namespace that the view holds, and, of
 // copied kinds, those that something needs and that are not sent yet: what needs
-// a Secret may be in another namespace.
+// a Secret may be in another namespace. Of all namespaces, they are also those
+// that are left in the provider only.
 func (c *kindController[T]) concerned(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 	list := c.NewList()
 	if err := c.view.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	keys, err := keysOf(list)
-	if err != nil || !c.Copied {
-		return keys, err
+	if err != nil {
+		return nil, err
+	}
+	if namespace == "" {
+		orphans, err := c.inProvider(ctx, keys)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, orphans...)
+	}
+	if !c.Copied {
+		return keys, nil
 	}
 	metadata, err := c.metadata()
 	if err != nil {

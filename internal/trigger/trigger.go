@@ -53,6 +53,10 @@ func localRequest(name string) mcreconcile.Request {
 	return mcreconcile.Request{Request: Named(name)}
 }
 
+// MadeAgain tells that an object has taken the name of another one while nobody
+// looked: a list after a watch that was down shows it as a change of the old one.
+func MadeAgain(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }
+
 // Named is a request for a cluster-scoped object.
 func Named(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
@@ -106,7 +110,7 @@ func Offloadings(ctx context.Context, cache client.Reader, match func(*v1alpha1.
 // NotStatus passes what changes more of an object than its status.
 func NotStatus() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+		return MadeAgain(e) || e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 			!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
 			!equality.Semantic.DeepEqual(e.ObjectOld.GetDeletionTimestamp(), e.ObjectNew.GetDeletionTimestamp())
 	}}

@@ -18,7 +18,8 @@ import (
 )
 
 func TestNotStatus(t *testing.T) {
-	before := builder.Offloading("team").Obj()
+	before, another := builder.Offloading("team").Obj(), builder.Offloading("team").Obj()
+	another.UID = "another"
 	tests := map[string]struct {
 		after client.Object
 		want  bool
@@ -28,6 +29,7 @@ func TestNotStatus(t *testing.T) {
 		"labels":         {builder.Offloading("team").Labels(map[string]string{"a": "b"}).Obj(), false},
 		"the spec":       {builder.Offloading("team").Generation(2).Obj(), true},
 		"the finalizers": {builder.Offloading("team").Finalizers().Obj(), true},
+		"made again":     {another, true},
 		"its deletion":   {builder.Offloading("team").Deleted(time.Second).Obj(), true},
 	}
 	for name, test := range tests {

@@ -52,21 +52,25 @@ var _ = Describe("The deletion of a pod", Ordered, func() {
 	It("waits while the binding is paused, as all else does", func() {
 		local, remote := t.running()
 		leaving, staying := t.running()
+		forced, orphan := t.running()
 		// What says so reads the cache that the syncing is told by.
 		t.pause(true)
 		Eventually(home.condition(t.cb, v1alpha1.BindingReady)).Should(isFalse(v1alpha1.ReasonPaused), "the binding should be paused")
 		waiting := t.run()
 		Expect(home.Delete(ctx, leaving)).To(Succeed())
+		Expect(home.Delete(ctx, forced, atOnce)).To(Succeed())
 		eu.setPodStatus(remote, corev1.PodSucceeded)
 		Consistently(func(g Gomega) {
 			g.Expect(eu.standIns(t.cb, waiting)()).To(BeEmpty())
 			g.Expect(now(eu, staying)()).To(HaveField("DeletionTimestamp", BeNil()))
+			g.Expect(now(eu, orphan)()).To(HaveField("DeletionTimestamp", BeNil()))
 			g.Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning))
 		}).Should(Succeed(), "nothing should be written on either side")
 
 		t.pause(false)
 		eu.remotePod(t.cb, waiting)
 		Eventually(now(eu, staying)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "what was deleted meanwhile is deleted there")
+		Eventually(now(eu, orphan)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "what is gone already is deleted there, too")
 		Eventually(home.podPhase(local)).Should(Equal(corev1.PodSucceeded), "what has ended meanwhile ends here")
 	})
 
