@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -40,9 +41,11 @@ const (
 	// requestTimeout bounds one request, with all that the client library tries
 	// by itself.
 	requestTimeout = 15 * time.Second
-	// retry is when to look again whether a namespace of somebody else has made
-	// room, or the provider allows what it has refused: neither is watched.
-	retry = 30 * time.Second
+	// firstRetry and mostRetry are when to look again whether a namespace of
+	// somebody else has made room, or the provider allows what it has refused:
+	// neither is watched.
+	firstRetry = 5 * time.Second
+	mostRetry  = 30 * time.Second
 
 	// See k8s.io/pod-security-admission/api: the label and its middle level.
 	podSecurityEnforce  = "pod-security.kubernetes.io/enforce"
@@ -57,12 +60,16 @@ type Reconciler struct {
 	Origin string
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
+
+	// refusals are how often what a binding asks for was refused.
+	refusals workqueue.TypedRateLimiter[string]
 }
 
 // Reconcile brings the mount namespace of one provider forward.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ctrl.Result, error) {
 	binding := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
+		r.refusals.Forget(req.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if binding.Spec.MountNamespace == "" || binding.Spec.Paused {
@@ -92,8 +99,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return step.Done(err)
 	}
 	if refused(plan) {
-		return ctrl.Result{RequeueAfter: retry}, nil
+		return ctrl.Result{RequeueAfter: r.refusals.When(binding.Name)}, nil
 	}
+	r.refusals.Forget(binding.Name)
 	return ctrl.Result{}, nil
 }
 

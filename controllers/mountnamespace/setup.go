@@ -2,6 +2,7 @@ package mountnamespace
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -23,6 +24,7 @@ const workers = 256
 
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
+	r.refusals = workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, mostRetry)
 	c, err := mcbuilder.ControllerManagedBy(mgr).
 		Named("mountnamespace").
 		For(&v1alpha1.ClusterBinding{}, mcbuilder.WithEngageWithLocalCluster(true), mcbuilder.WithEngageWithProviderClusters(false),
