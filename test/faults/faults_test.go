@@ -83,6 +83,10 @@ func fromEnvironment(t *testing.T) (run.Options, int) {
 		must(t, err)
 		o.Parts = append(o.Parts, part)
 	}
+	if text := os.Getenv("REPEAT"); text != "" {
+		o.Repeat, err = strconv.Atoi(text)
+		must(t, err)
+	}
 	lanes := defaultLanes
 	if text := os.Getenv("LANES"); text != "" {
 		lanes, err = strconv.Atoi(text)
@@ -94,7 +98,7 @@ func fromEnvironment(t *testing.T) (run.Options, int) {
 // command is how this run was started.
 func command() string {
 	text := "make faults"
-	for _, name := range []string{"FAST", "LANES", "PART", "SCENARIO", "RECIPE"} {
+	for _, name := range []string{"FAST", "LANES", "PART", "SCENARIO", "RECIPE", "REPEAT"} {
 		if value := os.Getenv(name); value != "" {
 			text += fmt.Sprintf(" %s='%s'", name, value)
 		}

@@ -24,6 +24,9 @@ type Options struct {
 	Scenario string
 	// Recipe, if set, is the only one, in place of all parts.
 	Recipe recipe.Recipe
+	// Repeat is how often the Recipe is played, for what happens now and then.
+	// Default: once.
+	Repeat int
 	// Fast runs only as much as fits into some minutes.
 	Fast bool
 	// Log receives the progress and each divergence.
@@ -144,8 +147,10 @@ func (e *Engine) reference(part Part, s scenario.Scenario) job {
 func (e *Engine) jobs() []job {
 	if len(e.options.Recipe) > 0 {
 		var jobs []job
-		for _, s := range slices.Concat(e.chosen(Reference), e.chosen(OutOfBand), e.chosen(Identity)) {
-			jobs = append(jobs, e.fault(Crash, s, e.options.Recipe))
+		for range max(1, e.options.Repeat) {
+			for _, s := range slices.Concat(e.chosen(Reference), e.chosen(OutOfBand), e.chosen(Identity)) {
+				jobs = append(jobs, e.fault(Crash, s, e.options.Recipe))
+			}
 		}
 		return jobs
 	}
