@@ -190,17 +190,32 @@ func (c *kindController[T]) announce(s Snapshot[T], plan Plan) {
 // title is how messages call the kind.
 func (c *kindController[T]) title() string { return reflect.TypeFor[T]().Elem().Name() }
 
-// need implements attached: the decision about the object tells.
+// need implements attached. Who finds that an object is not ready is to be told
+// when it is. The object's own passes may never have seen it so: the caches that
+// it is read from are not equally new. So it counts as untold, and is looked at
+// once more: what changes after that comes with a pass, and that tells.
 func (c *kindController[T]) need(ctx context.Context, ref Ref) (Need, error) {
-	need := Need{Kind: c.Name, NamespacedName: ref.NamespacedName}
+	need, there, err := c.assess(ctx, ref)
+	if err != nil || need.Ready || !there {
+		return need, err // What is not there is told of when it comes.
+	}
+	c.memory.noteUntold(ref.NamespacedName)
+	need, _, err = c.assess(ctx, ref)
+	return need, err
+}
+
+// assess says whether an object that is needed is in the provider, as the decision
+// about it tells, and whether there is such an object here.
+func (c *kindController[T]) assess(ctx context.Context, ref Ref) (need Need, there bool, err error) {
+	need = Need{Kind: c.Name, NamespacedName: ref.NamespacedName}
 	s, err := c.observe(ctx, ref.NamespacedName)
 	if err != nil {
-		return need, err
+		return need, false, err
 	}
 	if !present(s.Local) {
 		need.Ready = ref.Optional
 		need.Problem = missing(c.title(), ref.NamespacedName)
-		return need, nil
+		return need, false, nil
 	}
 	plan := Decide(s, c.Syncer)
 	switch {
@@ -215,5 +230,5 @@ func (c *kindController[T]) need(ctx context.Context, ref Ref) (Need, error) {
 	default:
 		need.Ready = true
 	}
-	return need, nil
+	return need, true, nil
 }
