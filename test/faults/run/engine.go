@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,16 +196,21 @@ func (e *Engine) note(j job, o *Outcome) {
 	if len(o.Problems) > 0 {
 		e.diverged = append(e.diverged, j)
 		fmt.Fprint(e.options.Log, describe(j.Run, o))
-		fmt.Fprintf(e.options.Log, "  what the managers logged: %s\n", e.keep(o.Logged))
+		fmt.Fprintf(e.options.Log, "  what the managers logged: %s\n", e.keep(o))
 	} else if len(e.options.Recipe) > 0 {
 		fmt.Fprintf(e.options.Log, "%s: the last requests:\n%s", Command(j.Run), indent(o.Log))
 	}
 }
 
-// keep writes what the managers of the last divergence logged, and returns where.
-func (e *Engine) keep(logged string) string {
+// keep writes what the managers of the last divergence logged, and all that there
+// was in the end, and returns where.
+func (e *Engine) keep(o *Outcome) string {
 	path := filepath.Join(e.options.LogDir, fmt.Sprintf("divergence-%d.log", len(e.diverged)))
-	if err := errors.Join(os.MkdirAll(e.options.LogDir, 0o755), os.WriteFile(path, []byte(logged), 0o644)); err != nil {
+	text := o.Logged + "\nin the end there was:\n"
+	for _, name := range slices.Sorted(maps.Keys(o.State)) {
+		text += "--- " + name + "\n" + o.State[name]
+	}
+	if err := errors.Join(os.MkdirAll(e.options.LogDir, 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 		return err.Error()
 	}
 	return path
