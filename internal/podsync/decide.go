@@ -8,7 +8,7 @@
 //	live      there               allowed changes down, status up
 //	terminal  any                 nothing: a terminal phase is final
 //	deleting  there               deleted there with the same grace; the status still comes up
-//	deleting  absent              deleted here, with no grace left
+//	deleting  absent              deleted here, with no grace left; once more if it stays
 //	absent    there               deleted there
 package podsync
 
@@ -44,7 +44,7 @@ type snapshot = syncer.Snapshot[*corev1.Pod]
 func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 	switch {
 	case !s.Local.DeletionTimestamp.IsZero():
-		return finish(s.Local)
+		return finish(s)
 	case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):
 		return syncer.Plan{}
 	case s.Local.Annotations[v1alpha1.AnnotationRemoteUID] != "":
@@ -86,13 +86,27 @@ func patience(problem syncer.Problem) time.Duration {
 	return Patience
 }
 
-// finish lets a pod go that is being deleted and not in the provider. What holds
-// on to it then is somebody else's finalizer.
-func finish(local *corev1.Pod) syncer.Plan {
-	if grace := local.DeletionGracePeriodSeconds; grace != nil && *grace == 0 {
-		return syncer.Plan{}
+// goingReason is why a pod is waited for that has no grace left.
+const goingReason = "Going"
+
+// finish lets a pod go that is being deleted and not in the provider.
+//
+// One that has no grace left is removed by the API server, as soon as nobody's
+// finalizer holds on to it. But it does so in two steps (see Store.Delete in
+// k8s.io/apiserver/pkg/registry/generic/registry), and a request that is broken
+// off between them leaves the pod behind, for ever: so after a while it is
+// deleted once more. A kubelet does the same for the pods of its node.
+func finish(s snapshot) syncer.Plan {
+	grace := s.Local.DeletionGracePeriodSeconds
+	if grace != nil && *grace == 0 {
+		if len(s.Local.Finalizers) > 0 {
+			return syncer.Plan{}
+		}
+		if s.WaitingFor != goingReason || s.Waiting < Patience {
+			return syncer.Plan{Problem: &syncer.Problem{Reason: goingReason, Message: "the API server is removing it"}, RetryAfter: Patience}
+		}
 	}
-	return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Delete, Side: syncer.Local, Object: local, Grace: ptr.To[int64](0)}}}
+	return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Delete, Side: syncer.Local, Object: s.Local, Grace: ptr.To[int64](0)}}}
 }
 
 // lost decides about a pod that was in the provider. The cache does not show it,
@@ -116,7 +130,7 @@ func lost(s snapshot) syncer.Plan {
 func (Syncer) Sync(s snapshot) syncer.Plan {
 	if !s.Local.DeletionTimestamp.IsZero() {
 		if seeded.On(seeded.LocalPodGoesFirst) {
-			return finish(s.Local)
+			return finish(s)
 		}
 		plan := up(s, nil)
 		if shorter(s.Local, s.Remote) {

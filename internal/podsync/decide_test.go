@@ -63,6 +63,8 @@ func going(grace int64) func(*corev1.Pod) {
 	}
 }
 
+func held(p *corev1.Pod) { p.Finalizers = []string{"example.com/held"} }
+
 func started(p *corev1.Pod) {
 	p.Annotations = map[string]string{
 		v1alpha1.AnnotationRemoteNamespace: "team-home", v1alpha1.AnnotationRemoteName: "web", v1alpha1.AnnotationRemoteUID: "remote-1",
@@ -221,7 +223,10 @@ func TestDecide(t *testing.T) {
 		"it is to go sooner":              {in(local(going(5)), remote(going(45))), []string{"delete in the provider, UID remote-1, grace 5"}},
 		"it is going sooner anyway":       {in(local(going(45)), remote(going(5))), nil},
 		"it has gone":                     {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
-		"somebody else still holds it":    {in(local(going(0)), nil), nil},
+		"somebody else still holds it":    {in(local(going(0), held), nil, waiting("Going", time.Hour)), nil},
+		"the API server is removing it":   {in(local(going(0)), nil), []string{"problem Going", "again after 2s"}},
+		"it is removing it still":         {in(local(going(0)), nil, waiting("Going", time.Second)), []string{"problem Going", "again after 2s"}},
+		"it has left it behind":           {in(local(going(0)), nil, waiting("Going", podsync.Patience)), []string{"delete in the consumer, UID local-1, grace 0"}},
 		"it has gone, whatever it lacked": {in(local(going(45)), nil, notOffloaded, needing), []string{"delete in the consumer, UID local-1, grace 0"}},
 
 		// absent
