@@ -92,10 +92,10 @@ const goingReason = "Going"
 // finish lets a pod go that is being deleted and not in the provider.
 //
 // One that has no grace left is removed by the API server, as soon as nobody's
-// finalizer holds on to it. But it does so in two steps (see Store.Delete in
-// k8s.io/apiserver/pkg/registry/generic/registry), and a request that is broken
-// off between them leaves the pod behind, for ever: so after a while it is
-// deleted once more. A kubelet does the same for the pods of its node.
+// finalizer holds on to it. But it does so in two steps (see BeforeDelete in
+// k8s.io/apiserver/pkg/registry/rest), and a request that is broken off between
+// them leaves the pod behind, for ever: so after a while it is deleted once more.
+// A kubelet does the same for the pods of its node.
 func finish(s snapshot) syncer.Plan {
 	grace := s.Local.DeletionGracePeriodSeconds
 	if grace != nil && *grace == 0 {

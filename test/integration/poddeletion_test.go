@@ -3,6 +3,7 @@ package integration
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,6 +73,26 @@ var _ = Describe("The deletion of a pod", Ordered, func() {
 		Eventually(now(eu, staying)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "what was deleted meanwhile is deleted there")
 		Eventually(now(eu, orphan)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "what is gone already is deleted there, too")
 		Eventually(home.podPhase(local)).Should(Equal(corev1.PodSucceeded), "what has ended meanwhile ends here")
+	})
+
+	It("is asked for once more if the API server was broken off while it removed the pod", func() {
+		local, remote := t.running()
+		held := newPod(t.namespace)
+		held.Finalizers = []string{holdFinalizer}
+		home.make(held)
+		Expect(home.Delete(ctx, held, atOnce)).To(Succeed())
+		DeferCleanup(func() { home.letGo(held) })
+		// It removes a pod in two steps, and asks the policies in each of them: this
+		// one denies the second, by which the grace period is 0.
+		policy := home.deny(t.namespace, admissionv1.Delete, "!has(oldObject.metadata.deletionGracePeriodSeconds) || oldObject.metadata.deletionGracePeriodSeconds > 0",
+			func() error { return home.Delete(ctx, held, atOnce, client.DryRunAll) })
+
+		Expect(home.Delete(ctx, local, grace(600))).To(Succeed())
+		Eventually(now(eu, remote)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "the remote pod is told to go")
+		Expect(eu.Delete(ctx, remote, atOnce)).To(Succeed())
+		Eventually(now(home, local)).Should(HaveField("DeletionGracePeriodSeconds", HaveValue(BeZero())), "the first step should be done")
+		home.drop(policy)
+		Eventually(home.fetching(local)).Should(absent, "nobody else would ask for it")
 	})
 
 	It("comes with that of the namespace", func() {
