@@ -60,7 +60,7 @@ demo-down: ## Stop the demo and remove what it made.
 e2e: ## Run the end-to-end tests on local clusters.
 	@hack/have-tests.sh test/e2e
 	@$(MAKE) --no-print-directory build kube install-yaml
-	$(GO) test -tags e2e -count=1 -v -timeout 30m $(ARGS) ./test/e2e/...
+	$(GO) test -tags e2e -count=1 -v -timeout 30m $(if $(ARGS),./test/e2e,./test/e2e/...) $(ARGS)
 
 bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500 for other sizes).
 	@hack/have-tests.sh test/performance
@@ -68,7 +68,8 @@ bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500
 	$(GO) test -tags bench -count=1 -v -timeout 2h $(ARGS) ./test/performance/...
 
 # FAST=1 runs a part that takes some minutes; PART=crash,errors only these;
-# SCENARIO=name and RECIPE='…' one run, as a divergence says; LANES=n so many
+# SCENARIO=name and RECIPE='…' one run, as a divergence says; REPEAT=n it
+# so many times; LANES=n so many
 # runs at a time (4); UPDATE_DOCS=1 renews docs/reliability.md. The tag seeded
 # builds in the bugs that have to be caught; in all other parts they are off.
 faults: ## Crash, cut and fault the manager at every write, and compare the end state (FAST=1 for a part).
