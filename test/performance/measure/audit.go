@@ -43,14 +43,17 @@ func AuditPolicy(users ...string) string {
 // event is what is read of an audit event, see audit.k8s.io/v1. That package is
 // part of the API server, and not worth a dependency.
 type event struct {
-	AuditID    types.UID        `json:"auditID"`
-	Stage      string           `json:"stage"`
-	Verb       string           `json:"verb"`
-	RequestURI string           `json:"requestURI"`
-	UserAgent  string           `json:"userAgent"`
-	Received   metav1.MicroTime `json:"requestReceivedTimestamp"`
-	At         metav1.MicroTime `json:"stageTimestamp"`
-	ObjectRef  struct {
+	AuditID    types.UID `json:"auditID"`
+	Stage      string    `json:"stage"`
+	Verb       string    `json:"verb"`
+	RequestURI string    `json:"requestURI"`
+	UserAgent  string    `json:"userAgent"`
+	User       struct {
+		Username string `json:"username"`
+	} `json:"user"`
+	Received  metav1.MicroTime `json:"requestReceivedTimestamp"`
+	At        metav1.MicroTime `json:"stageTimestamp"`
+	ObjectRef struct {
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
 		Namespace   string `json:"namespace"`
@@ -80,6 +83,8 @@ type Audit struct {
 	seen          sets.Set[types.UID]
 	open          map[types.UID]requests.Key
 	last          map[requests.Key]time.Time
+	strays        int
+	firstStray    string
 }
 
 // NewAudit returns what reads the audit log of a cluster, from its beginning.
@@ -129,8 +134,20 @@ func (a *Audit) Last(filters ...requests.Filter) (time.Time, error) {
 	return last, nil
 }
 
-// read reads what has been written to the log since.
+// read reads what has been written to the log since. It is an error if any of it
+// is the manager's and does not say so.
 func (a *Audit) read() error {
+	if err := a.readOn(); err != nil {
+		return err
+	}
+	if a.strays > 0 {
+		return fmt.Errorf("the audit log of cluster %s has %d requests of the manager's accounts that are not of its user agent %s, the first of them %s",
+			a.cluster, a.strays, transport.UserAgent, a.firstStray)
+	}
+	return nil
+}
+
+func (a *Audit) readOn() error {
 	file, err := os.Open(a.file)
 	if err != nil {
 		return fmt.Errorf("reading the audit log of cluster %s: %w", a.cluster, err)
@@ -155,10 +172,24 @@ func (a *Audit) read() error {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("the audit log of cluster %s, before byte %d: %w", a.cluster, a.offset, err)
 		}
-		if strings.HasPrefix(e.UserAgent, transport.UserAgent) {
+		switch {
+		case strings.HasPrefix(e.UserAgent, transport.UserAgent):
 			a.note(e)
+		case slices.Contains(ManagerAccounts(), e.User.Username):
+			a.stray(e)
 		}
 	}
+}
+
+// stray keeps a request of the manager's that does not carry its user agent. A
+// client that does without it is probably not wrapped either: its requests
+// would be in no count at all, and every zero in doubt.
+func (a *Audit) stray(e event) {
+	if a.strays == 0 {
+		key := a.keyOf(e)
+		a.firstStray = fmt.Sprintf("%s %s by %s as %q", key.Verb, key.Resource, e.User.Username, e.UserAgent)
+	}
+	a.strays++
 }
 
 func (a *Audit) note(e event) {

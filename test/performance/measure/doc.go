@@ -25,5 +25,6 @@
 // there is package requests.
 //
 // The audit log is what the API server saw, so each attempt counts once. Only
-// requests of Spillway's own user agent are read.
+// requests of Spillway's own user agent count. One of its accounts by another
+// user agent is an error, because the counts would not be all there is.
 package measure

@@ -124,3 +124,38 @@ func TestAudit(t *testing.T) {
 		t.Error("that the log was rotated is no error")
 	}
 }
+
+func TestAuditOfStrays(t *testing.T) {
+	const (
+		unwrapped = `{"auditID":"u","stage":"ResponseComplete","verb":"list","userAgent":"manager/v0.0.0","user":{"username":"system:serviceaccount:spillway-provider:spillway-consumer"},"objectRef":{"resource":"secrets"}}`
+		user      = `{"auditID":"k","stage":"ResponseComplete","verb":"list","userAgent":"kubectl","user":{"username":"somebody"},"objectRef":{"resource":"pods"}}`
+	)
+	for what, test := range map[string]struct {
+		log  string
+		want []string
+	}{
+		"somebody else":                {user + "\n" + asked + "\n", nil},
+		"the manager's, once":          {asked + "\n" + unwrapped + "\n", []string{"1 requests", "list secrets", "manager/v0.0.0"}},
+		"the manager's, several times": {unwrapped + "\n" + unwrapped + "\n", []string{"2 requests"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "audit.log")
+			if err := os.WriteFile(file, []byte(test.log), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			audit := NewAudit("eu", file)
+			_, err := audit.Figures()
+			if (err != nil) != (len(test.want) > 0) {
+				t.Fatalf("got %v, want an error: %t", err, len(test.want) > 0)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is not in %v", want, err)
+				}
+			}
+			if _, again := audit.OpenWatches(); (again == nil) != (err == nil) {
+				t.Errorf("the next reading: %v, and the first: %v", again, err)
+			}
+		})
+	}
+}
