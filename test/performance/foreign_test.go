@@ -27,7 +27,7 @@ const (
 // because Spillway looks at them, should they be of an offloaded namespace.
 func TestForeign(t *testing.T) {
 	const offloaded, bound, waiting = 100, 5000, 1000
-	s := startSite(t, "foreign", 1)
+	s := startSite(t, "foreign", 1, providers[:1])
 	since := s.start(t)
 	s.offload(t, 0, 1)
 	s.run(t, offloaded, 0, 1)

@@ -2,6 +2,8 @@ package performance
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,38 +40,10 @@ func classOf(k requests.Key) idleClass {
 	}
 }
 
-// How often time brings what: the manager's defaults, and client-go's, whose
-// watches end after five to ten minutes. A list begins with the end of a watch,
-// which is renewed in vain before.
-const (
-	leaseInterval = 5 * time.Second
-	probeInterval = 3 * time.Second
-	watchInterval = 5 * time.Minute
-)
-
-// mostIdle is how many requests of a class an idle manager may make. Nothing in
-// it depends on pods or namespaces; that watches do not either is a bound of
-// its own. One more of each is for where the intervals begin and end.
-func mostIdle(class idleClass, idle time.Duration, providers, watches int) int {
-	times := func(interval time.Duration) int { return int(idle/interval) + 1 }
-	switch class {
-	case leases:
-		return providers * times(leaseInterval)
-	case probes:
-		return providers * times(probeInterval)
-	case renewed:
-		return (watches + providers) * times(watchInterval)
-	case relists:
-		return providers * times(watchInterval)
-	default:
-		return 0
-	}
-}
-
 // IdleState is what was measured while nothing was changed.
 type IdleState struct {
-	Pods, Namespaces int
-	Seconds          float64
+	Providers, Pods, Namespaces int
+	Seconds                     float64
 	// Requests of the manager in that time, by class.
 	Requests map[idleClass]int
 	// Others are those that should not have been.
@@ -93,52 +67,84 @@ func (s IdleState) openWatches() int {
 type IdleReport struct {
 	Date, Command string
 	Machine       Machine
-	Providers     int
-	States        []IdleState
+	// States with one provider come first.
+	States []IdleState
 }
 
-// Markdown is the table that people read.
+// Markdown are the tables that people read, one for each number of providers.
 func (r IdleReport) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n", r.Command, r.Date, r.Machine)
+	fmt.Fprintf(&b, "`%s`, %s, on %s.\n", r.Command, r.Date, r.Machine)
+	for states := r.States; len(states) > 0; {
+		same := 1
+		for same < len(states) && states[same].Providers == states[0].Providers {
+			same++
+		}
+		fmt.Fprintf(&b, "\nProviders: %d.\n\n%s", states[0].Providers, idleTable(states[:same], r.States[0]))
+		states = states[same:]
+	}
+	return b.String()
+}
+
+// idleTable is that of states with the same providers, which are held against
+// the first state of all. The bound of requests is the same for each of them, if
+// the watches are.
+func idleTable(states []IdleState, first IdleState) string {
+	var b strings.Builder
 	row := func(name string, bound any, value func(IdleState) string) {
 		fmt.Fprintf(&b, "| %s | %v |", name, bound)
-		for _, state := range r.States {
+		for _, state := range states {
 			fmt.Fprintf(&b, " %s |", value(state))
 		}
 		b.WriteString("\n")
 	}
 	row("pods in namespaces", "bound", func(s IdleState) string { return fmt.Sprintf("%d in %d", s.Pods, s.Namespaces) })
-	b.WriteString("|---|---|" + strings.Repeat("---:|", len(r.States)) + "\n")
+	b.WriteString("|---|---|" + strings.Repeat("---:|", len(states)) + "\n")
 	row("idle seconds", "", func(s IdleState) string { return fmt.Sprintf("%.0f", s.Seconds) })
 	for _, class := range []idleClass{leases, probes, renewed, relists, others} {
-		row("requests: "+string(class), r.bound(class), func(s IdleState) string { return fmt.Sprint(s.Requests[class]) })
+		row("requests: "+string(class), states[0].bound(class), func(s IdleState) string { return fmt.Sprint(s.Requests[class]) })
 	}
-	row("open watches, consumer", "equal", func(s IdleState) string { return fmt.Sprint(inCluster(s.Watches, consumer)) })
-	row("open watches, provider", "equal", func(s IdleState) string { return fmt.Sprint(s.openWatches() - inCluster(s.Watches, consumer)) })
-	row("connections, consumer", "equal", func(s IdleState) string { return fmt.Sprint(s.Connections[consumer]) })
-	row("connections, provider", "equal", func(s IdleState) string {
-		total := 0
-		for cluster, n := range s.Connections {
-			if cluster != consumer {
-				total += n
-			}
-		}
-		return fmt.Sprint(total)
-	})
+	want := states[0].asWith(first)
+	row("open watches, consumer", inCluster(want.Watches, consumer), func(s IdleState) string { return fmt.Sprint(inCluster(s.Watches, consumer)) })
+	row("open watches, each provider", each(want, want.watchesOf), func(s IdleState) string { return each(s, s.watchesOf) })
+	row("connections, consumer", want.Connections[consumer], func(s IdleState) string { return fmt.Sprint(s.Connections[consumer]) })
+	row("connections, each provider", each(want, want.connectionsTo), func(s IdleState) string { return each(s, s.connectionsTo) })
 	row("CPU seconds a minute", "", func(s IdleState) string { return fmt.Sprintf("%.2f", s.CPUSeconds/s.Seconds*60) })
 	row("heap, MB", "", func(s IdleState) string { return megabytes(s.HeapBytes) })
 	row("RSS, MB", "", func(s IdleState) string { return megabytes(s.RSSBytes) })
 	return b.String()
 }
 
-// bound is that of the first state: it is the same for all, if the watches are.
-func (r IdleReport) bound(class idleClass) string {
-	if len(r.States) == 0 {
-		return ""
+// bound says how many requests of a class there may be, and how many there have
+// to be.
+func (s IdleState) bound(class idleClass) string {
+	idle := time.Duration(s.Seconds * float64(time.Second))
+	most, least := mostIdle(class, idle, s.Providers, s.openWatches()), leastIdle(class, idle, s.Providers)
+	if least > 0 {
+		return fmt.Sprintf("%d to %d", least, most)
 	}
-	idle := time.Duration(r.States[0].Seconds * float64(time.Second))
-	return fmt.Sprintf("≤ %d", mostIdle(class, idle, r.Providers, r.States[0].openWatches()))
+	return fmt.Sprintf("≤ %d", most)
+}
+
+func (s IdleState) watchesOf(cluster string) int     { return inCluster(s.Watches, cluster) }
+func (s IdleState) connectionsTo(cluster string) int { return s.Connections[cluster] }
+
+// each is a figure of each provider: one number if it is the same for all.
+func each(s IdleState, figure func(provider string) int) string {
+	var all []string
+	for _, provider := range s.connected() {
+		all = append(all, fmt.Sprint(figure(provider)))
+	}
+	if len(slices.Compact(slices.Clone(all))) == 1 {
+		return all[0]
+	}
+	return strings.Join(all, ", ")
+}
+
+// connected are the providers that it was looked for connections to.
+func (s IdleState) connected() []string {
+	clusters := slices.Sorted(maps.Keys(s.Connections))
+	return slices.DeleteFunc(clusters, func(cluster string) bool { return cluster == consumer })
 }
 
 // inCluster adds up what "cluster: resource" is counted by.

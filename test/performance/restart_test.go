@@ -14,7 +14,7 @@ import (
 // on how many there are.
 func TestRestart(t *testing.T) {
 	const nodes, namespaces = 3, 10
-	s := startSite(t, "restart", nodes)
+	s := startSite(t, "restart", nodes, providers[:1])
 	report := RestartReport{Date: today(), Command: "make bench", Machine: thisMachine(s.version(t))}
 	since := s.start(t)
 	s.offload(t, 0, namespaces)

@@ -30,7 +30,7 @@ const quietFor = 10 * time.Second
 // shared is how many ConfigMaps the pods of a namespace refer to, each to one.
 const shared = 10
 
-// site is a consumer and a provider whose nodes run pods, with a manager in a
+// site is a consumer and providers whose nodes run pods, with a manager in a
 // process of its own.
 type site struct {
 	*rig.Rig
@@ -41,14 +41,15 @@ type site struct {
 	pods    int              // So many are offloaded.
 }
 
-// startSite brings the clusters up and binds the provider. No manager runs yet.
-func startSite(t *testing.T, name string, nodes int) *site {
+// startSite brings the clusters up, each provider with so many nodes, and binds
+// the providers. No manager runs yet.
+func startSite(t *testing.T, name string, nodes int, ids []string) *site {
 	logTo(t, name+".log") // What client-go and the rig's caches have to say.
 	s := &site{name: name, began: time.Now()}
-	s.say("starting a consumer and a provider")
+	s.say("starting a consumer and %d providers", len(ids))
 	var err error
 	s.Rig, err = rig.Up(t.Context(), rig.Options{
-		Name: name, Providers: []string{"p1"}, Nodes: nodes, AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...),
+		Name: name, Providers: ids, Nodes: nodes, AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...),
 	})
 	must(t, err)
 	t.Cleanup(func() {
@@ -138,24 +139,24 @@ func (s *site) accounts(ctx context.Context, n int) error {
 	return nil
 }
 
-// run makes n more pods on the virtual node, spread over the namespaces from
-// one number to the one before another, and waits until all of them run.
+// run makes n more pods on the virtual nodes, in turn, spread over the namespaces
+// from one number to the one before another, and waits until all of them run.
 func (s *site) run(t *testing.T, n, from, to int) {
 	first := s.pods
 	s.pods += n
 	s.say("running %d more pods", n)
 	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, n, func(i int) client.Object {
-		return offloadedPod(rig.Namespace(from+i%(to-from)).GetName(), first+i)
+		return offloadedPod(rig.Namespace(from+i%(to-from)).GetName(), s.Providers[i%len(s.Providers)].ID, first+i)
 	}))
 	must(t, rig.Eventually(t.Context(), patience, s.running))
 	s.say("%d pods run", s.pods)
 }
 
-func offloadedPod(namespace string, i int) *corev1.Pod {
+func offloadedPod(namespace, provider string, i int) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("web-%05d", i), Labels: map[string]string{"app": "web"}},
 		Spec: corev1.PodSpec{
-			NodeName: v1alpha1.VirtualNodePrefix + "p1",
+			NodeName: v1alpha1.VirtualNodePrefix + provider,
 			Containers: []corev1.Container{{
 				Name: "web", Image: "web:1",
 				EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{

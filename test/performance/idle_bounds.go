@@ -1,0 +1,120 @@
+package performance
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+)
+
+// How often time brings what: the manager's defaults, and client-go's, whose
+// watches end after five to ten minutes. A list begins with the end of a watch,
+// which is renewed in vain before.
+const (
+	leaseInterval = 5 * time.Second
+	probeInterval = 3 * time.Second
+	watchInterval = 5 * time.Minute
+)
+
+// mostIdle is how many requests of a class an idle manager may make. Nothing in
+// it depends on pods or namespaces; that watches do not either is a bound of
+// its own. One more of each is for where the intervals begin and end.
+func mostIdle(class idleClass, idle time.Duration, providers, watches int) int {
+	times := func(interval time.Duration) int { return int(idle/interval) + 1 }
+	switch class {
+	case leases:
+		return providers * times(leaseInterval)
+	case probes:
+		return providers * times(probeInterval)
+	case renewed:
+		return (watches + providers) * times(watchInterval)
+	case relists:
+		return providers * times(watchInterval)
+	default:
+		return 0
+	}
+}
+
+// punctual is the share of what time brings that has to come. It is not all of
+// it: an interval begins when the last renewal has been answered, and
+// Kubernetes makes that of a lease up to 4 % longer, by chance.
+const punctual = 0.75
+
+// leastIdle is how many there have to be: none of them would be the zero of a log
+// that shows nothing.
+func leastIdle(class idleClass, idle time.Duration, providers int) int {
+	times := func(interval time.Duration) int { return max(0, int(punctual*float64(idle/interval))-1) }
+	switch class {
+	case leases:
+		return providers * times(leaseInterval)
+	case probes:
+		return providers * times(probeInterval)
+	default:
+		return 0
+	}
+}
+
+// viewed are the kinds of which the manager has a watch of the consumer for each
+// binding, see package views.
+var viewed = []string{"pods", "configmaps", "secrets", "persistentvolumeclaims", "persistentvolumes"}
+
+// asWith is the state with the watches and connections that it should have if
+// first, of one provider, is right: the same of each provider, and in the
+// consumer what the views of the others take.
+func (s IdleState) asWith(first IdleState) IdleState {
+	one := first.connected()
+	watches, connections := maps.Clone(first.Watches), map[string]int{consumer: first.Connections[consumer]}
+	if more := s.Providers - first.Providers; more != 0 {
+		for _, kind := range viewed {
+			watches[consumer+": "+kind] += more
+		}
+	}
+	for _, provider := range s.connected() {
+		for key, n := range first.Watches {
+			if cluster, resource, _ := strings.Cut(key, ": "); len(one) == 1 && cluster == one[0] {
+				watches[provider+": "+resource] = n
+			}
+		}
+		if len(one) == 1 {
+			connections[provider] = first.Connections[one[0]]
+		}
+	}
+	s.Watches, s.Connections = watches, connections
+	return s
+}
+
+// Broken says which bounds the state has broken, if first is the one before any
+// pod, of one provider.
+func (s IdleState) Broken(first IdleState) []error {
+	var broken []error
+	wrong := func(format string, args ...any) {
+		about := fmt.Sprintf("%d providers, %d pods in %d namespaces: ", s.Providers, s.Pods, s.Namespaces)
+		broken = append(broken, fmt.Errorf(about+format, args...))
+	}
+	idle := time.Duration(s.Seconds * float64(time.Second))
+	for _, class := range []idleClass{leases, probes, renewed, relists, others} {
+		most, least := mostIdle(class, idle, s.Providers, s.openWatches()), leastIdle(class, idle, s.Providers)
+		if count := s.Requests[class]; count < least || count > most {
+			wrong("%d requests (%s) in %s, want %d to %d", count, class, idle, least, most)
+		}
+	}
+	for _, row := range s.Others {
+		wrong("%d times %s in cluster %s, with nothing to do", row.Requests, what(row.Key), row.Cluster)
+	}
+	if len(s.connected()) != s.Providers {
+		wrong("it was looked for connections to %v", s.connected())
+	}
+	for cluster, n := range s.Connections {
+		if n == 0 || inCluster(s.Watches, cluster) == 0 {
+			wrong("%d connections to cluster %s, and %d watches: it cannot be seen", n, cluster, inCluster(s.Watches, cluster))
+		}
+	}
+	want := s.asWith(first)
+	if !maps.Equal(s.Watches, want.Watches) {
+		wrong("the open watches are %v, want %v", s.Watches, want.Watches)
+	}
+	if !maps.Equal(s.Connections, want.Connections) {
+		wrong("the connections are %v, want %v", s.Connections, want.Connections)
+	}
+	return broken
+}
