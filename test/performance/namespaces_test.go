@@ -295,20 +295,6 @@ func check(t *testing.T, r Result) {
 	}
 }
 
-func exactly(got, want int) error {
-	if got != want {
-		return fmt.Errorf("%d, want exactly %d", got, want)
-	}
-	return nil
-}
-
-func below(got int, bound float64) error {
-	if float64(got) >= bound {
-		return fmt.Errorf("%d, want fewer than %.0f", got, bound)
-	}
-	return nil
-}
-
 func checkGrowth(t *testing.T, r Report) {
 	if r.OffloadGrowth == nil {
 		return

@@ -2,6 +2,7 @@ package performance
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,7 +12,8 @@ import (
 // RestartResult is what a new manager did that found all as it should be.
 type RestartResult struct {
 	Pods, Namespaces int
-	// Seconds from its start to its last request besides those that time brings.
+	// Seconds from its start to the beginning of its last request besides leases
+	// and probes, watches included, of those in its first ten seconds.
 	Seconds    float64
 	CPUSeconds float64
 	// Writes without leases; Changed are the objects that were changed.
@@ -44,6 +46,42 @@ func (r RestartResult) reading() map[requests.Key]int {
 	return counts
 }
 
+// Broken says which bounds the restart has broken, if first is the one over fewer
+// pods.
+func (r RestartResult) Broken(first RestartResult) []error {
+	var broken []error
+	wrong := func(format string, args ...any) {
+		broken = append(broken, fmt.Errorf("%d pods: "+format, append([]any{r.Pods}, args...)...))
+	}
+	for _, row := range r.Rows {
+		if requests.Writes(row.Key) {
+			wrong("written after a restart: %d times %s in cluster %s", row.Requests, what(row.Key), row.Cluster)
+		}
+	}
+	if r.Writes > 0 && len(broken) == 0 {
+		wrong("%d writes after a restart", r.Writes)
+	}
+	if len(r.Changed) > 0 {
+		wrong("changed by a restart: %v", r.Changed)
+	}
+	// Without any, what is not written either may just not be seen.
+	here, there := 0, 0
+	for key, n := range r.reading() {
+		if key.Cluster == consumer {
+			here += n
+		} else {
+			there += n
+		}
+	}
+	if here == 0 || there == 0 || r.Seconds <= 0 {
+		wrong("read after a restart: %d times in the consumer and %d times in a provider, the last time after %.1f s: it cannot be seen", here, there, r.Seconds)
+	}
+	if !maps.Equal(r.reading(), first.reading()) {
+		wrong("read after a restart: %v, and with %d pods: %v", r.reading(), first.Pods, first.reading())
+	}
+	return broken
+}
+
 // RestartReport is what is written as JSON, and told in docs/benchmarks.md.
 type RestartReport struct {
 	Date, Command string
@@ -66,7 +104,7 @@ func (r RestartReport) Markdown() string {
 	b.WriteString("|---|---|" + strings.Repeat("---:|", len(r.Results)) + "\n")
 	row("writes", "0", func(r RestartResult) string { return fmt.Sprint(r.Writes) })
 	row("objects changed", "0", func(r RestartResult) string { return fmt.Sprint(len(r.Changed)) })
-	row("seconds until the last request", "", func(r RestartResult) string { return fmt.Sprintf("%.1f", r.Seconds) })
+	row("seconds until the last request of the start begins", "", func(r RestartResult) string { return fmt.Sprintf("%.1f", r.Seconds) })
 	row("CPU seconds", "", func(r RestartResult) string { return fmt.Sprintf("%.1f", r.CPUSeconds) })
 	row("heap, MB", "", func(r RestartResult) string { return megabytes(r.HeapBytes) })
 	row("peak RSS, MB", "", func(r RestartResult) string { return megabytes(r.PeakRSSBytes) })

@@ -201,18 +201,23 @@ func (s *site) figures(t *testing.T) requests.Figures {
 	return all
 }
 
-// lastWork is when the manager last asked for something that time alone does
-// not bring.
-func (s *site) lastWork(t *testing.T) time.Time {
+// last is when the manager last made a request that the filter lets pass.
+func (s *site) last(t *testing.T, filter requests.Filter) time.Time {
 	var last time.Time
 	for _, audit := range s.audits {
-		at, err := audit.Last(func(k requests.Key) bool { return classOf(k) == others })
+		at, err := audit.Last(filter)
 		must(t, err)
 		if at.After(last) {
 			last = at
 		}
 	}
 	return last
+}
+
+// lastWork is when the manager last asked for something that time alone does
+// not bring.
+func (s *site) lastWork(t *testing.T) time.Time {
+	return s.last(t, func(k requests.Key) bool { return classOf(k) == others })
 }
 
 // settle waits until a manager that was started at since is connected, and has
