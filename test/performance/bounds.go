@@ -1,5 +1,7 @@
 package performance
 
+import "time"
+
 // The bounds. They are on counts, which do not depend on how fast the machine
 // is, but for what is said there. Who changes one says why in the commit.
 const (
@@ -15,6 +17,13 @@ const (
 	// each provider: that it has begun, and that the deletion of all remote
 	// namespaces has; then, some time later, that each of them is gone.
 	mostStatusWritesDeleting = 2
+	// specWritesApart and statusWritesApart are how far apart two writes of one
+	// NamespaceMap are at least, whatever happens: the first intervals of the
+	// pacers in controllers/setup.go, which only grow while changes keep coming
+	// (internal/pace). So the time that a phase takes says how many there may
+	// be; refused ones, which do not wait, are left out.
+	specWritesApart   = 500 * time.Millisecond
+	statusWritesApart = time.Second
 	// mostResidual is how far the requests of one size may be off the line
 	// a + b·N, and mostSquare the share that an N² term may have in the
 	// requests at the largest N. Work that is half quadratic breaks both. They

@@ -15,3 +15,10 @@ func below(got int, bound float64) error {
 	}
 	return nil
 }
+
+func atMost(got, most int) error {
+	if got > most {
+		return fmt.Errorf("%d, want at most %d", got, most)
+	}
+	return nil
+}

@@ -4,18 +4,18 @@ package performance
 
 import "math"
 
-// Point is a measurement at one size.
-type Point struct{ N, Requests float64 }
+// Point is a measurement at one size, such as the number of requests.
+type Point struct{ N, Figure float64 }
 
-// Growth says how requests grow with N.
+// Growth says how a figure grows with N.
 type Growth struct {
-	// Fixed and PerN are the line requests = Fixed + PerN·N that fits best.
+	// Fixed and PerN are the line Fixed + PerN·N that fits best.
 	Fixed, PerN float64
 	// Residual is the largest distance of a point from that line, as a share
 	// of the point.
 	Residual float64
-	// Square is the share of an N² term, of all requests at the largest N, in
-	// the parabola that fits best. Below zero, growth slows down.
+	// Square is the share of an N² term, of the figure at the largest N, in the
+	// parabola that fits best. Below zero, growth slows down.
 	Square float64
 }
 
@@ -25,12 +25,12 @@ func GrowthOf(points []Point) Growth {
 	growth := Growth{Fixed: line[0], PerN: line[1]}
 	largest := points[0]
 	for _, p := range points {
-		growth.Residual = max(growth.Residual, math.Abs(p.Requests-line[0]-line[1]*p.N)/p.Requests)
+		growth.Residual = max(growth.Residual, math.Abs(p.Figure-line[0]-line[1]*p.N)/p.Figure)
 		if p.N > largest.N {
 			largest = p
 		}
 	}
-	growth.Square = parabola[2] * largest.N * largest.N / largest.Requests
+	growth.Square = parabola[2] * largest.N * largest.N / largest.Figure
 	return growth
 }
 
@@ -44,7 +44,7 @@ func fit(points []Point, terms int) []float64 {
 			for column := range terms {
 				equations[row][column] += math.Pow(p.N, float64(row+column))
 			}
-			equations[row][terms] += p.Requests * math.Pow(p.N, float64(row))
+			equations[row][terms] += p.Figure * math.Pow(p.N, float64(row))
 		}
 	}
 	for pivot := range terms {

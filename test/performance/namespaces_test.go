@@ -24,6 +24,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/requests"
 )
@@ -49,12 +50,22 @@ func TestNamespaces(t *testing.T) {
 			result := b.run(t)
 			report.Results = append(report.Results, result)
 			report.Machine = thisMachine(b.version(t))
-			check(t, result)
+			for _, broken := range result.Broken() {
+				t.Error(broken)
+			}
+			for _, object := range result.ChangedByRestart {
+				t.Logf("changed by the restart: %s", object)
+			}
 		})
 	}
-	if len(report.Results) == len(sizes(t)) {
-		report.grow()
-		checkGrowth(t, report)
+	switch {
+	case len(report.Results) != len(sizes(t)):
+		t.Log("growth was NOT checked: a size is missing")
+	case !report.grow():
+		t.Logf("growth was NOT checked: it takes %d sizes to tell a line from a parabola", growthSizes)
+	}
+	for _, broken := range report.BrokenGrowth() {
+		t.Error(broken)
 	}
 	publish(t, report)
 }
@@ -113,6 +124,7 @@ type bench struct {
 	n       int
 	began   time.Time
 	counter *requests.Counter
+	audits  []*measure.Audit // Of each cluster, in the order of All.
 }
 
 // start makes the clusters, and N namespaces with all that Kubernetes puts
@@ -121,7 +133,9 @@ func start(t *testing.T, n int) *bench {
 	b := &bench{n: n, began: time.Now(), counter: requests.NewCounter()}
 	b.say("starting a consumer and %d providers", len(providers))
 	var err error
-	if b.Rig, err = rig.Up(t.Context(), rig.Options{Name: "bench", Providers: providers}); err != nil {
+	if b.Rig, err = rig.Up(t.Context(), rig.Options{
+		Name: "bench", Providers: providers, AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -129,6 +143,9 @@ func start(t *testing.T, n int) *bench {
 			t.Error(err)
 		}
 	})
+	for _, c := range b.All() {
+		b.audits = append(b.audits, measure.NewAudit(c.ID, c.AuditLog()))
+	}
 	b.say("making %d namespaces", n)
 	must(t, rig.CreateAll(t.Context(), b.Consumer.Admin, n, rig.Namespace))
 	must(t, rig.Eventually(t.Context(), patience, func(ctx context.Context) error {
@@ -192,6 +209,8 @@ func (b *bench) run(t *testing.T) Result {
 	})
 	b.say("all gone: %s", result.Delete.summary())
 	b.remoteNamespaces(t, 0)
+	result.Differences = b.differences(t)
+	b.say("%d differences to the audit logs", len(result.Differences))
 	stop()
 	return result
 }
@@ -204,7 +223,30 @@ func (b *bench) measure(t *testing.T, do func()) Phase {
 	do()
 	done, used := time.Now(), cpuTime()-cpu
 	must(t, b.Settled(t.Context(), done, patience))
-	return phaseOf(b.counter.Figures().Since(figures), done.Sub(began), used)
+	return phaseOf(b.counter.Figures().Since(figures), done.Sub(began), time.Since(began), used)
+}
+
+// logged is how long an API server may take to log what it has answered.
+const logged = 30 * time.Second
+
+// differences are between what the transports of both managers have counted so
+// far, and what the audit logs say.
+func (b *bench) differences(t *testing.T) []string {
+	var differ []string
+	err := rig.Eventually(t.Context(), logged, func(context.Context) error {
+		audited, err := figuresOf(b.audits)
+		if err != nil {
+			return err
+		}
+		if differ = differences(b.counter.Figures(), audited); len(differ) > 0 {
+			return fmt.Errorf("%d differences to the audit logs", len(differ))
+		}
+		return nil
+	})
+	if len(differ) == 0 {
+		must(t, err)
+	}
+	return differ
 }
 
 // manager starts a manager, and returns what stops it.
@@ -272,39 +314,6 @@ func changed(before, after map[string]string) []string {
 	}
 	slices.Sort(differ)
 	return differ
-}
-
-// check holds the figures of one size against the bounds.
-func check(t *testing.T, r Result) {
-	for what, wrong := range map[string]error{
-		"remote namespaces created":      exactly(r.Offload.RemoteCreates, r.N*r.Providers),
-		"remote namespaces deleted":      exactly(r.Delete.RemoteDeletes, r.N*r.Providers),
-		"writes of NamespaceMaps":        below(r.Offload.MapSpecWrites+r.Offload.MapStatusWrites, mostMapWrites*float64(r.N)),
-		"status writes of an offloading": below(r.Offload.MostStatusWrites, mostStatusWrites+1),
-		"status writes of a deletion":    below(r.Delete.MostStatusWrites, float64(mostStatusWritesDeleting+r.Providers+1)),
-		"writes after a restart":         exactly(r.Restart.Writes, 0),
-		"objects changed by a restart":   exactly(len(r.ChangedByRestart), 0),
-		"writes that change nothing":     exactly(r.Offload.NoOps+r.Restart.NoOps+r.Delete.NoOps, 0),
-	} {
-		if wrong != nil {
-			t.Errorf("N=%d: %s: %v", r.N, what, wrong)
-		}
-	}
-	for _, object := range r.ChangedByRestart {
-		t.Logf("changed by the restart: %s", object)
-	}
-}
-
-func checkGrowth(t *testing.T, r Report) {
-	if r.OffloadGrowth == nil {
-		return
-	}
-	for phase, growth := range map[string]*Growth{"offloading": r.OffloadGrowth, "deleting": r.DeleteGrowth} {
-		if growth.Square > mostSquare || growth.Residual > mostResidual {
-			t.Errorf("%s does not grow linearly: %+v, want an N² term of at most %v, and no point further than %v off the line",
-				phase, *growth, mostSquare, mostResidual)
-		}
-	}
 }
 
 // publish prints the report, and writes it where it is kept.

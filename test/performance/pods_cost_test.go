@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,22 +85,8 @@ func (b *podsRig) reading(ctx context.Context) (reading, error) {
 	var err1, err2, err3 error
 	r.heap, err1 = b.manager.HeapAfterGC(ctx)
 	r.usage, err2 = b.manager.Usage()
-	r.figures, err3 = b.audited()
+	r.figures, err3 = figuresOf(b.audits)
 	return r, errors.Join(err1, err2, err3)
-}
-
-// audited is what all clusters have logged of the manager.
-func (b *podsRig) audited() (requests.Figures, error) {
-	all := requests.Figures{Counts: map[requests.Key]requests.Count{}, Writes: map[requests.Object]int{}}
-	for _, audit := range b.audits {
-		figures, err := audit.Figures()
-		if err != nil {
-			return all, err
-		}
-		maps.Copy(all.Counts, figures.Counts)
-		maps.Copy(all.Writes, figures.Writes)
-	}
-	return all, nil
 }
 
 // settle waits until the manager has nothing left to do.

@@ -5,9 +5,7 @@ package performance
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -43,14 +41,14 @@ func (b *podsRig) counted(t *testing.T, c PodsCase, counter *requests.Counter) C
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	must(t, b.settle(ctx))
-	audited, err := b.audited()
+	audited, err := figuresOf(b.audits)
 	must(t, err)
 	own, statuses := counter.Figures(), podStatusHistogram(t)
 	r, err := b.prepare(ctx, c, Ours)
 	must(t, err)
 	_, err = r.run(ctx, func() error { return nil })
 	must(t, err, b.settle(ctx))
-	after, err := b.audited()
+	after, err := figuresOf(b.audits)
 	must(t, err)
 	figures := counter.Figures().Since(own)
 	result := Counted{
@@ -60,25 +58,6 @@ func (b *podsRig) counted(t *testing.T, c PodsCase, counter *requests.Counter) C
 	b.say("%-22s counted by the manager's transports: %d writes of pods, %d without effect, %d differences to the audit logs; change → written %.1f ms at the median, %.0f ms at p99", c,
 		costOf(figures).PodWrites, result.NoOps, len(result.Differences), 1000*result.Saturated.P50, 1000*result.Saturated.P99)
 	return result
-}
-
-// differences are between what the transports have counted, and what the API
-// servers have logged. Watches are left out, and what time brings.
-func differences(own, audited requests.Figures) []string {
-	counts := map[requests.Key][2]int{}
-	for _, row := range own.Rows(requests.Finite) {
-		counts[row.Key] = [2]int{row.Requests, counts[row.Key][1]}
-	}
-	for _, row := range audited.Rows(requests.Finite) {
-		counts[row.Key] = [2]int{counts[row.Key][0], row.Requests}
-	}
-	var differ []string
-	for _, key := range slices.SortedFunc(maps.Keys(counts), func(a, b requests.Key) int { return len(a.Resource) - len(b.Resource) }) {
-		if count := counts[key]; count[0] != count[1] {
-			differ = append(differ, fmt.Sprintf("%s in %s: %d by the transports, %d by the audit log", what(key), key.Cluster, count[0], count[1]))
-		}
-	}
-	return differ
 }
 
 // oneAtATime is how many changes are made to see how long one takes.

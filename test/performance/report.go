@@ -10,25 +10,6 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// growthSizes is how many sizes it takes to tell a line from a parabola.
-const growthSizes = 3
-
-func (r *Report) grow() {
-	if len(r.Results) < growthSizes {
-		return
-	}
-	of := func(phase func(Result) Phase) *Growth {
-		var points []Point
-		for _, result := range r.Results {
-			points = append(points, Point{float64(result.N), float64(phase(result).Requests)})
-		}
-		growth := GrowthOf(points)
-		return &growth
-	}
-	r.OffloadGrowth = of(func(r Result) Phase { return r.Offload })
-	r.DeleteGrowth = of(func(r Result) Phase { return r.Delete })
-}
-
 func (p Phase) summary() string {
 	return fmt.Sprintf("%.1f s, %d requests (%d writes, %d failed, %d without effect), maps written %d+%d times, an offloading's status at most %d times",
 		p.Seconds, p.Requests, p.Writes, p.Failed, p.NoOps, p.MapSpecWrites, p.MapStatusWrites, p.MostStatusWrites)
@@ -62,9 +43,11 @@ func (r Report) Markdown() string {
 	row("KiB sent", "", count(func(r Result) int { return int(r.Offload.BytesSent >> 10) }))
 	row("seconds until all are Ready", "", func(r Result) string { return fmt.Sprintf("%.1f", r.Offload.Seconds) })
 	row("writes after a restart", "0", count(func(r Result) int { return r.Restart.Writes }))
+	row("differences to the audit logs, in all phases", "0", count(func(r Result) int { return len(r.Differences) }))
 	row("writes that change nothing, in all phases", "0", count(func(r Result) int { return r.Offload.NoOps + r.Restart.NoOps + r.Delete.NoOps }))
 	row("deleting: remote namespaces deleted", "N×C", count(func(r Result) int { return r.Delete.RemoteDeletes }))
-	row("deleting: writes of all NamespaceMaps", "", func(r Result) string {
+	apart := fmt.Sprintf("≤ C·(t/%v + 1) + C·(t/%v + 1)", specWritesApart.Seconds(), statusWritesApart.Seconds())
+	row("deleting: writes of all NamespaceMaps: spec + status", apart, func(r Result) string {
 		return fmt.Sprintf("%d + %d", r.Delete.MapSpecWrites, r.Delete.MapStatusWrites)
 	})
 	row("deleting: status writes of one offloading, at most", fmt.Sprintf("≤ %d + C", mostStatusWritesDeleting), count(func(r Result) int { return r.Delete.MostStatusWrites }))
@@ -72,16 +55,32 @@ func (r Report) Markdown() string {
 	row("of them an offloading", "", func(r Result) string { return perOffloading(r, r.Delete) })
 	row("deleting: KiB sent", "", count(func(r Result) int { return int(r.Delete.BytesSent >> 10) }))
 	row("deleting: seconds until all are gone", "", func(r Result) string { return fmt.Sprintf("%.1f", r.Delete.Seconds) })
-	if r.OffloadGrowth != nil && r.DeleteGrowth != nil {
-		fmt.Fprintf(&b, "\nGrowth, offloading: %s\n\nGrowth, deleting: %s\n", r.OffloadGrowth, r.DeleteGrowth)
-	}
+	b.WriteString(r.growth())
 	b.WriteString(r.perCluster())
 	return b.String()
 }
 
-func (g Growth) String() string {
-	return fmt.Sprintf("requests = %.0f + %.3f·N; no point is further than %.1f %% off the line, and an N² term has %.1f %% of the requests at the largest N.",
-		g.Fixed, g.PerN, 100*g.Residual, 100*g.Square)
+// growth is how requests and bytes grow with N; empty if that is not known.
+func (r Report) growth() string {
+	var b strings.Builder
+	for _, fit := range []struct {
+		what, unit string
+		*Growth
+	}{
+		{"offloading", "requests", r.OffloadGrowth}, {"deleting", "requests", r.DeleteGrowth},
+		{"offloading", "KiB sent", r.OffloadKiB}, {"deleting", "KiB sent", r.DeleteKiB},
+	} {
+		if fit.Growth != nil {
+			fmt.Fprintf(&b, "\nGrowth, %s: %s\n", fit.what, fit.of(fit.unit))
+		}
+	}
+	return b.String()
+}
+
+// of says it of a figure.
+func (g Growth) of(figure string) string {
+	return fmt.Sprintf("%s = %.0f + %.3f·N; no point is further than %.1f %% off the line, and an N² term has %.1f %% of the %s at the largest N.",
+		figure, g.Fixed, g.PerN, 100*g.Residual, 100*g.Square, figure)
 }
 
 func perOffloading(r Result, p Phase) string {

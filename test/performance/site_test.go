@@ -187,18 +187,9 @@ func (s *site) running(ctx context.Context) error {
 
 // figures are the requests of the manager so far, in all clusters.
 func (s *site) figures(t *testing.T) requests.Figures {
-	all := requests.Figures{Counts: map[requests.Key]requests.Count{}, Writes: map[requests.Object]int{}}
-	for _, audit := range s.audits {
-		figures, err := audit.Figures()
-		must(t, err)
-		for key, count := range figures.Counts {
-			all.Counts[key] = count
-		}
-		for object, writes := range figures.Writes {
-			all.Writes[object] = writes
-		}
-	}
-	return all
+	figures, err := figuresOf(s.audits)
+	must(t, err)
+	return figures
 }
 
 // last is when the manager last made a request that the filter lets pass.

@@ -1,0 +1,43 @@
+package performance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spillway-io/spillway/test/performance/measure"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// figuresOf is what all audit logs, of one cluster each, have of the manager.
+func figuresOf(audits []*measure.Audit) (requests.Figures, error) {
+	all := requests.Figures{Counts: map[requests.Key]requests.Count{}, Writes: map[requests.Object]int{}}
+	for _, audit := range audits {
+		figures, err := audit.Figures()
+		if err != nil {
+			return all, err
+		}
+		maps.Copy(all.Counts, figures.Counts)
+		maps.Copy(all.Writes, figures.Writes)
+	}
+	return all, nil
+}
+
+// differences are between what the transports have counted, and what the API
+// servers have logged. Watches are left out, and what time brings.
+func differences(own, audited requests.Figures) []string {
+	counts := map[requests.Key][2]int{}
+	for _, row := range own.Rows(requests.Finite) {
+		counts[row.Key] = [2]int{row.Requests, counts[row.Key][1]}
+	}
+	for _, row := range audited.Rows(requests.Finite) {
+		counts[row.Key] = [2]int{counts[row.Key][0], row.Requests}
+	}
+	var differ []string
+	for _, key := range slices.SortedFunc(maps.Keys(counts), func(a, b requests.Key) int { return len(a.Resource) - len(b.Resource) }) {
+		if count := counts[key]; count[0] != count[1] {
+			differ = append(differ, fmt.Sprintf("%s in %s: %d by the transports, %d by the audit log", what(key), key.Cluster, count[0], count[1]))
+		}
+	}
+	return differ
+}
