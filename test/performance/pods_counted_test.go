@@ -9,6 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/requests"
 )
@@ -31,6 +36,9 @@ func (b *podsRig) count(t *testing.T, cases []PodsCase, report *PodsReport) {
 	}
 	if report.Unsaturated == (Reaction{}) {
 		report.Unsaturated = b.react(t, reactions)
+		if err := report.Unsaturated.Broken(oneAtATime); err != nil {
+			t.Error(err)
+		}
 		b.say("one change at a time: %.1f ms at the median, %.1f ms at p99", 1000*report.Unsaturated.P50, 1000*report.Unsaturated.P99)
 	}
 }
@@ -55,8 +63,8 @@ func (b *podsRig) counted(t *testing.T, c PodsCase, counter *requests.Counter) C
 		Case: c, NoOps: figures.Sum(requests.OnlyWork).NoOps, Saturated: podStatusHistogram(t).since(statuses).reaction(),
 		Differences: differences(figures, after.Since(audited)),
 	}
-	b.say("%-22s counted by the manager's transports: %d writes of pods, %d without effect, %d differences to the audit logs; change → written %.1f ms at the median, %.0f ms at p99", c,
-		costOf(figures).PodWrites, result.NoOps, len(result.Differences), 1000*result.Saturated.P50, 1000*result.Saturated.P99)
+	b.say("%-22s counted by the manager's transports: %d writes of pods, %d without effect, %d differences to the audit logs; change → written, ms: p50 in the bucket to %s, p99 to %s", c,
+		costOf(figures).PodWrites, result.NoOps, len(result.Differences), result.Saturated.P50.milliseconds(), result.Saturated.P99.milliseconds())
 	return result
 }
 
@@ -98,4 +106,34 @@ func (r *rollOut) changeOne(ctx context.Context, reactions *reactions, restarts 
 		}
 		return r.shown.ended()
 	})
+}
+
+// patchRemote patches the status of the one remote pod there is.
+func (r *rollOut) patchRemote(ctx context.Context, patch []byte) error {
+	_, err := r.providers[0].CoreV1().Pods(r.remoteNamespace(Ours)).
+		Patch(ctx, podName(0), types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
+
+// podStatusHistogram adds up what the manager in this process has observed for
+// all providers.
+func podStatusHistogram(t *testing.T) histogram {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	must(t, registry.Register(metrics.PodStatus))
+	families, err := registry.Gather()
+	must(t, err)
+	var h histogram
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			h.total += metric.GetHistogram().GetSampleCount()
+			for i, bucket := range metric.GetHistogram().GetBucket() {
+				if i == len(h.bounds) {
+					h.bounds, h.counts = append(h.bounds, bucket.GetUpperBound()), append(h.counts, 0)
+				}
+				h.counts[i] += bucket.GetCumulativeCount()
+			}
+		}
+	}
+	return h
 }

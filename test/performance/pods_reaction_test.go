@@ -1,150 +1,104 @@
-//go:build bench
-
 package performance
 
 import (
-	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/spillway-io/spillway/internal/metrics"
+	"testing/iotest"
 )
 
-// reactions looks at the transports of a manager: when the first byte of a watch
-// of pods comes in from a provider, and when the next status of a pod is sent to
-// the consumer. With one change at a time, the second comes of the first.
-type reactions struct {
-	consumer string
-
-	mu      sync.Mutex
-	waiting bool
-	arrived time.Time
-	all     []time.Duration
-}
-
-func newReactions(consumer string) *reactions { return &reactions{consumer: consumer} }
-
-// expect makes the next change count.
-func (r *reactions) expect() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.waiting, r.arrived = true, time.Time{}
-}
-
-func (r *reactions) noteArrival() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.waiting && r.arrived.IsZero() {
-		r.arrived = time.Now()
+func TestHistogram(t *testing.T) {
+	h := func(total uint64, counts ...uint64) histogram {
+		return histogram{bounds: []float64{0.001, 0.002, 0.004}[:len(counts)], counts: counts, total: total}
 	}
-}
-
-func (r *reactions) noteWrite() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.waiting && !r.arrived.IsZero() {
-		r.all = append(r.all, time.Since(r.arrived))
-		r.waiting = false
-	}
-}
-
-func (r *reactions) quantiles() Reaction {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	timing := timingOf(r.all, 0)
-	return Reaction{P50: timing.P50, P99: timing.P99}
-}
-
-func (r *reactions) wrap(cluster string, next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		pods := strings.Contains(request.URL.Path, "/pods")
-		if pods && cluster == r.consumer && request.Method == http.MethodPatch {
-			r.noteWrite()
-		}
-		response, err := next.RoundTrip(request)
-		if err == nil && pods && cluster != r.consumer && request.URL.Query().Has("watch") {
-			response.Body = &arrivals{response.Body, r}
-		}
-		return response, err
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// arrivals is the body of a watch.
-type arrivals struct {
-	io.ReadCloser
-	reactions *reactions
-}
-
-func (a *arrivals) Read(p []byte) (int, error) {
-	n, err := a.ReadCloser.Read(p)
-	if n > 0 {
-		a.reactions.noteArrival()
-	}
-	return n, err
-}
-
-// patchRemote patches the status of the one remote pod there is.
-func (r *rollOut) patchRemote(ctx context.Context, patch []byte) error {
-	_, err := r.providers[0].CoreV1().Pods(r.remoteNamespace(Ours)).
-		Patch(ctx, podName(0), types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	return err
-}
-
-// histogram is one of the manager's: the cumulated counts by their bounds.
-type histogram struct {
-	bounds []float64
-	counts []uint64
-}
-
-// podStatusHistogram adds up what the manager in this process has observed for
-// all providers.
-func podStatusHistogram(t *testing.T) histogram {
-	t.Helper()
-	registry := prometheus.NewRegistry()
-	must(t, registry.Register(metrics.PodStatus))
-	families, err := registry.Gather()
-	must(t, err)
-	var h histogram
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			for i, bucket := range metric.GetHistogram().GetBucket() {
-				if i == len(h.bounds) {
-					h.bounds, h.counts = append(h.bounds, bucket.GetUpperBound()), append(h.counts, 0)
-				}
-				h.counts[i] += bucket.GetCumulativeCount()
+	for what, test := range map[string]struct {
+		histogram
+		p50, p99 string
+	}{
+		"of none":                  {h(0, 0, 0, 0), "–", "–"},
+		"without buckets":          {h(0), "–", "–"},
+		"all in the first":         {h(9, 9, 9, 9), "1.0", "1.0"},
+		"half in the first":        {h(100, 50, 98, 100), "1.0", "4.0"},
+		"exactly 99 of 100":        {h(100, 49, 99, 100), "2.0", "2.0"},
+		"some beyond the last":     {h(100, 60, 97, 98), "1.0", "> 4"},
+		"most beyond the last":     {h(100, 1, 2, 3), "> 4", "> 4"},
+		"of these, since those":    {h(100, 60, 97, 98).since(h(90, 60, 88, 88)), "2.0", "4.0"},
+		"since there were not any": {h(1, 0, 1, 1).since(h(0)), "2.0", "2.0"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			got := test.reaction()
+			if got.P50.milliseconds() != test.p50 || got.P99.milliseconds() != test.p99 {
+				t.Errorf("got %s and %s, want %s and %s", got.P50.milliseconds(), got.P99.milliseconds(), test.p50, test.p99)
 			}
-		}
+		})
 	}
-	return h
 }
 
-func (h histogram) since(before histogram) histogram {
-	for i := range before.counts {
-		h.counts[i] -= before.counts[i]
+// TestReactions has a watch deliver events, and a write sent after them.
+func TestReactions(t *testing.T) {
+	const (
+		change       = `{"type":"MODIFIED","object":{}}` + "\n"
+		mark         = `{"type":"BOOKMARK","object":{}}` + "\n"
+		framed       = "application/vnd.kubernetes.protobuf;stream=watch"
+		framedChange = "\x00\x00\x00\x10\x0a\x08MODIFIED\x12\x04abcd"
+		framedMark   = "\x00\x00\x00\x10\x0a\x08BOOKMARK\x12\x04abcd"
+	)
+	for what, test := range map[string]struct {
+		contentType, events string
+		want                int
+	}{
+		"nothing":                     {"application/json", "", 0},
+		"a change":                    {"application/json", change, 1},
+		"a bookmark":                  {"application/json", mark, 0},
+		"a bookmark, and a change":    {"application/json", mark + change, 1},
+		"a change, and a bookmark":    {"application/json", change + mark, 1},
+		"a change, and then a change": {"application/json", change + change, 1},
+		"a framed change":             {framed, framedChange, 1},
+		"framed bookmarks":            {framed, framedMark + framedMark, 0},
+		"a framed change afterwards":  {framed, framedMark + framedChange, 1},
+		"a framed bookmark later":     {framed, framedChange + framedMark, 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newReactions(consumer)
+			answers := roundTripper(func(*http.Request) (*http.Response, error) {
+				// One byte at a time, so that events come in several parts.
+				return &http.Response{
+					Header: http.Header{"Content-Type": {test.contentType}}, Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(test.events))),
+				}, nil
+			})
+			ask := func(cluster, method, url string) {
+				response, err := r.wrap(cluster, answers).RoundTrip(httptest.NewRequest(method, url, http.NoBody))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer response.Body.Close()
+				if _, err := io.ReadAll(response.Body); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ask("p1", http.MethodGet, "/api/v1/pods?watch=true") // Nobody waits for that.
+			r.expect()
+			ask("p1", http.MethodGet, "/api/v1/pods") // No watch.
+			ask("p1", http.MethodGet, "/api/v1/pods?watch=true")
+			ask(consumer, http.MethodPatch, "/api/v1/nodes/a/status") // No pod.
+			ask(consumer, http.MethodPatch, "/api/v1/namespaces/a/pods/b/status")
+			ask(consumer, http.MethodPatch, "/api/v1/namespaces/a/pods/b/status") // It counts once.
+			if got := r.quantiles(); got.Samples != test.want {
+				t.Errorf("%d samples, want %d", got.Samples, test.want)
+			}
+		})
 	}
-	return h
 }
 
-func (h histogram) reaction() Reaction { return Reaction{P50: h.quantile(0.5), P99: h.quantile(0.99)} }
-
-// quantile is the bound of the bucket that q falls into.
-func (h histogram) quantile(q float64) float64 {
-	for i, count := range h.counts {
-		if total := h.counts[len(h.counts)-1]; total > 0 && float64(count) >= q*float64(total) {
-			return h.bounds[i]
+func TestReactionBounds(t *testing.T) {
+	if err := (Reaction{Samples: 200}).Broken(200); err != nil {
+		t.Error(err)
+	}
+	for _, samples := range []int{0, 199, 201} {
+		if err := (Reaction{Samples: samples}).Broken(200); err == nil {
+			t.Errorf("%d samples of 200 are no error", samples)
 		}
 	}
-	return 0
 }

@@ -103,12 +103,42 @@ func (r PodsReport) counted() string {
 	var rows [][]string
 	for _, c := range r.Counted {
 		rows = append(rows, append(c.Case.about(), fmt.Sprint(c.NoOps), fmt.Sprint(len(c.Differences)),
-			milliseconds(c.Saturated.P50), milliseconds(c.Saturated.P99)))
+			c.Saturated.P50.milliseconds(), c.Saturated.P99.milliseconds()))
 	}
 	return "\nCounted by the manager's transports:\n\n" +
-		table(aboutPods, []string{"writes that change nothing", "differences to the audit logs", "change → written, p50, ms", "p99"}, rows) +
-		fmt.Sprintf("\nOne change at a time, from its arrival to the sending of the write: p50 %s ms, p99 %s ms.\n",
-			milliseconds(r.Unsaturated.P50), milliseconds(r.Unsaturated.P99))
+		table(aboutPods, []string{"writes that change nothing", "differences to the audit logs", "change → written, p50 ≤, ms", "p99 ≤, ms"}, rows) +
+		"\n" + r.unsaturated()
+}
+
+// unsaturated is the reaction to one change at a time, with its goals.
+func (r PodsReport) unsaturated() string {
+	if r.Unsaturated.Samples == 0 {
+		return ""
+	}
+	goal := func(seconds, most float64) string {
+		return fmt.Sprintf("%s ms (goal: ≤ %.0f ms, %s)", milliseconds(seconds), 1000*most, verdict(seconds <= most))
+	}
+	return fmt.Sprintf("One change at a time, %d of them, from its arrival to the sending of the write: p50 %s, p99 %s.\n",
+		r.Unsaturated.Samples, goal(r.Unsaturated.P50, goalReactionP50), goal(r.Unsaturated.P99, goalReactionP99))
+}
+
+func verdict(met bool) string {
+	if met {
+		return "met"
+	}
+	return "not met"
+}
+
+// milliseconds is the bound of the bucket, or what a value beyond all exceeds.
+func (b Bucket) milliseconds() string {
+	switch {
+	case b.Bound == 0:
+		return "–"
+	case b.Beyond:
+		return fmt.Sprintf("> %.0f", 1000*b.Bound)
+	default:
+		return milliseconds(b.Bound)
+	}
 }
 
 func milliseconds(seconds float64) string { return fmt.Sprintf("%.1f", 1000*seconds) }

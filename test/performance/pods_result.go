@@ -1,6 +1,7 @@
 package performance
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -162,11 +163,35 @@ type Counted struct {
 	Differences []string
 	// Saturated is from the arrival of a change of a remote pod to the answer
 	// to the write that it led to, during the roll-out. In seconds.
-	Saturated Reaction
+	Saturated Buckets
 }
 
-// Reaction are quantiles of how long the manager took to act.
-type Reaction struct{ P50, P99 float64 }
+// Reaction are quantiles of how long the manager took to act, so many times. In
+// seconds.
+type Reaction struct {
+	P50, P99 float64
+	Samples  int
+}
+
+// Broken says whether there are as many samples as were asked for: the quantiles
+// of fewer are not those of all.
+func (r Reaction) Broken(asked int) error {
+	if err := exactly(r.Samples, asked); err != nil {
+		return fmt.Errorf("reactions to one change at a time: %w", err)
+	}
+	return nil
+}
+
+// Buckets are what is known of quantiles if only a histogram is.
+type Buckets struct{ P50, P99 Bucket }
+
+// Bucket is one of a histogram, in seconds.
+type Bucket struct {
+	// Bound is that which a value does not exceed; 0 if there was no value.
+	Bound float64
+	// Beyond tells that it does exceed it, and that there is no larger one.
+	Beyond bool `json:",omitempty"`
+}
 
 // PodsReport is what is written to bin/bench/pods.json.
 type PodsReport struct {

@@ -77,13 +77,13 @@ func TestBounds(t *testing.T) {
 }
 
 func TestPodsMarkdown(t *testing.T) {
-	report := PodsReport{Results: []PodsResult{inThreeWays()}, Counted: []Counted{{Case: PodsCase{N: 100, Providers: 1}}}, Unsaturated: Reaction{0.001, 0.02}}
+	report := PodsReport{Results: []PodsResult{inThreeWays()}, Counted: []Counted{{Case: PodsCase{N: 100, Providers: 1}}}, Unsaturated: Reaction{0.001, 0.021, 200}}
 	text := report.Markdown()
 	for _, want := range []string{
 		"| 100 | plain | 1 | direct | 50.0 | 100.0 | – | 0.50 | – | 1.00 |",
 		"| 100 | plain | 1 | direct | 5.000 | 2.000 |",
 		"| p1 | create pods | 100 | 1.000 |",
-		"p50 1.0 ms, p99 20.0 ms",
+		"p50 1.0 ms (goal: ≤ 2 ms, met), p99 21.0 ms (goal: ≤ 20 ms, not met)",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)

@@ -1,0 +1,142 @@
+package performance
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// reactions looks at the transports of a manager: when the first byte of a watch
+// of pods comes in from a provider, and when the next status of a pod is sent to
+// the consumer. With one change at a time, the second comes of the first.
+type reactions struct {
+	consumer string
+
+	mu      sync.Mutex
+	waiting bool
+	arrived time.Time
+	all     []time.Duration
+}
+
+func newReactions(consumer string) *reactions { return &reactions{consumer: consumer} }
+
+// expect makes the next change count.
+func (r *reactions) expect() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiting, r.arrived = true, time.Time{}
+}
+
+// noteArrival tells whether the event that begins now is the one that counts.
+func (r *reactions) noteArrival() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.waiting || !r.arrived.IsZero() {
+		return false
+	}
+	r.arrived = time.Now()
+	return true
+}
+
+// noteBookmark takes the arrival back: it was no change.
+func (r *reactions) noteBookmark() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting {
+		r.arrived = time.Time{}
+	}
+}
+
+func (r *reactions) noteWrite() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting && !r.arrived.IsZero() {
+		r.all = append(r.all, time.Since(r.arrived))
+		r.waiting = false
+	}
+}
+
+func (r *reactions) quantiles() Reaction {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	timing := timingOf(r.all, 0)
+	return Reaction{P50: timing.P50, P99: timing.P99, Samples: len(r.all)}
+}
+
+func (r *reactions) wrap(cluster string, next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		pods := strings.Contains(request.URL.Path, "/pods")
+		if pods && cluster == r.consumer && request.Method == http.MethodPatch {
+			r.noteWrite()
+		}
+		response, err := next.RoundTrip(request)
+		if err == nil && pods && cluster != r.consumer && request.URL.Query().Has("watch") {
+			framed := strings.Contains(response.Header.Get("Content-Type"), "protobuf")
+			response.Body = &arrivals{ReadCloser: response.Body, reactions: r, framed: framed}
+		}
+		return response, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// arrivals is the body of a watch: events, one after the other.
+type arrivals struct {
+	io.ReadCloser
+	reactions *reactions
+	// framed tells that events are protocol buffers, each after its length; else
+	// they are JSON, each on a line.
+	framed bool
+
+	head   [32]byte // The beginning of the event that is being read.
+	length int      // So much of it has been read.
+	counts bool     // It is the one that counts, unless it is a bookmark.
+}
+
+const (
+	// bookmark is the type of an event that says only how far the watch has come.
+	// Either way of writing has it near the beginning of the event.
+	bookmark = "BOOKMARK"
+	// frame is how many bytes the length of an event takes.
+	frame = 4
+)
+
+// Read reads on. An event arrives with its first byte; what it is shows later.
+func (a *arrivals) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	for _, b := range p[:n] {
+		a.note(b)
+	}
+	return n, err
+}
+
+func (a *arrivals) note(b byte) {
+	if a.length == 0 {
+		a.counts = a.reactions.noteArrival()
+	}
+	if a.length < len(a.head) {
+		a.head[a.length] = b
+	}
+	a.length++
+	if !a.ended(b) {
+		return
+	}
+	if a.counts && bytes.Contains(a.head[:min(a.length, len(a.head))], []byte(bookmark)) {
+		a.reactions.noteBookmark()
+	}
+	a.length = 0
+}
+
+// ended tells whether the event ends with that byte.
+func (a *arrivals) ended(b byte) bool {
+	if !a.framed {
+		return b == '\n'
+	}
+	return a.length >= frame && a.length == frame+int(binary.BigEndian.Uint32(a.head[:frame]))
+}
