@@ -35,10 +35,10 @@ import (
 )
 
 const (
-	// writers is how many requests to the consumer the floor has under way at
-	// most, for each provider: as many as Spillway has.
+	// writers is how many requests the floor has under way at most for each
+	// provider, of its own accord: as many as Spillway has.
 	writers = 16
-	// queued is how many changes a writer may be behind; then the watch waits.
+	// queued is how many jobs a writer may be behind; then who has more waits.
 	queued = 1024
 )
 
@@ -58,6 +58,7 @@ type Running struct {
 	Floor
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
+	queues  [][]chan job // Of the writers of each provider.
 
 	mu     sync.Mutex
 	errs   []error
@@ -67,54 +68,79 @@ type Running struct {
 // Start opens the watches. They end with Stop, or with ctx.
 func (f Floor) Start(ctx context.Context) (*Running, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &Running{Floor: f, cancel: cancel, placed: map[string]int{}}
+	r := f.running(ctx, cancel)
 	for i, provider := range f.Providers {
-		if err := r.watch(ctx, provider, r.mirror); err != nil {
+		mirror := func(event watch.EventType, remote *corev1.Pod) {
+			r.hand(ctx, i, remote.Name, func(ctx context.Context) error { return r.mirror(ctx, event, remote) })
+		}
+		if err := r.watch(ctx, provider, mirror); err != nil {
 			return nil, errors.Join(fmt.Errorf("watching the pods of provider %d: %w", i, err), r.Stop())
 		}
 	}
 	if f.Nodes != nil {
-		if err := r.watch(ctx, f.Consumer, r.follow); err != nil {
+		follow := func(event watch.EventType, local *corev1.Pod) { r.follow(ctx, event, local) }
+		if err := r.watch(ctx, f.Consumer, follow); err != nil {
 			return nil, errors.Join(fmt.Errorf("watching the pods of the consumer: %w", err), r.Stop())
 		}
 	}
 	return r, nil
 }
 
-// handler does what an event of a pod asks for.
-type handler func(context.Context, watch.EventType, *corev1.Pod) error
+// running has its writers, and no watches yet.
+func (f Floor) running(ctx context.Context, cancel context.CancelFunc) *Running {
+	r := &Running{Floor: f, cancel: cancel, placed: map[string]int{}}
+	for range f.Providers {
+		queues := make([]chan job, writers)
+		for i := range queues {
+			queues[i] = make(chan job, queued)
+			r.workers.Go(func() { r.write(ctx, queues[i]) })
+		}
+		r.queues = append(r.queues, queues)
+	}
+	return r
+}
 
-// watch hands each event to the writer of its pod, so that those of one pod
-// stay in order.
-func (r *Running) watch(ctx context.Context, cluster kubernetes.Interface, handle handler) error {
+// job is what has to be done for a pod: a request.
+type job func(context.Context) error
+
+// hand has a writer of the provider do a job, one after the other for the same
+// pod. Whoever hands it over waits for no answer: the burst that is measured is
+// that of its caller.
+func (r *Running) hand(ctx context.Context, provider int, pod string, do job) {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(pod))
+	select {
+	case r.queues[provider][hash.Sum32()%writers] <- do:
+	case <-ctx.Done():
+	}
+}
+
+// write does what comes through a queue, until the end.
+func (r *Running) write(ctx context.Context, queue <-chan job) {
+	for {
+		select {
+		case do := <-queue:
+			r.note(ctx, do(ctx))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watch has each event of the pods of a cluster handled, in order.
+func (r *Running) watch(ctx context.Context, cluster kubernetes.Interface, handle func(watch.EventType, *corev1.Pod)) error {
 	watcher, err := WatchPods(ctx, cluster, r.Namespace)
 	if err != nil {
 		return err
-	}
-	queues := make([]chan watch.Event, writers)
-	for i := range queues {
-		queues[i] = make(chan watch.Event, queued)
-		r.workers.Go(func() {
-			for event := range queues[i] {
-				if pod, ok := event.Object.(*corev1.Pod); ok {
-					r.note(ctx, handle(ctx, event.Type, pod))
-				}
-			}
-		})
 	}
 	r.workers.Go(func() {
 		defer watcher.Stop()
 		for event := range watcher.ResultChan() {
 			if pod, ok := event.Object.(*corev1.Pod); ok {
-				hash := fnv.New32a()
-				_, _ = hash.Write([]byte(pod.Name))
-				queues[hash.Sum32()%writers] <- event
+				handle(event.Type, pod)
 			} else {
 				r.note(ctx, fmt.Errorf("watching pods: %w", apierrors.FromObject(event.Object)))
 			}
-		}
-		for _, queue := range queues {
-			close(queue)
 		}
 	})
 	return nil
@@ -167,13 +193,12 @@ func (r *Running) note(ctx context.Context, err error) {
 	r.errs = append(r.errs, err)
 }
 
-// follow creates the remote pod of a local one that has got a node.
-func (r *Running) follow(ctx context.Context, event watch.EventType, local *corev1.Pod) error {
+// follow has the remote pod of a local one created that has got a node.
+func (r *Running) follow(ctx context.Context, event watch.EventType, local *corev1.Pod) {
 	provider, ours := r.Nodes[local.Spec.NodeName]
-	if !ours || event == watch.Deleted || !r.place(local.Name, provider) {
-		return nil
+	if ours && event != watch.Deleted && r.place(local.Name, provider) {
+		r.hand(ctx, provider, local.Name, func(ctx context.Context) error { return r.createRemote(ctx, provider, local) })
 	}
-	return r.createRemote(ctx, provider, local)
 }
 
 // place notes the provider of a pod, and tells whether it was not known yet.
@@ -185,15 +210,17 @@ func (r *Running) place(name string, provider int) bool {
 	return !known
 }
 
-// Create creates local in the consumer, and, unless it waits for a node, the
-// same pod in the provider of that index.
+// Create creates local in the consumer, and, unless it waits for a node, has the
+// same pod created in the provider of that index. It does not wait for that; what
+// goes wrong with it is in Err.
 func (r *Running) Create(ctx context.Context, provider int, local *corev1.Pod) error {
 	created, err := r.Consumer.CoreV1().Pods(r.Namespace).Create(ctx, local, metav1.CreateOptions{})
 	if err != nil || r.Nodes != nil {
 		return err
 	}
 	r.place(local.Name, provider)
-	return r.createRemote(ctx, provider, created)
+	r.hand(ctx, provider, local.Name, func(ctx context.Context) error { return r.createRemote(ctx, provider, created) })
+	return nil
 }
 
 // createRemote creates what is in the local pod and not of its cluster.
@@ -211,16 +238,23 @@ func (r *Running) createRemote(ctx context.Context, provider int, local *corev1.
 	return err
 }
 
-// Delete deletes the pod of that name in the consumer and in its provider, with
-// the grace that it has.
+// Delete deletes the pod of that name in the consumer, and then has it deleted in
+// its provider, with the grace that it has. It does not wait for that; what goes
+// wrong with it is in Err.
 func (r *Running) Delete(ctx context.Context, name string) error {
 	r.mu.Lock()
-	provider := r.placed[name]
+	provider, placed := r.placed[name]
 	r.mu.Unlock()
+	if !placed {
+		return fmt.Errorf("pod %s is in no provider", name)
+	}
 	if err := r.Consumer.CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
-	return r.Providers[provider].CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
+	r.hand(ctx, provider, name, func(ctx context.Context) error {
+		return r.Providers[provider].CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
+	})
+	return nil
 }
 
 // Err is what has gone wrong so far. What has is not tried again.
