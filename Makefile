@@ -65,7 +65,7 @@ e2e: ## Run the end-to-end tests on local clusters.
 bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500 for other sizes).
 	@hack/have-tests.sh test/performance
 	@$(MAKE) --no-print-directory build kube install-yaml
-	$(GO) test -tags bench -count=1 -v -timeout 2h $(ARGS) ./test/performance/...
+	$(GO) test -tags bench -count=1 -v -timeout 6h $(ARGS) ./test/performance/...
 
 # FAST=1 runs a part that takes some minutes; PART=crash,errors only these;
 # SCENARIO=name and RECIPE='…' one run, as a divergence says; REPEAT=n it

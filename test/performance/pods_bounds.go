@@ -1,6 +1,11 @@
 package performance
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
 
 // Broken says which bounds the runs of a case have broken.
 func (r PodsResult) Broken() []error {
@@ -10,14 +15,25 @@ func (r PodsResult) Broken() []error {
 			broken = append(broken, fmt.Errorf("%s: %d %s, want at most %d", r.Case, got, what, most))
 		}
 	}
+	atLeast := func(what string, got, least int) {
+		if got < least {
+			broken = append(broken, fmt.Errorf("%s: %d %s, want at least %d", r.Case, got, what, least))
+		}
+	}
 	others := writesBesidesPods
 	if r.Case.Shared {
 		others += writesOfShared * 2 * sharedObjects * r.Case.Providers
 	}
 	for _, cost := range r.Costs() {
 		atMost("writes of pods", cost.PodWrites, writesBesidesStatus*r.Case.N+cost.StatusChanges)
+		atMost("writes of pods on this rig", cost.PodWrites, int(writesOnRig*float64(r.Case.N)))
+		atLeast("writes of pods that were counted", cost.PodWrites, writesWithStatus*r.Case.N)
 		atMost("writes of anything but pods", cost.OtherWrites, others)
 		atMost("reads", cost.Reads, 0)
+		atMost("watches begun", cost.Watches, cost.Renewals)
+		for _, opened := range cost.Opened {
+			broken = append(broken, fmt.Errorf("%s: %s", r.Case, opened))
+		}
 	}
 	return broken
 }
@@ -32,4 +48,25 @@ func (c Counted) Broken() []error {
 		broken = append(broken, fmt.Errorf("%s: %s", c.Case, difference))
 	}
 	return broken
+}
+
+// opened says of which watches, by "cluster: resource", more are open than were.
+func opened(before, after map[string]int) []string {
+	var more []string
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		if is, was := after[key], before[key]; is > was {
+			more = append(more, fmt.Sprintf("%d watches are open of %s, and were %d", is, key, was))
+		}
+	}
+	return more
+}
+
+// mostRenewals is how many watches, of so many that are open, may begin anew in a
+// time. One more of each is for where the interval begins and ends.
+func mostRenewals(open map[string]int, during time.Duration) int {
+	total := 0
+	for _, n := range open {
+		total += n
+	}
+	return total * (int(during/watchInterval) + 1)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,8 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	}
 	cost := costOf(after.figures.Since(before.figures))
 	cost.StatusChanges = r.remote.statusChanges()
+	cost.Renewals = mostRenewals(before.watches, after.at.Sub(before.at))
+	cost.Opened = opened(before.watches, after.watches)
 	cost.CPUSeconds = after.usage.CPUSeconds - before.usage.CPUSeconds
 	cost.Heap, cost.Peak = full-before.heap, usage.PeakRSS-before.usage.RSS
 	run.Cost = &cost
@@ -75,18 +78,36 @@ func (r *rollOut) writeProfile(ctx context.Context, kind, profile string) error 
 
 // reading is what the manager shows at one moment.
 type reading struct {
+	at      time.Time
 	figures requests.Figures
+	watches map[string]int // The most that have been open, as "cluster: resource".
 	usage   measure.Usage
 	heap    int64
 }
 
 func (b *podsRig) reading(ctx context.Context) (reading, error) {
-	var r reading
-	var err1, err2, err3 error
+	r := reading{at: time.Now()}
+	var err1, err2, err3, err4 error
 	r.heap, err1 = b.manager.HeapAfterGC(ctx)
 	r.usage, err2 = b.manager.Usage()
 	r.figures, err3 = figuresOf(b.audits)
-	return r, errors.Join(err1, err2, err3)
+	r.watches, err4 = b.mostWatches()
+	return r, errors.Join(err1, err2, err3, err4)
+}
+
+// mostWatches are the most watches of the manager that have been open so far,
+// whenever it was looked: one that is just being renewed is no new one then.
+func (b *podsRig) mostWatches() (map[string]int, error) {
+	for i, c := range b.All() {
+		open, err := b.audits[i].OpenWatches()
+		if err != nil {
+			return nil, err
+		}
+		for resource, n := range open {
+			b.watches[c.ID+": "+resource] = max(n, b.watches[c.ID+": "+resource])
+		}
+	}
+	return maps.Clone(b.watches), nil
 }
 
 // settle waits until the manager has nothing left to do.
@@ -110,9 +131,10 @@ func costOf(f requests.Figures) Cost {
 	reads := f.Sum(requests.OnlyWork, requests.Verb(requests.Get)).Requests + f.Sum(requests.OnlyWork, requests.Verb(requests.List)).Requests
 	return Cost{
 		PodWrites: pods, OtherWrites: f.Sum(requests.OnlyWork, requests.Writes).Requests - pods, Reads: reads,
-		Failed: f.Sum(requests.Finite).Failed,
-		Events: f.Sum(func(k requests.Key) bool { return k.Class == requests.Events }).Requests,
-		Rows:   f.Rows(),
+		Failed:  f.Sum(requests.Finite).Failed,
+		Watches: f.Sum(requests.OnlyWork, requests.Verb(requests.Watch)).Requests,
+		Events:  f.Sum(func(k requests.Key) bool { return k.Class == requests.Events }).Requests,
+		Rows:    f.Rows(),
 	}
 }
 

@@ -65,6 +65,10 @@ type Cost struct {
 	// pods together, as an independent watch has seen it.
 	StatusChanges int
 	Events        int
+	// Watches are those that were begun, Renewals as many as may be because older
+	// ones have ended. Opened says which are open afterwards that were not before.
+	Watches, Renewals int
+	Opened            []string `json:",omitempty"`
 	// CPUSeconds of the whole run.
 	CPUSeconds float64
 	// Heap is what the pods have added to the memory of live objects, Peak what

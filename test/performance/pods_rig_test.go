@@ -38,13 +38,14 @@ type podsRig struct {
 	consumer  kubernetes.Interface
 	providers []kubernetes.Interface
 	audits    []*measure.Audit
+	watches   map[string]int // See mostWatches.
 	manager   *measure.Manager
 	output    string // The directory for results.
 }
 
 // startPods makes the clusters, and all that is there before the pods are.
 func startPods(t *testing.T, ids []string) *podsRig {
-	b := &podsRig{began: time.Now(), output: outputDir(t)}
+	b := &podsRig{began: time.Now(), output: outputDir(t), watches: map[string]int{}}
 	b.say("starting a consumer and %d providers", len(ids))
 	var err error
 	b.Rig, err = rig.Up(t.Context(), rig.Options{

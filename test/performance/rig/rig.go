@@ -31,7 +31,8 @@ const (
 	managerServiceAccount  = "spillway-manager"
 	providerNamespace      = "spillway-provider"
 	providerServiceAccount = "spillway-consumer"
-	tokenLifetime          = 3 * time.Hour
+	// tokenLifetime is longer than make bench may take.
+	tokenLifetime = 7 * time.Hour
 	// upTimeout is long, because several clusters start at once on a machine
 	// that may be busy with other things.
 	upTimeout = 5 * time.Minute
