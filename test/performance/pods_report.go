@@ -11,7 +11,7 @@ import (
 func (r PodsReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n", r.Command, r.Date, r.Machine)
-	b.WriteString(r.speed() + "\n" + r.deletion() + "\n" + r.costs() + r.counted() + r.rows())
+	b.WriteString(r.goals() + r.speed() + "\n" + r.deletion() + "\n" + r.costs() + r.counted() + r.rows())
 	return b.String()
 }
 
@@ -43,20 +43,29 @@ func (r PodsReport) each(row func(PodsResult) []string) [][]string {
 
 // speed is how fast pods become Ready.
 func (r PodsReport) speed() string {
-	return "From creation to Ready:\n\n" + table(aboutPods,
-		[]string{"pods/s", "floor", "in the provider", "ratio to the floor", "ratio to the provider", "p50, s", "p90", "p99", "floor's p99"},
-		r.each(func(result PodsResult) []string {
-			return append(result.rates(creating),
-				result.seconds(Ours, func(t Timing) float64 { return t.P50 }), result.seconds(Ours, func(t Timing) float64 { return t.P90 }),
-				result.seconds(Ours, func(t Timing) float64 { return t.P99 }), result.seconds(Floor, func(t Timing) float64 { return t.P99 }))
-		}))
+	return "From creation to Ready:\n\n" + r.rateTable(creating) + "\nOf single pods, in seconds:\n\n" + r.secondsTable(creating)
 }
 
 // deletion is how fast pods are gone.
 func (r PodsReport) deletion() string {
-	return "From deletion until all are gone, on both sides:\n\n" + table(aboutPods,
-		[]string{"pods/s", "floor", "in the provider", "ratio to the floor", "ratio to the provider"},
-		r.each(func(result PodsResult) []string { return result.rates(deleting) }))
+	return "From deletion until all are gone, on both sides:\n\n" + r.rateTable(deleting) + "\nOf single pods, in seconds:\n\n" + r.secondsTable(deleting)
+}
+
+func (r PodsReport) rateTable(what func(PodsRun) Timing) string {
+	return table(aboutPods, []string{"pods/s", "floor", "in the provider", "ratio to the floor", "ratio to the provider"},
+		r.each(func(result PodsResult) []string { return result.rates(what) }))
+}
+
+func (r PodsReport) secondsTable(what func(PodsRun) Timing) string {
+	return table(aboutPods, []string{"p50", "p90", "p99", "floor's p50", "p99", "provider's p50", "p99"},
+		r.each(func(result PodsResult) []string {
+			p50, p90, p99 := func(t Timing) float64 { return t.P50 }, func(t Timing) float64 { return t.P90 }, func(t Timing) float64 { return t.P99 }
+			return []string{
+				result.seconds(Ours, what, p50), result.seconds(Ours, what, p90), result.seconds(Ours, what, p99),
+				result.seconds(Floor, what, p50), result.seconds(Floor, what, p99),
+				result.seconds(Direct, what, p50), result.seconds(Direct, what, p99),
+			}
+		}))
 }
 
 // rates are those of all ways, and ours by the others.
@@ -67,9 +76,9 @@ func (r PodsResult) rates(what func(PodsRun) Timing) []string {
 	}
 }
 
-// seconds is the mean of a figure of the creations of a way.
-func (r PodsResult) seconds(way Way, figure func(Timing) float64) string {
-	return known("%.2f", r.Mean(way, func(run PodsRun) float64 { return figure(run.Create) }))
+// seconds is the mean of a figure of the creations, or deletions, of a way.
+func (r PodsResult) seconds(way Way, what func(PodsRun) Timing, figure func(Timing) float64) string {
+	return known("%.2f", r.Mean(way, func(run PodsRun) float64 { return figure(what(run)) }))
 }
 
 // known is a figure, or a dash for one that there is not.

@@ -83,10 +83,17 @@ func TestBounds(t *testing.T) {
 }
 
 func TestPodsMarkdown(t *testing.T) {
-	report := PodsReport{Results: []PodsResult{inThreeWays()}, Counted: []Counted{{Case: PodsCase{N: 100, Providers: 1}}}, Unsaturated: Reaction{0.001, 0.021, 200}}
+	result := inThreeWays()
+	for _, run := range []int{1, 2} {
+		result.Runs[run].Delete = Timing{Seconds: 2, P50: 0.7, P90: 0.8, P99: 1.1}
+	}
+	result.Runs = append(result.Runs, PodsRun{Way: Direct, Create: Timing{P50: 0.4, P99: 0.9}})
+	report := PodsReport{Results: []PodsResult{result}, Counted: []Counted{{Case: PodsCase{N: 100, Providers: 1}}}, Unsaturated: Reaction{0.001, 0.021, 200}}
 	text := report.Markdown()
 	for _, want := range []string{
-		"| 100 | plain | 1 | direct | 50.0 | 100.0 | – | 0.50 | – | 1.00 |",
+		"| 100 | plain | 1 | direct | 50.0 | 100.0 | – | 0.50 | – |\n", // Both phases: twice as long as the floor's.
+		"| 100 | plain | 1 | direct | 1.00 | – | – | – | – | 0.40 | 0.90 |\n",
+		"| 100 | plain | 1 | direct | 0.70 | 0.80 | 1.10 | – | – | – | – |\n",
 		"| 100 | plain | 1 | direct | 4.050 | 2.000 |",
 		"| p1 | create pods | 100 | 1.000 |",
 		"p50 1.0 ms (goal: ≤ 2 ms, met), p99 21.0 ms (goal: ≤ 20 ms, not met)",
