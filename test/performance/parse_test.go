@@ -35,3 +35,9 @@ BenchmarkDecide/it_runs-2 	 18051 	 12500 ns/op 	 7408 B/op 	 29 allocs/op
 		t.Error("a value that is no number is no error")
 	}
 }
+
+func TestCommandLine(t *testing.T) {
+	if got, want := commandLine([]string{"go", "test", "-run", "^$", "-count", "5"}), "go test -run '^$' -count 5"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -145,3 +145,35 @@ func podKind(text string) (PodsCase, error) {
 	}
 	return PodsCase{}, fmt.Errorf("%q is not plain or shared, the number of providers, and direct or scheduler, as in plain/1/direct", text)
 }
+
+// podWays are the ways that the variable WAYS (as in spillway,floor) asks for;
+// none if it is empty: each case has its own then.
+func podWays(value string) ([]Way, error) {
+	if value == "" {
+		return nil, nil
+	}
+	var ways []Way
+	for _, text := range strings.Split(value, ",") {
+		way := Way(text)
+		if !slices.Contains([]Way{Ours, Floor, Direct}, way) {
+			return nil, fmt.Errorf("WAYS=%s: %q is not %s, %s or %s", value, text, Ours, Floor, Direct)
+		}
+		ways = append(ways, way)
+	}
+	return ways, nil
+}
+
+// drawable tells whether there will be what the figures in the documentation
+// show: the plainest case, in each way.
+func drawable(cases []PodsCase, ways []Way) error {
+	plainest := slices.ContainsFunc(cases, func(c PodsCase) bool { return c.differences() == 0 })
+	if !plainest {
+		return fmt.Errorf("the figures of the documentation are of the case %s, which CASES leaves out", PodsCase{Providers: 1}.kind())
+	}
+	for _, way := range []Way{Ours, Floor, Direct} {
+		if ways != nil && !slices.Contains(ways, way) {
+			return fmt.Errorf("the figures of the documentation compare with %s, which WAYS leaves out", way)
+		}
+	}
+	return nil
+}

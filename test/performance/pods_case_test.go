@@ -45,3 +45,31 @@ func TestPodsCases(t *testing.T) {
 		})
 	}
 }
+
+func TestDrawable(t *testing.T) {
+	for name, test := range map[string]struct {
+		cases, ways string
+		want        string // Part of the error; none if empty.
+	}{
+		"all":                       {"", "", ""},
+		"the plainest is enough":    {"shared/3/direct,plain/1/direct", "floor,spillway,provider", ""},
+		"without the plainest case": {"shared/1/direct,plain/1/scheduler,plain/3/direct", "", "plain/1/direct"},
+		"without the comparisons":   {"", "spillway", "compare with floor"},
+		"without the provider":      {"", "spillway,floor", "compare with provider"},
+		"no such way":               {"", "spilway", `"spilway" is not`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cases, err := podsCases("", test.cases)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ways, err := podWays(test.ways)
+			if err == nil {
+				err = drawable(cases, ways)
+			}
+			if (err != nil) != (test.want != "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v, want an error about %q", err, test.want)
+			}
+		})
+	}
+}

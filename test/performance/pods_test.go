@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,13 +29,18 @@ func TestPods(t *testing.T) {
 	logTo(t, "pods.log")
 	cases, err := podsCases(os.Getenv("PODS"), os.Getenv("CASES"))
 	must(t, err)
+	ways, err := podWays(os.Getenv("WAYS"))
+	must(t, err)
+	if os.Getenv("UPDATE_DOCS") == "1" {
+		must(t, drawable(cases, ways)) // Else the end would find out, hours later.
+	}
 	report := PodsReport{Date: time.Now().UTC().Format(time.DateOnly), Command: podsCommand()}
 	for len(cases) > 0 {
 		same := 0 // The cases that run on the same clusters.
 		for same < len(cases) && cases[same].Providers == cases[0].Providers {
 			same++
 		}
-		t.Run(fmt.Sprintf("%d providers", cases[0].Providers), func(t *testing.T) { measurePods(t, cases[:same], &report) })
+		t.Run(fmt.Sprintf("%d providers", cases[0].Providers), func(t *testing.T) { measurePods(t, cases[:same], ways, &report) })
 		cases = cases[same:]
 	}
 	publishPods(t, report)
@@ -52,8 +56,9 @@ func podsCommand() string {
 	return command
 }
 
-// measurePods measures the cases of one number of providers.
-func measurePods(t *testing.T, cases []PodsCase, report *PodsReport) {
+// measurePods measures the cases of one number of providers, in those ways, or in
+// those of each case. What there is of the report is kept after each.
+func measurePods(t *testing.T, cases []PodsCase, ways []Way, report *PodsReport) {
 	b := startPods(t, providers[:cases[0].Providers])
 	report.Machine = thisMachine(b.version(t))
 	for _, way := range []Way{Floor, Ours, Direct} {
@@ -62,10 +67,11 @@ func measurePods(t *testing.T, cases []PodsCase, report *PodsReport) {
 	largest := cases[0].N
 	for _, c := range cases {
 		result := PodsResult{Case: c}
-		for _, way := range order(c) {
+		for _, way := range order(c, ways) {
 			result.Runs = append(result.Runs, b.roll(t, c, way))
 		}
 		report.Results = append(report.Results, result)
+		must(t, writeJSON(podsFile(t), report))
 		largest = max(largest, c.N)
 		for _, broken := range result.Broken() {
 			t.Error(broken)
@@ -86,14 +92,10 @@ func measurePods(t *testing.T, cases []PodsCase, report *PodsReport) {
 // order is that of the ways in a case. Ours is between two of the floor, so that
 // what else the machine does disturbs both. Many pods take so long that it does
 // so anyway, and once is enough; how soon a provider runs them by itself does not
-// depend on what else they use.
-func order(c PodsCase) []Way {
-	if ways := os.Getenv("WAYS"); ways != "" {
-		var all []Way
-		for _, way := range strings.Split(ways, ",") {
-			all = append(all, Way(way))
-		}
-		return all
+// depend on what else they use. Ways that were asked for are taken as they are.
+func order(c PodsCase, asked []Way) []Way {
+	if asked != nil {
+		return asked
 	}
 	switch {
 	case c.N > mostOfAll && c.Shared:
@@ -107,13 +109,15 @@ func order(c PodsCase) []Way {
 // publishPods prints the report, and writes it where it is kept.
 func publishPods(t *testing.T, r PodsReport) {
 	_, _ = fmt.Fprintf(progress, "\n%s\n", r.Markdown())
-	file := filepath.Join(outputDir(t), "pods.json")
-	must(t, writeJSON(file, r))
+	must(t, writeJSON(podsFile(t), r))
 	renewDocs(t, "pods", r.Markdown())
 	if os.Getenv("UPDATE_DOCS") == "1" && !t.Failed() {
-		must(t, draw(t.Context(), file))
+		must(t, draw(t.Context(), podsFile(t)))
 	}
 }
+
+// podsFile is where the figures go.
+func podsFile(t *testing.T) string { return filepath.Join(outputDir(t), "pods.json") }
 
 // draw draws the figures. What does it is a module of its own, because the
 // library that it draws with is not to be one of the product's.

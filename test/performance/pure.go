@@ -100,3 +100,15 @@ func (r PureReport) Markdown() string {
 	}
 	return b.String()
 }
+
+// commandLine is the command as one has to type it into a shell.
+func commandLine(args []string) string {
+	var words []string
+	for _, arg := range args {
+		if strings.ContainsAny(arg, "$ *") {
+			arg = "'" + arg + "'"
+		}
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
+}

@@ -14,14 +14,15 @@ import (
 // TestPure runs the Go benchmarks of everything that decides without any I/O.
 func TestPure(t *testing.T) {
 	module := strings.TrimSpace(string(goOutput(t, "list", "-m")))
-	output := goOutput(t, "test", "-run", "^$", "-bench", ".", "-benchmem", "-count", "5", "-benchtime", "200ms", "-p", "1", "./internal/...")
+	args := []string{"test", "-run", "^$", "-bench", ".", "-benchmem", "-count", "5", "-benchtime", "200ms", "-p", "1", "./internal/..."}
+	output := goOutput(t, args...)
 	results, err := parseBenchmarks(module, output)
 	must(t, err)
 	if len(results) == 0 {
 		t.Fatalf("there are no benchmarks in\n%s", output)
 	}
 	report := PureReport{
-		Date: today(), Command: "go test -run '^$' -bench . -benchmem ./internal/...", Machine: thisMachine(""), Results: results,
+		Date: today(), Command: commandLine(append([]string{"go"}, args...)), Machine: thisMachine(""), Results: results,
 	}
 	publishPart(t, "pure", report, report.Markdown())
 }

@@ -153,13 +153,16 @@ func (r Report) details() string {
 	return b.String()
 }
 
-// writeJSON writes a report for programs.
+// writeJSON writes a report for programs, whole or not at all.
 func writeJSON(file string, report any) error {
 	raw, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(raw, '\n'), 0o600)
+	if err := os.WriteFile(file+".new", append(raw, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
 }
 
 // updateDocs puts the text of a part of the benchmark, such as "namespaces",
