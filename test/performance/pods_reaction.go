@@ -84,6 +84,7 @@ func (r *reactions) wrap(cluster string, next http.RoundTripper) http.RoundTripp
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
+// RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // arrivals is the body of a watch: events, one after the other.
