@@ -130,10 +130,10 @@ func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	if err := controllerutil.SetControllerReference(binding, nsm, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("making NamespaceMap %s: %w", binding.Name, err)
 	}
-	r.Pace.Wrote(binding.Name)
 	if err := r.Client.Create(ctx, nsm); err != nil {
 		return fmt.Errorf("creating NamespaceMap %s: %w", binding.Name, err)
 	}
+	r.Pace.Wrote(binding.Name)
 	return nil
 }
 

@@ -25,4 +25,5 @@ const (
 	IdentityUnchecked       Bug = "identity-unchecked"
 	LostForGood             Bug = "lost-for-good"
 	WatchTakenAtItsWord     Bug = "watch-taken-at-its-word"
+	UnseenDeletion          Bug = "unseen-deletion"
 )

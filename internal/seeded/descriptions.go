@@ -7,6 +7,9 @@ type Description struct {
 	Breaks string
 	// Parts of the harness that should catch it, by the names that PART knows.
 	Parts []string
+	// NeedsFault tells that it has to be caught with a fault of those Parts: it
+	// shows that these happen, and are seen.
+	NeedsFault bool
 	// Scenarios in which they should; empty: any of them.
 	Scenarios []string
 }
@@ -14,25 +17,26 @@ type Description struct {
 // All bugs, in a fixed order.
 func All() []Description {
 	return []Description{
-		{DeleteWithoutUID, "deletions do not say which object they mean, and may hit one that has taken its name", []string{"crash"}, []string{"pod-deleted"}},
-		{LocalPodGoesFirst, "a pod is let go in the consumer before it is gone from the provider", []string{"crash"}, []string{"pod-deleted"}},
-		{OffloadingReleasedFirst, "the finalizer of an offloading goes before its remote namespaces", []string{"crash"}, []string{"un-offload"}},
-		{BindingHeldLate, "things are made in a provider before a finalizer holds the binding", []string{"crash"}, []string{"mount-namespace"}},
-		{PodWithoutLocalUID, "remote objects do not say by UID what they stand for", []string{"crash"}, []string{"pod-deleted", "pod-runs-and-succeeds"}},
-		{ForeignRelabelled, "our mark is put on what somebody else has made under a name that we want", []string{"outofband"}, []string{"foreign-pod", "foreign-configmap"}},
-		{ForeignAccepted, "a namespace that is there already is taken for ours without a look", []string{"outofband"}, []string{"foreign-namespace"}},
-		{TerminalOverwritten, "a pod that has succeeded is said to have failed when its remote one goes", []string{"outofband"}, []string{"remote-pod-deleted-after-its-end"}},
-		{LostWithoutAsking, "a pod that the cache does not show is said to be lost, without asking the provider", []string{"outofband"}, []string{"mark-stripped-off-pod"}},
-		{StatusForgotten, "a status that could not be written is not written again", []string{"errors"}, []string{"offload"}},
-		{RetryLost, "an error of an API server is swallowed, and what failed is not tried again", []string{"errors"}, []string{"pod-deleted", "pod-runs-and-succeeds"}},
-		{CopyStays, "a copy is not deleted after the last pod that needs it", []string{"crash"}, []string{"pod-with-configmap-secret-and-claim"}},
-		{CopyReleasedFirst, "the finalizer of what was copied goes before the copy", []string{"crash"}, []string{"pod-with-configmap-secret-and-claim"}},
-		{EntryRemovedFirst, "the entry of a namespace is removed from the map while its pods are there", []string{"crash"}, []string{"un-offload", "selector-moves-a-namespace"}},
-		{DrainForgetsNamespaces, "a binding is released without waiting for its remote namespaces", []string{"crash"}, []string{"unbind"}},
-		{RestartForgetsGoing, "what was being deleted when the manager starts is never looked at", []string{"crash"}, []string{"pod-deleted"}},
-		{RestartWritesAgain, "each start writes a status that is right already", []string{"crash"}, []string{"bind", "offload"}},
-		{IdentityUnchecked, "another cluster behind the same kubeconfig is taken for the one that was bound", []string{"identity"}, []string{"another-cluster"}},
-		{LostForGood, "a provider that was away is never connected to again", []string{"cuts"}, []string{"pod-deleted", "offload"}},
-		{WatchTakenAtItsWord, "what has just been written is not believed until the watch shows it", []string{"watches"}, []string{"pod-runs-and-succeeds", "pod-deleted"}},
+		{DeleteWithoutUID, "deletions do not say which object they mean, and may hit one that has taken its name", []string{"crash"}, false, []string{"pod-deleted"}},
+		{LocalPodGoesFirst, "a pod is let go in the consumer before it is gone from the provider", []string{"crash"}, false, []string{"pod-deleted"}},
+		{OffloadingReleasedFirst, "the finalizer of an offloading goes before its remote namespaces", []string{"crash"}, false, []string{"un-offload"}},
+		{BindingHeldLate, "things are made in a provider before a finalizer holds the binding", []string{"crash"}, false, []string{"mount-namespace"}},
+		{PodWithoutLocalUID, "remote objects do not say by UID what they stand for", []string{"crash"}, false, []string{"pod-deleted", "pod-runs-and-succeeds"}},
+		{ForeignRelabelled, "our mark is put on what somebody else has made under a name that we want", []string{"outofband"}, false, []string{"foreign-pod", "foreign-configmap"}},
+		{ForeignAccepted, "a namespace that is there already is taken for ours without a look", []string{"outofband"}, false, []string{"foreign-namespace"}},
+		{TerminalOverwritten, "a pod that has succeeded is said to have failed when its remote one goes", []string{"outofband"}, false, []string{"remote-pod-deleted-after-its-end"}},
+		{LostWithoutAsking, "a pod that the cache does not show is said to be lost, without asking the provider", []string{"outofband"}, false, []string{"mark-stripped-off-pod"}},
+		{StatusForgotten, "a status that could not be written is not written again", []string{"errors"}, true, []string{"offload"}},
+		{RetryLost, "an error of an API server is swallowed, and what failed is not tried again", []string{"errors"}, true, []string{"pod-deleted", "pod-runs-and-succeeds"}},
+		{CopyStays, "a copy is not deleted after the last pod that needs it", []string{"crash"}, false, []string{"pod-with-configmap-secret-and-claim"}},
+		{CopyReleasedFirst, "the finalizer of what was copied goes before the copy", []string{"crash"}, false, []string{"pod-with-configmap-secret-and-claim"}},
+		{EntryRemovedFirst, "the entry of a namespace is removed from the map while its pods are there", []string{"crash"}, false, []string{"un-offload", "selector-moves-a-namespace"}},
+		{DrainForgetsNamespaces, "a binding is released without waiting for its remote namespaces", []string{"crash"}, false, []string{"unbind"}},
+		{RestartForgetsGoing, "what was being deleted when the manager starts is never looked at", []string{"crash"}, true, []string{"pod-deleted"}},
+		{RestartWritesAgain, "each start writes a status that is right already", []string{"crash"}, false, []string{"bind", "offload"}},
+		{IdentityUnchecked, "another cluster behind the same kubeconfig is taken for the one that was bound", []string{"identity"}, false, []string{"another-cluster"}},
+		{LostForGood, "a provider that was away is never connected to again", []string{"cuts"}, true, []string{"pod-deleted", "offload"}},
+		{WatchTakenAtItsWord, "what has just been written is not believed until the watch shows it", []string{"watches"}, true, []string{"pod-runs-and-succeeds", "pod-deleted"}},
+		{UnseenDeletion, "a deletion that no watch has shown, but the list after it, is not noticed", []string{"watches"}, true, []string{"selector-moves-a-namespace"}},
 	}
 }

@@ -65,7 +65,7 @@ func listed(informer cache.Informer, event any) string {
 }
 
 func objectOf(event any) client.Object {
-	if last, ok := event.(toolscache.DeletedFinalStateUnknown); ok {
+	if last, ok := event.(toolscache.DeletedFinalStateUnknown); ok && !seeded.On(seeded.UnseenDeletion) {
 		event = last.Obj
 	}
 	obj, ok := event.(client.Object)

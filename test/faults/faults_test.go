@@ -43,26 +43,81 @@ func TestFaults(t *testing.T) {
 	report, err := engine.Run(ctx)
 	report.Command, report.Date, report.Machine = command(), time.Now().Format(time.DateOnly), machine()
 	report.Lanes, report.Seconds = lanes, time.Since(began).Seconds()
-	must(t, report.Write(filepath.Join(dir, "report.json")))
+	must(t, report.Write(filepath.Join(dir, reportName(options))))
 	must(t, err)
-	finish(t, report, filepath.Join(root, "docs", "reliability.md"), options.Fast)
-	if len(options.Recipe) > 0 && report.NeverReached(run.Crash) {
-		t.Errorf("the request of the recipe never came, in no scenario: nothing was tested")
+	finish(t, report, options.Fast)
+	complete(t, report, options)
+	if os.Getenv("UPDATE_DOCS") == "" {
+		return
+	}
+	if t.Failed() || partial(options) {
+		t.Fatal("docs/reliability.md is not renewed: only by a whole run, or a whole FAST one, without a failure")
+	}
+	must(t, report.UpdateDocs(filepath.Join(root, "docs", "reliability.md")))
+}
+
+// partial tells whether only some of the parts or scenarios were asked for.
+func partial(o run.Options) bool {
+	return o.Scenario != "" || len(o.Recipe) > 0 || len(o.Parts) > 0
+}
+
+// reportName keeps the report of a whole run from those of parts of it.
+func reportName(o run.Options) string {
+	switch {
+	case partial(o):
+		return "report-part.json"
+	case o.Fast:
+		return "report-fast.json"
+	default:
+		return "report.json"
+	}
+}
+
+// complete fails the test if something that was asked for was not tested: its
+// zeroes would say nothing.
+func complete(t *testing.T, report *run.Report, o run.Options) {
+	switch {
+	case len(o.Recipe) > 0:
+		if untested := report.Untested([]run.Part{run.PartOf(o.Recipe)}); len(untested) > 0 {
+			t.Error("the request of the recipe never came, in no scenario: nothing was tested")
+		}
+		return
+	case len(o.Parts) > 0:
+		for _, part := range report.Untested(o.Parts) {
+			t.Errorf("of the part %s nothing was tested", part)
+		}
+		return
+	case o.Scenario != "":
+		if len(report.Untested(run.Parts())) == len(run.Parts()) {
+			t.Errorf("with the scenario %s nothing was tested", o.Scenario)
+		}
+		return
+	}
+	for _, part := range report.Untested(run.Parts()) {
+		t.Errorf("of the part %s nothing was tested", part)
+	}
+	for name, points := range report.Points {
+		if points == 0 {
+			t.Errorf("the scenario %s has no writes at which anything could go wrong", name)
+		}
+	}
+	if report.Isolation.Runs == 0 {
+		t.Error("no provider had work while another one was cut off")
 	}
 }
 
 // finish prints the report, and fails the test if anything diverged. Of the fast
 // part, which is for machines that are busy with other things too, only what
 // diverged once more when it was repeated alone is a failure.
-func finish(t *testing.T, report *run.Report, docs string, fast bool) {
+func finish(t *testing.T, report *run.Report, fast bool) {
 	fmt.Printf("\n%s\n%s\n", report.Markdown(), report.Summary())
-	if os.Getenv("UPDATE_DOCS") != "" {
-		must(t, report.UpdateDocs(docs))
-	}
 	for _, divergence := range report.Divergences {
 		text := fmt.Sprintf("%s\n    %s", divergence.Command, strings.Join(divergence.Problems, "\n    "))
+		if divergence.Smallest != "" && divergence.Smallest != divergence.Command {
+			text += "\n    the smallest recipe that diverges: " + divergence.Smallest
+		}
 		if fast && divergence.Repeated && !divergence.Again {
-			fmt.Printf("WARNING: it diverged once, and not when it was repeated: %s\n", text)
+			fmt.Printf("WARNING: it diverged once, and not when it was repeated some times: %s\n", text)
 			continue
 		}
 		t.Error(text)
@@ -91,6 +146,9 @@ func fromEnvironment(t *testing.T) (run.Options, int) {
 	if text := os.Getenv("LANES"); text != "" {
 		lanes, err = strconv.Atoi(text)
 		must(t, err)
+		if lanes < 1 {
+			t.Fatalf("LANES is %d: at least one run at a time is needed", lanes)
+		}
 	}
 	return o, lanes
 }

@@ -56,9 +56,12 @@ type Injector struct {
 	fired  []Firing
 	seen   map[recipe.Point]int // by signature
 	points []recipe.Point
+	times  []time.Time // when each of them began
 	events map[Stream]int
 	log    []string
 	began  time.Time
+	// problems are the injector's own.
+	problems []string
 
 	inFlight  int
 	lastWrite time.Time
@@ -87,18 +90,39 @@ func New(hooks Hooks) *Injector {
 func (i *Injector) Arm(r recipe.Recipe) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.armed, i.recipe, i.fired, i.points = true, r, nil, nil
+	i.armed, i.recipe, i.fired, i.points, i.times = true, r, nil, nil, nil
 	clear(i.seen)
 	clear(i.events)
 	i.note("armed: " + r.String())
 }
 
 // Points are the requests since Arm that may have changed something, in the
-// order in which they were made. Leases, events and dry runs are not among them.
+// order in which they were made. Renewals of leases, events and dry runs are not among them.
 func (i *Injector) Points() []recipe.Point {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return append([]recipe.Point{}, i.points...)
+}
+
+// Times is when each of Points was about to be sent.
+func (i *Injector) Times() []time.Time {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return append([]time.Time{}, i.times...)
+}
+
+// Problems are what keeps the injector from doing what it is for.
+func (i *Injector) Problems() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return append([]string{}, i.problems...)
+}
+
+// problem notes one.
+func (i *Injector) problem(format string, args ...any) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.problems = append(i.problems, fmt.Sprintf(format, args...))
 }
 
 // Events is how many events each watched resource has had since Arm, without
@@ -150,6 +174,7 @@ func (i *Injector) begin(cluster string, target requests.Target) (recipe.Kind, b
 	i.seen[point]++
 	point.Occurrence = i.seen[point]
 	i.points = append(i.points, point)
+	i.times = append(i.times, i.lastWrite)
 	if next, ok := i.next(); ok && next.At == point {
 		i.fire(next)
 		return next.Kind, true

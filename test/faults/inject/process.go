@@ -63,7 +63,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	target := requests.Parse(r)
 	switch {
-	case target.Class != requests.Work:
+	case target.Class != requests.Work && !step(target):
 		return t.send(r)
 	case target.Verb == requests.Watch:
 		response, err := t.send(r)
@@ -77,6 +77,12 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	return t.write(r, target)
+}
+
+// step tells whether a request is not work, and yet a step of what is to be done:
+// the lease of a virtual node goes before the node.
+func step(target requests.Target) bool {
+	return target.Class == requests.Leases && target.Verb == requests.Delete
 }
 
 func (t *transport) write(r *http.Request, target requests.Target) (*http.Response, error) {

@@ -38,10 +38,12 @@ type stream struct {
 	released chan struct{} // Closed by Close.
 }
 
-// tamper puts a stream in place of the body, if its encoding is known.
+// tamper puts a stream in place of the body. With an encoding that is not known
+// nothing could go wrong in that watch, and all would seem well.
 func tamper(t *transport, target requests.Target, response *http.Response) {
 	known, ok := framesOf(response.Header.Get("Content-Type"), response.Body)
 	if !ok {
+		t.process.injector.problem("the watch of %s in %s is encoded as %q, which cannot be tampered with", target.Resource, t.cluster, response.Header.Get("Content-Type"))
 		return
 	}
 	response.Body = &stream{

@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/recipe"
 	"github.com/spillway-io/spillway/test/faults/world"
 	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/requests"
 )
 
 // noticeWithin is how long a manager may take to notice that a cluster is away.
@@ -49,10 +50,10 @@ func (c *cut) wait(ctx context.Context) error {
 	return nil
 }
 
-// others returns once all those writes have been made, while the cut lasts.
+// others returns once all those writes have been made after the cut, while it lasts.
 func (c *cut) others(ctx context.Context, injector *inject.Injector, meanwhile []recipe.Point) error {
 	return rig.Eventually(ctx, noticeWithin, func(context.Context) error {
-		made := injector.Points()
+		made := injector.Points()[cutAt(injector.Fired()):]
 		for _, point := range meanwhile {
 			if !slices.Contains(made, point) {
 				return fmt.Errorf("while %s was away there was no %s", c.cluster, point)
@@ -62,25 +63,40 @@ func (c *cut) others(ctx context.Context, injector *inject.Injector, meanwhile [
 	})
 }
 
+// cutAt is how many writes came before or at the cut.
+func cutAt(fired []inject.Firing) int {
+	for _, firing := range fired {
+		if firing.Kind.IsCut() {
+			return firing.Points
+		}
+	}
+	return 0
+}
+
 // independent is the scenario in which what happens in one provider has nothing
 // to do with the other, within each step.
 const independent = "two-providers"
 
 // meanwhile are the writes for another provider than that which the recipe cuts
-// off: of the same step of the reference run, to it, and of the status of what is
-// made there. They have to be made while the cut lasts.
+// off: of the same step of the reference run, after the one that is cut off, to
+// it, and of the status of what is made there. They have to be made while the cut
+// lasts.
 func meanwhile(r Run) []recipe.Point {
 	if r.Scenario.Name != independent || r.Want == nil || len(r.Recipe) != 1 || !r.Recipe[0].Kind.IsCut() || r.Recipe[0].At.Cluster == world.Consumer {
 		return nil
 	}
 	at := slices.Index(r.Want.Points, r.Recipe[0].At)
+	if at < 0 {
+		return nil
+	}
 	step := r.Want.step(at)
+	step = step[slices.Index(step, r.Recipe[0].At)+1:]
 	var others []recipe.Point
 	made := map[string]bool{}
 	for _, point := range step {
 		if point.Cluster != world.Consumer && point.Cluster != r.Recipe[0].At.Cluster {
 			others = append(others, point)
-			made[point.Resource+"/"+point.Name] = true
+			made[point.Resource+"/"+point.Name] = point.Verb == requests.Create
 		}
 	}
 	for _, point := range step {

@@ -37,6 +37,10 @@ func (r *Report) Markdown() string {
 	if r.Again > 0 {
 		fmt.Fprintf(&b, "%d runs were played once more, because a watch of the harness itself was broken.\n\n", r.Again)
 	}
+	if r.Isolation.Runs > 0 {
+		fmt.Fprintf(&b, "In %d runs one provider was cut off while the other one had work. All of that was done during the cut, within %.2f s at most; without a cut it is %.2f s.\n\n",
+			r.Isolation.Runs, r.Isolation.Slowest, r.Isolation.Undisturbed)
+	}
 	fmt.Fprintf(&b, "Divergences, of the runs that came to their fault:\n\n%s", r.Table())
 	if len(r.Bugs) > 0 {
 		fmt.Fprint(&b, "\n| seeded bug | what it does | runs | caught by |\n|---|---|---:|---|\n")

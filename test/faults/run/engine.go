@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spillway-io/spillway/test/faults/oracle"
 	"github.com/spillway-io/spillway/test/faults/recipe"
@@ -131,10 +132,7 @@ func (e *Engine) reference(part Part, s scenario.Scenario) job {
 		e.note(first, o)
 		e.references[s.Name] = o
 		e.report.points(part, s.Name, len(o.Points))
-		if e.options.Fast && part != Reference {
-			return nil
-		}
-		second := job{Run: Run{Part: part, Scenario: s, Want: o, Restarts: true}}
+		second := job{Run: Run{Part: part, Scenario: s, Want: o, Restarts: true, Hold: e.hold(s)}}
 		second.then = func(again *Outcome) []job {
 			e.note(second, again)
 			return nil
@@ -144,13 +142,36 @@ func (e *Engine) reference(part Part, s scenario.Scenario) job {
 	return first
 }
 
+// afterwards is for how long the second run of each scenario is looked at after
+// its end: longer than anything is believed that a cache does not show, than the
+// pace of any write, and than the first tries of what was refused.
+const afterwards = 35 * time.Second
+
+// hold is that, but in Fast of the core scenarios a part only.
+func (e *Engine) hold(s scenario.Scenario) time.Duration {
+	switch {
+	case !e.options.Fast:
+		return afterwards
+	case s.Core:
+		return afterwards / 3
+	default:
+		return 0
+	}
+}
+
+// late are the faults after which a belief may be wrong, and be given up only
+// after a while: every lateOneOf-th of those runs is looked at for longer.
+var late = []recipe.Kind{recipe.TimeoutAfterCommit, recipe.AlreadyExists, recipe.NotFound, recipe.Conflict}
+
+const lateOneOf = 7
+
 // jobs are all runs with faults that were asked for.
 func (e *Engine) jobs() []job {
 	if len(e.options.Recipe) > 0 {
 		var jobs []job
 		for range max(1, e.options.Repeat) {
 			for _, s := range slices.Concat(e.chosen(Reference), e.chosen(OutOfBand), e.chosen(Identity)) {
-				jobs = append(jobs, e.fault(Crash, s, e.options.Recipe))
+				jobs = append(jobs, e.fault(PartOf(e.options.Recipe), s, e.options.Recipe))
 			}
 		}
 		return jobs
@@ -164,8 +185,12 @@ func (e *Engine) jobs() []job {
 			if part == Pairs && !s.Core {
 				continue
 			}
-			for _, r := range e.thinned(part, s.Name, recipesOf(part, e.references[s.Name])) {
-				jobs = append(jobs, e.fault(part, s, r))
+			for i, r := range e.thinned(part, s.Name, recipesOf(part, e.references[s.Name])) {
+				j := e.fault(part, s, r)
+				if i%lateOneOf == 0 && slices.Contains(late, r[0].Kind) && !e.options.Fast {
+					j.Hold = afterwards
+				}
+				jobs = append(jobs, j)
 			}
 		}
 	}
@@ -219,17 +244,47 @@ func (e *Engine) keep(o *Outcome) string {
 // repeats is how many divergences are repeated, each alone.
 const repeats = 20
 
-// repeat plays what has diverged once more, with nothing else going on.
+// repeatTimes is how often at most: what shows now and then may not show at once.
+const repeatTimes = 3
+
+// repeat plays what has diverged again, with nothing else going on: first with
+// each of its faults alone, if there are several, then as it was. What diverges
+// first is the smallest recipe.
 func (e *Engine) repeat(ctx context.Context) error {
 	for _, j := range e.diverged[:min(repeats, len(e.diverged))] {
-		o, err := e.lanes[0].Play(ctx, j.Run)
+		smallest, again, err := e.smallest(ctx, j.Run)
 		if err != nil {
 			return err
 		}
-		e.report.repeated(j.Run, len(o.Problems) > 0 || !o.Reached(j.Recipe)) // Without its fault it says nothing.
-		fmt.Fprintf(e.options.Log, "alone: %d problems: %s\n", len(o.Problems), Command(j.Run))
+		e.report.repeated(j.Run, smallest, again)
 	}
 	return nil
+}
+
+// smallest is the command of the smallest run that diverges too, and whether one has.
+func (e *Engine) smallest(ctx context.Context, r Run) (string, bool, error) {
+	var tries []Run
+	if len(r.Recipe) > 1 {
+		for _, fault := range r.Recipe {
+			alone := r
+			alone.Recipe = recipe.Recipe{fault}
+			tries = append(tries, alone)
+		}
+	}
+	for range repeatTimes {
+		tries = append(tries, r)
+	}
+	for _, try := range tries {
+		o, err := e.lanes[0].Play(ctx, try)
+		if err != nil {
+			return "", false, err
+		}
+		fmt.Fprintf(e.options.Log, "alone: %d problems: %s\n", len(o.Problems), Command(try))
+		if len(o.Problems) > 0 || !o.Reached(try.Recipe) && len(try.Recipe) == len(r.Recipe) { // Without its fault it says nothing.
+			return Command(try), true, nil
+		}
+	}
+	return Command(r), false, nil
 }
 
 // Command is what a user types to repeat a run.

@@ -24,7 +24,24 @@ func (e *Engine) thinned(part Part, scenario string, all []recipe.Recipe) []reci
 	if !e.options.Fast {
 		return all
 	}
-	return everyNth(all, oneOf[part], slices.Index(e.names(), scenario))
+	some := everyNth(all, oneOf[part], slices.Index(e.names(), scenario))
+	if part == Cuts && scenario == independent {
+		some = append(some, e.isolating(all)...)
+	}
+	return some
+}
+
+// isolating is the first recipe that cuts off one provider while the other one
+// has work.
+func (e *Engine) isolating(all []recipe.Recipe) []recipe.Recipe {
+	for _, s := range e.scenarios {
+		for _, r := range all {
+			if s.Name == independent && len(meanwhile(Run{Scenario: s, Recipe: r, Want: e.references[s.Name]})) > 0 {
+				return []recipe.Recipe{r}
+			}
+		}
+	}
+	return nil
 }
 
 // names are those of the scenarios, in their order.

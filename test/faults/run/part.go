@@ -3,6 +3,8 @@ package run
 import (
 	"fmt"
 	"slices"
+
+	"github.com/spillway-io/spillway/test/faults/recipe"
 )
 
 // Part is a part of the full set.
@@ -24,6 +26,24 @@ const (
 // Parts are all that can be asked for. The reference runs are always there.
 func Parts() []Part {
 	return []Part{Crash, Errors, Cuts, Watches, OutOfBand, Identity, Pairs, Seeded}
+}
+
+// PartOf is the part whose runs have such faults.
+func PartOf(r recipe.Recipe) Part {
+	switch {
+	case len(r) > 1:
+		return Pairs
+	case len(r) == 0:
+		return Reference
+	case r[0].Kind.IsCrash():
+		return Crash
+	case r[0].Kind.IsCut():
+		return Cuts
+	case r[0].Kind.IsWatch():
+		return Watches
+	default:
+		return Errors
+	}
 }
 
 // ParsePart reads the name of one.

@@ -21,6 +21,12 @@ type Report struct {
 	// Points is how many writes the reference run of each scenario has, at each of
 	// which something can go wrong.
 	Points map[string]int
+	// Hit are the points at which something went wrong, of each scenario.
+	Hit map[string]map[string]bool `json:"-"`
+	// PointsHit is how many they are, in all scenarios.
+	PointsHit int
+	// Isolation is what one provider got while another one was away.
+	Isolation Isolation
 	// Again is how many runs were played once more, because the harness had failed.
 	Again int
 	// Lines are by part and scenario.
@@ -52,6 +58,8 @@ type Divergence struct {
 	// Repeated is whether it was repeated alone, and Again whether it diverged
 	// then too.
 	Repeated, Again bool
+	// Smallest is the command of the run with the fewest faults that did.
+	Smallest string
 }
 
 // Caught is a seeded bug, and the runs that caught it.
@@ -64,7 +72,9 @@ type Caught struct {
 	Problems []string
 }
 
-func newReport() *Report { return &Report{Points: map[string]int{}} }
+func newReport() *Report {
+	return &Report{Points: map[string]int{}, Hit: map[string]map[string]bool{}}
+}
 
 // points notes those of a scenario. Nothing goes wrong at those of the others.
 func (r *Report) points(part Part, scenario string, n int) {
@@ -91,31 +101,47 @@ func (r *Report) note(of Run, o *Outcome) {
 	if !o.Reached(of.Recipe) {
 		line.Unreached++
 	}
+	r.Isolation.note(of, o)
+	for _, firing := range o.Fired {
+		if !firing.Kind.IsWatch() {
+			r.hit(of.Scenario.Name, firing.At.String())
+		}
+	}
 	if len(o.Problems) > 0 {
 		line.Divergences++
 		r.Divergences = append(r.Divergences, Divergence{Part: of.Part, Scenario: of.Scenario.Name, Command: Command(of), Problems: o.Problems})
 	}
 }
 
-func (r *Report) repeated(of Run, again bool) {
+// hit notes that something went wrong at a point of the reference run.
+func (r *Report) hit(scenario, point string) {
+	if r.Hit[scenario] == nil {
+		r.Hit[scenario] = map[string]bool{}
+	}
+	if !r.Hit[scenario][point] {
+		r.Hit[scenario][point] = true
+		r.PointsHit++
+	}
+}
+
+func (r *Report) repeated(of Run, smallest string, again bool) {
 	for i := range r.Divergences {
 		if d := &r.Divergences[i]; d.Part == of.Part && d.Command == Command(of) && !d.Repeated {
-			d.Repeated, d.Again = true, again
+			d.Repeated, d.Again, d.Smallest = true, again, smallest
 			return
 		}
 	}
 }
 
-// NeverReached tells whether there were runs of a part, and none of them came to
-// its fault: nothing was tested.
-func (r *Report) NeverReached(part Part) bool {
-	runs, reached := 0, 0
-	for _, line := range r.Lines {
-		if line.Part == part {
-			runs, reached = runs+line.Runs, reached+line.Runs-line.Unreached
+// Untested are those of some parts of which no run came to its fault: their zeroes
+// say nothing.
+func (r *Report) Untested(parts []Part) []Part {
+	return slices.DeleteFunc(slices.Clone(parts), func(part Part) bool {
+		if part == Seeded {
+			return len(r.Bugs) > 0
 		}
-	}
-	return runs > 0 && reached == 0
+		return slices.ContainsFunc(r.Lines, func(line *Line) bool { return line.Part == part && line.Runs > line.Unreached })
+	})
 }
 
 // Totals are the sums of all lines.
@@ -147,8 +173,8 @@ func (r *Report) Missed() []string {
 // Summary is the line that says it all.
 func (r *Report) Summary() string {
 	scenarios, points, runs, unreached, divergences := r.Totals()
-	return fmt.Sprintf("%d scenarios, %d points, %d runs (%d of them without their fault), %d divergences, %d of %d seeded bugs caught",
-		scenarios, points, runs, unreached, divergences, len(r.Bugs)-len(r.Missed()), len(r.Bugs))
+	return fmt.Sprintf("%d scenarios, %d points (something went wrong at %d of them), %d runs (%d of them without their fault), %d divergences, %d of %d seeded bugs caught",
+		scenarios, points, r.PointsHit, runs, unreached, divergences, len(r.Bugs)-len(r.Missed()), len(r.Bugs))
 }
 
 // Table has a line for each scenario, and a column for each part.

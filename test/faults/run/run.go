@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/spillway-io/spillway/test/faults/recipe"
 	"github.com/spillway-io/spillway/test/faults/scenario"
 	"github.com/spillway-io/spillway/test/faults/world"
-	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
 // Run is what is to be played.
@@ -28,6 +28,10 @@ type Run struct {
 	// Restarts has one more fresh manager started in the end, which must not
 	// write anything.
 	Restarts bool
+	// Hold is for how long nothing may be written, and nothing change, when the end
+	// has been reached: what is tried again, or not believed any more, only after a
+	// while, is seen then. Default: not at all.
+	Hold time.Duration
 	// Patience is how long a step, or the end, may be waited for while nothing
 	// changes. A machine that is busy is slow, and no divergence. Default: 30 seconds.
 	Patience time.Duration
@@ -36,6 +40,8 @@ type Run struct {
 // Outcome is what came of a run.
 type Outcome struct {
 	Points []recipe.Point
+	// Times is when each of Points was about to be sent.
+	Times []time.Time
 	// Steps is how many points there were when each step began.
 	Steps  []int
 	Events map[inject.Stream]int
@@ -66,8 +72,9 @@ const (
 	// and settled for its beginning to be.
 	calm, settled = 700 * time.Millisecond, 300 * time.Millisecond
 	// excess and slack bound the writes of a run: so many times those of the
-	// reference, and so many more.
-	excess, slack = 3, 50
+	// reference, and so many more; slackOfCuts in those with a cut, in which what
+	// cannot be sent is tried again and again.
+	excess, slack, slackOfCuts = 3, 15, 50
 )
 
 // Lane is one of the world's, and what watches it.
@@ -124,7 +131,12 @@ func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error
 		return nil, err
 	}
 	s.injector.Note("at rest, and compared")
-	o.Points, o.Events, o.Fired = s.injector.Points(), s.injector.Events(), s.injector.Fired()
+	if r.Hold > 0 && len(o.Problems) == 0 {
+		if err := l.hold(ctx, s, r, o); err != nil {
+			return nil, err
+		}
+	}
+	o.Points, o.Times, o.Events, o.Fired = s.injector.Points(), s.injector.Times(), s.injector.Events(), s.injector.Fired()
 	if r.Restarts && len(o.Problems) == 0 {
 		if err := l.again(ctx, s, o); err != nil {
 			return nil, err
@@ -132,6 +144,7 @@ func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error
 	}
 	s.injector.Note("over")
 	o.Problems = append(o.Problems, s.allProblems()...)
+	o.Problems = append(o.Problems, s.injector.Problems()...)
 	o.Problems = append(o.Problems, r.excesses(o)...)
 	if strings.Contains(w.Log.String(), panicked) {
 		o.problem("a manager has panicked; its log says where")
@@ -235,30 +248,12 @@ const panicked = "[recovered]"
 // excesses says whether far more was written than without any fault: each fault
 // leads to some tries more, and a loop to hundreds.
 func (r Run) excesses(o *Outcome) []string {
-	if r.Want == nil || len(o.Points) <= excess*len(r.Want.Points)+slack {
+	more := slack
+	if slices.ContainsFunc(r.Recipe, func(f recipe.Fault) bool { return f.Kind.IsCut() }) {
+		more = slackOfCuts
+	}
+	if r.Want == nil || len(o.Points) <= excess*len(r.Want.Points)+more {
 		return nil
 	}
 	return []string{fmt.Sprintf("there were %d writes; without any fault there are %d", len(o.Points), len(r.Want.Points))}
-}
-
-// again starts one more manager over what there is: it must come up, and not write.
-func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
-	s.injector.Arm(nil)
-	began, err := s.replace(ctx)
-	if err != nil {
-		o.problem("one more manager does not start: %v", err)
-		return ctx.Err()
-	}
-	s.injector.Note("one more manager has been started")
-	if err := rig.Eventually(ctx, prepareWithin, func(ctx context.Context) error { return renewed(ctx, s.world, began) }); err != nil {
-		o.problem("one more manager does not go on: %v", err)
-		return ctx.Err()
-	}
-	if err := l.rests(ctx, s, calm); err != nil {
-		o.problem("after one more restart it does not come to rest: %v", err)
-	}
-	for _, point := range s.injector.Points() {
-		o.problem("nothing was left to do, and yet one more manager has written: %s", point)
-	}
-	return nil
 }

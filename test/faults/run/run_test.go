@@ -65,19 +65,49 @@ func TestPairs(t *testing.T) {
 }
 
 func TestMeanwhile(t *testing.T) {
-	end := other
-	end.Verb = "delete"
+	end, early := other, other
+	end.Verb, early.Name = "delete", "first"
 	r := Run{
 		Scenario: scenario.Scenario{Name: independent},
-		Want:     &Outcome{Points: []recipe.Point{there, other, here, also, end}, Steps: []int{0, 4}},
+		Want:     &Outcome{Points: []recipe.Point{early, there, other, here, also, end}, Steps: []int{0, 5}},
 		Recipe:   recipe.Recipe{{At: there, Kind: recipe.CutReset}},
 	}
 	if diff := cmp.Diff([]recipe.Point{other, also}, meanwhile(r)); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
+	r.Recipe[0].At = other
+	if got := meanwhile(r); got != nil {
+		t.Errorf("what came before the cut is to come: %v", got)
+	}
 	r.Recipe[0].At = here
 	if got := meanwhile(r); got != nil {
 		t.Errorf("when the consumer is away, nothing goes on, but %v is to come", got)
+	}
+}
+
+func TestIsolation(t *testing.T) {
+	at := func(seconds ...int) []time.Time {
+		var times []time.Time
+		for _, s := range seconds {
+			times = append(times, time.Unix(int64(s), 0))
+		}
+		return times
+	}
+	r := Run{
+		Scenario: scenario.Scenario{Name: independent},
+		Want:     &Outcome{Points: []recipe.Point{there, other, also}, Times: at(0, 1, 2), Steps: []int{0}},
+		Recipe:   recipe.Recipe{{At: there, Kind: recipe.CutReset}},
+	}
+	fired := []inject.Firing{{Fault: r.Recipe[0], Points: 1}}
+	var i Isolation
+	i.note(r, &Outcome{Points: []recipe.Point{there, other, there, also}, Times: at(10, 11, 12, 14), Fired: fired})
+	i.note(r, &Outcome{Points: []recipe.Point{there}, Times: at(10), Fired: fired, Problems: []string{"it waits"}})
+	i.note(r, &Outcome{})
+	if diff := cmp.Diff(Isolation{Runs: 1, Slowest: 4, Undisturbed: 2}, i); diff != "" {
+		t.Errorf("isolation (-want +got):\n%s", diff)
+	}
+	if got := cutAt([]inject.Firing{{Fault: recipe.Fault{Kind: recipe.Conflict}, Points: 1}, {Fault: r.Recipe[0], Points: 7}}); got != 7 {
+		t.Errorf("the cut came after %d writes, not 7", got)
 	}
 }
 
@@ -116,6 +146,10 @@ func TestExcesses(t *testing.T) {
 	if len(r.excesses(more)) != 1 {
 		t.Error("nothing is too much")
 	}
+	r.Recipe = recipe.Recipe{{At: there, Kind: recipe.CutReset}}
+	if r.excesses(more) != nil {
+		t.Error("what is tried during a cut is too much")
+	}
 }
 
 // Each kind of fault has to have its turn in the fast part too.
@@ -153,20 +187,21 @@ func TestReport(t *testing.T) {
 	r := Run{Part: Crash, Scenario: scenario.Scenario{Name: "pod"}, Recipe: recipe.Recipe{{At: there, Kind: recipe.CrashBeforeSend}}}
 	report.points(Reference, "pod", 2)
 	report.points(OutOfBand, "stranger", 7)
-	report.note(r, &Outcome{Fired: make([]inject.Firing, 1), Took: time.Second})
+	fired := []inject.Firing{{Fault: r.Recipe[0], Points: 1}}
+	report.note(r, &Outcome{Fired: fired, Took: time.Second})
 	report.note(r, &Outcome{})
-	report.note(r, &Outcome{Fired: make([]inject.Firing, 1), Problems: []string{"it differs"}})
-	report.repeated(r, true)
+	report.note(r, &Outcome{Fired: fired, Problems: []string{"it differs"}})
+	report.repeated(r, "make faults SMALL", true)
 	report.Bugs = []Caught{{Bug: "a", By: []string{"crash: make faults"}}, {Bug: "b"}}
-	const want = "1 scenarios, 2 points, 3 runs (1 of them without their fault), 1 divergences, 1 of 2 seeded bugs caught"
+	const want = "1 scenarios, 2 points (something went wrong at 1 of them), 3 runs (1 of them without their fault), 1 divergences, 1 of 2 seeded bugs caught"
 	if got := report.Summary(); got != want {
 		t.Errorf("Summary() = %q, want %q", got, want)
 	}
-	if d := report.Divergences[0]; !d.Repeated || !d.Again || d.Command != "make faults SCENARIO=pod RECIPE='crash-before-send p1 create pods team-lane/web 1'" {
+	if d := report.Divergences[0]; !d.Repeated || !d.Again || d.Smallest != "make faults SMALL" || d.Command != "make faults SCENARIO=pod RECIPE='crash-before-send p1 create pods team-lane/web 1'" {
 		t.Errorf("the divergence is %+v", d)
 	}
-	if report.NeverReached(Crash) || report.NeverReached(Cuts) {
-		t.Error("what was reached, or not played at all, was never reached")
+	if diff := cmp.Diff([]Part{Cuts}, report.Untested([]Part{Crash, Cuts, Seeded})); diff != "" {
+		t.Errorf("parts of which nothing was tested (-want +got):\n%s", diff)
 	}
 	if !strings.Contains(report.Table(), "| pod | 2 | 1 of 2 (+1) |") {
 		t.Errorf("the table is\n%s", report.Table())
@@ -186,7 +221,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("the document is\n%s", text)
 	}
 	report.note(Run{Part: Cuts, Scenario: r.Scenario, Recipe: r.Recipe}, &Outcome{})
-	if !report.NeverReached(Cuts) {
-		t.Error("what was never reached counts as reached")
+	if diff := cmp.Diff([]Part{Cuts}, report.Untested([]Part{Crash, Cuts})); diff != "" {
+		t.Errorf("what was never reached counts as tested (-want +got):\n%s", diff)
 	}
 }

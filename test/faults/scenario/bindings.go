@@ -60,22 +60,6 @@ var rebind = Scenario{
 	}},
 }
 
-var twoProviders = Scenario{
-	Name: "two-providers", Prepare: bindAndOffload(world.P1, world.P2),
-	Steps: []Step{{
-		Name: "a pod in each",
-		Do: func(ctx context.Context, w *world.World) error {
-			return w.Create(ctx, world.Pod(team, web, world.P1), world.Pod(team, second, world.P2))
-		},
-		Until: all(podIs(corev1.PodRunning, team, web, world.P1), podIs(corev1.PodRunning, team, second, world.P2)),
-	}, {
-		Name: "one of the providers is unbound",
-		Do:   deleteLocal(&v1alpha1.ClusterBinding{}, "", world.P2),
-		Until: all(unbound(world.P2), podGone(team, second, world.P2),
-			bound(world.P1), offloaded(team, world.P1), podIs(corev1.PodRunning, team, web, world.P1)),
-	}},
-}
-
 var mountNamespace = Scenario{
 	Name: "mount-namespace",
 	Steps: []Step{{

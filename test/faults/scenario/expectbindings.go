@@ -14,7 +14,7 @@ import (
 )
 
 // bound wants providers to be usable: the bindings are Ready and know the right
-// cluster, and there are nodes with capacity. Their leases are not waited for:
+// cluster, and there are maps, and nodes with capacity. Their leases are not waited for:
 // the first try may come before the node is in the manager's cache, and the next
 // one is five seconds later.
 func bound(providers ...string) Func {
@@ -47,6 +47,9 @@ func isBound(ctx context.Context, w *world.World, id string) error {
 	}
 	node, err := get[corev1.Node](ctx, w, world.Consumer, "", binding.VirtualNodeName())
 	if err != nil {
+		return err
+	}
+	if _, err := get[v1alpha1.NamespaceMap](ctx, w, world.Consumer, "", id); err != nil {
 		return err
 	}
 	return wrap("Node "+node.Name,

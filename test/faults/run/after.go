@@ -1,0 +1,61 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+// hold waits for so long after the end, and looks once more: nothing must have
+// changed, and nothing must have been tried, but for what somebody refuses, is in
+// the way of, or has taken away.
+func (l *Lane) hold(ctx context.Context, s *session, r Run, o *Outcome) error {
+	before, began := len(s.injector.Points()), time.Now()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(r.Hold):
+	}
+	tried := s.injector.Points()[before:]
+	if r.Part == OutOfBand || r.Part == Identity {
+		tried = nil
+	}
+	for _, point := range tried {
+		o.problem("all was done, and yet within %s there was one more write: %s", r.Hold, point)
+	}
+	if l.Ledger.LastChange().After(began) {
+		o.problem("all was done, and yet something has changed within %s", r.Hold)
+	}
+	if err := l.read(ctx, o); err != nil {
+		return err
+	}
+	if err := r.differences(o); err != nil {
+		o.problem("%s after the end: %v", r.Hold, err)
+	}
+	o.Problems = append(o.Problems, l.Ledger.Violations()...)
+	s.injector.Note("still at rest")
+	return nil
+}
+
+// again starts one more manager over what there is: it must come up, and not write.
+func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
+	s.injector.Arm(nil)
+	began, err := s.replace(ctx)
+	if err != nil {
+		o.problem("one more manager does not start: %v", err)
+		return ctx.Err()
+	}
+	s.injector.Note("one more manager has been started")
+	if err := rig.Eventually(ctx, prepareWithin, func(ctx context.Context) error { return renewed(ctx, s.world, began) }); err != nil {
+		o.problem("one more manager does not go on: %v", err)
+		return ctx.Err()
+	}
+	if err := l.rests(ctx, s, calm); err != nil {
+		o.problem("after one more restart it does not come to rest: %v", err)
+	}
+	for _, point := range s.injector.Points() {
+		o.problem("nothing was left to do, and yet one more manager has written: %s", point)
+	}
+	return nil
+}
