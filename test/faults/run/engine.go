@@ -177,7 +177,7 @@ func (e *Engine) jobs() []job {
 		return jobs
 	}
 	var jobs []job
-	for _, part := range []Part{Crash, Errors, Cuts, Watches, Pairs} {
+	for _, part := range []Part{Pairs, Cuts, Watches, Crash, Errors} { // What takes longest to understand comes first.
 		if !e.wants(part) {
 			continue
 		}
