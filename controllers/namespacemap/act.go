@@ -158,6 +158,7 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 		}, fmt.Errorf("deleting namespace %s in provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err))
 		return
 	}
+	a.outcomes.done(a.binding.Name, d.RemoteNamespace)
 	a.assumed.noteDeleted(a.binding.Name, a.provider, d.UID, a.Clock.Now())
 }
 
@@ -165,7 +166,7 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 // an outcome, reported and tried again slowly; anything else, such as a lost
 // connection or credentials that have expired, says nothing about the entry and
 // is tried again soon. So is, without being an error, what somebody else's write
-// came before.
+// came before, unless it always does.
 func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err error) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code >= 500 ||
@@ -173,7 +174,7 @@ func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err er
 		a.failed(err)
 		return
 	}
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) && !a.outcomes.overtaken(a.binding.Name, remote) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.overtaken = true

@@ -21,10 +21,34 @@ type outcomes struct {
 
 	mu        sync.Mutex
 	byBinding map[string]map[string]nsmap.Outcome // remote namespace → what was refused
+	// conflicts counts those in a row, of each remote namespace.
+	conflicts map[string]map[string]int
 }
 
+// mostOvertaken is after how many conflicts in a row, which are 0.2 seconds apart,
+// one counts as a refusal: what a watch has yet to bring is there by then.
+const mostOvertaken = 25
+
 func newOutcomes(first, most time.Duration) *outcomes {
-	return &outcomes{backoff: flowcontrol.NewBackOff(first, most), byBinding: map[string]map[string]nsmap.Outcome{}}
+	return &outcomes{backoff: flowcontrol.NewBackOff(first, most), byBinding: map[string]map[string]nsmap.Outcome{}, conflicts: map[string]map[string]int{}}
+}
+
+// overtaken remembers a conflict, and tells whether it is one too many.
+func (o *outcomes) overtaken(binding, remote string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.conflicts[binding] == nil {
+		o.conflicts[binding] = map[string]int{}
+	}
+	o.conflicts[binding][remote]++
+	return o.conflicts[binding][remote] > mostOvertaken
+}
+
+// done forgets the conflicts of a remote namespace.
+func (o *outcomes) done(binding, remote string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.conflicts[binding], remote)
 }
 
 func (o *outcomes) refused(binding, remote string, outcome nsmap.Outcome) {
@@ -41,6 +65,7 @@ func (o *outcomes) clear(binding, remote string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.byBinding[binding], remote)
+	delete(o.conflicts[binding], remote)
 	o.backoff.DeleteEntry(key(binding, remote))
 }
 
@@ -73,6 +98,7 @@ func (o *outcomes) forget(binding string) {
 		o.backoff.DeleteEntry(key(binding, remote))
 	}
 	delete(o.byBinding, binding)
+	delete(o.conflicts, binding)
 }
 
 func key(binding, remote string) string { return binding + "/" + remote }

@@ -19,6 +19,26 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
+func TestOvertaken(t *testing.T) {
+	o := newOutcomes(time.Second, time.Minute)
+	for range mostOvertaken {
+		if o.overtaken("eu", "r") {
+			t.Fatal("a few conflicts count as a refusal")
+		}
+	}
+	if o.overtaken("us", "r") || o.overtaken("eu", "s") || !o.overtaken("eu", "r") {
+		t.Error("conflicts that do not end count as a refusal, of this namespace only")
+	}
+	o.done("eu", "r")
+	if o.overtaken("eu", "r") {
+		t.Error("conflicts before a success count")
+	}
+	o.forget("eu")
+	if len(o.conflicts["eu"]) > 0 {
+		t.Error("what is gone is remembered")
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	clock := testclock.NewFakeClock(builder.Epoch)
 	o := newOutcomes(10*time.Second, time.Minute)

@@ -55,13 +55,13 @@ func (c *keeper) use(ctx context.Context, remote *remote) error {
 
 // identify asks the provider who it is, once.
 func (c *keeper) identify(ctx context.Context, remote *remote) error {
-	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
+	bounded, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
 	defer cancel()
-	uid, err := remote.identity(ctx)
+	uid, err := remote.identity(bounded)
 	if err != nil {
 		return err
 	}
-	version, err := remote.version(ctx)
+	version, err := remote.version(bounded)
 	if err != nil {
 		return err
 	}
@@ -128,9 +128,9 @@ func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
 // probe checks that the provider answers, accepts the credentials, and is
 // still the same cluster.
 func (c *keeper) probe(ctx context.Context, remote *remote) error {
-	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
+	bounded, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
 	defer cancel()
-	uid, err := remote.identity(ctx)
+	uid, err := remote.identity(bounded)
 	if err != nil {
 		return err
 	}

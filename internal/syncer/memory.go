@@ -13,6 +13,10 @@ import (
 const (
 	firstRetry = 5 * time.Second
 	mostRetry  = 5 * time.Minute
+	// mostOvertaken is after how many conflicts in a row, which are 0.2 seconds
+	// apart, one counts as a refusal: a version that a watch has yet to bring is
+	// there by then, and it is an admission webhook that answers so.
+	mostOvertaken = 25
 )
 
 // memory is what a controller remembers of its objects. Losing it, with the
@@ -27,6 +31,8 @@ type memory struct {
 	waiting map[types.NamespacedName]waiting
 	changed map[types.NamespacedName]time.Time
 	untold  map[types.NamespacedName]bool
+	// overtaken counts the conflicts in a row.
+	overtaken map[types.NamespacedName]int
 }
 
 type refusal struct {
@@ -50,6 +56,8 @@ func newMemory(clock clock.WithTicker) *memory {
 		waiting: map[types.NamespacedName]waiting{},
 		changed: map[types.NamespacedName]time.Time{},
 		untold:  map[types.NamespacedName]bool{},
+
+		overtaken: map[types.NamespacedName]int{},
 	}
 }
 
@@ -84,6 +92,7 @@ func (m *memory) refusal(key types.NamespacedName, version string) *Refused {
 func (m *memory) succeeded(key types.NamespacedName, verb Verb) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	delete(m.overtaken, key)
 	if found, ok := m.refused[key]; ok && found.Verb == verb {
 		m.forgive(key)
 	}
@@ -92,6 +101,14 @@ func (m *memory) succeeded(key types.NamespacedName, verb Verb) {
 func (m *memory) forgive(key types.NamespacedName) {
 	delete(m.refused, key)
 	m.backoff.DeleteEntry(key.String())
+}
+
+// noteOvertaken remembers a conflict, and tells whether it is one too many.
+func (m *memory) noteOvertaken(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.overtaken[key]++
+	return m.overtaken[key] > mostOvertaken
 }
 
 // noteLost remembers that the provider has been asked for the remote object of
@@ -188,4 +205,5 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.lost, key)
 	delete(m.waiting, key)
 	delete(m.changed, key)
+	delete(m.overtaken, key)
 }

@@ -21,6 +21,26 @@ func testMemory() (*memory, *testclock.FakeClock) {
 	return m, clock
 }
 
+func TestOvertaken(t *testing.T) {
+	m, _ := testMemory()
+	for range mostOvertaken {
+		if m.noteOvertaken(web) {
+			t.Fatal("a few conflicts count as a refusal")
+		}
+	}
+	if !m.noteOvertaken(web) {
+		t.Error("conflicts that do not end do not count as a refusal")
+	}
+	m.succeeded(web, Patch)
+	if m.noteOvertaken(web) {
+		t.Error("conflicts before a success count")
+	}
+	m.forget(web)
+	if len(m.overtaken) > 0 {
+		t.Error("an object that is gone is remembered")
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	m, clock := testMemory()
 	no := Refused{Verb: Create, Problem: Problem{"Rejected", "no"}}
