@@ -135,5 +135,6 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, o *observed) error {
 	if err := r.Client.Patch(ctx, o.Binding, step.Locked(before)); err != nil {
 		return fmt.Errorf("removing the finalizer of ClusterBinding %s: %w", o.Binding.Name, err)
 	}
+	r.written.Wrote(o.Binding)
 	return nil
 }

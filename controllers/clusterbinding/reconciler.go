@@ -27,6 +27,7 @@ import (
 	"github.com/spillway-io/spillway/internal/drain"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
+	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/placement"
 	"github.com/spillway-io/spillway/internal/residents"
@@ -58,6 +59,8 @@ type Reconciler struct {
 	Clock        clock.PassiveClock
 	// Pace spaces out the reports of one step of a deletion.
 	Pace *pace.Pacer
+
+	written latest.Versions
 }
 
 // observed is all that a pass looks at.
@@ -79,8 +82,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			r.Fleet.Disconnect(req.Name)
 			r.Residents.Close(req.Name)
 			r.Pace.Forget(req.Name)
+			r.written.Forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.written.Behind(cb) {
+		return ctrl.Result{RequeueAfter: latest.BehindRetry}, nil
 	}
 	o, err := r.observe(ctx, cb)
 	if err != nil {
@@ -98,6 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err := r.Client.Patch(ctx, cb, step.Locked(before)); err != nil {
 			return step.Done(fmt.Errorf("adding the finalizer to ClusterBinding %s: %w", cb.Name, err))
 		}
+		r.written.Wrote(cb)
 	}
 	return step.Done(r.report(ctx, o, binding.Decide(o.Snapshot)))
 }
@@ -202,6 +210,7 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 	if err := r.Client.Status().Patch(ctx, o.Binding, step.Locked(before)); err != nil {
 		return fmt.Errorf("writing the status of ClusterBinding %s: %w", o.Binding.Name, err)
 	}
+	r.written.Wrote(o.Binding)
 	r.tell(before, o.Binding)
 	return nil
 }

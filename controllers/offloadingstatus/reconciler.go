@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/clock"
@@ -26,10 +25,6 @@ import (
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings;namespacemaps;clusterbindings,verbs=get;list;watch
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings/status,verbs=patch
-
-// behindRetry is when to look again at an offloading of which the cache does not
-// show our last write yet: nearly always it does by then.
-const behindRetry = 100 * time.Millisecond
 
 // Reconciler reconciles the status of NamespaceOffloadings.
 type Reconciler struct {
@@ -56,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // Not begun yet, or done: the finalizer brings us back.
 	}
 	if r.written.Behind(nso) {
-		return ctrl.Result{RequeueAfter: behindRetry}, nil
+		return ctrl.Result{RequeueAfter: latest.BehindRetry}, nil
 	}
 	world, err := r.Residents.World(ctx, r.Client, nso)
 	if errors.Is(err, residents.ErrUnknown) {

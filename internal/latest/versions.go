@@ -8,6 +8,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// BehindRetry is when to look again at an object of which the cache does not show
+// our last write yet: nearly always it does by then.
+const BehindRetry = 100 * time.Millisecond
+
 // Versions remembers which version of each object this process wrote last, for
 // those who need not know more: what is decided on an older one repeats what has
 // been done, and, if the write is locked to a version, is only refused. The zero

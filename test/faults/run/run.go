@@ -72,8 +72,8 @@ const (
 	// and settled for its beginning to be.
 	calm, settled = 700 * time.Millisecond, 300 * time.Millisecond
 	// excess and slack bound the writes of a run: so many times those of the
-	// reference, and so many more; slackOfCuts in those with a cut, in which what
-	// cannot be sent is tried again and again.
+	// reference, and so many more; slackOfCuts in those with a cut, or with a watch that is
+	// held back, in which what cannot be done is tried again and again.
 	excess, slack, slackOfCuts = 3, 15, 50
 )
 
@@ -249,7 +249,7 @@ const panicked = "[recovered]"
 // leads to some tries more, and a loop to hundreds.
 func (r Run) excesses(o *Outcome) []string {
 	more := slack
-	if slices.ContainsFunc(r.Recipe, func(f recipe.Fault) bool { return f.Kind.IsCut() }) {
+	if slices.ContainsFunc(r.Recipe, func(f recipe.Fault) bool { return f.Kind.IsCut() || f.Kind == recipe.WatchHold }) {
 		more = slackOfCuts
 	}
 	if r.Want == nil || len(o.Points) <= excess*len(r.Want.Points)+more {

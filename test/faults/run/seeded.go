@@ -61,7 +61,7 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 				return err
 			}
 			if guilty && innocent {
-				caught.By = append(caught.By, fmt.Sprintf("%s: %s", PartOf(s.Recipe), Command(s.Run)))
+				caught.By = append(caught.By, fmt.Sprintf("%s: %s", s.how(), Command(s.Run)))
 				caught.Problems = append(caught.Problems, s.problem)
 			}
 		}
@@ -76,6 +76,14 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 type suspect struct {
 	Run
 	problem string
+}
+
+// how is the part whose fault, or stranger, it took.
+func (s suspect) how() Part {
+	if len(s.Recipe) == 0 && (s.Part == OutOfBand || s.Part == Identity) {
+		return s.Part
+	}
+	return PartOf(s.Recipe)
 }
 
 func (e *Engine) suspects(ctx context.Context, bug seeded.Description, runs []Run, caught *Caught) ([]suspect, error) {
