@@ -174,7 +174,7 @@ func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err er
 		a.failed(err)
 		return
 	}
-	if apierrors.IsConflict(err) && !a.outcomes.overtaken(a.binding.Name, remote) {
+	if apierrors.IsConflict(err) && !a.outcomes.overtaken(a.binding.Name, remote, a.Clock.Now()) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.overtaken = true

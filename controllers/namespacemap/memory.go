@@ -21,27 +21,37 @@ type outcomes struct {
 
 	mu        sync.Mutex
 	byBinding map[string]map[string]nsmap.Outcome // remote namespace → what was refused
-	// conflicts counts those in a row, of each remote namespace.
-	conflicts map[string]map[string]int
+	conflicts map[string]map[string]conflicts
 }
 
-// mostOvertaken is after how many conflicts in a row, which are 0.2 seconds apart,
-// one counts as a refusal: what a watch has yet to bring is there by then.
-const mostOvertaken = 25
+// conflicts is when the first of some in a row came, and the last.
+type conflicts struct{ first, last time.Time }
+
+// Conflicts that go on for longer than overtakenFor, with no pause of
+// overtakenPause, are a refusal: what a watch has yet to bring is there by then.
+const (
+	overtakenFor   = 5 * time.Second
+	overtakenPause = 10 * time.Second
+)
 
 func newOutcomes(first, most time.Duration) *outcomes {
-	return &outcomes{backoff: flowcontrol.NewBackOff(first, most), byBinding: map[string]map[string]nsmap.Outcome{}, conflicts: map[string]map[string]int{}}
+	return &outcomes{backoff: flowcontrol.NewBackOff(first, most), byBinding: map[string]map[string]nsmap.Outcome{}, conflicts: map[string]map[string]conflicts{}}
 }
 
-// overtaken remembers a conflict, and tells whether it is one too many.
-func (o *outcomes) overtaken(binding, remote string) bool {
+// overtaken remembers a conflict, and tells whether they do not end.
+func (o *outcomes) overtaken(binding, remote string, now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.conflicts[binding] == nil {
-		o.conflicts[binding] = map[string]int{}
+		o.conflicts[binding] = map[string]conflicts{}
 	}
-	o.conflicts[binding][remote]++
-	return o.conflicts[binding][remote] > mostOvertaken
+	last, ok := o.conflicts[binding][remote]
+	if !ok || now.Sub(last.last) > overtakenPause {
+		last.first = now
+	}
+	last.last = now
+	o.conflicts[binding][remote] = last
+	return now.Sub(last.first) > overtakenFor
 }
 
 // done forgets the conflicts of a remote namespace.
@@ -74,6 +84,11 @@ func (o *outcomes) clear(binding, remote string) {
 func (o *outcomes) backingOff(binding string, asked sets.Set[string]) (map[string]nsmap.Outcome, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for remote := range o.conflicts[binding] {
+		if !asked.Has(remote) {
+			delete(o.conflicts[binding], remote)
+		}
+	}
 	waiting := map[string]nsmap.Outcome{}
 	var first time.Duration
 	for remote, outcome := range o.byBinding[binding] {

@@ -21,18 +21,23 @@ import (
 
 func TestOvertaken(t *testing.T) {
 	o := newOutcomes(time.Second, time.Minute)
-	for range mostOvertaken {
-		if o.overtaken("eu", "r") {
-			t.Fatal("a few conflicts count as a refusal")
+	now := builder.Epoch
+	expect := func(when, remote string, after time.Duration, want bool) {
+		t.Helper()
+		now = now.Add(after)
+		if got := o.overtaken("eu", remote, now); got != want {
+			t.Errorf("%s it counts as a refusal: %v", when, got)
 		}
 	}
-	if o.overtaken("us", "r") || o.overtaken("eu", "s") || !o.overtaken("eu", "r") {
-		t.Error("conflicts that do not end count as a refusal, of this namespace only")
-	}
+	expect("at first", "r", 0, false)
+	expect("for a while", "r", overtakenFor, false)
+	expect("for too long", "r", time.Millisecond, true)
+	expect("another one", "s", time.Millisecond, false)
+	expect("long afterwards", "r", overtakenPause+time.Millisecond, false)
 	o.done("eu", "r")
-	if o.overtaken("eu", "r") {
-		t.Error("conflicts before a success count")
-	}
+	expect("after a success", "r", overtakenFor+time.Millisecond, false)
+	o.backingOff("eu", sets.New("s"))
+	expect("when it was not asked for meanwhile", "r", overtakenFor+time.Millisecond, false)
 	o.forget("eu")
 	if len(o.conflicts["eu"]) > 0 {
 		t.Error("what is gone is remembered")

@@ -158,9 +158,7 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		return c.find(ctx, s, existing)
-	case apierrors.IsConflict(err) && !c.memory.noteOvertaken(s.Key):
-		return wrapped
-	case !apierrors.IsConflict(err) && !saysWhy(err) || !present(s.Local):
+	case !saysWhy(err) && !(a.Verb == Create && apierrors.IsConflict(err) && c.memory.noteOvertaken(s.Key)) || !present(s.Local):
 		return wrapped // Of what is left in the provider only, there is nobody to tell: it is in the log.
 	}
 	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOf(a, c.clusterID, err)})
@@ -170,7 +168,7 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 // saysWhy tells whether an error is the verdict of an API server on the request
 // itself. Anything else, such as a lost connection, an overloaded server,
 // credentials that have expired or a version that was overtaken, says nothing
-// about it, and is tried again soon. Of conflicts that do not end, failed decides.
+// about it, and is tried again soon.
 func saysWhy(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500 &&

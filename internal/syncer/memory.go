@@ -13,10 +13,12 @@ import (
 const (
 	firstRetry = 5 * time.Second
 	mostRetry  = 5 * time.Minute
-	// mostOvertaken is after how many conflicts in a row, which are 0.2 seconds
-	// apart, one counts as a refusal: a version that a watch has yet to bring is
-	// there by then, and it is an admission webhook that answers so.
-	mostOvertaken = 25
+	// Creations that meet a conflict for longer than overtakenFor, with no pause of
+	// overtakenPause between them, are refused: no version of theirs can be old, and
+	// a quota that others write too lets them pass sooner. It is an admission webhook
+	// that answers so.
+	overtakenFor   = 5 * time.Second
+	overtakenPause = 10 * time.Second
 )
 
 // memory is what a controller remembers of its objects. Losing it, with the
@@ -25,15 +27,17 @@ type memory struct {
 	clock   clock.PassiveClock
 	backoff *flowcontrol.Backoff
 
-	mu      sync.Mutex
-	refused map[types.NamespacedName]refusal
-	lost    map[types.NamespacedName]types.UID
-	waiting map[types.NamespacedName]waiting
-	changed map[types.NamespacedName]time.Time
-	untold  map[types.NamespacedName]bool
-	// overtaken counts the conflicts in a row.
-	overtaken map[types.NamespacedName]int
+	mu        sync.Mutex
+	refused   map[types.NamespacedName]refusal
+	lost      map[types.NamespacedName]types.UID
+	waiting   map[types.NamespacedName]waiting
+	changed   map[types.NamespacedName]time.Time
+	untold    map[types.NamespacedName]bool
+	overtaken map[types.NamespacedName]overtaken
 }
+
+// overtaken is when the first of some conflicts in a row came, and the last.
+type overtaken struct{ first, last time.Time }
 
 type refusal struct {
 	Refused
@@ -57,7 +61,7 @@ func newMemory(clock clock.WithTicker) *memory {
 		changed: map[types.NamespacedName]time.Time{},
 		untold:  map[types.NamespacedName]bool{},
 
-		overtaken: map[types.NamespacedName]int{},
+		overtaken: map[types.NamespacedName]overtaken{},
 	}
 }
 
@@ -103,12 +107,19 @@ func (m *memory) forgive(key types.NamespacedName) {
 	m.backoff.DeleteEntry(key.String())
 }
 
-// noteOvertaken remembers a conflict, and tells whether it is one too many.
+// noteOvertaken remembers that a creation met a conflict, and tells whether they
+// do not end.
 func (m *memory) noteOvertaken(key types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.overtaken[key]++
-	return m.overtaken[key] > mostOvertaken
+	now := m.clock.Now()
+	conflicts, ok := m.overtaken[key]
+	if !ok || now.Sub(conflicts.last) > overtakenPause {
+		conflicts.first = now
+	}
+	conflicts.last = now
+	m.overtaken[key] = conflicts
+	return now.Sub(conflicts.first) > overtakenFor
 }
 
 // noteLost remembers that the provider has been asked for the remote object of

@@ -22,19 +22,22 @@ func testMemory() (*memory, *testclock.FakeClock) {
 }
 
 func TestOvertaken(t *testing.T) {
-	m, _ := testMemory()
-	for range mostOvertaken {
-		if m.noteOvertaken(web) {
-			t.Fatal("a few conflicts count as a refusal")
+	m, clock := testMemory()
+	expect := func(when string, after time.Duration, want bool) {
+		t.Helper()
+		clock.Step(after)
+		if got := m.noteOvertaken(web); got != want {
+			t.Errorf("%s it counts as a refusal: %v", when, got)
 		}
 	}
-	if !m.noteOvertaken(web) {
-		t.Error("conflicts that do not end do not count as a refusal")
-	}
-	m.succeeded(web, Patch)
-	if m.noteOvertaken(web) {
-		t.Error("conflicts before a success count")
-	}
+	expect("at first", 0, false)
+	expect("for a while", overtakenFor, false)
+	expect("for too long", time.Millisecond, true)
+	expect("after a slow try", overtakenPause, true)
+	expect("long afterwards", overtakenPause+time.Millisecond, false)
+	clock.Step(overtakenFor)
+	m.succeeded(web, Create)
+	expect("after a success", time.Millisecond, false)
 	m.forget(web)
 	if len(m.overtaken) > 0 {
 		t.Error("an object that is gone is remembered")

@@ -63,6 +63,11 @@ func (c *cut) others(ctx context.Context, injector *inject.Injector, meanwhile [
 	})
 }
 
+// missing are those of some points that are not among others.
+func missing(wanted, made []recipe.Point) []recipe.Point {
+	return slices.DeleteFunc(slices.Clone(wanted), func(p recipe.Point) bool { return slices.Contains(made, p) })
+}
+
 // cutAt is how many writes came before or at the cut.
 func cutAt(fired []inject.Firing) int {
 	for _, firing := range fired {

@@ -171,7 +171,11 @@ func (e *Engine) jobs() []job {
 		var jobs []job
 		for range max(1, e.options.Repeat) {
 			for _, s := range slices.Concat(e.chosen(Reference), e.chosen(OutOfBand), e.chosen(Identity)) {
-				jobs = append(jobs, e.fault(PartOf(e.options.Recipe), s, e.options.Recipe))
+				j := e.fault(PartOf(e.options.Recipe), s, e.options.Recipe)
+				if slices.Contains(late, e.options.Recipe[0].Kind) {
+					j.Hold = afterwards // It may be there that it diverged.
+				}
+				jobs = append(jobs, j)
 			}
 		}
 		return jobs
@@ -279,6 +283,7 @@ func (e *Engine) smallest(ctx context.Context, r Run) (string, bool, error) {
 		if err != nil {
 			return "", false, err
 		}
+		e.report.Isolation.note(try, o)
 		fmt.Fprintf(e.options.Log, "alone: %d problems: %s\n", len(o.Problems), Command(try))
 		if len(o.Problems) > 0 || !o.Reached(try.Recipe) && len(try.Recipe) == len(r.Recipe) { // Without its fault it says nothing.
 			return Command(try), true, nil

@@ -19,8 +19,11 @@ type Isolation struct {
 
 // note takes in a run in which a provider was cut off.
 func (i *Isolation) note(r Run, o *Outcome) {
-	others := meanwhile(r)
-	if len(others) == 0 || len(o.Problems) > 0 || !o.Reached(r.Recipe) {
+	if len(o.Problems) > 0 || !o.Reached(r.Recipe) {
+		return
+	}
+	others := missing(meanwhile(r), o.Points[:cutAt(o.Fired)])
+	if len(others) == 0 {
 		return
 	}
 	i.Runs++

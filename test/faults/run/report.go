@@ -103,7 +103,7 @@ func (r *Report) note(of Run, o *Outcome) {
 	}
 	r.Isolation.note(of, o)
 	for _, firing := range o.Fired {
-		if !firing.Kind.IsWatch() {
+		if of.Want != nil && slices.Contains(of.Want.Points, firing.At) {
 			r.hit(of.Scenario.Name, firing.At.String())
 		}
 	}

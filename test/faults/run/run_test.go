@@ -185,12 +185,15 @@ func TestFastHasAllKinds(t *testing.T) {
 func TestReport(t *testing.T) {
 	report := newReport()
 	r := Run{Part: Crash, Scenario: scenario.Scenario{Name: "pod"}, Recipe: recipe.Recipe{{At: there, Kind: recipe.CrashBeforeSend}}}
+	r.Want = &Outcome{Points: []recipe.Point{there, here}}
 	report.points(Reference, "pod", 2)
 	report.points(OutOfBand, "stranger", 7)
 	fired := []inject.Firing{{Fault: r.Recipe[0], Points: 1}}
 	report.note(r, &Outcome{Fired: fired, Took: time.Second})
+	retried := there
+	retried.Occurrence++
 	report.note(r, &Outcome{})
-	report.note(r, &Outcome{Fired: fired, Problems: []string{"it differs"}})
+	report.note(r, &Outcome{Fired: []inject.Firing{{Fault: recipe.Fault{At: retried}, Points: 2}}, Problems: []string{"it differs"}})
 	report.repeated(r, "make faults SMALL", true)
 	report.Bugs = []Caught{{Bug: "a", By: []string{"crash: make faults"}}, {Bug: "b"}}
 	const want = "1 scenarios, 2 points (something went wrong at 1 of them), 3 runs (1 of them without their fault), 1 divergences, 1 of 2 seeded bugs caught"

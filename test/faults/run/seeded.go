@@ -56,11 +56,19 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 			if err != nil {
 				return err
 			}
+			if !guilty {
+				continue
+			}
 			innocent, err := e.withoutBug(ctx, s.Run)
 			if err != nil {
 				return err
 			}
-			if guilty && innocent {
+			if innocent && bug.NeedsFault {
+				if innocent, err = e.unfaulted(ctx, bug, s.Run); err != nil {
+					return err
+				}
+			}
+			if innocent {
 				caught.By = append(caught.By, fmt.Sprintf("%s: %s", s.how(), Command(s.Run)))
 				caught.Problems = append(caught.Problems, s.problem)
 			}
@@ -95,7 +103,7 @@ func (e *Engine) suspects(ctx context.Context, bug seeded.Description, runs []Ru
 		r.Patience = patienceWithBug
 		jobs = append(jobs, job{Run: r, then: func(o *Outcome) []job {
 			caught.Runs++
-			if len(o.Problems) > 0 {
+			if len(o.Problems) > 0 && o.Reached(r.Recipe) {
 				found = append(found, suspect{r, o.Problems[0]})
 			}
 			return nil
@@ -114,7 +122,14 @@ func (e *Engine) onceMore(ctx context.Context, bug seeded.Bug, r Run) (bool, err
 	if err != nil {
 		return false, err
 	}
-	return len(o.Problems) > 0, nil
+	return len(o.Problems) > 0 && o.Reached(r.Recipe), nil
+}
+
+// unfaulted tells whether a bug does not show in a scenario without any fault.
+func (e *Engine) unfaulted(ctx context.Context, bug seeded.Description, r Run) (bool, error) {
+	r.Recipe = nil
+	guilty, err := e.onceMore(ctx, bug.Bug, r)
+	return !guilty, err
 }
 
 // withoutBug tells whether the same run is as it should be without the bug, and

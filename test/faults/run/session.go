@@ -168,9 +168,10 @@ func (s *session) cut(cluster string, kind recipe.Kind) {
 		s.mu.Unlock()
 	}
 	c := newCut(s.world, cluster, kind)
+	due := missing(s.meanwhile, s.injector.Points()) // What was too early says nothing.
 	s.group.Go(func() {
 		defer c.proxy.Heal()
-		if err := errors.Join(c.wait(s.ctx), c.others(s.ctx, s.injector, s.meanwhile)); err != nil && s.ctx.Err() == nil {
+		if err := errors.Join(c.wait(s.ctx), c.others(s.ctx, s.injector, due)); err != nil && s.ctx.Err() == nil {
 			s.problem("%v", err)
 		}
 		s.injector.Note(fmt.Sprintf("to be healed after %d tries", c.proxy.Tries()))
