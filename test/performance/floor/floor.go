@@ -58,7 +58,8 @@ type Running struct {
 	Floor
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
-	queues  [][]chan job // Of the writers of each provider.
+	queues  [][]chan job // Of the writers to each provider.
+	mirrors [][]chan job // Of those of what comes back from it, which waits for no creation.
 
 	mu     sync.Mutex
 	errs   []error
@@ -71,7 +72,7 @@ func (f Floor) Start(ctx context.Context) (*Running, error) {
 	r := f.running(ctx, cancel)
 	for i, provider := range f.Providers {
 		mirror := func(event watch.EventType, remote *corev1.Pod) {
-			r.hand(ctx, i, remote.Name, func(ctx context.Context) error { return r.mirror(ctx, event, remote) })
+			hand(ctx, r.mirrors[i], remote.Name, func(ctx context.Context) error { return r.mirror(ctx, event, remote) })
 		}
 		if err := r.watch(ctx, provider, mirror); err != nil {
 			return nil, errors.Join(fmt.Errorf("watching the pods of provider %d: %w", i, err), r.Stop())
@@ -90,27 +91,33 @@ func (f Floor) Start(ctx context.Context) (*Running, error) {
 func (f Floor) running(ctx context.Context, cancel context.CancelFunc) *Running {
 	r := &Running{Floor: f, cancel: cancel, placed: map[string]int{}}
 	for range f.Providers {
-		queues := make([]chan job, writers)
-		for i := range queues {
-			queues[i] = make(chan job, queued)
-			r.workers.Go(func() { r.write(ctx, queues[i]) })
-		}
-		r.queues = append(r.queues, queues)
+		r.queues = append(r.queues, r.start(ctx))
+		r.mirrors = append(r.mirrors, r.start(ctx))
 	}
 	return r
+}
+
+// start starts some writers, and returns their queues.
+func (r *Running) start(ctx context.Context) []chan job {
+	queues := make([]chan job, writers)
+	for i := range queues {
+		queues[i] = make(chan job, queued)
+		r.workers.Go(func() { r.write(ctx, queues[i]) })
+	}
+	return queues
 }
 
 // job is what has to be done for a pod: a request.
 type job func(context.Context) error
 
-// hand has a writer of the provider do a job, one after the other for the same
+// hand has a writer do a job, one after the other for the same
 // pod. Whoever hands it over waits for no answer: the burst that is measured is
 // that of its caller.
-func (r *Running) hand(ctx context.Context, provider int, pod string, do job) {
+func hand(ctx context.Context, queues []chan job, pod string, do job) {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(pod))
 	select {
-	case r.queues[provider][hash.Sum32()%writers] <- do:
+	case queues[hash.Sum32()%writers] <- do:
 	case <-ctx.Done():
 	}
 }
@@ -197,7 +204,7 @@ func (r *Running) note(ctx context.Context, err error) {
 func (r *Running) follow(ctx context.Context, event watch.EventType, local *corev1.Pod) {
 	provider, ours := r.Nodes[local.Spec.NodeName]
 	if ours && event != watch.Deleted && r.place(local.Name, provider) {
-		r.hand(ctx, provider, local.Name, func(ctx context.Context) error { return r.createRemote(ctx, provider, local) })
+		hand(ctx, r.queues[provider], local.Name, func(ctx context.Context) error { return r.createRemote(ctx, provider, local) })
 	}
 }
 
@@ -219,7 +226,7 @@ func (r *Running) Create(ctx context.Context, provider int, local *corev1.Pod) e
 		return err
 	}
 	r.place(local.Name, provider)
-	r.hand(ctx, provider, local.Name, func(ctx context.Context) error { return r.createRemote(ctx, provider, created) })
+	hand(ctx, r.queues[provider], local.Name, func(ctx context.Context) error { return r.createRemote(ctx, provider, created) })
 	return nil
 }
 
@@ -251,7 +258,7 @@ func (r *Running) Delete(ctx context.Context, name string) error {
 	if err := r.Consumer.CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
-	r.hand(ctx, provider, name, func(ctx context.Context) error {
+	hand(ctx, r.queues[provider], name, func(ctx context.Context) error {
 		return r.Providers[provider].CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
 	})
 	return nil

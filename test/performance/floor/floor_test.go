@@ -129,7 +129,7 @@ func TestFloorTellsErrors(t *testing.T) {
 	r := Floor{Consumer: fake.NewClientset(), Providers: []kubernetes.Interface{provider.clients(t)}, Namespace: "floor"}.running(ctx, cancel)
 	// Of the same writer, so that the first has been answered when the second is asked.
 	for range 2 {
-		r.hand(ctx, 0, "web-0", func(ctx context.Context) error { return r.createRemote(ctx, 0, podNamed(0)) })
+		hand(ctx, r.queues[0], "web-0", func(ctx context.Context) error { return r.createRemote(ctx, 0, podNamed(0)) })
 		<-provider.asked
 	}
 	if r.Err() == nil {
