@@ -43,7 +43,7 @@ const (
 	requestTimeout = 15 * time.Second
 	// firstRetry and mostRetry are when to look again whether a namespace of
 	// somebody else has made room, or the provider allows what it has refused:
-	// neither is watched.
+	// neither is watched. So it is with one of ours that no watch has shown.
 	firstRetry = 5 * time.Second
 	mostRetry  = 30 * time.Second
 
@@ -61,7 +61,7 @@ type Reconciler struct {
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
 
-	// refusals are how often what a binding asks for was refused.
+	// refusals are how often what a binding asks for was refused, or not seen.
 	refusals workqueue.TypedRateLimiter[string]
 }
 
@@ -98,7 +98,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err := r.report(ctx, binding, plan.Ready); err != nil {
 		return step.Done(err)
 	}
-	if refused(plan) {
+	silent := refused(plan)
+	if !silent && exists(plan) {
+		if silent, err = unseen(ctx, provider, binding); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if silent {
 		return ctrl.Result{RequeueAfter: r.refusals.When(binding.Name)}, nil
 	}
 	r.refusals.Forget(binding.Name)
@@ -209,4 +215,27 @@ func refused(plan mountns.Plan) bool {
 	default:
 		return false
 	}
+}
+
+// exists tells whether the namespace is in the provider.
+func exists(plan mountns.Plan) bool {
+	if plan.Ready == nil {
+		return false
+	}
+	switch plan.Ready.Reason {
+	case v1alpha1.ReasonNamespaceActive, v1alpha1.ReasonNamespaceTerminating, v1alpha1.ReasonNotRequired:
+		return true
+	default:
+		return false
+	}
+}
+
+// unseen tells whether the cache lacks the namespace: if it goes before a watch
+// that was down has shown it, nothing will tell of its end.
+func unseen(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (bool, error) {
+	err := provider.GetClient().Get(ctx, client.ObjectKey{Name: binding.Spec.MountNamespace}, &corev1.Namespace{})
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading namespace %s of provider %s from the cache: %w", binding.Spec.MountNamespace, binding.Spec.ClusterID, err)
+	}
+	return err != nil, nil
 }
