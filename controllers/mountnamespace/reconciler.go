@@ -98,17 +98,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err := r.report(ctx, binding, plan.Ready); err != nil {
 		return step.Done(err)
 	}
-	silent := refused(plan)
-	if !silent && exists(plan) {
-		if silent, err = unseen(ctx, provider, binding); err != nil {
-			return ctrl.Result{}, err
-		}
+	silent, err := unwatched(ctx, provider, binding, plan)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	if silent {
 		return ctrl.Result{RequeueAfter: r.refusals.When(binding.Name)}, nil
 	}
 	r.refusals.Forget(binding.Name)
 	return ctrl.Result{}, nil
+}
+
+// unwatched tells whether nothing will tell when the condition is not true any more.
+func unwatched(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, plan mountns.Plan) (bool, error) {
+	if refused(plan) || !exists(plan) {
+		return refused(plan), nil
+	}
+	return unseen(ctx, provider, binding)
 }
 
 // decide asks the provider what there is.
@@ -204,7 +210,7 @@ func (r *Reconciler) report(ctx context.Context, binding *v1alpha1.ClusterBindin
 	return nil
 }
 
-// refused tells whether nothing will tell when the condition is not true any more.
+// refused tells whether the provider refuses the namespace, or somebody else has it.
 func refused(plan mountns.Plan) bool {
 	if plan.Ready == nil {
 		return false

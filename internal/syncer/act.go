@@ -158,11 +158,18 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		return c.find(ctx, s, existing)
-	case !saysWhy(err) && !(a.Verb == Create && apierrors.IsConflict(err) && c.memory.noteOvertaken(s.Key)) || !present(s.Local):
+	case !present(s.Local), !saysWhy(err) && c.mayPass(s, a, err):
 		return wrapped // Of what is left in the provider only, there is nobody to tell: it is in the log.
 	}
 	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOf(a, c.clusterID, err)})
 	return nil
+}
+
+// mayPass tells whether an error that says nothing about a request may not come
+// again. A creation that meets one conflict after the other is refused: no version
+// of it can be old, and it is an admission webhook that answers so.
+func (c *kindController[T]) mayPass(s Snapshot[T], a Action, err error) bool {
+	return a.Verb != Create || !apierrors.IsConflict(err) || !c.memory.noteOvertaken(s.Key)
 }
 
 // saysWhy tells whether an error is the verdict of an API server on the request
