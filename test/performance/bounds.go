@@ -9,6 +9,9 @@ const (
 	// NamespaceMaps together, spec and status, stay while N offloadings become
 	// Ready: changes that come together are one write.
 	mostMapWrites = 1.0 / 5
+	// fewMapWrites is how many of them each map may take whatever N is: two of its
+	// spec and two of its status. It matters below N = 60 only.
+	fewMapWrites = 4
 	// mostStatusWrites is how often the status of one NamespaceOffloading may
 	// be written until it is Ready: that it has begun, perhaps that a part is
 	// there, and that all is.

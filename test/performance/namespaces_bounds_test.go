@@ -18,6 +18,13 @@ func offloadedTo(n int) Result {
 	}
 }
 
+// few makes it a run of eight offloadings, with that many writes of specs and six
+// of statuses.
+func few(r *Result, specs int) {
+	*r = offloadedTo(8)
+	r.Offload.MapSpecWrites, r.Offload.MapStatusWrites = specs, 6
+}
+
 func TestNamespacesBounds(t *testing.T) {
 	for what, test := range map[string]struct {
 		spoil func(*Result)
@@ -27,6 +34,8 @@ func TestNamespacesBounds(t *testing.T) {
 		"a remote namespace too few":    {func(r *Result) { r.Offload.RemoteCreates-- }, "namespaces created: 299, want exactly 300"},
 		"a remote namespace left":       {func(r *Result) { r.Delete.RemoteDeletes-- }, "namespaces deleted"},
 		"a map written for a few":       {func(r *Result) { r.Offload.MapSpecWrites = 15 }, "writes of NamespaceMaps: 20, want fewer than 20"},
+		"a few offloadings":             {func(r *Result) { few(r, 6) }, ""},
+		"a few, and a map for each":     {func(r *Result) { few(r, 7) }, "writes of NamespaceMaps: 13, want fewer than 13"},
 		"a status written too often":    {func(r *Result) { r.Offload.MostStatusWrites++ }, "status writes of an offloading"},
 		"the same of a deletion":        {func(r *Result) { r.Delete.MostStatusWrites++ }, "status writes of a deletion"},
 		"specs written out of pace":     {func(r *Result) { r.Delete.MapSpecWrites++ }, "spec writes of NamespaceMaps, deleting: 67, want at most 66"},
