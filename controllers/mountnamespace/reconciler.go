@@ -98,7 +98,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err := r.report(ctx, binding, plan.Ready); err != nil {
 		return step.Done(err)
 	}
-	silent, err := unwatched(ctx, provider, binding, plan)
+	if refused(plan) {
+		return ctrl.Result{RequeueAfter: r.refusals.When(binding.Name)}, nil
+	}
+	return r.followed(ctx, provider, binding)
+}
+
+// followed looks again later if no watch will tell when the namespace goes.
+func (r *Reconciler) followed(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (ctrl.Result, error) {
+	silent, err := unseen(ctx, provider, binding)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -107,14 +115,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	}
 	r.refusals.Forget(binding.Name)
 	return ctrl.Result{}, nil
-}
-
-// unwatched tells whether nothing will tell when the condition is not true any more.
-func unwatched(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, plan mountns.Plan) (bool, error) {
-	if refused(plan) || !exists(plan) {
-		return refused(plan), nil
-	}
-	return unseen(ctx, provider, binding)
 }
 
 // decide asks the provider what there is.
@@ -223,22 +223,12 @@ func refused(plan mountns.Plan) bool {
 	}
 }
 
-// exists tells whether the namespace is in the provider.
-func exists(plan mountns.Plan) bool {
-	if plan.Ready == nil {
-		return false
-	}
-	switch plan.Ready.Reason {
-	case v1alpha1.ReasonNamespaceActive, v1alpha1.ReasonNamespaceTerminating, v1alpha1.ReasonNotRequired:
-		return true
-	default:
-		return false
-	}
-}
-
-// unseen tells whether the cache lacks the namespace: if it goes before a watch
-// that was down has shown it, nothing will tell of its end.
+// unseen tells whether the namespace is there and the cache lacks it: if it goes
+// before a watch that was down has shown it, nothing will tell of its end.
 func unseen(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (bool, error) {
+	if !mountns.MayExist(binding) {
+		return false, nil
+	}
 	err := provider.GetClient().Get(ctx, client.ObjectKey{Name: binding.Spec.MountNamespace}, &corev1.Namespace{})
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("reading namespace %s of provider %s from the cache: %w", binding.Spec.MountNamespace, binding.Spec.ClusterID, err)

@@ -158,7 +158,7 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 		}, fmt.Errorf("deleting namespace %s in provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err))
 		return
 	}
-	a.outcomes.done(a.binding.Name, d.RemoteNamespace)
+	a.outcomes.conflicts.Forget(key(a.binding.Name, d.RemoteNamespace))
 	a.assumed.noteDeleted(a.binding.Name, a.provider, d.UID, a.Clock.Now())
 }
 
@@ -174,7 +174,7 @@ func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err er
 		a.failed(err)
 		return
 	}
-	if apierrors.IsConflict(err) && !a.outcomes.overtaken(a.binding.Name, remote, a.Clock.Now()) {
+	if apierrors.IsConflict(err) && !a.outcomes.conflicts.Note(key(a.binding.Name, remote), a.Clock.Now()) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.overtaken = true

@@ -1,6 +1,7 @@
 package namespacemap
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -21,44 +22,13 @@ type outcomes struct {
 
 	mu        sync.Mutex
 	byBinding map[string]map[string]nsmap.Outcome // remote namespace → what was refused
-	conflicts map[string]map[string]conflicts
+
+	// conflicts are by the key of a remote namespace, see key.
+	conflicts step.Conflicts[string]
 }
-
-// conflicts is when the first of some in a row came, and the last.
-type conflicts struct{ first, last time.Time }
-
-// Conflicts that go on for longer than overtakenFor, with no pause of
-// overtakenPause, are a refusal: what a watch has yet to bring is there by then.
-const (
-	overtakenFor   = 5 * time.Second
-	overtakenPause = 10 * time.Second
-)
 
 func newOutcomes(first, most time.Duration) *outcomes {
-	return &outcomes{backoff: flowcontrol.NewBackOff(first, most), byBinding: map[string]map[string]nsmap.Outcome{}, conflicts: map[string]map[string]conflicts{}}
-}
-
-// overtaken remembers a conflict, and tells whether they do not end.
-func (o *outcomes) overtaken(binding, remote string, now time.Time) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.conflicts[binding] == nil {
-		o.conflicts[binding] = map[string]conflicts{}
-	}
-	last, ok := o.conflicts[binding][remote]
-	if !ok || now.Sub(last.last) > overtakenPause {
-		last.first = now
-	}
-	last.last = now
-	o.conflicts[binding][remote] = last
-	return now.Sub(last.first) > overtakenFor
-}
-
-// done forgets the conflicts of a remote namespace.
-func (o *outcomes) done(binding, remote string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.conflicts[binding], remote)
+	return &outcomes{backoff: flowcontrol.NewBackOff(first, most), byBinding: map[string]map[string]nsmap.Outcome{}}
 }
 
 func (o *outcomes) refused(binding, remote string, outcome nsmap.Outcome) {
@@ -75,7 +45,7 @@ func (o *outcomes) clear(binding, remote string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.byBinding[binding], remote)
-	delete(o.conflicts[binding], remote)
+	o.conflicts.Forget(key(binding, remote))
 	o.backoff.DeleteEntry(key(binding, remote))
 }
 
@@ -84,11 +54,10 @@ func (o *outcomes) clear(binding, remote string) {
 func (o *outcomes) backingOff(binding string, asked sets.Set[string]) (map[string]nsmap.Outcome, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for remote := range o.conflicts[binding] {
-		if !asked.Has(remote) {
-			delete(o.conflicts[binding], remote)
-		}
-	}
+	o.conflicts.ForgetIf(func(id string) bool {
+		of, remote, _ := strings.Cut(id, "/")
+		return of == binding && !asked.Has(remote)
+	})
 	waiting := map[string]nsmap.Outcome{}
 	var first time.Duration
 	for remote, outcome := range o.byBinding[binding] {
@@ -113,7 +82,8 @@ func (o *outcomes) forget(binding string) {
 		o.backoff.DeleteEntry(key(binding, remote))
 	}
 	delete(o.byBinding, binding)
-	delete(o.conflicts, binding)
+	o.conflicts.ForgetIf(func(id string) bool { return strings.HasPrefix(id, key(binding, "")) })
 }
 
+// key of a remote namespace: neither name has a slash.
 func key(binding, remote string) string { return binding + "/" + remote }

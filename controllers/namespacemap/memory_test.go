@@ -19,28 +19,22 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-func TestOvertaken(t *testing.T) {
+func TestConflictsAreForgotten(t *testing.T) {
 	o := newOutcomes(time.Second, time.Minute)
 	now := builder.Epoch
-	expect := func(when, remote string, after time.Duration, want bool) {
-		t.Helper()
-		now = now.Add(after)
-		if got := o.overtaken("eu", remote, now); got != want {
-			t.Errorf("%s it counts as a refusal: %v", when, got)
+	for _, forget := range []func(){
+		func() { o.clear("eu", "r") }, func() { o.backingOff("eu", sets.New("s")) }, func() { o.forget("eu") },
+	} {
+		o.conflicts.Note(key("eu", "r"), now)
+		o.conflicts.Note(key("us", "r"), now)
+		forget()
+		now = now.Add(9 * time.Second)
+		if o.conflicts.Note(key("eu", "r"), now) {
+			t.Error("a conflict of what is over counts")
 		}
-	}
-	expect("at first", "r", 0, false)
-	expect("for a while", "r", overtakenFor, false)
-	expect("for too long", "r", time.Millisecond, true)
-	expect("another one", "s", time.Millisecond, false)
-	expect("long afterwards", "r", overtakenPause+time.Millisecond, false)
-	o.done("eu", "r")
-	expect("after a success", "r", overtakenFor+time.Millisecond, false)
-	o.backingOff("eu", sets.New("s"))
-	expect("when it was not asked for meanwhile", "r", overtakenFor+time.Millisecond, false)
-	o.forget("eu")
-	if len(o.conflicts["eu"]) > 0 {
-		t.Error("what is gone is remembered")
+		if !o.conflicts.Note(key("us", "r"), now) {
+			t.Error("conflicts of another binding are forgotten")
+		}
 	}
 }
 

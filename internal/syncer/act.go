@@ -169,7 +169,7 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 // again. A creation that meets one conflict after the other is refused: no version
 // of it can be old, and it is an admission webhook that answers so.
 func (c *kindController[T]) mayPass(s Snapshot[T], a Action, err error) bool {
-	return a.Verb != Create || !apierrors.IsConflict(err) || !c.memory.noteOvertaken(s.Key)
+	return a.Verb != Create || !apierrors.IsConflict(err) || !c.memory.overtaken.Note(s.Key, c.clock.Now())
 }
 
 // saysWhy tells whether an error is the verdict of an API server on the request

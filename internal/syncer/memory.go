@@ -7,18 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
+
+	"github.com/spillway-io/spillway/internal/step"
 )
 
 // How long what was refused waits for its next try, at first and at most.
 const (
 	firstRetry = 5 * time.Second
 	mostRetry  = 5 * time.Minute
-	// Creations that meet a conflict for longer than overtakenFor, with no pause of
-	// overtakenPause between them, are refused: no version of theirs can be old, and
-	// a quota that others write too lets them pass sooner. It is an admission webhook
-	// that answers so.
-	overtakenFor   = 5 * time.Second
-	overtakenPause = 10 * time.Second
 )
 
 // memory is what a controller remembers of its objects. Losing it, with the
@@ -27,17 +23,16 @@ type memory struct {
 	clock   clock.PassiveClock
 	backoff *flowcontrol.Backoff
 
-	mu        sync.Mutex
-	refused   map[types.NamespacedName]refusal
-	lost      map[types.NamespacedName]types.UID
-	waiting   map[types.NamespacedName]waiting
-	changed   map[types.NamespacedName]time.Time
-	untold    map[types.NamespacedName]bool
-	overtaken map[types.NamespacedName]overtaken
-}
+	mu      sync.Mutex
+	refused map[types.NamespacedName]refusal
+	lost    map[types.NamespacedName]types.UID
+	waiting map[types.NamespacedName]waiting
+	changed map[types.NamespacedName]time.Time
+	untold  map[types.NamespacedName]bool
 
-// overtaken is when the first of some conflicts in a row came, and the last.
-type overtaken struct{ first, last time.Time }
+	// overtaken are the creations that meet conflicts.
+	overtaken step.Conflicts[types.NamespacedName]
+}
 
 type refusal struct {
 	Refused
@@ -60,8 +55,6 @@ func newMemory(clock clock.WithTicker) *memory {
 		waiting: map[types.NamespacedName]waiting{},
 		changed: map[types.NamespacedName]time.Time{},
 		untold:  map[types.NamespacedName]bool{},
-
-		overtaken: map[types.NamespacedName]overtaken{},
 	}
 }
 
@@ -96,7 +89,7 @@ func (m *memory) refusal(key types.NamespacedName, version string) *Refused {
 func (m *memory) succeeded(key types.NamespacedName, verb Verb) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.overtaken, key)
+	m.overtaken.Forget(key)
 	if found, ok := m.refused[key]; ok && found.Verb == verb {
 		m.forgive(key)
 	}
@@ -105,21 +98,6 @@ func (m *memory) succeeded(key types.NamespacedName, verb Verb) {
 func (m *memory) forgive(key types.NamespacedName) {
 	delete(m.refused, key)
 	m.backoff.DeleteEntry(key.String())
-}
-
-// noteOvertaken remembers that a creation met a conflict, and tells whether they
-// do not end.
-func (m *memory) noteOvertaken(key types.NamespacedName) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := m.clock.Now()
-	conflicts, ok := m.overtaken[key]
-	if !ok || now.Sub(conflicts.last) > overtakenPause {
-		conflicts.first = now
-	}
-	conflicts.last = now
-	m.overtaken[key] = conflicts
-	return now.Sub(conflicts.first) > overtakenFor
 }
 
 // noteLost remembers that the provider has been asked for the remote object of
@@ -216,5 +194,5 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.lost, key)
 	delete(m.waiting, key)
 	delete(m.changed, key)
-	delete(m.overtaken, key)
+	m.overtaken.Forget(key)
 }

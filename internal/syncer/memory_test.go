@@ -21,29 +21,6 @@ func testMemory() (*memory, *testclock.FakeClock) {
 	return m, clock
 }
 
-func TestOvertaken(t *testing.T) {
-	m, clock := testMemory()
-	expect := func(when string, after time.Duration, want bool) {
-		t.Helper()
-		clock.Step(after)
-		if got := m.noteOvertaken(web); got != want {
-			t.Errorf("%s it counts as a refusal: %v", when, got)
-		}
-	}
-	expect("at first", 0, false)
-	expect("for a while", overtakenFor, false)
-	expect("for too long", time.Millisecond, true)
-	expect("after a slow try", overtakenPause, true)
-	expect("long afterwards", overtakenPause+time.Millisecond, false)
-	clock.Step(overtakenFor)
-	m.succeeded(web, Create)
-	expect("after a success", time.Millisecond, false)
-	m.forget(web)
-	if len(m.overtaken) > 0 {
-		t.Error("an object that is gone is remembered")
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	m, clock := testMemory()
 	no := Refused{Verb: Create, Problem: Problem{"Rejected", "no"}}

@@ -24,7 +24,7 @@ func eventually(ctx context.Context, w *world.World, until Func) error {
 	return rig.Eventually(ctx, patience, func(ctx context.Context) error { return until(ctx, w) })
 }
 
-// all is what several want.
+// all is what several want, or do, one after the other.
 func all(wants ...Func) Func {
 	return func(ctx context.Context, w *world.World) error {
 		for _, want := range wants {

@@ -48,7 +48,7 @@ var podChanged = Scenario{
 	Steps: []Step{{
 		Name: "its image and its labels are changed",
 		Do: change(world.Consumer, named(team, web), func(_ *world.World, pod *corev1.Pod) {
-			pod.Labels = map[string]string{"example.com/version": "2"}
+			pod.Labels = map[string]string{labelVersion: "2"}
 			pod.Spec.Containers[0].Image = "example.com/app:2"
 		}),
 		Until: all(podIs(corev1.PodRunning, team, web, world.P1), func(ctx context.Context, w *world.World) error {
@@ -57,7 +57,7 @@ var podChanged = Scenario{
 				return err
 			}
 			return wrap("the remote pod", same("the image", pod.Spec.Containers[0].Image, "example.com/app:2"),
-				same("the label", pod.Labels["example.com/version"], "2"))
+				same("the label", pod.Labels[labelVersion], "2"))
 		}),
 	}},
 }
@@ -108,8 +108,11 @@ var podSucceeds = Step{
 }
 
 // createPod makes the pod, and puts it on the virtual node of a provider.
-func createPod(provider string) Func {
-	return func(ctx context.Context, w *world.World) error { return w.Create(ctx, world.Pod(team, web, provider)) }
+func createPod(provider string) Func { return createNamed(web, provider) }
+
+// createNamed is createPod for a pod of another name.
+func createNamed(name, provider string) Func {
+	return func(ctx context.Context, w *world.World) error { return w.Create(ctx, world.Pod(team, name, provider)) }
 }
 
 // force deletes a pod without waiting for it to end.

@@ -2,15 +2,12 @@ package scenario
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/test/faults/world"
-	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -21,14 +18,14 @@ var twoProviders = Scenario{
 	Name: "two-providers", Prepare: bindAndOffload(world.P1, world.P2),
 	Steps: []Step{{
 		Name: "a pod in each, and a change of the first",
-		Do: inOrder(
-			createLocal(func() client.Object { return world.Pod(team, web, world.P1) }), soon(asked(world.P1, requests.Create, "pods", web)),
-			createLocal(func() client.Object { return world.Pod(team, second, world.P2) }), soon(asked(world.P2, requests.Create, "pods", second)),
+		Do: all(
+			createPod(world.P1), soon(asked(world.P1, requests.Create, "pods", web)),
+			createNamed(second, world.P2), soon(asked(world.P2, requests.Create, "pods", second)),
 			changeVersion(web, "2")),
 		Until: all(podIs(corev1.PodRunning, team, web, world.P1), podIs(corev1.PodRunning, team, second, world.P2), hasVersion(web, "2", world.P1)),
 	}, {
 		Name: "one of the providers is unbound, and the pod in the other one changed",
-		Do: inOrder(
+		Do: all(
 			deleteLocal(&v1alpha1.ClusterBinding{}, "", world.P2), soon(asked(world.P2, requests.Delete, "pods", second)),
 			changeVersion(web, "3")),
 		Until: all(unbound(world.P2), podGone(team, second, world.P2),
@@ -36,31 +33,9 @@ var twoProviders = Scenario{
 	}},
 }
 
-// soonWithin is how long a step may take to hear of what it goes on after.
-const soonWithin = time.Minute
-
 // soon waits for what another func wants.
 func soon(wanted Func) Func {
-	return func(ctx context.Context, w *world.World) error {
-		return rig.Eventually(ctx, soonWithin, func(ctx context.Context) error { return wanted(ctx, w) })
-	}
-}
-
-// inOrder does one after the other.
-func inOrder(all ...Func) Func {
-	return func(ctx context.Context, w *world.World) error {
-		for _, do := range all {
-			if err := do(ctx, w); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// createLocal creates an object in the consumer.
-func createLocal(object func() client.Object) Func {
-	return func(ctx context.Context, w *world.World) error { return w.Create(ctx, object()) }
+	return func(ctx context.Context, w *world.World) error { return eventually(ctx, w, wanted) }
 }
 
 // labelVersion is what changeVersion changes.

@@ -91,14 +91,14 @@ func (f Floor) Start(ctx context.Context) (*Running, error) {
 func (f Floor) running(ctx context.Context, cancel context.CancelFunc) *Running {
 	r := &Running{Floor: f, cancel: cancel, placed: map[string]int{}}
 	for range f.Providers {
-		r.queues = append(r.queues, r.start(ctx))
-		r.mirrors = append(r.mirrors, r.start(ctx))
+		r.queues = append(r.queues, r.newWriters(ctx))
+		r.mirrors = append(r.mirrors, r.newWriters(ctx))
 	}
 	return r
 }
 
-// start starts some writers, and returns their queues.
-func (r *Running) start(ctx context.Context) []chan job {
+// newWriters starts some writers, and returns their queues.
+func (r *Running) newWriters(ctx context.Context) []chan job {
 	queues := make([]chan job, writers)
 	for i := range queues {
 		queues[i] = make(chan job, queued)
