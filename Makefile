@@ -57,15 +57,19 @@ demo: build kube install-yaml ## Start a consumer and two providers on this mach
 demo-down: ## Stop the demo and remove what it made.
 	$(GO) run ./hack/demo down
 
+# Here and below: go test shows the output of a package while it runs only if it
+# tests no other one, so the helpers' own tests come first.
 e2e: ## Run the end-to-end tests on local clusters.
 	@hack/have-tests.sh test/e2e
 	@$(MAKE) --no-print-directory build kube install-yaml
-	$(GO) test -tags e2e -count=1 -v -timeout 30m $(if $(ARGS),./test/e2e,./test/e2e/...) $(ARGS)
+	$(if $(ARGS),,$(GO) test -tags e2e -count=1 ./test/e2e/image ./test/e2e/node ./test/e2e/testcluster)
+	$(GO) test -tags e2e -count=1 -v -timeout 30m ./test/e2e $(ARGS)
 
 bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500 for other sizes).
 	@hack/have-tests.sh test/performance
 	@$(MAKE) --no-print-directory build kube install-yaml
-	$(GO) test -tags bench -count=1 -v -timeout 6h $(ARGS) ./test/performance/...
+	$(if $(ARGS),,$(GO) test -tags bench -count=1 ./test/performance/floor ./test/performance/measure)
+	$(GO) test -tags bench -count=1 -v -timeout 6h $(ARGS) ./test/performance
 
 # FAST=1 runs a part that takes some minutes; PART=crash,errors only these;
 # SCENARIO=name and RECIPE='…' one run, as a divergence says; REPEAT=n it
