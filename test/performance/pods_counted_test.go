@@ -111,7 +111,7 @@ func (r *rollOut) changeOne(ctx context.Context, reactions *reactions, restarts 
 // patchRemote patches the status of the one remote pod there is.
 func (r *rollOut) patchRemote(ctx context.Context, patch []byte) error {
 	_, err := r.providers[0].CoreV1().Pods(r.remoteNamespace(Ours)).
-		Patch(ctx, podName(0), types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		Patch(ctx, r.podName(0), types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
 }
 

@@ -41,6 +41,7 @@ type podsRig struct {
 	watches   map[string]int // See mostWatches.
 	manager   *measure.Manager
 	output    string // The directory for results.
+	rollOuts  int    // How many have begun.
 }
 
 // startPods makes the clusters, and all that is there before the pods are.
@@ -192,9 +193,9 @@ func (b *podsRig) say(format string, args ...any) {
 }
 
 // newPod is the i-th pod of a case, of a way.
-func (b *podsRig) newPod(c PodsCase, way Way, i int) *corev1.Pod {
+func (b *podsRig) newPod(c PodsCase, way Way, name string, i int) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace(way), Name: podName(i), Labels: map[string]string{"app": "web"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace(way), Name: name, Labels: map[string]string{"app": "web"}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "app", Image: "registry.example.com/web:1.2.3", Env: []corev1.EnvVar{{Name: "MODE", Value: "production"}},
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -220,5 +221,3 @@ func (b *podsRig) newPod(c PodsCase, way Way, i int) *corev1.Pod {
 	}
 	return pod
 }
-
-func podName(i int) string { return fmt.Sprintf("web-%05d", i) }

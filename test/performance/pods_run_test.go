@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/test/performance/floor"
@@ -22,6 +23,8 @@ type rollOut struct {
 	*podsRig
 	PodsCase
 	way Way
+	// number tells roll-outs apart.
+	number int
 	// shown is where users see the pods; remote are those in the providers.
 	shown, remote  *lives
 	create, remove func(ctx context.Context, i int) error
@@ -32,7 +35,8 @@ type rollOut struct {
 
 // prepare opens the watches, and what the way needs.
 func (b *podsRig) prepare(ctx context.Context, c PodsCase, way Way) (*rollOut, error) {
-	r := &rollOut{podsRig: b, PodsCase: c, way: way, stop: func() error { return nil }, failed: func() error { return nil }}
+	b.rollOuts++
+	r := &rollOut{podsRig: b, PodsCase: c, way: way, number: b.rollOuts, stop: func() error { return nil }, failed: func() error { return nil }}
 	var err error
 	if r.remote, err = watchPods(ctx, b.remoteNamespace(way), b.providers...); err != nil {
 		return nil, err
@@ -53,25 +57,34 @@ func (b *podsRig) prepare(ctx context.Context, c PodsCase, way Way) (*rollOut, e
 	return r, err
 }
 
+// podName is never that of a pod that was there before. kwok deletes pods by name,
+// some of them twice, and the second deletion may come late enough to hit the
+// next one of that name.
+func (r *rollOut) podName(i int) string { return fmt.Sprintf("web-%03d-%05d", r.number, i) }
+
+func (r *rollOut) newPod(i int) *corev1.Pod {
+	return r.podsRig.newPod(r.PodsCase, r.way, r.podName(i), i)
+}
+
 // ours has users create and delete the pods in the consumer.
 func (r *rollOut) ours() {
 	pods := r.consumer.CoreV1().Pods(r.namespace(Ours))
 	r.create = func(ctx context.Context, i int) error {
-		_, err := pods.Create(ctx, r.newPod(r.PodsCase, Ours, i), metav1.CreateOptions{})
+		_, err := pods.Create(ctx, r.newPod(i), metav1.CreateOptions{})
 		return err
 	}
-	r.remove = func(ctx context.Context, i int) error { return pods.Delete(ctx, podName(i), metav1.DeleteOptions{}) }
+	r.remove = func(ctx context.Context, i int) error { return pods.Delete(ctx, r.podName(i), metav1.DeleteOptions{}) }
 }
 
 // direct does it in the providers.
 func (r *rollOut) direct() {
 	r.create = func(ctx context.Context, i int) error {
 		pods := r.providers[i%r.Providers].CoreV1().Pods(r.namespace(Direct))
-		_, err := pods.Create(ctx, r.newPod(r.PodsCase, Direct, i), metav1.CreateOptions{})
+		_, err := pods.Create(ctx, r.newPod(i), metav1.CreateOptions{})
 		return err
 	}
 	r.remove = func(ctx context.Context, i int) error {
-		return r.providers[i%r.Providers].CoreV1().Pods(r.namespace(Direct)).Delete(ctx, podName(i), metav1.DeleteOptions{})
+		return r.providers[i%r.Providers].CoreV1().Pods(r.namespace(Direct)).Delete(ctx, r.podName(i), metav1.DeleteOptions{})
 	}
 }
 
@@ -89,9 +102,9 @@ func (r *rollOut) floor(ctx context.Context) error {
 		return err
 	}
 	r.create = func(ctx context.Context, i int) error {
-		return running.Create(ctx, i%r.Providers, r.newPod(r.PodsCase, Floor, i))
+		return running.Create(ctx, i%r.Providers, r.newPod(i))
 	}
-	r.remove = func(ctx context.Context, i int) error { return running.Delete(ctx, podName(i)) }
+	r.remove = func(ctx context.Context, i int) error { return running.Delete(ctx, r.podName(i)) }
 	r.stop, r.failed = running.Stop, running.Err
 	return nil
 }
@@ -100,15 +113,23 @@ func (r *rollOut) floor(ctx context.Context) error {
 func (r *rollOut) run(ctx context.Context, between func() error) (PodsRun, error) {
 	run := PodsRun{Way: r.way}
 	began, asked, err := r.each(ctx, r.create)
-	if err := errors.Join(err, r.await(ctx, r.shown.allReady)); err != nil {
+	if err != nil {
+		return run, fmt.Errorf("%s by %s: creating pods: %w", r.PodsCase, r.way, err)
+	}
+	if err := r.await(ctx, r.shown.allReady); err != nil {
 		return run, err
 	}
 	run.Create = r.shown.timing(asked, began, r.shown.ready)
 	if err := between(); err != nil {
 		return run, err
 	}
+	r.shown.mayGo()
+	r.remote.mayGo()
 	began, asked, err = r.each(ctx, r.remove)
-	if err := errors.Join(err, r.await(ctx, r.shown.allGone), r.await(ctx, r.remote.allGone)); err != nil {
+	if err != nil {
+		return run, fmt.Errorf("%s by %s: deleting pods: %w", r.PodsCase, r.way, err)
+	}
+	if err := errors.Join(r.await(ctx, r.shown.allGone), r.await(ctx, r.remote.allGone)); err != nil {
 		return run, err
 	}
 	run.Delete = r.shown.timing(asked, began, r.shown.gone)
@@ -121,7 +142,7 @@ func (r *rollOut) each(ctx context.Context, ask func(context.Context, int) error
 	asked, began := make(map[string]time.Time, r.N), time.Now()
 	err := rig.ForEach(ctx, r.N, func(ctx context.Context, i int) error {
 		mu.Lock()
-		asked[podName(i)] = time.Now()
+		asked[r.podName(i)] = time.Now()
 		mu.Unlock()
 		return ask(ctx, i)
 	})

@@ -24,6 +24,7 @@ type lives struct {
 	ready, gone map[string]time.Time
 	status      map[string]corev1.PodStatus
 	changes     int
+	deleting    bool // Whether it is time for pods to go.
 	err         error
 }
 
@@ -63,6 +64,9 @@ func (l *lives) note(event watch.Event, now time.Time) {
 	}
 	before, known := l.status[pod.Name]
 	if event.Type == watch.Deleted {
+		if !l.deleting && l.err == nil {
+			l.err = fmt.Errorf("pod %s is gone, and nobody has asked for that", pod.Name)
+		}
 		l.gone[pod.Name] = now
 		delete(l.status, pod.Name)
 		return
@@ -83,6 +87,13 @@ func isReady(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// mayGo says that pods are to be deleted from now on.
+func (l *lives) mayGo() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.deleting = true
 }
 
 // allReady and allGone say what is missing of n pods.
