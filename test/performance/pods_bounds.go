@@ -30,7 +30,7 @@ func (r PodsResult) Broken() []error {
 		atLeast("writes of pods that were counted", cost.PodWrites, writesWithStatus*r.Case.N)
 		atMost("writes of anything but pods", cost.OtherWrites, others)
 		atMost("reads", cost.Reads, 0)
-		atMost("watches begun", cost.Watches, cost.Renewals)
+		atMost("watches begun", cost.Watches, cost.Renewals+cost.Slow)
 		for _, opened := range cost.Opened {
 			broken = append(broken, fmt.Errorf("%s: %s", r.Case, opened))
 		}

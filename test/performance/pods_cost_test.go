@@ -3,6 +3,7 @@
 package performance
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
@@ -52,6 +57,7 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	cost := costOf(after.figures.Since(before.figures))
 	cost.StatusChanges = r.remote.statusChanges()
 	cost.Renewals = mostRenewals(before.watches, after.at.Sub(before.at))
+	cost.Slow = after.slow - before.slow
 	cost.Opened = opened(before.watches, after.watches)
 	cost.CPUSeconds = after.usage.CPUSeconds - before.usage.CPUSeconds
 	cost.Heap, cost.Peak = full-before.heap, usage.PeakRSS-before.usage.RSS
@@ -81,18 +87,46 @@ type reading struct {
 	at      time.Time
 	figures requests.Figures
 	watches map[string]int // The most that have been open, as "cluster: resource".
+	slow    int            // See slowWatches.
 	usage   measure.Usage
 	heap    int64
 }
 
 func (b *podsRig) reading(ctx context.Context) (reading, error) {
 	r := reading{at: time.Now()}
-	var err1, err2, err3, err4 error
+	var err1, err2, err3, err4, err5 error
 	r.heap, err1 = b.manager.HeapAfterGC(ctx)
 	r.usage, err2 = b.manager.Usage()
 	r.figures, err3 = figuresOf(b.audits)
 	r.watches, err4 = b.mostWatches()
-	return r, errors.Join(err1, err2, err3, err4)
+	r.slow, err5 = b.slowWatches(ctx)
+	return r, errors.Join(err1, err2, err3, err4, err5)
+}
+
+// terminated is the metric of API servers for watches that they have ended
+// because what is watched came faster than it was taken. Of the pods of one node
+// it holds no more than ten events back (see suggestedWatchChannelSize in
+// k8s.io/apiserver/pkg/storage/cacher): a kubelet has few.
+const terminated = "apiserver_terminated_watchers_total"
+
+// slowWatches is how many of those there have been, in all clusters together.
+func (b *podsRig) slowWatches(ctx context.Context) (int, error) {
+	total := 0
+	for _, cluster := range append([]kubernetes.Interface{b.consumer}, b.providers...) {
+		text, err := cluster.Discovery().RESTClient().Get().AbsPath("/metrics").SetHeader("Accept", "text/plain").DoRaw(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("reading the metrics of an API server: %w", err)
+		}
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+		if err != nil {
+			return 0, fmt.Errorf("reading the metrics of an API server: %w", err)
+		}
+		for _, metric := range families[terminated].GetMetric() { // Absent until the first one.
+			total += int(metric.GetCounter().GetValue())
+		}
+	}
+	return total, nil
 }
 
 // mostWatches are the most watches of the manager that have been open so far,

@@ -96,12 +96,12 @@ func (r PodsReport) costs() string {
 		most, n := result.Most(), float64(result.Case.N)
 		return []string{
 			fmt.Sprintf("%.3f", float64(most.PodWrites)/n), fmt.Sprintf("%.3f", float64(most.StatusChanges)/n),
-			fmt.Sprint(most.OtherWrites), fmt.Sprint(most.Reads), fmt.Sprint(most.Failed), fmt.Sprint(most.Events),
+			fmt.Sprint(most.OtherWrites), fmt.Sprint(most.Reads), fmt.Sprint(most.Failed), fmt.Sprint(most.Slow), fmt.Sprint(most.Events),
 			fmt.Sprintf("%.1f", most.CPUSeconds*1000/n), fmt.Sprintf("%.1f", inMB(most.Heap)*1000/n), fmt.Sprintf("%.0f", inMB(most.Peak)*1000/n),
 		}
 	})
 	return fmt.Sprintf("What it costs, from creation until all are gone; at most %d + U writes a pod, of which U is the changes of its status there:\n\n", writesBesidesStatus) +
-		table(aboutPods, []string{"writes a pod", "U", "other writes", "reads", "refused", "events", "CPU s, 1,000 pods", "MB heap", "MB peak"}, rows)
+		table(aboutPods, []string{"writes a pod", "U", "other writes", "reads", "refused", "slow watches", "events", "CPU s, 1,000 pods", "MB heap", "MB peak"}, rows)
 }
 
 // counted is what the manager's own transports say.

@@ -66,9 +66,11 @@ type Cost struct {
 	StatusChanges int
 	Events        int
 	// Watches are those that were begun, Renewals as many as may be because older
-	// ones have ended. Opened says which are open afterwards that were not before.
-	Watches, Renewals int
-	Opened            []string `json:",omitempty"`
+	// ones have ended, Slow those that the API servers say they have ended because
+	// they fell behind, anybody's. Opened says which are open afterwards that were
+	// not before.
+	Watches, Renewals, Slow int
+	Opened                  []string `json:",omitempty"`
 	// CPUSeconds of the whole run.
 	CPUSeconds float64
 	// Heap is what the pods have added to the memory of live objects, Peak what
@@ -143,7 +145,7 @@ func (r PodsResult) Most() Cost {
 			most.PodWrites, most.StatusChanges, most.Rows = cost.PodWrites, cost.StatusChanges, cost.Rows
 		}
 		most.OtherWrites, most.Reads = max(most.OtherWrites, cost.OtherWrites), max(most.Reads, cost.Reads)
-		most.Failed, most.Events = max(most.Failed, cost.Failed), max(most.Events, cost.Events)
+		most.Failed, most.Events, most.Slow = max(most.Failed, cost.Failed), max(most.Events, cost.Events), max(most.Slow, cost.Slow)
 	}
 	mean := func(figure func(*Cost) float64) float64 {
 		return r.Mean(Ours, func(run PodsRun) float64 { return figure(run.Cost) })

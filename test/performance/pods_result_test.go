@@ -65,7 +65,7 @@ func TestBounds(t *testing.T) {
 		"399 writes of pods that were counted": func(c *Cost) { c.PodWrites = 399 },
 		"1 reads":                              func(c *Cost) { c.Reads = 1 },
 		"anything but pods":                    func(c *Cost) { c.OtherWrites = writesBesidesPods + 1 },
-		"3 watches begun, want at most 2":      func(c *Cost) { c.Watches, c.Renewals = 3, 2 },
+		"4 watches begun, want at most 3":      func(c *Cost) { c.Watches, c.Renewals, c.Slow = 4, 2, 1 },
 		"2 watches are open of p1: pods, and were 1": func(c *Cost) {
 			c.Opened = opened(map[string]int{"p1: pods": 1, "p1: nodes": 1}, map[string]int{"p1: pods": 2, "p1: nodes": 1})
 		},
