@@ -77,14 +77,18 @@ func New(cache client.Reader, clock clock.PassiveClock) *Reader {
 // Get reads an object, or fails with NotFound. What it sets must not be changed:
 // it may be shared with the cache.
 func (r *Reader) Get(ctx context.Context, name types.NamespacedName, into client.Object) error {
+	id := key{kindOf(into), name}
+	before, had := r.last(id)
 	err := r.cache.Get(ctx, name, into)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading %T %s from the cache: %w", into, name, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id := key{kindOf(into), name}
 	last, ok := r.written[id]
+	if !ok { // Another reader may have seen the cache catch up just now, which this one was too early for.
+		last, ok = before, had
+	}
 	if !ok || seeded.On(seeded.WatchTakenAtItsWord) {
 		return err
 	}
@@ -97,6 +101,14 @@ func (r *Reader) Get(ctx context.Context, name types.NamespacedName, into client
 	}
 	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(last.object).Elem())
 	return nil
+}
+
+// last is the last write of an object, if it is still remembered.
+func (r *Reader) last(id key) (write, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, ok := r.written[id]
+	return last, ok
 }
 
 // shownBy tells whether the cache has caught up with the write.

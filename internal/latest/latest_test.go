@@ -46,6 +46,41 @@ func within(seconds int64) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.DeletionGracePeriodSeconds = &seconds }
 }
 
+// late is a cache that catches up just after it was read for the first time.
+type late struct {
+	shown
+	catchUp func()
+}
+
+func (l *late) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	err := l.shown.Get(ctx, key, into, options...)
+	if catchUp := l.catchUp; catchUp != nil {
+		l.catchUp = nil
+		catchUp()
+	}
+	return err
+}
+
+// Of two readers of one object, one reads the cache before that shows what was
+// written, the other afterwards: nothing need be remembered of it then. The
+// first one must not find that there is nothing for all that.
+func TestCacheCatchesUpBetweenTwoReaders(t *testing.T) {
+	key, cache := types.NamespacedName{Namespace: "team", Name: "web"}, &late{}
+	r := New(cache, testclock.NewFakePassiveClock(builder.Epoch))
+	r.Wrote(pod("a", "7"))
+	cache.catchUp = func() {
+		cache.pod = pod("a", "8")
+		second := &corev1.Pod{}
+		if err := r.Get(t.Context(), key, second); err != nil || second.ResourceVersion != "8" {
+			t.Errorf("the second reader got version %q and %v, want what the cache shows", second.ResourceVersion, err)
+		}
+	}
+	first := &corev1.Pod{}
+	if err := r.Get(t.Context(), key, first); err != nil || first.ResourceVersion != "7" {
+		t.Errorf("the first reader got version %q and %v, want what was written", first.ResourceVersion, err)
+	}
+}
+
 // seen is what a reader of the pod sees of it.
 type seen struct {
 	UID     types.UID
