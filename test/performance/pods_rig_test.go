@@ -192,10 +192,10 @@ func (b *podsRig) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(progress, "pods    %6.1fs  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// newPod is the i-th pod of a case, of a way.
-func (b *podsRig) newPod(c PodsCase, way Way, name string, i int) *corev1.Pod {
+// newPod is the i-th pod of a roll-out.
+func (r *rollOut) newPod(i int) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace(way), Name: name, Labels: map[string]string{"app": "web"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace(r.way), Name: r.podName(i), Labels: map[string]string{"app": "web"}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "app", Image: "registry.example.com/web:1.2.3", Env: []corev1.EnvVar{{Name: "MODE", Value: "production"}},
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -203,20 +203,20 @@ func (b *podsRig) newPod(c PodsCase, way Way, name string, i int) *corev1.Pod {
 			}},
 		}}},
 	}
-	if c.Shared {
-		name := corev1.LocalObjectReference{Name: sharedName(i / c.Providers % sharedObjects)}
+	if r.Shared {
+		name := corev1.LocalObjectReference{Name: sharedName(i / r.Providers % sharedObjects)}
 		pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{
 			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: name}}, {SecretRef: &corev1.SecretEnvSource{LocalObjectReference: name}},
 		}
 	}
-	provider := b.Providers[i%c.Providers].ID
+	provider := r.podsRig.Providers[i%r.Providers].ID
 	switch {
-	case way == Floor && c.Scheduled:
+	case r.way == Floor && r.Scheduled:
 		pod.Spec.NodeSelector = map[string]string{floorMark: ""}
 		pod.Spec.Tolerations = []corev1.Toleration{{Key: floorMark, Operator: corev1.TolerationOpExists}}
-	case way == Floor:
+	case r.way == Floor:
 		pod.Spec.NodeName = floorNodeName(provider)
-	case way == Ours && !c.Scheduled:
+	case r.way == Ours && !r.Scheduled:
 		pod.Spec.NodeName = v1alpha1.VirtualNodePrefix + provider
 	}
 	return pod

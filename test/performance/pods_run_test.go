@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/test/performance/floor"
@@ -61,10 +60,6 @@ func (b *podsRig) prepare(ctx context.Context, c PodsCase, way Way) (*rollOut, e
 // some of them twice, and the second deletion may come late enough to hit the
 // next one of that name.
 func (r *rollOut) podName(i int) string { return fmt.Sprintf("web-%03d-%05d", r.number, i) }
-
-func (r *rollOut) newPod(i int) *corev1.Pod {
-	return r.podsRig.newPod(r.PodsCase, r.way, r.podName(i), i)
-}
 
 // ours has users create and delete the pods in the consumer.
 func (r *rollOut) ours() {
