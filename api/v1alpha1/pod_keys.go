@@ -58,8 +58,8 @@ const (
 	ReasonReferenceNotSynced = "ReferenceNotSynced"
 	// ReasonRejected: the provider refused the pod.
 	ReasonRejected = "Rejected"
-	// ReasonUpdateRejected: the provider refused a change of the pod, which
-	// runs on as it was.
+	// ReasonUpdateRejected: the provider refused a change of the pod, or took it
+	// back. The pod runs on as it was.
 	ReasonUpdateRejected = "UpdateRejected"
 	// ReasonStatusRejected: the consumer refused the status that the provider
 	// reports.

@@ -19,13 +19,17 @@ import (
 const requestTimeout = 10 * time.Second
 
 // act carries out the actions of a plan, in their order, up to the first that
-// cannot be done, and tells whether that was all of them. What an API server
-// refuses is remembered, and decided on in the next round; only what says nothing
-// about the object is an error.
-func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (done bool, err error) {
+// cannot be done, and tells whether that was all of them, and which patches were
+// made. What an API server refuses is remembered, and decided on in the next
+// round; only what says nothing about the object is an error.
+func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (made []attempt, done bool, err error) {
 	for _, a := range plan.Actions {
-		if err := c.do(ctx, s, a); err != nil {
-			return false, c.failed(ctx, s, a, err)
+		answered, err := c.do(ctx, s, a)
+		if err != nil {
+			return made, false, c.failed(ctx, s, a, err)
+		}
+		if a.Verb == Patch || a.Verb == PatchStatus {
+			made = append(made, attempt{a, answered})
 		}
 		c.memory.succeeded(s.Key, a.Verb)
 		if c.Done != nil {
@@ -36,11 +40,12 @@ func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (
 			c.Done(s, a, seen)
 		}
 	}
-	return true, nil
+	return made, true, nil
 }
 
-// do makes one request, and notes what it has made of the object.
-func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) error {
+// do makes one request, and notes what it has made of the object: the version
+// that a creation or a patch has given it is returned.
+func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	to, reader := c.consumer, c.local
@@ -49,30 +54,30 @@ func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) err
 	}
 	obj, ok := a.Object.DeepCopyObject().(client.Object) // It may be shared with the cache, and takes the answer.
 	if !ok {
-		return fmt.Errorf("%T is no object", a.Object)
+		return "", fmt.Errorf("%T is no object", a.Object)
 	}
 	switch a.Verb {
 	case Create:
 		if err := to.Create(ctx, obj); err != nil {
-			return err
+			return "", err
 		}
 	case Patch, PatchStatus:
 		if err := patch(ctx, to, obj, a); err != nil {
-			return err
+			return "", err
 		}
 	case Delete:
 		if err := c.delete(ctx, to, obj, a); err != nil {
-			return err
+			return "", err
 		}
 		c.deleted(reader, a)
-		return nil
+		return "", nil
 	case Find:
-		return c.find(ctx, s, obj)
+		return "", c.find(ctx, s, obj)
 	default:
-		return fmt.Errorf("unknown verb %q", a.Verb)
+		return "", fmt.Errorf("unknown verb %q", a.Verb)
 	}
 	c.wrote(reader, obj, a)
-	return nil
+	return obj.GetResourceVersion(), nil
 }
 
 // patch sends the difference between what was seen and what is to be. The UID

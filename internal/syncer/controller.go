@@ -108,19 +108,21 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		return ctrl.Result{}, nil // When it is not any more, all are asked for.
 	}
 	refusals := 0
+	var made []attempt // By the round before.
 	for range rounds {
 		snapshot, err := c.observe(ctx, req.NamespacedName)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		plan := Decide(snapshot, c.Syncer)
+		plan := c.effective(snapshot, made)
 		if len(plan.Actions) == 0 {
 			return c.report(ctx, snapshot, plan)
 		}
 		if c.Copied {
 			c.memory.noteUntold(req.NamespacedName)
 		}
-		done, err := c.act(ctx, snapshot, plan)
+		var done bool
+		made, done, err = c.act(ctx, snapshot, plan)
 		if err != nil && seeded.On(seeded.RetryLost) {
 			return ctrl.Result{}, nil
 		}

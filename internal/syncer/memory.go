@@ -29,6 +29,7 @@ type memory struct {
 	waiting map[types.NamespacedName]waiting
 	changed map[types.NamespacedName]time.Time
 	untold  map[types.NamespacedName]bool
+	unkept  map[types.NamespacedName]attempt
 
 	// overtaken are the creations that meet conflicts.
 	overtaken step.Conflicts[types.NamespacedName]
@@ -55,6 +56,7 @@ func newMemory(clock clock.WithTicker) *memory {
 		waiting: map[types.NamespacedName]waiting{},
 		changed: map[types.NamespacedName]time.Time{},
 		untold:  map[types.NamespacedName]bool{},
+		unkept:  map[types.NamespacedName]attempt{},
 	}
 }
 
@@ -85,13 +87,18 @@ func (m *memory) refusal(key types.NamespacedName, version string) *Refused {
 	return &what
 }
 
-// succeeded forgets what was refused, if it was this.
+// succeeded forgets what was refused, if it was this. A change may be taken back
+// again by who has done so before: for a while, the next refusal of one waits for
+// as long as if this had been one.
 func (m *memory) succeeded(key types.NamespacedName, verb Verb) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.overtaken.Forget(key)
 	if found, ok := m.refused[key]; ok && found.Verb == verb {
-		m.forgive(key)
+		delete(m.refused, key)
+		if verb != Patch {
+			m.backoff.DeleteEntry(key.String())
+		}
 	}
 }
 
@@ -135,6 +142,21 @@ func (m *memory) noteWaiting(key types.NamespacedName, problem *Problem) {
 	} else if m.waiting[key].reason != problem.Reason {
 		m.waiting[key] = waiting{problem.Reason, m.clock.Now()}
 	}
+}
+
+// noteUnkept remembers a change of a status that an API server has not kept.
+func (m *memory) noteUnkept(key types.NamespacedName, change attempt) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unkept[key] = change
+}
+
+// unkeptOf is the last change of a status that was not kept, if there was one.
+func (m *memory) unkeptOf(key types.NamespacedName) (change attempt, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change, ok = m.unkept[key]
+	return change, ok
 }
 
 // noteRemoteChange remembers when the first change of the remote object came in
@@ -194,5 +216,6 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.lost, key)
 	delete(m.waiting, key)
 	delete(m.changed, key)
+	delete(m.unkept, key)
 	m.overtaken.Forget(key)
 }

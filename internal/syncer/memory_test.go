@@ -56,6 +56,13 @@ func TestRefusals(t *testing.T) {
 	m.noteRefused(web, "2", no)
 	m.forget(web)
 	expect("gone", "2", 0, false)
+
+	no.Verb = Patch
+	m.noteRefused(web, "2", no)
+	m.succeeded(web, Patch)
+	expect("a change was accepted", "2", 0, false)
+	m.noteRefused(web, "2", no)
+	expect("and has been taken back, as before", "2", 2*firstRetry, true)
 }
 
 func TestWaiting(t *testing.T) {

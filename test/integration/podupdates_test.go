@@ -1,11 +1,15 @@
 package integration
 
 import (
+	"fmt"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -112,4 +116,53 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 		Eventually(now(eu, remote)).Should(HaveField("Spec.Containers", ConsistOf(HaveField("Image", "example.com/app:3"))), "it is tried again by itself")
 		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded), "nothing is refused any more")
 	})
+
+	It("nothing that the provider takes back, and says so while it does", func() {
+		fixed := func(value string) types.GomegaMatcher {
+			return HaveField("Labels", HaveKeyWithValue("example.com/kept", value))
+		}
+		policy := eu.fixLabel(t.remote, "example.com/kept", "2", func() (*corev1.Pod, error) {
+			current, err := now(eu, remote)()
+			if err != nil {
+				return nil, err
+			}
+			before := current.DeepCopy()
+			current.Labels["example.com/kept"] = "tried"
+			return current, eu.Patch(ctx, current, client.MergeFrom(before), client.DryRunAll)
+		})
+		change(home, local, func(pod *corev1.Pod) { pod.Labels["example.com/kept"] = "3" })
+		Eventually(home.offloaded(local)).Should(isFalse(v1alpha1.ReasonUpdateRejected, "provider "+t.cb.Spec.ClusterID, "takes it back"), "the pod should say what is not done")
+		Expect(now(eu, remote)()).To(fixed("2"))
+
+		eu.drop(policy)
+		Eventually(now(eu, remote)).Should(fixed("3"), "it is tried again by itself")
+		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded), "nothing is taken back any more")
+	})
 })
+
+// fixLabel has a policy give all pods of a namespace one value of a label, with
+// each change of them, and waits until what try makes has it.
+func (c *controlPlane) fixLabel(namespace, label, value string, try func() (*corev1.Pod, error)) *admissionv1.MutatingAdmissionPolicyBinding {
+	GinkgoHelper()
+	policy := &admissionv1.MutatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: unique("fixed")},
+		Spec: admissionv1.MutatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+				}}},
+			},
+			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
+			Mutations: []admissionv1.Mutation{{PatchType: admissionv1.PatchTypeApplyConfiguration, ApplyConfiguration: &admissionv1.ApplyConfiguration{
+				Expression: fmt.Sprintf("Object{metadata: Object.metadata{labels: {%q: %q}}}", label, value)}}},
+		},
+	}
+	binding := &admissionv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: policy.Name}, Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: policy.Name}}
+	c.create(policy)
+	c.create(binding)
+	Eventually(try).Should(HaveField("Labels", HaveKeyWithValue(label, value)), "the policy should be in force")
+	return binding
+}

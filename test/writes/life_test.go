@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -110,4 +113,51 @@ func (l *life) isOver() {
 		}
 		return gone(ctx, l.Consumer.Admin, l.local)
 	})
+}
+
+// messagesDropped is what an API server does that lacks a feature of the
+// provider's: it takes a status, and leaves a field of it out.
+func messagesDropped(l *life) {
+	name := "no-messages"
+	admin := l.Consumer.Admin
+	must(l.t, admin.Create(l.t.Context(), &admissionv1.MutatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.MutatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: l.local.Namespace}},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods/status"}},
+				}}},
+			},
+			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
+			Mutations: []admissionv1.Mutation{{PatchType: admissionv1.PatchTypeJSONPatch, JSONPatch: &admissionv1.JSONPatch{
+				Expression: `[JSONPatch{op: "add", path: "/status/message", value: ""}]`}}},
+		},
+	}), admin.Create(l.t.Context(), &admissionv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}))
+	probe := newPod(l.namespace, "probe")
+	must(l.t, admin.Create(l.t.Context(), probe))
+	l.eventually(l.t, "messages to be left out", func(ctx context.Context) error {
+		probe.Status.Message = "tried"
+		if err := admin.Status().Update(ctx, probe, &client.SubResourceUpdateOptions{UpdateOptions: client.UpdateOptions{DryRun: []string{metav1.DryRunAll}}}); err != nil {
+			return err
+		}
+		if probe.Status.Message != "" {
+			return fmt.Errorf("the API server keeps %q", probe.Status.Message)
+		}
+		return nil
+	})
+	must(l.t, admin.Delete(l.t.Context(), probe, &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+}
+
+// saysWhy is a change of the remote pod that the local one cannot show. It is
+// tried once, and then everything is at rest; and once more when the local pod is
+// another, which its deletion makes it.
+func saysWhy(l *life) {
+	must(l.t, l.provider().Admin.Get(l.t.Context(), client.ObjectKeyFromObject(l.remote), l.remote))
+	l.remote.Status.Message = "not to be seen"
+	must(l.t, l.provider().Admin.Status().Update(l.t.Context(), l.remote))
+	l.changes += 2
+	l.settled(l.t, time.Now())
 }

@@ -58,6 +58,10 @@ var lives = []struct {
 		want: []string{create, deleteThere},
 	},
 	{
+		name: "a part of its status is not kept", play: []step{messagesDropped, created, scheduledThere, runs, saysWhy, deleted, leaves},
+		want: []string{create, deleteThere, deleteHere},
+	},
+	{
 		name: "it needs a ConfigMap and a Secret", uses: true, play: []step{created, scheduledThere, runs, deleted, leaves},
 		want: []string{
 			create, deleteThere, deleteHere,

@@ -1,0 +1,99 @@
+package syncer
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// attempt is a patch that an API server has said yes to, and the version of the
+// object that it has answered with.
+type attempt struct {
+	Action
+	version string
+}
+
+// effective is what to do, without what was done before and did not come into
+// effect: the answer does not have it, though it was a yes. Doing it once more
+// would end likewise, each time.
+//
+//   - What a provider takes back, by a mutating policy or webhook, is a refusal. It
+//     is told, and tried again when a refusal would be.
+//   - What the consumer does not keep of a status, most often because it lacks a
+//     feature that the provider has, is left alone until one of the two pods changes.
+//
+// Made is what the round before this one has done.
+func (c *kindController[T]) effective(s Snapshot[T], made []attempt) Plan {
+	plan := Decide(s, c.Syncer)
+	for _, a := range plan.Actions {
+		switch {
+		case !slices.ContainsFunc(made, a.isWithin):
+		case a.Verb == PatchStatus:
+			c.memory.noteUnkept(s.Key, attempt{a, a.Before.GetResourceVersion()})
+		case a.Side == Remote && present(s.Local):
+			c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOfTakenBack(a, c.clusterID)})
+			s.Refused = c.memory.refusal(s.Key, version(s.Local))
+			return Decide(s, c.Syncer)
+		}
+	}
+	if unkept, ok := c.memory.unkeptOf(s.Key); ok {
+		plan.Actions = slices.DeleteFunc(plan.Actions, func(a Action) bool { return a.Verb == PatchStatus && a.isWithin(unkept) })
+	}
+	return plan
+}
+
+// isWithin tells whether a patch asks for nothing but what was asked for before,
+// of the very object that was the answer to that.
+func (a Action) isWithin(before attempt) bool {
+	if a.Verb != Patch && a.Verb != PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
+		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.version {
+		return false
+	}
+	change, err := a.change()
+	other, otherErr := before.change()
+	return err == nil && otherErr == nil && isWithin(change, other)
+}
+
+// change is what a patch changes. The metadata that goes with a status says when
+// it was written, and is none of it.
+func (a Action) change() (map[string]any, error) {
+	diff, err := client.MergeFrom(a.Before).Data(a.Object)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(diff, &fields); err != nil {
+		return nil, err
+	}
+	if a.Verb == PatchStatus {
+		delete(fields, "metadata")
+	}
+	return fields, nil
+}
+
+// isWithin tells whether all that a change sets, another one sets likewise.
+func isWithin(change, other any) bool {
+	fields, ok := change.(map[string]any)
+	others, okToo := other.(map[string]any)
+	if !ok || !okToo {
+		return reflect.DeepEqual(change, other)
+	}
+	for name, value := range fields {
+		if set, ok := others[name]; !ok || !isWithin(value, set) {
+			return false
+		}
+	}
+	return true
+}
+
+// problemOfTakenBack says what has not come into effect.
+func problemOfTakenBack(a Action, clusterID string) Problem {
+	return Problem{v1alpha1.ReasonUpdateRejected, fmt.Sprintf(
+		"provider %s accepts a change of %s, but does not make it: a mutating policy or webhook there takes it back",
+		clusterID, client.ObjectKeyFromObject(a.Object))}
+}
