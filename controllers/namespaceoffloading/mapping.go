@@ -81,17 +81,18 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing NamespaceOffloadings: %w", err)
 	}
-	entries := nsmap.Namespaces(nsm)
+	entries := nsmap.Asked(nsm)
 	var wanted []nsmap.Wanted
 	for i := range all.Items {
 		nso, left := &all.Items[i], 0
-		if entries.Has(nso.Namespace) {
+		asked := entries.Has(nso.Namespace)
+		if asked {
 			var err error
 			if left, err = r.podsLeft(ctx, nso, binding, nsm); err != nil {
 				return nil, err
 			}
 		}
-		if w, ok := offloading.Wanted(nso, binding, left, r.Settings); ok {
+		if w, ok := offloading.Wanted(nso, binding, asked, left, r.Settings); ok {
 			wanted = append(wanted, w)
 		}
 	}
@@ -101,7 +102,7 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 // podsLeft counts the pods for whose sake an entry that there is stays, though
 // the offloading does not ask for it any more.
 func (r *Mapping) podsLeft(ctx context.Context, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (int, error) {
-	if seeded.On(seeded.EntryRemovedFirst) || nsmap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) == nil || !residents.Leaves(nso, binding, nsm) {
+	if seeded.On(seeded.EntryRemovedFirst) || !residents.Leaves(nso, binding, nsm) {
 		return 0, nil
 	}
 	left, err := r.Residents.Left(ctx, binding.Name, nso.Namespace)

@@ -88,12 +88,18 @@ func FindCurrent(entries []v1alpha1.CurrentMapping, namespace string) *v1alpha1.
 	return nil
 }
 
-// Namespaces are the local namespaces that a NamespaceMap asks for or tells of.
-func Namespaces(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
+// Asked are the local namespaces that a NamespaceMap asks for.
+func Asked(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	namespaces := sets.New[string]()
 	for i := range nsm.Spec.DesiredMapping {
 		namespaces.Insert(nsm.Spec.DesiredMapping[i].Namespace)
 	}
+	return namespaces
+}
+
+// Namespaces are the local namespaces that a NamespaceMap asks for or tells of.
+func Namespaces(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
+	namespaces := Asked(nsm)
 	for i := range nsm.Status.CurrentMapping {
 		namespaces.Insert(nsm.Status.CurrentMapping[i].Namespace)
 	}

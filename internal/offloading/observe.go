@@ -113,11 +113,13 @@ func Unreachable(binding *v1alpha1.ClusterBinding) string {
 }
 
 // Wanted tells whether, and under what name, the binding's NamespaceMap is to
-// ask for a remote namespace for the offloading. It is not before the finalizer
-// is there, nor once the offloading is being deleted, or does not select the
-// binding, and the pods of an entry that there is are gone: podsLeft counts them.
-func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, podsLeft int, settings Settings) (nsmap.Wanted, bool) {
-	if !hasFinalizer(nso) || nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
+// ask for a remote namespace for the offloading. It does not begin to before the
+// finalizer is there. But an entry that there is, as asked tells, does not go with
+// a finalizer that somebody has removed: it would take the remote namespace along,
+// until the finalizer is back a moment later. It goes once the offloading is being
+// deleted, or does not select the binding, and its pods are gone: podsLeft counts them.
+func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, asked bool, podsLeft int, settings Settings) (nsmap.Wanted, bool) {
+	if !asked && !hasFinalizer(nso) || nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
 		return nsmap.Wanted{}, false
 	}
 	if podsLeft == 0 && !wants(nso, binding) {

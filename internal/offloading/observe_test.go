@@ -170,27 +170,32 @@ func TestWanted(t *testing.T) {
 		return &nsmap.Wanted{Namespace: "team", RemoteNamespace: remote, Default: byDefault, Created: builder.Epoch}
 	}
 	tests := map[string]struct {
-		nso  *builder.OffloadingBuilder
-		pods int
-		want *nsmap.Wanted
+		nso   *builder.OffloadingBuilder
+		pods  int
+		want  *nsmap.Wanted
+		asked bool
 	}{
-		"by default":                         {team(), 0, asked("team-c", true)},
-		"the same name":                      {team().Mapping(v1alpha1.MappingEnforceSameName, ""), 0, asked("team", false)},
-		"a selected name":                    {team().Mapping(v1alpha1.MappingSelectedName, "other"), 0, asked("other", false)},
-		"not before its finalizer":           {team().Finalizers(), 0, nil},
-		"not for another finalizer":          {team().Finalizers("example.com/other"), 0, nil},
-		"deleted, while there are pods":      {team().Deleted(0), 1, asked("team-c", true)},
-		"deleted":                            {team().Deleted(0), 0, nil},
-		"selected":                           {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")), 0, asked("team-c", true)},
-		"not selected, while there are pods": {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 2, asked("team-c", true)},
-		"not selected":                       {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 0, nil},
-		"a selector that makes no sense":     {team().Selector(builder.Requirement("region", "Like", "eu")), 0, nil},
-		"a namespace of the cluster":         {builder.Offloading("kube-system"), 0, nil},
-		"the manager's own namespace":        {builder.Offloading("spillway-system"), 0, nil},
+		"by default":                             {team(), 0, asked("team-c", true), false},
+		"the same name":                          {team().Mapping(v1alpha1.MappingEnforceSameName, ""), 0, asked("team", false), false},
+		"a selected name":                        {team().Mapping(v1alpha1.MappingSelectedName, "other"), 0, asked("other", false), false},
+		"not before its finalizer":               {team().Finalizers(), 0, nil, false},
+		"not for another finalizer":              {team().Finalizers("example.com/other"), 0, nil, false},
+		"its finalizer is removed":               {team().Finalizers(), 0, asked("team-c", true), true},
+		"removed, and then it is deleted":        {team().Finalizers("example.com/other").Deleted(0), 0, nil, true},
+		"removed and deleted, there are pods":    {team().Finalizers("example.com/other").Deleted(0), 1, asked("team-c", true), true},
+		"removed, and it selects something else": {team().Finalizers().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 0, nil, true},
+		"deleted, while there are pods":          {team().Deleted(0), 1, asked("team-c", true), false},
+		"deleted":                                {team().Deleted(0), 0, nil, false},
+		"selected":                               {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")), 0, asked("team-c", true), false},
+		"not selected, while there are pods":     {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 2, asked("team-c", true), false},
+		"not selected":                           {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 0, nil, false},
+		"a selector that makes no sense":         {team().Selector(builder.Requirement("region", "Like", "eu")), 0, nil, false},
+		"a namespace of the cluster":             {builder.Offloading("kube-system"), 0, nil, false},
+		"the manager's own namespace":            {builder.Offloading("spillway-system"), 0, nil, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, ok := Wanted(test.nso.Obj(), builder.Binding("eu").Label("region", "eu").Obj(), test.pods, settings)
+			got, ok := Wanted(test.nso.Obj(), builder.Binding("eu").Label("region", "eu").Obj(), test.asked, test.pods, settings)
 			if ok != (test.want != nil) {
 				t.Fatalf("wanted: %v", ok)
 			}

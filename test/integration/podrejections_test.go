@@ -86,14 +86,19 @@ var _ = Describe("A pod that the provider", Ordered, func() {
 // expression is false, and waits until it denies what try does.
 func (c *controlPlane) deny(namespace string, operation admissionv1.OperationType, expression string, try func() error) *admissionv1.ValidatingAdmissionPolicyBinding {
 	GinkgoHelper()
+	return c.denyOf(admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}}, namespace, operation, expression, try)
+}
+
+// denyOf does so for objects of another kind.
+func (c *controlPlane) denyOf(rule admissionv1.Rule, namespace string, operation admissionv1.OperationType, expression string, try func() error) *admissionv1.ValidatingAdmissionPolicyBinding {
+	GinkgoHelper()
 	policy := &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: unique("denial")},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionv1.MatchResources{
 				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
 				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-					Operations: []admissionv1.OperationType{operation},
-					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+					Operations: []admissionv1.OperationType{operation}, Rule: rule,
 				}}},
 			},
 			Validations: []admissionv1.Validation{{Expression: expression, Message: denial}},
