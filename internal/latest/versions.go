@@ -46,6 +46,15 @@ func (v *Versions) Behind(cached client.Object) bool {
 	return ok && time.Since(last.at) <= Lifetime && olderVersion(cached.GetResourceVersion(), last.number)
 }
 
+// IsLast tells whether an object is as it was written last. If it is not, somebody
+// else may have changed it.
+func (v *Versions) IsLast(obj client.Object) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	last, ok := v.written[client.ObjectKeyFromObject(obj)]
+	return ok && obj.GetResourceVersion() == last.number
+}
+
 // Forget drops what is known of an object, which is gone.
 func (v *Versions) Forget(name types.NamespacedName) {
 	v.mu.Lock()

@@ -27,6 +27,11 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s at %s is behind: %v", cached.Name, cached.ResourceVersion, got)
 		}
 	}
+	for obj, want := range map[*corev1.ConfigMap]bool{at("a", "10"): true, at("a", "9"): false, at("a", "11"): false, at("b", "10"): false} {
+		if got := versions.IsLast(obj); got != want {
+			t.Errorf("%s at %s is what was written last: %v", obj.Name, obj.ResourceVersion, got)
+		}
+	}
 	versions.Wrote(at("a", "12"))
 	if !versions.Behind(at("a", "11")) {
 		t.Error("not behind the second write")

@@ -1,0 +1,98 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/faults/world"
+)
+
+// What Spillway itself makes in the consumer may be deleted or emptied by
+// somebody. It is made again, and nothing that depends on it goes meanwhile.
+
+var mapDeleted = Scenario{
+	Name: "map-deleted", Prepare: withNotedPod,
+	Steps: []Step{{
+		Name:  "somebody deletes the NamespaceMap",
+		Do:    deleteLocal(&v1alpha1.NamespaceMap{}, "", world.P1),
+		Until: nothingHasGone,
+	}, secondPod},
+}
+
+var mapStatusWiped = Scenario{
+	Name: "status-of-map-wiped", Prepare: withNotedPod,
+	Steps: []Step{{
+		Name: "somebody empties the status of the NamespaceMap",
+		Do: wipe(named("", world.P1), func(nsm *v1alpha1.NamespaceMap) {
+			nsm.Status = v1alpha1.NamespaceMapStatus{}
+		}),
+		Until: nothingHasGone,
+	}, secondPod},
+}
+
+var offloadingStatusWiped = Scenario{
+	Name: "status-of-offloading-wiped", Prepare: withNotedPod,
+	Steps: []Step{{
+		Name: "somebody empties the status of the offloading",
+		Do: wipe(named(team, v1alpha1.OffloadingName), func(nso *v1alpha1.NamespaceOffloading) {
+			nso.Status = v1alpha1.NamespaceOffloadingStatus{}
+		}),
+		Until: nothingHasGone,
+	}, secondPod},
+}
+
+var bindingStatusWiped = Scenario{
+	Name: "status-of-binding-wiped", Prepare: withNotedPod,
+	Steps: []Step{{
+		Name: "somebody empties the status of the binding",
+		Do: wipe(named("", world.P1), func(binding *v1alpha1.ClusterBinding) {
+			binding.Status = v1alpha1.ClusterBindingStatus{}
+		}),
+		Until: nothingHasGone,
+	}, secondPod},
+}
+
+var virtualNodeDeleted = Scenario{
+	Name: "virtual-node-deleted", Prepare: withNotedPod,
+	Steps: []Step{{
+		Name:  "somebody deletes the virtual node",
+		Do:    deleteLocal(&corev1.Node{}, "", v1alpha1.VirtualNodePrefix+world.P1),
+		Until: nothingHasGone,
+	}, secondPod},
+}
+
+var withNotedPod = all(withPod(world.P1), note(world.P1, remoteNamespace(team)), note(world.P1, remotely(team, web)))
+
+var nothingHasGone = all(bound(world.P1), offloaded(team, world.P1), podIs(corev1.PodRunning, team, web, world.P1),
+	noted(world.P1, remoteNamespace(team)), noted(world.P1, remotely(team, web)))
+
+var secondPod = Step{
+	Name: "another pod is created, and runs",
+	Do: func(ctx context.Context, w *world.World) error {
+		return w.Create(ctx, world.Pod(team, second, world.P1))
+	},
+	Until: all(podIs(corev1.PodRunning, team, second, world.P1), nothingHasGone),
+}
+
+// wipe changes the status of an object of the consumer.
+func wipe[T any, P interface {
+	*T
+	client.Object
+}](name func(*world.World) client.ObjectKey, by func(P)) Func {
+	return func(ctx context.Context, w *world.World) error {
+		object, err := get[T, P](ctx, w, world.Consumer, name(w).Namespace, name(w).Name)
+		if err != nil {
+			return err
+		}
+		before, ok := object.DeepCopyObject().(client.Object)
+		if !ok {
+			return fmt.Errorf("%T is no object", object)
+		}
+		by(object)
+		return w.Cluster(world.Consumer).Admin.Status().Patch(ctx, object, client.MergeFrom(before))
+	}
+}
