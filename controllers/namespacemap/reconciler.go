@@ -28,6 +28,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/provenance"
@@ -52,6 +53,7 @@ type Reconciler struct {
 
 	outcomes *outcomes
 	assumed  assumptions
+	written  latest.Versions
 }
 
 const (
@@ -171,6 +173,7 @@ func (r *Reconciler) report(ctx context.Context, nsm *v1alpha1.NamespaceMap, sta
 	if err := r.Client.Status().Patch(ctx, nsm, step.Locked(before)); err != nil {
 		return 0, fmt.Errorf("writing the status of NamespaceMap %s: %w", nsm.Name, err)
 	}
+	r.written.Wrote(nsm)
 	r.Pace.Wrote(nsm.Name)
 	return 0, nil
 }
@@ -187,6 +190,7 @@ func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) erro
 	if err := r.Client.Status().Patch(ctx, nsm, step.Locked(before)); err != nil {
 		return fmt.Errorf("writing the first status of NamespaceMap %s: %w", nsm.Name, err)
 	}
+	r.written.Wrote(nsm)
 	return nil
 }
 
@@ -214,4 +218,5 @@ func (r *Reconciler) forget(name string) {
 	r.Pace.Forget(name)
 	r.outcomes.forget(name)
 	r.assumed.forget(name)
+	r.written.Forget(types.NamespacedName{Name: name})
 }

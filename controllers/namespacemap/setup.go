@@ -4,7 +4,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +34,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 	engage := []mcbuilder.EngageOptions{mcbuilder.WithEngageWithLocalCluster(true), mcbuilder.WithEngageWithProviderClusters(false)}
 	c, err := mcbuilder.ControllerManagedBy(mgr).
 		Named("namespacemap").
-		For(&v1alpha1.NamespaceMap{}, engage[0], engage[1], mcbuilder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, adopted()))).
+		For(&v1alpha1.NamespaceMap{}, engage[0], engage[1], mcbuilder.WithPredicates(r.notOurs())).
 		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(&handler.EnqueueRequestForObject{}), engage[0], engage[1],
 			mcbuilder.WithPredicates(trigger.Reach())).
 		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(r.asking)), engage[0], engage[1],
@@ -56,12 +55,11 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 	return c.MultiClusterWatch(trigger.OnEngage{})
 }
 
-// adopted passes a map that has got another owner: only that of the
-// ClusterBinding is acted on.
-func adopted() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return !equality.Semantic.DeepEqual(e.ObjectOld.GetOwnerReferences(), e.ObjectNew.GetOwnerReferences())
-	}}
+// notOurs passes all but the echo of a write of ours, which was made with what it
+// shows: a change of the spec or of the owner, and a status that somebody else has
+// written, or emptied, and that is put right.
+func (r *Reconciler) notOurs() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !r.written.IsLast(e.ObjectNew) }}
 }
 
 // asking are the maps that ask for a local namespace that has come or gone.
