@@ -34,7 +34,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 	engage := []mcbuilder.EngageOptions{mcbuilder.WithEngageWithLocalCluster(true), mcbuilder.WithEngageWithProviderClusters(false)}
 	c, err := mcbuilder.ControllerManagedBy(mgr).
 		Named("namespacemap").
-		For(&v1alpha1.NamespaceMap{}, engage[0], engage[1], mcbuilder.WithPredicates(r.notOurs())).
+		For(&v1alpha1.NamespaceMap{}, engage[0], engage[1], mcbuilder.WithPredicates(trigger.NotOurs(&r.written))).
 		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(&handler.EnqueueRequestForObject{}), engage[0], engage[1],
 			mcbuilder.WithPredicates(trigger.Reach())).
 		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(r.asking)), engage[0], engage[1],
@@ -53,13 +53,6 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 		return err
 	}
 	return c.MultiClusterWatch(trigger.OnEngage{})
-}
-
-// notOurs passes all but the echo of a write of ours, which was made with what it
-// shows: a change of the spec or of the owner, and a status that somebody else has
-// written, or emptied, and that is put right.
-func (r *Reconciler) notOurs() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !r.written.IsLast(e.ObjectNew) }}
 }
 
 // asking are the maps that ask for a local namespace that has come or gone.

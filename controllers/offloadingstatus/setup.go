@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -28,7 +27,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("offloadingstatus").
-		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(predicate.Or(trigger.NotStatus(), r.notOurs()))).
+		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotOurs(&r.written))).
 		Watches(&v1alpha1.NamespaceMap{}, handler.Funcs{
 			CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
 				if !e.IsInInitialList {
@@ -56,12 +55,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: step.Backoff[reconcile.Request]()}).
 		Complete(r)
-}
-
-// notOurs passes a status that somebody else has written, or emptied: it is put
-// right. The echo of a write of ours is nothing to look at.
-func (r *Reconciler) notOurs() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !r.written.IsLast(e.ObjectNew) }}
 }
 
 // enqueueChanged asks for the offloadings whose entries differ.

@@ -23,6 +23,7 @@ import (
 	mcsource "sigs.k8s.io/multicluster-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/offloading"
 )
 
@@ -114,6 +115,13 @@ func NotStatus() predicate.Predicate {
 			!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
 			!equality.Semantic.DeepEqual(e.ObjectOld.GetDeletionTimestamp(), e.ObjectNew.GetDeletionTimestamp())
 	}}
+}
+
+// NotOurs passes all updates but the echo of the last write of this process, which
+// was made with what it shows. So a status is seen that somebody else has written,
+// or emptied, and is put right.
+func NotOurs(written *latest.Versions) predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !written.IsLast(e.ObjectNew) }}
 }
 
 // Reach passes the changes of a ClusterBinding's spec, and of whether its

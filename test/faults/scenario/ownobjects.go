@@ -14,55 +14,24 @@ import (
 // What Spillway itself makes in the consumer may be deleted or emptied by
 // somebody. It is made again, and nothing that depends on it goes meanwhile.
 
-var mapDeleted = Scenario{
-	Name: "map-deleted", Prepare: withNotedPod,
-	Steps: []Step{{
-		Name:  "somebody deletes the NamespaceMap",
-		Do:    deleteLocal(&v1alpha1.NamespaceMap{}, "", world.P1),
-		Until: nothingHasGone,
-	}, secondPod},
-}
+var mapDeleted = ownObject("map-deleted", "somebody deletes the NamespaceMap",
+	deleteLocal(&v1alpha1.NamespaceMap{}, "", world.P1))
 
-var mapStatusWiped = Scenario{
-	Name: "status-of-map-wiped", Prepare: withNotedPod,
-	Steps: []Step{{
-		Name: "somebody empties the status of the NamespaceMap",
-		Do: wipe(named("", world.P1), func(nsm *v1alpha1.NamespaceMap) {
-			nsm.Status = v1alpha1.NamespaceMapStatus{}
-		}),
-		Until: nothingHasGone,
-	}, secondPod},
-}
+var virtualNodeDeleted = ownObject("virtual-node-deleted", "somebody deletes the virtual node",
+	deleteLocal(&corev1.Node{}, "", v1alpha1.VirtualNodePrefix+world.P1))
 
-var offloadingStatusWiped = Scenario{
-	Name: "status-of-offloading-wiped", Prepare: withNotedPod,
-	Steps: []Step{{
-		Name: "somebody empties the status of the offloading",
-		Do: wipe(named(team, v1alpha1.OffloadingName), func(nso *v1alpha1.NamespaceOffloading) {
-			nso.Status = v1alpha1.NamespaceOffloadingStatus{}
-		}),
-		Until: nothingHasGone,
-	}, secondPod},
-}
+var mapStatusWiped = ownObject("status-of-map-wiped", "somebody empties the status of the NamespaceMap",
+	wipe(named("", world.P1), func(nsm *v1alpha1.NamespaceMap) { nsm.Status = v1alpha1.NamespaceMapStatus{} }))
 
-var bindingStatusWiped = Scenario{
-	Name: "status-of-binding-wiped", Prepare: withNotedPod,
-	Steps: []Step{{
-		Name: "somebody empties the status of the binding",
-		Do: wipe(named("", world.P1), func(binding *v1alpha1.ClusterBinding) {
-			binding.Status = v1alpha1.ClusterBindingStatus{}
-		}),
-		Until: nothingHasGone,
-	}, secondPod},
-}
+var offloadingStatusWiped = ownObject("status-of-offloading-wiped", "somebody empties the status of the offloading",
+	wipe(named(team, v1alpha1.OffloadingName), func(nso *v1alpha1.NamespaceOffloading) { nso.Status = v1alpha1.NamespaceOffloadingStatus{} }))
 
-var virtualNodeDeleted = Scenario{
-	Name: "virtual-node-deleted", Prepare: withNotedPod,
-	Steps: []Step{{
-		Name:  "somebody deletes the virtual node",
-		Do:    deleteLocal(&corev1.Node{}, "", v1alpha1.VirtualNodePrefix+world.P1),
-		Until: nothingHasGone,
-	}, secondPod},
+var bindingStatusWiped = ownObject("status-of-binding-wiped", "somebody empties the status of the binding",
+	wipe(named("", world.P1), func(binding *v1alpha1.ClusterBinding) { binding.Status = v1alpha1.ClusterBindingStatus{} }))
+
+// ownObject is a scenario in which somebody does that while a pod runs.
+func ownObject(name, what string, do Func) Scenario {
+	return Scenario{Name: name, Prepare: withNotedPod, Steps: []Step{{Name: what, Do: do, Until: nothingHasGone}, secondPod}}
 }
 
 var withNotedPod = all(withPod(world.P1), note(world.P1, remoteNamespace(team)), note(world.P1, remotely(team, web)))
