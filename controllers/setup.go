@@ -112,7 +112,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: consumer, Kubernetes: o.Kubernetes, Residents: present, Tries: &eviction.Tries{Clock: now},
 		}).SetupWithManager(local),
 		"mountnamespace": (&mountnamespace.Reconciler{
-			Client: consumer, Fleet: o.Fleet, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace,
+			Client: consumer, Fleet: o.Fleet, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace, Clock: now,
 		}).SetupWithManager(mgr),
 		"virtualnode": (&virtualnode.Reconciler{
 			Client: consumer, Fleet: o.Fleet, Clock: now, Pace: pace.New(nodeInterval, nodeMost, now),

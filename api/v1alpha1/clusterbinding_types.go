@@ -99,7 +99,8 @@ const (
 	// ReasonPolicyServed: the API server serves MutatingAdmissionPolicy as v1.
 	ReasonPolicyServed = "PolicyServed"
 	// ReasonPolicyNotServed: it does not, as before Kubernetes 1.36. Pods of
-	// offloaded namespaces get no toleration and no affinity by themselves.
+	// offloaded namespaces get no affinity by themselves, and a toleration only
+	// once they wait for a node.
 	ReasonPolicyNotServed = "PolicyNotServed"
 )
 

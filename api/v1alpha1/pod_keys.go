@@ -61,6 +61,10 @@ const (
 	// ReasonUpdateRejected: the provider refused a change of the pod, or took it
 	// back. The pod runs on as it was.
 	ReasonUpdateRejected = "UpdateRejected"
+	// ReasonServerError: each time that the provider is asked to create or to change
+	// the pod, or a remote namespace, it answers that it cannot (500), such as for an
+	// admission webhook of its own that does not answer.
+	ReasonServerError = "ServerError"
 	// ReasonStatusRejected: the consumer refused the status that the provider
 	// reports.
 	ReasonStatusRejected = "StatusRejected"

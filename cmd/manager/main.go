@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -50,7 +51,9 @@ func main() {
 		fmt.Println(version)
 		return
 	}
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	logger := zap.New(zap.UseFlagOptions(&logging))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger) //nolint:forbidigo // For what Kubernetes' own libraries log, such as those of leader election.
 	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
 	options.Manager.LeaderElectionID = "spillway-manager"
 	options.Manager.LeaderElectionNamespace = options.Namespace

@@ -224,7 +224,7 @@ func (r *Reconciler) tell(before, after *v1alpha1.ClusterBinding) {
 		}
 		for _, c := range after.Status.Conditions {
 			if c.Type == kind {
-				r.Events.Eventf(after, nil, eventType(c.Reason), c.Reason, "Reconcile", "%s", orReason(c.Message, c.Reason))
+				r.Events.Eventf(after, nil, eventType(c.Reason), c.Reason, "Reconcile", "%s", conditions.Note(orReason(c.Message, c.Reason)))
 			}
 		}
 	}

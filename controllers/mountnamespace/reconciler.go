@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -60,9 +62,12 @@ type Reconciler struct {
 	Origin string
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
+	Clock            clock.PassiveClock
 
 	// refusals are how often what a binding asks for was refused, or not seen.
 	refusals workqueue.TypedRateLimiter[string]
+	// serverErrors are those that the provider of a binding has answered with.
+	serverErrors *step.Streaks[string]
 }
 
 // Reconcile brings the mount namespace of one provider forward.
@@ -70,6 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	binding := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
 		r.refusals.Forget(req.Name)
+		r.serverErrors.Forget(req.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if binding.Spec.MountNamespace == "" || binding.Spec.Paused {
@@ -101,6 +107,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if refused(plan) {
 		return ctrl.Result{RequeueAfter: r.refusals.When(binding.Name)}, nil
 	}
+	r.serverErrors.Forget(binding.Name)
 	return r.followed(ctx, provider, binding)
 }
 
@@ -148,11 +155,28 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	switch {
 	case err == nil || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err):
 		return r.look(ctx, provider, binding, err)
-	case (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && errors.As(err, &answer):
+	case step.IsServerError(err) && r.serverErrors.Note(binding.Name, r.Clock.Now()) && errors.As(err, &answer):
+		return failing(binding, provenance.Clean(answer.Status().Message)), nil
+	case errors.As(err, &answer) && saysWhy(err, answer):
 		return mountns.Refused(plan, provenance.Clean(answer.Status().Message)), nil
 	default:
 		return plan, err
 	}
+}
+
+// failing says what a server error does, in the words in which it was said before
+// if it is the same one.
+func failing(binding *v1alpha1.ClusterBinding, answer string) mountns.Plan {
+	if said, ok := mountns.IsFailing(binding); ok && step.SameError(said, answer) {
+		answer = said
+	}
+	return mountns.Failing(answer)
+}
+
+// saysWhy tells whether an answer is about the request itself. Anything else, such
+// as an overloaded server or credentials that have expired, is tried again soon.
+func saysWhy(err error, answer apierrors.APIStatus) bool {
+	return answer.Status().Code < http.StatusInternalServerError && !apierrors.IsTooManyRequests(err) && !apierrors.IsUnauthorized(err)
 }
 
 // look decides again after a write that was carried out or, if so answered,
@@ -216,7 +240,7 @@ func refused(plan mountns.Plan) bool {
 		return false
 	}
 	switch plan.Ready.Reason {
-	case v1alpha1.ReasonNameConflict, v1alpha1.ReasonCreationFailed, v1alpha1.ReasonDeletionFailed:
+	case v1alpha1.ReasonNameConflict, v1alpha1.ReasonCreationFailed, v1alpha1.ReasonDeletionFailed, v1alpha1.ReasonServerError:
 		return true
 	default:
 		return false

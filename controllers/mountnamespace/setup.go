@@ -25,6 +25,7 @@ const workers = 256
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 	r.refusals = workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, mostRetry)
+	r.serverErrors = step.NewServerErrors[string]()
 	c, err := mcbuilder.ControllerManagedBy(mgr).
 		Named("mountnamespace").
 		For(&v1alpha1.ClusterBinding{}, mcbuilder.WithEngageWithLocalCluster(true), mcbuilder.WithEngageWithProviderClusters(false),

@@ -158,7 +158,7 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 		}, fmt.Errorf("deleting namespace %s in provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err))
 		return
 	}
-	a.outcomes.conflicts.Forget(key(a.binding.Name, d.RemoteNamespace))
+	a.outcomes.clear(a.binding.Name, d.RemoteNamespace)
 	a.assumed.noteDeleted(a.binding.Name, a.provider, d.UID, a.Clock.Now())
 }
 
@@ -166,21 +166,32 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 // an outcome, reported and tried again slowly; anything else, such as a lost
 // connection or credentials that have expired, says nothing about the entry and
 // is tried again soon. So is, without being an error, what somebody else's write
-// came before, unless it always does.
+// came before, unless it always does. A server error that lasts is reported, too.
 func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err error) {
+	now, id := a.Clock.Now(), key(a.binding.Name, remote)
+	before, again := a.outcomes.last(a.binding.Name, remote, outcome.Phase)
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Code >= 500 ||
-		apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err) {
+	if errors.As(err, &status) {
+		outcome.Message = provenance.Clean(status.Status().Message)
+	}
+	switch {
+	case step.IsServerError(err) && a.outcomes.serverErrors.Note(id, now):
+		outcome.Reason = v1alpha1.ReasonServerError
+		if again && before.Reason == outcome.Reason && step.SameError(before.Message, outcome.Message) {
+			outcome = before
+		}
+	case status == nil || status.Status().Code >= 500 || apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err):
+		if again {
+			a.note(namespace, remote, before) // It is still all that is known.
+		}
 		a.failed(err)
 		return
-	}
-	if apierrors.IsConflict(err) && !a.outcomes.conflicts.Note(key(a.binding.Name, remote), a.Clock.Now()) {
+	case apierrors.IsConflict(err) && !a.outcomes.conflicts.Note(id, now):
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.overtaken = true
 		return
 	}
-	outcome.Message = provenance.Clean(status.Status().Message)
 	a.backOff(namespace, remote, outcome)
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/flowcontrol"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/step"
 )
@@ -21,32 +22,56 @@ type outcomes struct {
 	backoff *flowcontrol.Backoff
 
 	mu        sync.Mutex
-	byBinding map[string]map[string]nsmap.Outcome // remote namespace → what was refused
+	byBinding map[string]map[string]refusal // by the remote namespace
 
-	// conflicts are by the key of a remote namespace, see key.
-	conflicts step.Conflicts[string]
+	// conflicts and serverErrors are by the key of a remote namespace, see key.
+	conflicts, serverErrors *step.Streaks[string]
+}
+
+// refusal is what was refused, and when it may be tried again.
+type refusal struct {
+	nsmap.Outcome
+	until time.Time
 }
 
 func newOutcomes(first, most time.Duration) *outcomes {
-	return &outcomes{backoff: flowcontrol.NewBackOff(first, most), byBinding: map[string]map[string]nsmap.Outcome{}}
+	return &outcomes{
+		backoff: flowcontrol.NewBackOff(first, most), byBinding: map[string]map[string]refusal{},
+		conflicts: step.NewConflicts[string](), serverErrors: step.NewServerErrors[string](),
+	}
 }
 
 func (o *outcomes) refused(binding, remote string, outcome nsmap.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.byBinding[binding] == nil {
-		o.byBinding[binding] = map[string]nsmap.Outcome{}
+		o.byBinding[binding] = map[string]refusal{}
 	}
-	o.byBinding[binding][remote] = outcome
-	o.backoff.Next(key(binding, remote), o.backoff.Clock.Now())
+	id, now := key(binding, remote), o.backoff.Clock.Now()
+	o.backoff.Next(id, now)
+	wait := o.backoff.Get(id)
+	if outcome.Reason == v1alpha1.ReasonServerError {
+		wait = min(wait, step.ServerErrorWait)
+	}
+	o.byBinding[binding][remote] = refusal{outcome, now.Add(wait)}
+}
+
+// last is what was refused the last time, of that phase, if nothing has succeeded since.
+func (o *outcomes) last(binding, remote string, phase v1alpha1.MappingPhase) (nsmap.Outcome, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	found, ok := o.byBinding[binding][remote]
+	return found.Outcome, ok && found.Phase == phase
 }
 
 func (o *outcomes) clear(binding, remote string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	id := key(binding, remote)
 	delete(o.byBinding[binding], remote)
-	o.conflicts.Forget(key(binding, remote))
-	o.backoff.DeleteEntry(key(binding, remote))
+	o.conflicts.Forget(id)
+	o.serverErrors.Forget(id)
+	o.backoff.DeleteEntry(id)
 }
 
 // backingOff are the remote namespaces whose next try is not due yet, of those
@@ -54,22 +79,21 @@ func (o *outcomes) clear(binding, remote string) {
 func (o *outcomes) backingOff(binding string, asked sets.Set[string]) (map[string]nsmap.Outcome, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.conflicts.ForgetIf(func(id string) bool {
+	o.forgetStreaks(func(id string) bool {
 		of, remote, _ := strings.Cut(id, "/")
 		return of == binding && !asked.Has(remote)
 	})
 	waiting := map[string]nsmap.Outcome{}
 	var first time.Duration
-	for remote, outcome := range o.byBinding[binding] {
-		id := key(binding, remote)
+	for remote, refused := range o.byBinding[binding] {
 		if !asked.Has(remote) {
 			delete(o.byBinding[binding], remote)
-			o.backoff.DeleteEntry(id)
+			o.backoff.DeleteEntry(key(binding, remote))
 			continue
 		}
-		if o.backoff.IsInBackOffSinceUpdate(id, o.backoff.Clock.Now()) {
-			waiting[remote] = outcome
-			first = step.Sooner(first, o.backoff.Get(id))
+		if wait := refused.until.Sub(o.backoff.Clock.Now()); wait > 0 {
+			waiting[remote] = refused.Outcome
+			first = step.Sooner(first, wait)
 		}
 	}
 	return waiting, first
@@ -82,7 +106,12 @@ func (o *outcomes) forget(binding string) {
 		o.backoff.DeleteEntry(key(binding, remote))
 	}
 	delete(o.byBinding, binding)
-	o.conflicts.ForgetIf(func(id string) bool { return strings.HasPrefix(id, key(binding, "")) })
+	o.forgetStreaks(func(id string) bool { return strings.HasPrefix(id, key(binding, "")) })
+}
+
+func (o *outcomes) forgetStreaks(which func(id string) bool) {
+	o.conflicts.ForgetIf(which)
+	o.serverErrors.ForgetIf(which)
 }
 
 // key of a remote namespace: neither name has a slash.

@@ -38,6 +38,31 @@ func TestConflictsAreForgotten(t *testing.T) {
 	}
 }
 
+func TestServerErrorsWaitNoLongerThanOthers(t *testing.T) {
+	clock := testclock.NewFakeClock(builder.Epoch)
+	o := newOutcomes(10*time.Second, time.Minute)
+	o.backoff = flowcontrol.NewFakeBackOff(10*time.Second, time.Minute, clock)
+	outcome := nsmap.Outcome{Phase: v1alpha1.MappingCreationLoopBackOff, Reason: v1alpha1.ReasonServerError}
+	for range 10 {
+		o.refused("eu", "r", outcome)
+		_, wait := o.backingOff("eu", sets.New("r"))
+		if wait > 30*time.Second {
+			t.Errorf("it waits for %v, and nothing will say that it is over", wait)
+		}
+		clock.Step(wait)
+	}
+	if got, ok := o.last("eu", "r", outcome.Phase); !ok || got != outcome {
+		t.Errorf("remembered is %v, %v", got, ok)
+	}
+	if _, ok := o.last("eu", "r", v1alpha1.MappingTerminating); ok {
+		t.Error("it is remembered of a deletion")
+	}
+	o.clear("eu", "r")
+	if _, ok := o.last("eu", "r", outcome.Phase); ok {
+		t.Error("it is remembered after a success")
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	clock := testclock.NewFakeClock(builder.Epoch)
 	o := newOutcomes(10*time.Second, time.Minute)

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/latecomer"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/placement"
@@ -57,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Patch(ctx, pod, step.Locked(before)); err != nil {
 		return step.Done(fmt.Errorf("adding tolerations to pod %s: %w", req.NamespacedName, err))
 	}
-	r.Events.Eventf(pod, nil, corev1.EventTypeNormal, "OffloadedLate", "AddTolerations", "%s", plan.Message)
+	r.Events.Eventf(pod, nil, corev1.EventTypeNormal, "OffloadedLate", "AddTolerations", "%s", conditions.Note(plan.Message))
 	return ctrl.Result{}, nil
 }
 

@@ -173,7 +173,7 @@ func podAdmission(s Snapshot) *metav1.Condition {
 	}
 	return condition(v1alpha1.BindingPodAdmission, metav1.ConditionFalse, v1alpha1.ReasonPolicyNotServed,
 		"this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36): "+
-			"pods of offloaded namespaces get no toleration and no affinity, and stay on the cluster's own nodes unless they bring both")
+			"pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
 }
 
 // ready sums up: the first thing that is wrong is the reason.

@@ -79,7 +79,7 @@ func TestConditions(t *testing.T) {
 				"Ready=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone"}},
 		"no policy": {up(func(s *Snapshot) { s.PolicyServed = false }),
 			[]string{accepted, linked, nodeReady, "PodAdmission=False PolicyNotServed: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36): " +
-				"pods of offloaded namespaces get no toleration and no affinity, and stay on the cluster's own nodes unless they bring both", "Ready=True Ready: "}},
+				"pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node", "Ready=True Ready: "}},
 		"paused": {up(func(s *Snapshot) { s.Binding.Spec.Paused = true }),
 			[]string{accepted, linked, nodeReady, served, "Ready=False Paused: spec.paused is set: nothing is written to the provider"}},
 		"being deleted": {up(func(s *Snapshot) { s.Binding.DeletionTimestamp = &metav1.Time{Time: contact} }),

@@ -103,7 +103,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 	ctrl.Log.WithName("setup").Info("consumer", "origin", origin, "consumerID", o.ConsumerID, "namespace", o.Namespace)
 	if !served {
 		ctrl.Log.WithName("setup").Info("WARNING: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1, " +
-			"which takes Kubernetes 1.36: pods of offloaded namespaces get no toleration and no affinity")
+			"which takes Kubernetes 1.36: pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
 	}
 	return assemble(ctx, config, o, identity{origin, clients, served})
 }

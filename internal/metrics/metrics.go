@@ -13,10 +13,10 @@ import (
 )
 
 // OffloadingReady is the time, in seconds, from the creation of a
-// NamespaceOffloading to the first time that it is Ready.
+// NamespaceOffloading until it is Ready.
 var OffloadingReady = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Name:    "spillway_offloading_ready_seconds",
-	Help:    "Time from the creation of a NamespaceOffloading until it is Ready for the first time.",
+	Help:    "Time from the creation of a NamespaceOffloading until it is Ready. One that ceases to be, as when a provider is added, counts once more.",
 	Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
 })
 

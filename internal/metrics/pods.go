@@ -44,6 +44,7 @@ var reasons = map[string]bool{
 	v1alpha1.ReasonReferenceNotSynced:    true,
 	v1alpha1.ReasonRejected:              true,
 	v1alpha1.ReasonUpdateRejected:        true,
+	v1alpha1.ReasonServerError:           true,
 	v1alpha1.ReasonStatusRejected:        true,
 	v1alpha1.ReasonReplacing:             true,
 	translate.ReasonStaticPod:            true,

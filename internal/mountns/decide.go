@@ -94,7 +94,7 @@ func (s Snapshot) ours() bool {
 func MayExist(binding *v1alpha1.ClusterBinding) bool {
 	switch conditions.Reason(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
 	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive, v1alpha1.ReasonNamespaceTerminating,
-		v1alpha1.ReasonNotRequired, v1alpha1.ReasonDeletionFailed:
+		v1alpha1.ReasonNotRequired, v1alpha1.ReasonDeletionFailed, v1alpha1.ReasonServerError:
 		return true
 	default:
 		return false
@@ -117,6 +117,19 @@ func Refused(plan Plan, answer string) Plan {
 		return Plan{Ready: no(v1alpha1.ReasonCreationFailed, answer)}
 	}
 	return Plan{Ready: no(v1alpha1.ReasonDeletionFailed, answer)}
+}
+
+// Failing is what is said when the provider has answered for a while that it
+// cannot do what the plan asks for. It may have been done all the same.
+func Failing(answer string) Plan { return Plan{Ready: no(v1alpha1.ReasonServerError, answer)} }
+
+// IsFailing is what that says, if it is said of a binding.
+func IsFailing(binding *v1alpha1.ClusterBinding) (answer string, ok bool) {
+	c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady)
+	if c == nil || c.Reason != v1alpha1.ReasonServerError {
+		return "", false
+	}
+	return c.Message, true
 }
 
 func no(reason, message string) *metav1.Condition {

@@ -77,11 +77,25 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestIsFailing(t *testing.T) {
+	said := Failing("failed calling webhook")
+	binding := builder.Binding("eu").MountNamespace("mount").Condition(said.Ready.Type, said.Ready.Status, said.Ready.Reason, said.Ready.Message).Obj()
+	if answer, ok := IsFailing(binding); !ok || answer != "failed calling webhook" {
+		t.Errorf("got %q, %v", answer, ok)
+	}
+	refused := Refused(Plan{Create: true}, "no")
+	binding = builder.Binding("eu").Condition(refused.Ready.Type, refused.Ready.Status, refused.Ready.Reason, refused.Ready.Message).Obj()
+	if answer, ok := IsFailing(binding); ok {
+		t.Errorf("a refusal is a failure: %q", answer)
+	}
+}
+
 func TestMayExist(t *testing.T) {
 	for reason, want := range map[string]bool{
 		"": false, v1alpha1.ReasonPending: true, v1alpha1.ReasonNamespaceActive: true, v1alpha1.ReasonNamespaceTerminating: true,
 		v1alpha1.ReasonNotRequired: true, v1alpha1.ReasonDeletionFailed: true, v1alpha1.ReasonNamespaceDeleted: false,
 		v1alpha1.ReasonNameConflict: false, v1alpha1.ReasonNameReserved: false, v1alpha1.ReasonCreationFailed: false,
+		v1alpha1.ReasonServerError: true,
 	} {
 		t.Run("reason "+reason, func(t *testing.T) {
 			binding := builder.Binding("eu").MountNamespace("mount")

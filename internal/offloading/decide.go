@@ -120,7 +120,7 @@ func (s Snapshot) phase() (v1alpha1.OffloadingPhase, string) {
 	}
 	switch {
 	case required == 0:
-		return v1alpha1.OffloadingPhaseNoClusterSelected, "clusterSelector selects no ClusterBinding: compare it with the labels of the virtual nodes (kubectl get nodes -l spillway.io/node-type=virtual --show-labels)"
+		return v1alpha1.OffloadingPhaseNoClusterSelected, "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings"
 	case ready == required:
 		return v1alpha1.OffloadingPhaseReady, fmt.Sprintf("%d of %d remote namespaces are ready", ready, required)
 	case len(failed) == required:

@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-const nothingSelected = "clusterSelector selects no ClusterBinding: compare it with the labels of the virtual nodes (kubectl get nodes -l spillway.io/node-type=virtual --show-labels)"
+const nothingSelected = "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings"
 
 func current(phase v1alpha1.MappingPhase, reason, message string) *v1alpha1.CurrentMapping {
 	return &v1alpha1.CurrentMapping{Namespace: "team", RemoteNamespace: "team-c", Phase: phase, Reason: reason, Message: message}

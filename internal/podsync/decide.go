@@ -14,6 +14,7 @@ package podsync
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -158,12 +159,14 @@ func shorter(local, remote *corev1.Pod) bool {
 // down sends the changes that Kubernetes allows on a running pod, then the status
 // up. A resize or a debug container that the provider refuses is not tried again:
 // the change of the pod itself, which says that it was sent, goes all the same.
+// With one that fails for a fault of the provider it waits.
 func down(s snapshot) syncer.Plan {
 	refused := s.Refused
 	if refused != nil && refused.Verb != syncer.Patch {
 		refused = nil
 	}
-	if refused != nil && refused.Subresource == "" && refused.Wait > 0 {
+	fails := refused != nil && refused.Reason == v1alpha1.ReasonServerError
+	if refused != nil && (refused.Subresource == "" || fails) && refused.Wait > 0 {
 		plan := up(s, &refused.Problem)
 		plan.RetryAfter = refused.Wait
 		return plan
@@ -173,7 +176,7 @@ func down(s snapshot) syncer.Plan {
 	add := func(changed *corev1.Pod, subresource string) {
 		switch {
 		case changed == nil:
-		case refused != nil && subresource != "" && refused.Subresource == subresource:
+		case refused != nil && !fails && subresource != "" && refused.Subresource == subresource:
 			plan.Event = &refused.Problem
 		default:
 			plan.Actions = append(plan.Actions, syncer.Action{
@@ -193,6 +196,13 @@ func down(s snapshot) syncer.Plan {
 // up brings the status of the local pod to what the provider says.
 func up(s snapshot, problem *syncer.Problem) syncer.Plan {
 	status := translate.PodStatus(s.Local, s.Remote)
+	told := problem
+	if withheld := withheld(s.Local); problem == nil && withheld != nil && !Terminal(s.Local) {
+		problem = &syncer.Problem{Reason: v1alpha1.ReasonOffloaded, Message: withheld.Message}
+		if !says(s.Local, problem.Message) {
+			told = withheld
+		}
+	}
 	setOffloaded(&status, problem, s.Local.Generation, s.Now)
 	if s.Refused != nil && s.Refused.Verb == syncer.PatchStatus && s.Refused.Wait > 0 {
 		status = *s.Local.Status.DeepCopy()
@@ -200,8 +210,23 @@ func up(s snapshot, problem *syncer.Problem) syncer.Plan {
 		return syncer.Plan{Actions: patchStatus(s, status, nil), RetryAfter: s.Refused.Wait}
 	}
 	plan := syncer.Plan{Actions: patchStatus(s, status, remoteAnnotations(s.Remote, s.Now))}
-	if problem != nil && len(plan.Actions) > 0 {
-		plan.Event = problem
+	if len(plan.Actions) > 0 {
+		plan.Event = told
 	}
 	return plan
+}
+
+// withheld is why some containers for debugging are not sent, or nil. The pod runs
+// on without them, and Kubernetes lets nobody remove them: so it is no failure of
+// the pod, but said all the same.
+func withheld(local *corev1.Pod) *syncer.Problem {
+	refusals := translate.EphemeralContainerRefusals(local)
+	if len(refusals) == 0 {
+		return nil
+	}
+	messages := make([]string, len(refusals))
+	for i, refusal := range refusals {
+		messages[i] = refusal.Message
+	}
+	return &syncer.Problem{Reason: refusals[0].Reason, Message: "the pod runs on without what is not sent: " + strings.Join(messages, "; ")}
 }

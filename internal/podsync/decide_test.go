@@ -89,6 +89,17 @@ func cpu(quantity string) func(*corev1.Pod) {
 	}
 }
 
+// debugger adds a container for debugging that is not sent, and saysDebugger what
+// is said of that.
+func debugger(p *corev1.Pod) {
+	p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		Name: "root", SecurityContext: &corev1.SecurityContext{Privileged: ptr.To(true)}}}}
+}
+
+func saysDebugger(p *corev1.Pod) {
+	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.EphemeralContainerRefusals(p)[0].Message)(p)
+}
+
 // in makes a snapshot in which all is as it should be.
 func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
@@ -204,11 +215,24 @@ func TestDecide(t *testing.T) {
 			refusedTo(syncer.Patch, "UpdateRejected", minute)(s)
 			s.Refused.Subresource = "resize"
 		}), []string{"patch in the provider: image app:1", "event UpdateRejected"}},
-		"its resize is sent first":      {in(local(cpu("2")), remote()), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
-		"its status is refused":         {in(local(), remote(phase("Running")), refusedTo(syncer.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},
-		"the provider is deleting it":   {in(local(started, image("app:2")), remote(going(30))), nil},
-		"it may not go but is there":    {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
-		"its namespace is being closed": {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"a debugger of its may not go": {in(local(debugger), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1", "event PodSecurity"}},
+		"and it says so":               {in(local(debugger, saysDebugger), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"and a change is refused, too": {in(local(debugger, saysDebugger, image("app:2")), remote(), refusedTo(syncer.Patch, "UpdateRejected", minute)), []string{
+			"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
+		"its resize fails": {in(local(cpu("2")), remote(phase("Running")), func(s *snapshot) {
+			refusedTo(syncer.Patch, "ServerError", minute)(s)
+			s.Refused.Subresource = "resize"
+		}), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
+		"and is tried again": {in(local(cpu("2")), remote(), func(s *snapshot) {
+			refusedTo(syncer.Patch, "ServerError", 0)(s)
+			s.Refused.Subresource = "resize"
+		}), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
+		"a debugger of one that has ended is nothing": {in(local(started, phase("Succeeded"), debugger), remote(phase("Succeeded"))), nil},
+		"its resize is sent first":                    {in(local(cpu("2")), remote()), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
+		"its status is refused":                       {in(local(), remote(phase("Running")), refusedTo(syncer.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},
+		"the provider is deleting it":                 {in(local(started, image("app:2")), remote(going(30))), nil},
+		"it may not go but is there":                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"its namespace is being closed":               {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 
 		// terminal
 		"a terminal phase is final":       {in(local(started, phase("Succeeded")), remote(phase("Running"))), nil},

@@ -40,7 +40,8 @@ func report(s snapshot, problem syncer.Problem, patience time.Duration) syncer.P
 }
 
 // setOffloaded sets the condition PodOffloaded if there is a problem, and puts
-// it right if there was one. A pod that never had one needs no condition.
+// it right if there was one. A pod that never had one needs no condition. What is
+// to be said of a pod that is in the provider has the reason Offloaded.
 // The conditions may be shared with the cache, and are copied first.
 func setOffloaded(status *corev1.PodStatus, problem *syncer.Problem, generation int64, now time.Time) {
 	for i := range status.Conditions {
@@ -60,7 +61,10 @@ func setOffloaded(status *corev1.PodStatus, problem *syncer.Problem, generation 
 func set(condition *corev1.PodCondition, problem *syncer.Problem, generation int64, now time.Time) {
 	status, reason, message := corev1.ConditionTrue, v1alpha1.ReasonOffloaded, ""
 	if problem != nil {
-		status, reason, message = corev1.ConditionFalse, problem.Reason, problem.Message
+		reason, message = problem.Reason, problem.Message
+	}
+	if reason != v1alpha1.ReasonOffloaded {
+		status = corev1.ConditionFalse
 	}
 	if condition.Status == status && condition.Reason == reason && condition.Message == message {
 		return
@@ -69,6 +73,13 @@ func set(condition *corev1.PodCondition, problem *syncer.Problem, generation int
 		condition.LastTransitionTime = metav1.NewTime(now)
 	}
 	condition.Status, condition.Reason, condition.Message, condition.ObservedGeneration = status, reason, message, generation
+}
+
+// says tells whether the condition PodOffloaded has that message.
+func says(pod *corev1.Pod, message string) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == v1alpha1.PodOffloaded && c.Message == message
+	})
 }
 
 // setNotReady says of a pod that has failed that it is not ready.

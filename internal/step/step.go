@@ -2,6 +2,9 @@
 package step
 
 import (
+	"errors"
+	"net/http"
+	"regexp"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,6 +58,27 @@ const (
 // after an error, doubled each time, from 100 milliseconds to half a minute.
 func Backoff[T comparable]() workqueue.TypedRateLimiter[T] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](firstFailure, mostFailure)
+}
+
+// ServerErrorWait bounds how long a server error that lasts waits for the next try:
+// it may be over at any time, and nothing will say so.
+const ServerErrorWait = mostFailure
+
+// numbers are what may differ between two texts of one error: ports, times, counts.
+var numbers = regexp.MustCompile(`[0-9]+`)
+
+// SameError tells whether two texts are of one error. A text that is written each
+// time that it has another port in it would be written again and again.
+func SameError(a, b string) bool {
+	return a == b || numbers.ReplaceAllLiteralString(a, "0") == numbers.ReplaceAllLiteralString(b, "0")
+}
+
+// IsServerError tells whether an API server says that it cannot carry out a
+// request (500). That it is overloaded, or not there, is another answer. Most
+// often one of its admission webhooks does not answer.
+func IsServerError(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError
 }
 
 // Locked makes a merge patch from before that the API server refuses if

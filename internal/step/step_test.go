@@ -3,6 +3,7 @@ package step
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -58,6 +59,33 @@ func TestBackoff(t *testing.T) {
 	}
 	if most := limiter.When("a"); most != mostFailure {
 		t.Errorf("waits %s in the end", most)
+	}
+}
+
+func TestSameError(t *testing.T) {
+	const one = "failed calling webhook: read tcp 10.0.0.1:40001->10.0.0.2:443: connection reset"
+	for other, want := range map[string]bool{
+		one: true,
+		"failed calling webhook: read tcp 10.0.0.1:39999->10.0.0.2:443: connection reset": true,
+		"failed calling webhook: context deadline exceeded":                               false,
+	} {
+		if got := SameError(one, other); got != want {
+			t.Errorf("%q: %v", other, got)
+		}
+	}
+}
+
+func TestIsServerError(t *testing.T) {
+	for err, want := range map[error]bool{
+		apierrors.NewInternalError(errors.New("failed calling webhook")): true,
+		fmt.Errorf("creating: %w", apierrors.NewInternalError(io.EOF)):   true,
+		apierrors.NewServiceUnavailable("not ready"):                     false,
+		apierrors.NewTooManyRequests("slow down", 1):                     false,
+		io.EOF: false,
+	} {
+		if got := IsServerError(err); got != want {
+			t.Errorf("of %v: %v", err, got)
+		}
 	}
 }
 

@@ -9,14 +9,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
-// requestTimeout bounds one request, with all that the client library tries by itself.
-const requestTimeout = 10 * time.Second
+// requestTimeout bounds one request, with all that the client library tries by
+// itself. An API server waits 10 seconds for a webhook, by default, and then says so.
+const requestTimeout = 15 * time.Second
 
 // act carries out the actions of a plan, in their order, up to the first that
 // cannot be done, and tells whether that was all of them, and which patches were
@@ -166,15 +168,27 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 	case !present(s.Local), !saysWhy(err) && c.mayPass(s, a, err):
 		return wrapped // Of what is left in the provider only, there is nobody to tell: it is in the log.
 	}
+	if step.IsServerError(err) { // It is not for the object alone, and so is in the log, too.
+		log.FromContext(ctx).Info("it is tried again later", "error", wrapped.Error())
+	}
 	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOf(a, c.clusterID, err)})
 	return nil
 }
 
 // mayPass tells whether an error that says nothing about a request may not come
-// again. A creation that meets one conflict after the other is refused: no version
-// of it can be old, and it is an admission webhook that answers so.
+// again. What meets one conflict after the other when it is created is refused: no
+// version of it can be old, and it is an admission webhook that answers so. What
+// meets one server error after the other is most often held up by a webhook that
+// does not answer: its owner is told, and it is tried about as often as before.
 func (c *kindController[T]) mayPass(s Snapshot[T], a Action, err error) bool {
-	return a.Verb != Create || !apierrors.IsConflict(err) || !c.memory.overtaken.Note(s.Key, c.clock.Now())
+	switch {
+	case a.Verb == Create && apierrors.IsConflict(err):
+		return !c.memory.overtaken.Note(s.Key, c.clock.Now())
+	case step.IsServerError(err) && a.Side == Remote && (a.Verb == Create || a.Verb == Patch):
+		return !c.memory.failing.Note(s.Key, c.clock.Now())
+	default:
+		return true
+	}
 }
 
 // saysWhy tells whether an error is the verdict of an API server on the request

@@ -1,11 +1,15 @@
 package syncer
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // TestRefusedDeletion is about a provider that does not let an object go: with
@@ -24,6 +28,58 @@ func TestRefusedDeletion(t *testing.T) {
 			}
 			if local != nil && m.refusal(s.Key, version(local)) == nil {
 				t.Error("the refusal is not remembered")
+			}
+		})
+	}
+}
+
+// TestServerErrorsThatLast is about errors that say nothing about the request: they
+// are told if they do not end, and remembered only where what is decided then does
+// not give up what was to be done.
+func TestServerErrorsThatLast(t *testing.T) {
+	internal := apierrors.NewInternalError(errors.New("failed calling webhook"))
+	unavailable := apierrors.NewServiceUnavailable("not ready")
+	create := Action{Verb: Create, Side: Remote, Object: remoteMap()}
+	for name, test := range map[string]struct {
+		action Action
+		err    error
+		told   bool
+	}{
+		"a creation":               {create, internal, true},
+		"a change":                 {Action{Verb: Patch, Side: Remote, Object: remoteMap()}, internal, true},
+		"a change of a part":       {Action{Verb: Patch, Side: Remote, Object: remoteMap(), Subresource: "resize"}, internal, true},
+		"a deletion":               {Action{Verb: Delete, Side: Remote, Object: remoteMap()}, internal, false},
+		"a mark in the consumer":   {Action{Verb: Patch, Side: Local, Object: localMap()}, internal, false},
+		"no server to answer well": {create, unavailable, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, clock := testMemory()
+			c := &kindController[*corev1.ConfigMap]{
+				Kind: Kind[*corev1.ConfigMap]{Name: "configmap"}, pair: &pair{clusterID: "eu", clock: clock}, memory: m}
+			s := wanted(localMap(), nil)
+			for second := range 6 {
+				if err := c.failed(t.Context(), s, test.action, test.err); err == nil {
+					t.Fatalf("it is told after %d seconds", second)
+				}
+				clock.Step(time.Second)
+			}
+			if err := c.failed(t.Context(), s, test.action, test.err); (err == nil) != test.told {
+				t.Fatalf("got the error %v after a while", err)
+			}
+			if !test.told {
+				return
+			}
+			if got := m.refusal(s.Key, version(s.Local)); got == nil || got.Reason != v1alpha1.ReasonServerError {
+				t.Fatalf("remembered is %v", got)
+			}
+			m.succeeded(s.Key, PatchStatus)
+			clock.Step(time.Minute)
+			if err := c.failed(t.Context(), s, test.action, test.err); err != nil {
+				t.Errorf("it is not told any more: %v", err)
+			}
+			m.succeeded(s.Key, test.action.Verb)
+			if err := c.failed(t.Context(), s, test.action, test.err); err == nil {
+				t.Error("it is told at once, after a success")
 			}
 		})
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
@@ -185,7 +186,7 @@ func (c *kindController[T]) changedProblem(key types.NamespacedName, problem *Pr
 // announce makes the event of a plan whose actions are done.
 func (c *kindController[T]) announce(s Snapshot[T], plan Plan) {
 	if plan.Event != nil && present(s.Local) {
-		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, plan.Event.Reason, "Offload", "%s", plan.Event.Message)
+		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, plan.Event.Reason, "Offload", "%s", conditions.Note(plan.Event.Message))
 	}
 }
 
@@ -227,6 +228,9 @@ func (c *kindController[T]) assess(ctx context.Context, ref Ref) (need Need, the
 	case withheld(s.Local):
 		need.Ready = ref.Optional
 		need.Problem = never(c.title(), ref.NamespacedName)
+	case s.Wanted && !present(s.Remote) && !s.Place.Open:
+		need.Problem = s.Place.Problem // Nothing of its namespace is sent, so it never will be.
+		need.Problem.Message = fmt.Sprintf("%s %s: %s", c.title(), location(ref.NamespacedName), need.Problem.Message)
 	case !present(s.Remote) || len(plan.Actions) > 0:
 		need.Problem = notSynced(c.title(), ref.NamespacedName)
 	default:

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -32,13 +33,17 @@ type memory struct {
 	unkept  map[types.NamespacedName]attempt
 
 	// overtaken are the creations that meet conflicts.
-	overtaken step.Conflicts[types.NamespacedName]
+	overtaken *step.Streaks[types.NamespacedName]
+	// failing are the requests that meet server errors.
+	failing *step.Streaks[types.NamespacedName]
 }
 
 type refusal struct {
 	Refused
 	// version is that of the local object, which is tried at once when it has changed.
 	version string
+	// until is when it may be tried again.
+	until time.Time
 }
 
 // waiting is a problem, by its reason, and since when there is it.
@@ -57,6 +62,9 @@ func newMemory(clock clock.WithTicker) *memory {
 		changed: map[types.NamespacedName]time.Time{},
 		untold:  map[types.NamespacedName]bool{},
 		unkept:  map[types.NamespacedName]attempt{},
+
+		overtaken: step.NewConflicts[types.NamespacedName](),
+		failing:   step.NewServerErrors[types.NamespacedName](),
 	}
 }
 
@@ -64,8 +72,22 @@ func newMemory(clock clock.WithTicker) *memory {
 func (m *memory) noteRefused(key types.NamespacedName, version string, what Refused) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.refused[key] = refusal{what, version}
-	m.backoff.Next(key.String(), m.backoff.Clock.Now())
+	before := m.refused[key]
+	if before.version == version && before.isSame(&what) {
+		what.Problem = before.Problem
+	}
+	now := m.backoff.Clock.Now()
+	m.backoff.Next(key.String(), now)
+	wait := m.backoff.Get(key.String())
+	if what.Reason == v1alpha1.ReasonServerError {
+		wait = min(wait, step.ServerErrorWait)
+	}
+	m.refused[key] = refusal{what, version, now.Add(wait)}
+}
+
+// isSame tells whether two refusals are one: the text may have a port in it.
+func (r *Refused) isSame(other *Refused) bool {
+	return r.Verb == other.Verb && r.Subresource == other.Subresource && r.Reason == other.Reason && step.SameError(r.Message, other.Message)
 }
 
 // refusal is what was refused of an object in that version, or nil.
@@ -81,9 +103,7 @@ func (m *memory) refusal(key types.NamespacedName, version string) *Refused {
 		return nil
 	}
 	what := found.Refused
-	if m.backoff.IsInBackOffSinceUpdate(key.String(), m.backoff.Clock.Now()) {
-		what.Wait = m.backoff.Get(key.String())
-	}
+	what.Wait = max(0, found.until.Sub(m.backoff.Clock.Now()))
 	return &what
 }
 
@@ -94,6 +114,9 @@ func (m *memory) succeeded(key types.NamespacedName, verb Verb) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.overtaken.Forget(key)
+	if verb != PatchStatus { // A status says that something fails.
+		m.failing.Forget(key)
+	}
 	if found, ok := m.refused[key]; ok && found.Verb == verb {
 		delete(m.refused, key)
 		if verb != Patch {
@@ -218,4 +241,5 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.changed, key)
 	delete(m.unkept, key)
 	m.overtaken.Forget(key)
+	m.failing.Forget(key)
 }

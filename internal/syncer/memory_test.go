@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -63,6 +64,35 @@ func TestRefusals(t *testing.T) {
 	expect("a change was accepted", "2", 0, false)
 	m.noteRefused(web, "2", no)
 	expect("and has been taken back, as before", "2", 2*firstRetry, true)
+}
+
+func TestServerErrors(t *testing.T) {
+	m, clock := testMemory()
+	note := func(verb Verb, text string) *Refused {
+		m.noteRefused(web, "1", Refused{Verb: verb, Problem: Problem{v1alpha1.ReasonServerError, text}})
+		return m.refusal(web, "1")
+	}
+	for range 10 {
+		note(Create, "from port 40001")
+		got := note(Create, "from port 40002")
+		if got.Message != "from port 40001" {
+			t.Errorf("its text has changed: %q", got.Message)
+		}
+		if got.Wait > 30*time.Second {
+			t.Errorf("it waits for %v, and nothing will say that it is over", got.Wait)
+		}
+		clock.Step(got.Wait / 2)
+		if rest := m.refusal(web, "1").Wait; rest > got.Wait/2+time.Nanosecond {
+			t.Errorf("it waits for %v more after half of %v", rest, got.Wait)
+		}
+		clock.Step(got.Wait)
+	}
+	if got := note(Create, "for another reason"); got.Message != "for another reason" {
+		t.Errorf("got %q", got.Message)
+	}
+	if got := note(Patch, "for another reason, 2"); got.Message != "for another reason, 2" {
+		t.Errorf("got %q", got.Message)
+	}
 }
 
 func TestWaiting(t *testing.T) {

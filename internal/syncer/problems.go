@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -30,11 +31,14 @@ func problemOf(a Action, clusterID string, err error) Problem {
 	if errors.As(err, &status) {
 		message = status.Status().Message
 	}
-	where := "the consumer"
+	where, does := "the consumer", "refuses"
 	if a.Side == Remote {
 		where = "provider " + clusterID
 	}
-	return Problem{reason, fmt.Sprintf("%s refuses to %s %s: %s", where, a.Verb, client.ObjectKeyFromObject(a.Object), bounded(message))}
+	if step.IsServerError(err) {
+		reason, does = v1alpha1.ReasonServerError, "fails"
+	}
+	return Problem{reason, fmt.Sprintf("%s %s to %s %s: %s", where, does, a.Verb, client.ObjectKeyFromObject(a.Object), bounded(message))}
 }
 
 // bounded makes a message that somebody else wrote fit for a condition.

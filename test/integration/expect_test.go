@@ -25,7 +25,9 @@ func is(status metav1.ConditionStatus, reason string, texts ...string) types.Gom
 	return And(matchers...)
 }
 
-func isTrue(reason string) types.GomegaMatcher { return is(metav1.ConditionTrue, reason) }
+func isTrue(reason string, texts ...string) types.GomegaMatcher {
+	return is(metav1.ConditionTrue, reason, texts...)
+}
 func isFalse(reason string, texts ...string) types.GomegaMatcher {
 	return is(metav1.ConditionFalse, reason, texts...)
 }

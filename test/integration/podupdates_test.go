@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 var _ = Describe("A pod that runs follows", Ordered, func() {
@@ -84,6 +85,8 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 			pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{debugger("mighty", true), debugger("modest", false)}
 		})
 		Eventually(now(eu, remote)).Should(HaveField("Spec.EphemeralContainers", ConsistOf(HaveField("Name", "modest"))), "the container goes down")
+		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded, "mighty", "privileged"), "the pod should say what is not sent")
+		Eventually(home.eventsAbout(local)).Should(ContainElement(And(HaveField("Reason", translate.ReasonPodSecurity), noting("mighty"))), "its owner should be told")
 	})
 
 	It("its resources, in place", func() {

@@ -76,6 +76,27 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		Expect(now(home, claim)()).To(HaveField("Status.Phase", corev1.ClaimBound))
 	})
 
+	It("waits for the Secret of its driver while that one's namespace is not offloaded", func() {
+		elsewhere := home.newNamespace()
+		secret := newSecret(elsewhere, unique("driver"), "1")
+		home.make(secret)
+		claim := newClaim(t.namespace)
+		volume := newVolume(func(spec *corev1.PersistentVolumeSource) {
+			spec.CSI = &corev1.CSIPersistentVolumeSource{
+				Driver: "csi.example.com", VolumeHandle: "handle",
+				NodeStageSecretRef: &corev1.SecretReference{Namespace: elsewhere, Name: secret.GetName()},
+			}
+		})
+		bindTo(volume, claim)
+		home.create(volume)
+		home.create(claim)
+		pod := t.run(withClaim(claim.Name))
+		t.staysHome(pod, v1alpha1.ReasonNamespaceNotOffloaded, "Secret "+elsewhere+"/"+secret.GetName(), "namespace "+elsewhere+" is not offloaded")
+		home.offload(elsewhere, selecting(labelSpec, t.spec))
+		// The Secret goes now. The volume is for the policy of this provider, which lets none name a Secret elsewhere.
+		t.staysHome(pod, v1alpha1.ReasonRejected, "PersistentVolume "+volume.Name, "must not name Secrets of another namespace")
+	})
+
 	It("is tied to the nodes of the consumer", func() {
 		onNode := &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}},

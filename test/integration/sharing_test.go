@@ -78,7 +78,7 @@ var _ = Describe("A consumer that does not serve MutatingAdmissionPolicy as v1",
 	It("is told by every binding, and by the log", func() {
 		cb := other.bindWith(us.secondConsumer(), "us", unique("spec"))
 		Eventually(other.condition(cb, v1alpha1.BindingPodAdmission)).Should(isFalse(v1alpha1.ReasonPolicyNotServed,
-			"MutatingAdmissionPolicy", "1.36", "no toleration and no affinity"))
+			"MutatingAdmissionPolicy", "1.36", "no affinity"))
 		other.bindingIsReady(cb)
 		Expect(output.text()).To(ContainSubstring("WARNING: this cluster does not serve MutatingAdmissionPolicy"))
 	})

@@ -8,7 +8,7 @@ import (
 )
 
 func TestConflicts(t *testing.T) {
-	var c Conflicts[string]
+	c := NewConflicts[string]()
 	now := builder.Epoch
 	expect := func(when, key string, after time.Duration, want bool) {
 		t.Helper()
@@ -18,15 +18,27 @@ func TestConflicts(t *testing.T) {
 		}
 	}
 	expect("at first", "a", 0, false)
-	expect("for a while", "a", conflictsFor, false)
+	expect("for a while", "a", streakFor, false)
 	expect("for too long", "a", time.Millisecond, true)
 	expect("of another key", "b", 0, false)
 	expect("after a slow try", "a", conflictsPause, true)
 	expect("long afterwards", "a", conflictsPause+time.Millisecond, false)
 	c.Forget("a")
-	expect("after a success", "a", conflictsFor+time.Millisecond, false)
+	expect("after a success", "a", streakFor+time.Millisecond, false)
 	c.ForgetIf(func(string) bool { return true })
-	if len(c.rows) > 0 {
+	if len(c.streaks) > 0 {
 		t.Error("what is gone is remembered")
+	}
+}
+
+// TestServerErrors has each take as long as a webhook is waited for, and as what
+// else waits for it.
+func TestServerErrors(t *testing.T) {
+	s := NewServerErrors[string]()
+	if s.Note("a", builder.Epoch) {
+		t.Error("the first one counts")
+	}
+	if !s.Note("a", builder.Epoch.Add(30*time.Second)) {
+		t.Error("the second one, half a minute later, does not count")
 	}
 }

@@ -1,0 +1,112 @@
+package integration
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// webhookFails is what the API server says of a webhook that does not answer: with
+// 500, and not as a refusal.
+const webhookFails = "failed calling webhook"
+
+// An API server that answers with 500 once, or for a moment, is tried again and
+// nothing is said; test/faults has it answer so to each write.
+var _ = Describe("A webhook of the provider that does not answer", Ordered, func() {
+	var t team
+
+	BeforeAll(func() { t = newTeam() })
+
+	It("holds up a pod, which says so, and goes on when it is gone", func() {
+		probe := newPod(t.remote)
+		webhook := eu.silent("pods", t.remote, func() error { return eu.Create(ctx, probe.DeepCopy(), client.DryRunAll) })
+		pod := t.run()
+		t.staysHome(pod, v1alpha1.ReasonServerError, "provider "+t.cb.Spec.ClusterID+" fails", t.remote+"/"+pod.Name, webhookFails)
+		eu.drop(webhook)
+		t.goesOn(pod)
+	})
+
+	It("holds up what a pod needs, and the pod says so", func() {
+		settings := newConfigMap(t.namespace, unique("settings"), "1")
+		home.make(settings)
+		webhook := eu.silent("configmaps", t.remote, func() error {
+			return eu.Create(ctx, newConfigMap(t.remote, unique("probe"), "1"), client.DryRunAll)
+		})
+		pod := t.run(withConfigMap(settings.GetName(), false))
+		t.staysHome(pod, v1alpha1.ReasonServerError, "ConfigMap "+t.namespace+"/"+settings.GetName(), "provider "+t.cb.Spec.ClusterID+" fails", webhookFails)
+		eu.drop(webhook)
+		t.goesOn(pod)
+	})
+
+	It("holds up a change of a pod, which runs on, and says so", func() {
+		local, remote := t.running()
+		newer := func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "example.com/app:2" }
+		webhook := eu.silent("pods", t.remote, func() error {
+			current, err := now(eu, remote)()
+			if err != nil {
+				return err
+			}
+			before := current.DeepCopy()
+			newer(current)
+			return eu.Patch(ctx, current, client.MergeFrom(before), client.DryRunAll)
+		})
+		change(home, local, newer)
+		Eventually(home.offloaded(local)).Should(isFalse(v1alpha1.ReasonServerError, "provider "+t.cb.Spec.ClusterID+" fails", webhookFails), "the pod should say so")
+		Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning))
+		eu.drop(webhook)
+		Eventually(now(eu, remote)).Should(HaveField("Spec.Containers", ConsistOf(HaveField("Image", "example.com/app:2"))), "it is tried again by itself")
+		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded), "nothing is held up any more")
+	})
+
+	It("holds up a namespace, and its offloading says so", func() {
+		namespace := home.newNamespace()
+		probe := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: remoteName(namespace)}}
+		webhook := eu.silent("namespaces", probe.Name, func() error { return eu.Create(ctx, probe.DeepCopy(), client.DryRunAll) })
+		home.offload(namespace, selecting(labelSpec, t.spec))
+		Eventually(home.entry(t.cb, namespace)).Should(mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonServerError, webhookFails))
+		Eventually(home.offloading(namespace)).Should(inPhase(v1alpha1.OffloadingPhaseAllFailed, t.cb.Spec.ClusterID, webhookFails))
+		eu.drop(webhook)
+		home.offloadingIsReady(namespace)
+	})
+
+	It("holds up a mount namespace, and its binding says so", func() {
+		mount := unique("mount")
+		probe := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: mount}}
+		webhook := eu.silent("namespaces", mount, func() error { return eu.Create(ctx, probe.DeepCopy(), client.DryRunAll) })
+		cb := home.bind(eu, unique("spec"), func(cb *v1alpha1.ClusterBinding) { cb.Spec.MountNamespace = mount })
+		Eventually(home.condition(cb, v1alpha1.BindingMountNamespaceReady)).Should(isFalse(v1alpha1.ReasonServerError, webhookFails), "the binding should say so")
+		eu.drop(webhook)
+		Eventually(home.condition(cb, v1alpha1.BindingMountNamespaceReady)).Should(isTrue(v1alpha1.ReasonNamespaceActive), "it is tried again by itself")
+	})
+})
+
+// silent has a webhook that nobody serves be asked about each creation and change
+// of a resource in, or of, a namespace, until it fails what try does.
+func (c *controlPlane) silent(resource, namespace string, try func() error) *admissionv1.ValidatingWebhookConfiguration {
+	GinkgoHelper()
+	webhook := &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: unique("silent")},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name:              "silent.example.com",
+			ClientConfig:      admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}},
+			}},
+			FailurePolicy:           ptr.To(admissionv1.Fail),
+			SideEffects:             ptr.To(admissionv1.SideEffectClassNone),
+			TimeoutSeconds:          ptr.To[int32](1),
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+	c.create(webhook)
+	Eventually(try).Should(MatchError(ContainSubstring(webhookFails)), "the webhook should be asked")
+	return webhook
+}
