@@ -68,13 +68,15 @@ func newMemory(clock clock.WithTicker) *memory {
 	}
 }
 
-// noteRefused remembers what was refused.
+// noteRefused remembers what was refused. Of a server error the first text is kept:
+// it may have a port in it, and would be told again and again.
 func (m *memory) noteRefused(key types.NamespacedName, version string, what Refused) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before := m.refused[key]
-	if before.version == version && before.isSame(&what) {
-		what.Problem = before.Problem
+	if what.Reason == v1alpha1.ReasonServerError {
+		if before := m.refused[key]; before.version == version && before.isSame(&what) {
+			what.Problem = before.Problem
+		}
 	}
 	now := m.backoff.Clock.Now()
 	m.backoff.Next(key.String(), now)
@@ -85,7 +87,7 @@ func (m *memory) noteRefused(key types.NamespacedName, version string, what Refu
 	m.refused[key] = refusal{what, version, now.Add(wait)}
 }
 
-// isSame tells whether two refusals are one: the text may have a port in it.
+// isSame tells whether two refusals are one.
 func (r *Refused) isSame(other *Refused) bool {
 	return r.Verb == other.Verb && r.Subresource == other.Subresource && r.Reason == other.Reason && step.SameError(r.Message, other.Message)
 }
