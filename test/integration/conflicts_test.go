@@ -27,7 +27,7 @@ var _ = Describe("A namespace that cannot be offloaded", Ordered, func() {
 	It("has a clusterSelector that selects nothing", func() {
 		team := home.offloadNew(selecting(labelSpec, spec, region, "mars"))
 		Eventually(home.offloading(team)).Should(And(
-			inPhase(v1alpha1.OffloadingPhaseNoClusterSelected, "clusterSelector selects no ClusterBinding", "virtual nodes"),
+			inPhase(v1alpha1.OffloadingPhaseNoClusterSelected, "clusterSelector selects no ClusterBinding", "spec.virtualNode.labels"),
 			clustersOf(BeEmpty())), "no binding is in that region")
 		Expect(eu.has(remoteName(team))()).To(BeFalse())
 	})
