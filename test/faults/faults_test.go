@@ -21,7 +21,7 @@ import (
 )
 
 // defaultLanes is what two cores can feed.
-const defaultLanes = 4
+const defaultLanes = 7
 
 // TestFaults runs what the variables of make faults ask for.
 func TestFaults(t *testing.T) {
