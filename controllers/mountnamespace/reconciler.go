@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -157,7 +156,7 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 		return r.look(ctx, provider, binding, err)
 	case step.IsServerError(err) && r.serverErrors.Note(binding.Name, r.Clock.Now()) && errors.As(err, &answer):
 		return failing(binding, provenance.Clean(answer.Status().Message)), nil
-	case errors.As(err, &answer) && saysWhy(err, answer):
+	case step.SaysWhy(err) && errors.As(err, &answer):
 		return mountns.Refused(plan, provenance.Clean(answer.Status().Message)), nil
 	default:
 		return plan, err
@@ -171,12 +170,6 @@ func failing(binding *v1alpha1.ClusterBinding, answer string) mountns.Plan {
 		answer = said
 	}
 	return mountns.Failing(answer)
-}
-
-// saysWhy tells whether an answer is about the request itself. Anything else, such
-// as an overloaded server or credentials that have expired, is tried again soon.
-func saysWhy(err error, answer apierrors.APIStatus) bool {
-	return answer.Status().Code < http.StatusInternalServerError && !apierrors.IsTooManyRequests(err) && !apierrors.IsUnauthorized(err)
 }
 
 // look decides again after a write that was carried out or, if so answered,

@@ -180,7 +180,7 @@ func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err er
 		if again && before.Reason == outcome.Reason && step.SameError(before.Message, outcome.Message) {
 			outcome = before
 		}
-	case status == nil || status.Status().Code >= 500 || apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err):
+	case !step.SaysWhy(err) && !apierrors.IsConflict(err):
 		if again {
 			a.note(namespace, remote, before) // It is still all that is known.
 		}

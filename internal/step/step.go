@@ -81,6 +81,16 @@ func IsServerError(err error) bool {
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError
 }
 
+// SaysWhy tells whether an error is the verdict of an API server on the request
+// itself. Anything else, such as a lost connection, an overloaded server,
+// credentials that have expired or a version that was overtaken, says nothing
+// about it, and is tried again soon.
+func SaysWhy(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500 &&
+		!apierrors.IsTooManyRequests(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsConflict(err) && !apierrors.IsTimeout(err)
+}
+
 // Locked makes a merge patch from before that the API server refuses if
 // anybody has written in between.
 func Locked(before client.Object) client.Patch {

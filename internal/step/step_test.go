@@ -89,6 +89,24 @@ func TestIsServerError(t *testing.T) {
 	}
 }
 
+func TestSaysWhy(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pods"}
+	for err, want := range map[error]bool{
+		apierrors.NewForbidden(resource, "a", nil):                             true,
+		apierrors.NewBadRequest("no"):                                          true,
+		fmt.Errorf("creating: %w", apierrors.NewForbidden(resource, "a", nil)): true,
+		apierrors.NewConflict(resource, "a", nil):                              false,
+		apierrors.NewUnauthorized("expired"):                                   false,
+		apierrors.NewTooManyRequests("slow down", 1):                           false,
+		apierrors.NewInternalError(io.EOF):                                     false,
+		io.EOF:                                                                 false,
+	} {
+		if got := SaysWhy(err); got != want {
+			t.Errorf("of %v: %v", err, got)
+		}
+	}
+}
+
 func TestSooner(t *testing.T) {
 	for _, test := range []struct{ a, b, want time.Duration }{{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {1, 2, 1}, {2, 1, 1}, {-1, 2, 2}, {2, -1, 2}} {
 		if got := Sooner(test.a, test.b); got != test.want {

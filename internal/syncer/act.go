@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -165,7 +164,7 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		return c.find(ctx, s, existing)
-	case !present(s.Local), !saysWhy(err) && c.mayPass(s, a, err):
+	case !present(s.Local), !step.SaysWhy(err) && c.mayPass(s, a, err):
 		return wrapped // Of what is left in the provider only, there is nobody to tell: it is in the log.
 	}
 	if step.IsServerError(err) { // It is not for the object alone, and so is in the log, too.
@@ -189,14 +188,4 @@ func (c *kindController[T]) mayPass(s Snapshot[T], a Action, err error) bool {
 	default:
 		return true
 	}
-}
-
-// saysWhy tells whether an error is the verdict of an API server on the request
-// itself. Anything else, such as a lost connection, an overloaded server,
-// credentials that have expired or a version that was overtaken, says nothing
-// about it, and is tried again soon.
-func saysWhy(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500 &&
-		!apierrors.IsTooManyRequests(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsConflict(err) && !apierrors.IsTimeout(err)
 }
