@@ -144,11 +144,12 @@ var healthy = []corev1.NodeCondition{
 }
 
 // ApplyStatus makes the status of node that of a provider that answers and has
-// those nodes.
+// those nodes. A version that the binding does not say is left as it was: the
+// provider has one, and the next status of the binding says it again.
 func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, provider []corev1.Node, now metav1.Time) {
 	capacity := Capacity(provider, binding.Spec.VirtualNode.Capacity)
 	node.Status.Capacity, node.Status.Allocatable = capacity, capacity
-	node.Status.NodeInfo.KubeletVersion = binding.Status.KubernetesVersion
+	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)
 	node.Status.NodeInfo.OperatingSystem = "linux"
 	node.Status.NodeInfo.Architecture = architecture(provider)
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: node.Name}}

@@ -152,4 +152,12 @@ func TestApplyStatus(t *testing.T) {
 	if len(again.Status.Conditions) != 5 || len(again.Status.Capacity) != 0 || again.Status.NodeInfo.Architecture != "" {
 		t.Errorf("without nodes it has %+v", again.Status)
 	}
+
+	// Somebody has emptied the binding's status: what it said was not wrong.
+	binding.Status = v1alpha1.ClusterBindingStatus{}
+	wiped := node.DeepCopy()
+	ApplyStatus(wiped, binding, provider, later)
+	if diff := cmp.Diff(node, wiped); diff != "" {
+		t.Errorf("the binding says no version, and the node differs (-before +after)\n%s", diff)
+	}
 }

@@ -15,7 +15,7 @@ var oneOf = map[Part]int{Crash: 31, Errors: 91, Cuts: 81, Watches: 121, Pairs: 4
 // that only the oracles can.
 var fastBugs = []seeded.Bug{
 	seeded.DeleteWithoutUID, seeded.RestartWritesAgain,
-	seeded.RestartForgetsGoing, seeded.RetryLost, seeded.LostForGood, seeded.UnseenDeletion,
+	seeded.RestartForgetsGoing, seeded.RetryLost, seeded.LostForGood, seeded.WatchTakenAtItsWord,
 	seeded.LostWithoutAsking, seeded.IdentityUnchecked,
 }
 
