@@ -17,16 +17,11 @@ const turnPatience = 8 * time.Minute
 // unlocked with it.
 var turn func()
 
-// AwaitTurn is for TestMain of suites that need several control planes for
-// long: it waits until no other such suite runs on this checkout, so that two
+// AwaitTurn is for TestMain of suites that need several control planes for many
+// minutes: it waits until no other such suite runs on this checkout, so that two
 // that are started by hand do not ask more of a small machine than it bears.
-// make test starts them one after the other and never waits here. The turn ends
-// with the process. Awaiting it again is no error: a second lock of the same
-// process would wait for the first.
+// make test never waits here. The turn ends with the process.
 func AwaitTurn() {
-	if turn != nil {
-		return
-	}
 	unlock, err := takeTurn()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "waiting for other suites:", err)

@@ -28,6 +28,5 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	clusters.AwaitTurn()
 	return m.Run()
 }

@@ -13,7 +13,6 @@ import (
 func TestMain(m *testing.M) {
 	clusters.RequireBinaries()
 	ctrl.SetLogger(logr.Discard())
-	clusters.AwaitTurn()
 	os.Exit(m.Run())
 }
 
