@@ -72,10 +72,10 @@ bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500
 	$(GO) test -tags bench -count=1 -v -timeout 6h $(ARGS) ./test/performance
 
 # FAST=1 runs a part that takes some minutes; PART=crash,errors only these;
-# SCENARIO=name and RECIPE='…' one run, as a divergence says; REPEAT=n it
-# so many times; LANES=n so many
-# runs at a time (4); UPDATE_DOCS=1 renews docs/reliability.md. The tag seeded
-# builds in the bugs that have to be caught; in all other parts they are off.
+# SCENARIO=name and RECIPE='…' one run, as a divergence says; REPEAT=n it so
+# many times; LANES=n so many runs at a time (7); UPDATE_DOCS=1 renews
+# docs/reliability.md. The tag seeded builds in the bugs that have to be caught;
+# in all other parts they are off.
 faults: ## Crash, cut and fault the manager at every write, and compare the end state (FAST=1 for a part).
 	@hack/have-tests.sh test/faults
 	@$(MAKE) --no-print-directory kube

@@ -57,13 +57,14 @@ func (r PodsReport) rateTable(what func(PodsRun) Timing) string {
 }
 
 func (r PodsReport) secondsTable(what func(PodsRun) Timing) string {
-	return table(aboutPods, []string{"p50", "p90", "p99", "floor's p50", "p99", "provider's p50", "p99"},
+	return table(aboutPods, []string{"p50", "p90", "p99", "floor's p50", "p99", "provider's p50", "p99", "p99, ratio to the floor", "to the provider"},
 		r.each(func(result PodsResult) []string {
 			p50, p90, p99 := func(t Timing) float64 { return t.P50 }, func(t Timing) float64 { return t.P90 }, func(t Timing) float64 { return t.P99 }
 			return []string{
 				result.seconds(Ours, what, p50), result.seconds(Ours, what, p90), result.seconds(Ours, what, p99),
 				result.seconds(Floor, what, p50), result.seconds(Floor, what, p99),
 				result.seconds(Direct, what, p50), result.seconds(Direct, what, p99),
+				result.times(Floor, what, p99), result.times(Direct, what, p99),
 			}
 		}))
 }
@@ -79,6 +80,15 @@ func (r PodsResult) rates(what func(PodsRun) Timing) []string {
 // seconds is the mean of a figure of the creations, or deletions, of a way.
 func (r PodsResult) seconds(way Way, what func(PodsRun) Timing, figure func(Timing) float64) string {
 	return known("%.2f", r.Mean(way, func(run PodsRun) float64 { return figure(what(run)) }))
+}
+
+// times is our mean of a figure by that of another way.
+func (r PodsResult) times(other Way, what func(PodsRun) Timing, figure func(Timing) float64) string {
+	of := func(way Way) float64 { return r.Mean(way, func(run PodsRun) float64 { return figure(what(run)) }) }
+	if of(other) == 0 {
+		return known("", 0)
+	}
+	return known("%.2f", of(Ours)/of(other))
 }
 
 // known is a figure, or a dash for one that there is not.
@@ -100,8 +110,8 @@ func (r PodsReport) costs() string {
 			fmt.Sprintf("%.1f", most.CPUSeconds*1000/n), fmt.Sprintf("%.1f", inMB(most.Heap)*1000/n), fmt.Sprintf("%.0f", inMB(most.Peak)*1000/n),
 		}
 	})
-	return fmt.Sprintf("What it costs, from creation until all are gone; at most %d + U writes a pod, of which U is the changes of its status there:\n\n", writesBesidesStatus) +
-		table(aboutPods, []string{"writes a pod", "U", "other writes", "reads", "refused", "slow watches", "events", "CPU s, 1,000 pods", "MB heap", "MB peak"}, rows)
+	return fmt.Sprintf("What it costs: requests and CPU from creation until all are gone, memory when all are Ready; at most %d + U writes a pod, of which U is the changes of its status there:\n\n", writesBesidesStatus) +
+		table(aboutPods, []string{"writes a pod", "U", "other writes", "reads", "refused", "slow watches", "events", "CPU s, 1,000 pods", "MB heap, 1,000 pods", "MB peak, 1,000 pods"}, rows)
 }
 
 // counted is what the manager's own transports say.

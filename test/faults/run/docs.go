@@ -3,7 +3,9 @@ package run
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,6 +36,7 @@ func (r *Report) Markdown() string {
 	var b strings.Builder
 	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
 	fmt.Fprintf(&b, "`%s`, %s, on %s, %d runs at a time, %s.\n\n**%s.**\n\n", r.Command, r.Date, r.Machine, r.Lanes, took, r.Summary())
+	b.WriteString(r.spared())
 	if r.Again > 0 {
 		fmt.Fprintf(&b, "%d runs were played once more, because a watch of the harness itself was broken.\n\n", r.Again)
 	}
@@ -54,4 +57,22 @@ func (r *Report) Markdown() string {
 		}
 	}
 	return b.String()
+}
+
+// sparedMost is how many points are named at which nothing went wrong: a part of
+// the recipes leaves out most of them.
+const sparedMost = 10
+
+// spared names the points at which nothing went wrong.
+func (r *Report) spared() string {
+	var all []string
+	for _, scenario := range slices.Sorted(maps.Keys(r.Spared)) {
+		for _, point := range r.Spared[scenario] {
+			all = append(all, fmt.Sprintf("`%s` (%s)", point, scenario))
+		}
+	}
+	if len(all) == 0 || len(all) > sparedMost {
+		return ""
+	}
+	return fmt.Sprintf("Nothing went wrong at %s: no run came to it again.\n\n", strings.Join(all, ", "))
 }

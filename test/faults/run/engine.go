@@ -131,7 +131,7 @@ func (e *Engine) reference(part Part, s scenario.Scenario) job {
 	first.then = func(o *Outcome) []job {
 		e.note(first, o)
 		e.references[s.Name] = o
-		e.report.points(part, s.Name, len(o.Points))
+		e.report.points(part, s.Name, o.Points)
 		second := job{Run: Run{Part: part, Scenario: s, Want: o, Restarts: true, Hold: e.hold(s)}}
 		second.then = func(again *Outcome) []job {
 			e.note(second, again)

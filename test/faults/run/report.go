@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spillway-io/spillway/test/faults/recipe"
 )
 
 // Report is what is printed in the end, written as JSON, and told in docs/reliability.md.
@@ -21,9 +23,9 @@ type Report struct {
 	// Points is how many writes the reference run of each scenario has, at each of
 	// which something can go wrong.
 	Points map[string]int
-	// Hit are the points at which something went wrong, of each scenario.
-	Hit map[string]map[string]bool `json:"-"`
-	// PointsHit is how many they are, in all scenarios.
+	// Spared are the points of each scenario at which nothing has gone wrong.
+	Spared map[string][]string
+	// PointsHit is how many the others are, in all scenarios.
 	PointsHit int
 	// Isolation is what one provider got while another one was away.
 	Isolation Isolation
@@ -73,13 +75,17 @@ type Caught struct {
 }
 
 func newReport() *Report {
-	return &Report{Points: map[string]int{}, Hit: map[string]map[string]bool{}}
+	return &Report{Points: map[string]int{}, Spared: map[string][]string{}}
 }
 
-// points notes those of a scenario. Nothing goes wrong at those of the others.
-func (r *Report) points(part Part, scenario string, n int) {
-	if part == Reference {
-		r.Points[scenario] = n
+// points notes those of a scenario, if the part is one that faults them.
+func (r *Report) points(part Part, scenario string, all []recipe.Point) {
+	if part != Reference {
+		return
+	}
+	r.Points[scenario] = len(all)
+	for _, point := range all {
+		r.Spared[scenario] = append(r.Spared[scenario], point.String())
 	}
 }
 
@@ -115,11 +121,9 @@ func (r *Report) note(of Run, o *Outcome) {
 
 // hit notes that something went wrong at a point of the reference run.
 func (r *Report) hit(scenario, point string) {
-	if r.Hit[scenario] == nil {
-		r.Hit[scenario] = map[string]bool{}
-	}
-	if !r.Hit[scenario][point] {
-		r.Hit[scenario][point] = true
+	spared := r.Spared[scenario]
+	if i := slices.Index(spared, point); i >= 0 {
+		r.Spared[scenario] = slices.Delete(spared, i, i+1)
 		r.PointsHit++
 	}
 }

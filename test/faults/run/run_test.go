@@ -186,8 +186,8 @@ func TestReport(t *testing.T) {
 	report := newReport()
 	r := Run{Part: Crash, Scenario: scenario.Scenario{Name: "pod"}, Recipe: recipe.Recipe{{At: there, Kind: recipe.CrashBeforeSend}}}
 	r.Want = &Outcome{Points: []recipe.Point{there, here}}
-	report.points(Reference, "pod", 2)
-	report.points(OutOfBand, "stranger", 7)
+	report.points(Reference, "pod", r.Want.Points)
+	report.points(OutOfBand, "stranger", r.Want.Points)
 	fired := []inject.Firing{{Fault: r.Recipe[0], Points: 1}}
 	report.note(r, &Outcome{Fired: fired, Took: time.Second})
 	retried := there
@@ -199,6 +199,9 @@ func TestReport(t *testing.T) {
 	const want = "1 scenarios, 2 points (something went wrong at 1 of them), 3 runs (1 of them without their fault), 1 divergences, 1 of 2 seeded bugs caught"
 	if got := report.Summary(); got != want {
 		t.Errorf("Summary() = %q, want %q", got, want)
+	}
+	if want, got := "Nothing went wrong at `"+here.String()+"` (pod)", report.Markdown(); !strings.Contains(got, want) {
+		t.Errorf("%q is not in:\n%s", want, got)
 	}
 	if d := report.Divergences[0]; !d.Repeated || !d.Again || d.Smallest != "make faults SMALL" || d.Command != "make faults SCENARIO=pod RECIPE='crash-before-send p1 create pods team-lane/web 1'" {
 		t.Errorf("the divergence is %+v", d)
