@@ -36,7 +36,7 @@ func All() []Description {
 		{RestartWritesAgain, "each start writes a status that is right already", []string{"crash"}, false, []string{"bind", "offload"}},
 		{IdentityUnchecked, "another cluster behind the same kubeconfig is taken for the one that was bound", []string{"identity"}, false, []string{"another-cluster"}},
 		{LostForGood, "a provider that was away is never connected to again", []string{"cuts"}, true, []string{"pod-deleted", "offload"}},
-		{WatchTakenAtItsWord, "what has just been written is not believed until the watch shows it", []string{"watches"}, false, []string{"pod-runs-and-succeeds", "pod-deleted"}},
+		{WatchTakenAtItsWord, "what has just been written is not believed until the watch shows it", []string{"watches"}, true, []string{"pod-runs-and-succeeds", "pod-deleted"}},
 		{UnseenDeletion, "a deletion that no watch has shown, but the list after it, is not noticed", []string{"watches"}, true, []string{"selector-moves-a-namespace"}},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/recipe"
 	"github.com/spillway-io/spillway/test/faults/run"
 	"github.com/spillway-io/spillway/test/faults/world"
+	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
 // defaultLanes is what two cores can feed.
@@ -41,7 +42,7 @@ func TestFaults(t *testing.T) {
 	engine, err := run.New(ctx, site, options)
 	must(t, err)
 	report, err := engine.Run(ctx)
-	report.Command, report.Date, report.Machine = command(), time.Now().Format(time.DateOnly), machine()
+	report.Command, report.Date, report.Machine = command(), time.Now().Format(time.DateOnly), docs.ThisMachine("").String()
 	report.Lanes, report.Seconds = lanes, time.Since(began).Seconds()
 	must(t, report.Write(filepath.Join(dir, reportName(options))))
 	must(t, err)
@@ -53,7 +54,7 @@ func TestFaults(t *testing.T) {
 	if t.Failed() || partial(options) {
 		t.Fatal("docs/reliability.md is not renewed: only by a whole run, or a whole FAST one, without a failure")
 	}
-	must(t, report.UpdateDocs(filepath.Join(root, "docs", "reliability.md")))
+	must(t, docs.Update(filepath.Join(root, "docs", "reliability.md"), "faults", "make faults", report.Markdown()))
 }
 
 // partial tells whether only some of the parts or scenarios were asked for.

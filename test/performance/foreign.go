@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -23,7 +24,7 @@ type ForeignState struct {
 // ForeignReport is what is written as JSON, and told in docs/benchmarks.md.
 type ForeignReport struct {
 	Date, Command string
-	Machine       Machine
+	Machine       docs.Machine
 	// Offloaded are the pods that the manager does serve.
 	Offloaded int
 	// PodBytes is the size of one of the foreign pods, as protocol buffers.

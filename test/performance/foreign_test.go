@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/requests"
 )
@@ -33,7 +34,7 @@ func TestForeign(t *testing.T) {
 	s.run(t, offloaded, 0, 1)
 	s.foreignGround(t)
 	report := ForeignReport{
-		Date: today(), Command: "make bench", Machine: thisMachine(s.version(t)), Offloaded: offloaded,
+		Date: today(), Command: "make bench", Machine: docs.ThisMachine(s.version(t)), Offloaded: offloaded,
 		PodBytes: foreignPod(0, foreignNode).Size(),
 	}
 	s.settle(t, since)

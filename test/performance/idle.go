@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -66,7 +67,7 @@ func (s IdleState) openWatches() int {
 // IdleReport is what is written as JSON, and told in docs/benchmarks.md.
 type IdleReport struct {
 	Date, Command string
-	Machine       Machine
+	Machine       docs.Machine
 	// States with one provider come first.
 	States []IdleState
 }

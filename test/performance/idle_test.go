@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -22,7 +23,7 @@ func TestIdle(t *testing.T) {
 	report := IdleReport{Date: today(), Command: command}
 	if !t.Run("one provider", func(t *testing.T) {
 		s := startSite(t, "idle", 1, providers[:1])
-		report.Machine = thisMachine(s.version(t))
+		report.Machine = docs.ThisMachine(s.version(t))
 		since := s.start(t)
 		s.offload(t, 0, 1)
 		report.States = append(report.States, s.idle(t, since, idle, 1))
@@ -78,6 +79,9 @@ func (s *site) idle(t *testing.T, since time.Time, idle time.Duration, namespace
 	select {
 	case <-time.After(idle): // This is what is measured.
 	case <-t.Context().Done():
+	}
+	for watch, n := range s.watches(t) { // One that was just being renewed was not open at first.
+		state.Watches[watch] = max(n, state.Watches[watch])
 	}
 	during := s.figures(t).Since(figures)
 	state.CPUSeconds = s.used(t) - before

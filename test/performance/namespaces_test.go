@@ -24,6 +24,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/requests"
@@ -49,7 +50,7 @@ func TestNamespaces(t *testing.T) {
 			b := start(t, n)
 			result := b.run(t)
 			report.Results = append(report.Results, result)
-			report.Machine = thisMachine(b.version(t))
+			report.Machine = docs.ThisMachine(b.version(t))
 			for _, broken := range result.Broken() {
 				t.Error(broken)
 			}
@@ -232,13 +233,19 @@ const logged = 30 * time.Second
 // differences are between what the transports of both managers have counted so
 // far, and what the audit logs say.
 func (b *bench) differences(t *testing.T) []string {
+	return differencesTo(t, b.audits, func(audited requests.Figures) []string { return differences(b.counter.Figures(), audited) })
+}
+
+// differencesTo are those that are left when the audit logs have all.
+func differencesTo(t *testing.T, audits []*measure.Audit, compare func(audited requests.Figures) []string) []string {
+	t.Helper()
 	var differ []string
 	err := rig.Eventually(t.Context(), logged, func(context.Context) error {
-		audited, err := figuresOf(b.audits)
+		audited, err := figuresOf(audits)
 		if err != nil {
 			return err
 		}
-		if differ = differences(b.counter.Figures(), audited); len(differ) > 0 {
+		if differ = compare(audited); len(differ) > 0 {
 			return fmt.Errorf("%d differences to the audit logs", len(differ))
 		}
 		return nil
@@ -336,7 +343,7 @@ func renewDocs(t *testing.T, part, text string) {
 	}
 	root, err := clusters.Root()
 	must(t, err)
-	must(t, updateDocs(filepath.Join(root, "docs", "benchmarks.md"), part, text))
+	must(t, docs.Update(filepath.Join(root, "docs", "benchmarks.md"), part, "make bench", text))
 }
 
 func must(t *testing.T, errs ...error) {

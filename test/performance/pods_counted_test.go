@@ -56,12 +56,12 @@ func (b *podsRig) counted(t *testing.T, c PodsCase, counter *requests.Counter) C
 	must(t, err)
 	_, err = r.run(ctx, func() error { return nil })
 	must(t, err, b.settle(ctx))
-	after, err := figuresOf(b.audits)
-	must(t, err)
 	figures := counter.Figures().Since(own)
 	result := Counted{
 		Case: c, NoOps: figures.Sum(requests.OnlyWork).NoOps, Saturated: podStatusHistogram(t).since(statuses).reaction(),
-		Differences: differences(figures, after.Since(audited)),
+		Differences: differencesTo(t, b.audits, func(after requests.Figures) []string {
+			return differences(counter.Figures().Since(own), after.Since(audited))
+		}),
 	}
 	b.say("%-22s counted by the manager's transports: %d writes of pods, %d without effect, %d differences to the audit logs; change → written, ms: p50 in the bucket to %s, p99 to %s", c,
 		costOf(figures).PodWrites, result.NoOps, len(result.Differences), result.Saturated.P50.milliseconds(), result.Saturated.P99.milliseconds())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -203,7 +204,7 @@ type Bucket struct {
 type PodsReport struct {
 	Date    string
 	Command string
-	Machine Machine
+	Machine docs.Machine
 	Results []PodsResult
 	Counted []Counted
 	// Unsaturated is from the arrival of a change of a remote pod at the

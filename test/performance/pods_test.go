@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
 // progress is where the benchmark says what it does.
@@ -60,7 +61,7 @@ func podsCommand() string {
 // those of each case. What there is of the report is kept after each.
 func measurePods(t *testing.T, cases []PodsCase, ways []Way, report *PodsReport) {
 	b := startPods(t, providers[:cases[0].Providers])
-	report.Machine = thisMachine(b.version(t))
+	report.Machine = docs.ThisMachine(b.version(t))
 	for _, way := range []Way{Floor, Ours, Direct} {
 		b.roll(t, PodsCase{N: warmUp, Providers: cases[0].Providers, Shared: true}, way)
 	}
@@ -81,8 +82,9 @@ func measurePods(t *testing.T, cases []PodsCase, ways []Way, report *PodsReport)
 	for _, shared := range []bool{false, true} {
 		again = append(again, PodsCase{N: largest, Shared: shared, Providers: cases[0].Providers})
 	}
+	before := len(report.Counted)
 	b.count(t, again, report)
-	for _, counted := range report.Counted {
+	for _, counted := range report.Counted[before:] {
 		for _, broken := range counted.Broken() {
 			t.Error(broken)
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
 // PureResult is one Go benchmark.
@@ -24,7 +26,7 @@ type PureResult struct {
 // PureReport is what is written as JSON, and told in docs/benchmarks.md.
 type PureReport struct {
 	Date, Command string
-	Machine       Machine
+	Machine       docs.Machine
 	Results       []PureResult
 }
 

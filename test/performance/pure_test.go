@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
 // TestPure runs the Go benchmarks of everything that decides without any I/O.
@@ -22,7 +23,7 @@ func TestPure(t *testing.T) {
 		t.Fatalf("there are no benchmarks in\n%s", output)
 	}
 	report := PureReport{
-		Date: today(), Command: commandLine(append([]string{"go"}, args...)), Machine: thisMachine(""), Results: results,
+		Date: today(), Command: commandLine(append([]string{"go"}, args...)), Machine: docs.ThisMachine(""), Results: results,
 	}
 	publishPart(t, "pure", report, report.Markdown())
 }

@@ -1,7 +1,6 @@
 package performance
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -163,29 +162,4 @@ func writeJSON(file string, report any) error {
 		return err
 	}
 	return os.Rename(file+".new", file)
-}
-
-// updateDocs puts the text of a part of the benchmark, such as "namespaces",
-// between its marks in a document.
-func updateDocs(file, part, text string) error {
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	updated, err := replacePart(raw, part, text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return os.WriteFile(file, updated, 0o600)
-}
-
-func replacePart(document []byte, part, text string) ([]byte, error) {
-	begin := fmt.Appendf(nil, "<!-- begin: %s. Written by UPDATE_DOCS=1 make bench. -->\n", part)
-	end := fmt.Appendf(nil, "<!-- end: %s -->\n", part)
-	before, rest, found := bytes.Cut(document, begin)
-	_, after, ended := bytes.Cut(rest, end)
-	if !found || !ended {
-		return nil, fmt.Errorf("there are no marks to put the part %q between", part)
-	}
-	return bytes.Join([][]byte{before, begin, []byte(text), end, after}, nil), nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -85,7 +86,7 @@ func (r RestartResult) Broken(first RestartResult) []error {
 // RestartReport is what is written as JSON, and told in docs/benchmarks.md.
 type RestartReport struct {
 	Date, Command string
-	Machine       Machine
+	Machine       docs.Machine
 	Results       []RestartResult
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -19,7 +20,7 @@ const startFor = 10 * time.Second
 func TestRestart(t *testing.T) {
 	const nodes, namespaces = 3, 10
 	s := startSite(t, "restart", nodes, providers[:1])
-	report := RestartReport{Date: today(), Command: "make bench", Machine: thisMachine(s.version(t))}
+	report := RestartReport{Date: today(), Command: "make bench", Machine: docs.ThisMachine(s.version(t))}
 	since := s.start(t)
 	s.offload(t, 0, namespaces)
 	for _, pods := range []int{500, 2000} {

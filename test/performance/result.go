@@ -3,6 +3,7 @@ package performance
 import (
 	"time"
 
+	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -84,7 +85,7 @@ type Result struct {
 type Report struct {
 	Date    string
 	Command string
-	Machine Machine
+	Machine docs.Machine
 	Results []Result
 	// The growth of requests and of KiB sent is absent with fewer than three sizes.
 	OffloadGrowth, DeleteGrowth *Growth `json:",omitempty"`

@@ -23,8 +23,9 @@ import (
 )
 
 // quietFor is how long a manager has to ask nothing of its own accord to count
-// as done. It is longer than any interval in which it writes, and every retry
-// that it makes is sooner.
+// as done. It is longer than any write of pods, maps and bindings is held back.
+// What is longer (the progress of an offloading, what was refused some times) is
+// not due any more: all offloadings are Ready, and nothing is refused.
 const quietFor = 10 * time.Second
 
 // shared is how many ConfigMaps the pods of a namespace refer to, each to one.

@@ -76,9 +76,6 @@ func Kinds() []Kind { return slices.Concat(Crashes(), Errors(), Cuts(), Watches(
 // IsCrash tells whether the kind ends the manager.
 func (k Kind) IsCrash() bool { return slices.Contains(Crashes(), k) }
 
-// IsError tells whether the kind is an API server's answer.
-func (k Kind) IsError() bool { return slices.Contains(Errors(), k) }
-
 // IsCut tells whether the kind keeps a cluster away.
 func (k Kind) IsCut() bool { return slices.Contains(Cuts(), k) }
 

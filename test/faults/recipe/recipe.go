@@ -80,17 +80,6 @@ func (r Recipe) String() string {
 	return strings.Join(parts, separator)
 }
 
-// Crashes counts the faults of the recipe that end the manager.
-func (r Recipe) Crashes() int {
-	n := 0
-	for _, fault := range r {
-		if fault.Kind.IsCrash() {
-			n++
-		}
-	}
-	return n
-}
-
 // Parse reads what String has written. Blank text is the empty recipe.
 func Parse(text string) (Recipe, error) {
 	var r Recipe

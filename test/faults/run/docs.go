@@ -1,35 +1,12 @@
 package run
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 )
-
-// Where the tables stand in the document.
-const (
-	beginTables = "<!-- begin: faults. Written by UPDATE_DOCS=1 make faults. -->\n"
-	endTables   = "<!-- end: faults -->\n"
-)
-
-// UpdateDocs puts the tables into a document, between their markers.
-func (r *Report) UpdateDocs(path string) error {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, begins := bytes.Cut(raw, []byte(beginTables))
-	_, after, ends := bytes.Cut(rest, []byte(endTables))
-	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the tables", path)
-	}
-	text := string(before) + beginTables + r.Markdown() + endTables + string(after)
-	return os.WriteFile(path, []byte(text), 0o644)
-}
 
 // Markdown is the tables that people read.
 func (r *Report) Markdown() string {

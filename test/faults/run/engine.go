@@ -108,6 +108,13 @@ func (e *Engine) chosen(part Part) []scenario.Scenario {
 	})
 }
 
+// alone plays a run with nothing else going on.
+func (e *Engine) alone(ctx context.Context, r Run) (*Outcome, error) {
+	o, failures, err := e.lanes[0].persist(ctx, r, e.options.Log)
+	e.report.Again += failures
+	return o, err
+}
+
 // learn plays each scenario twice without any fault. Both have to end alike.
 func (e *Engine) learn(ctx context.Context) error {
 	var jobs []job
@@ -117,7 +124,7 @@ func (e *Engine) learn(ctx context.Context) error {
 			continue
 		}
 		for _, s := range e.chosen(part) {
-			jobs = append(jobs, e.reference(part, s))
+			jobs = append(jobs, e.first(part, s, tries))
 		}
 	}
 	if len(jobs) == 0 {
@@ -126,20 +133,30 @@ func (e *Engine) learn(ctx context.Context) error {
 	return e.work(ctx, jobs)
 }
 
-func (e *Engine) reference(part Part, s scenario.Scenario) job {
+// first is the run that others are compared with. What has gone wrong in it is a
+// divergence, and no measure: another one takes its place.
+func (e *Engine) first(part Part, s scenario.Scenario, left int) job {
 	first := job{Run: Run{Part: part, Scenario: s}}
 	first.then = func(o *Outcome) []job {
 		e.note(first, o)
+		if len(o.Problems) > 0 && left > 1 {
+			return []job{e.first(part, s, left-1)}
+		}
 		e.references[s.Name] = o
 		e.report.points(part, s.Name, o.Points)
-		second := job{Run: Run{Part: part, Scenario: s, Want: o, Restarts: true, Hold: e.hold(s)}}
-		second.then = func(again *Outcome) []job {
-			e.note(second, again)
-			return nil
-		}
-		return []job{second}
+		return []job{e.second(part, s, o)}
 	}
 	return first
+}
+
+// second has to end like the first, and to leave nothing to be done.
+func (e *Engine) second(part Part, s scenario.Scenario, want *Outcome) job {
+	second := job{Run: Run{Part: part, Scenario: s, Want: want, Restarts: true, Hold: e.hold(s)}}
+	second.then = func(o *Outcome) []job {
+		e.note(second, o)
+		return nil
+	}
+	return second
 }
 
 // afterwards is for how long the second run of each scenario is looked at after
@@ -256,7 +273,11 @@ const repeatTimes = 3
 // first is the smallest recipe.
 func (e *Engine) repeat(ctx context.Context) error {
 	for _, j := range e.diverged[:min(repeats, len(e.diverged))] {
-		smallest, again, err := e.smallest(ctx, j.Run)
+		r, err := e.anew(ctx, j.Run)
+		if err != nil {
+			return err
+		}
+		smallest, again, err := e.smallest(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -265,7 +286,24 @@ func (e *Engine) repeat(ctx context.Context) error {
 	return nil
 }
 
-// smallest is the command of the smallest run that diverges too, and whether one has.
+// anew is the run, compared with what its scenario comes to when it is played
+// alone: of two runs without faults that differ, either may be the odd one.
+func (e *Engine) anew(ctx context.Context, r Run) (Run, error) {
+	if len(r.Recipe) == 0 {
+		o, err := e.alone(ctx, Run{Part: r.Part, Scenario: r.Scenario})
+		if err != nil {
+			return r, err
+		}
+		if len(o.Problems) == 0 {
+			e.references[r.Scenario.Name] = o
+		}
+	}
+	r.Want = e.references[r.Scenario.Name]
+	return r, nil
+}
+
+// smallest is the command of the smallest run that diverges too, and whether one
+// has, or none has come to its faults, which says nothing.
 func (e *Engine) smallest(ctx context.Context, r Run) (string, bool, error) {
 	var tries []Run
 	if len(r.Recipe) > 1 {
@@ -278,18 +316,20 @@ func (e *Engine) smallest(ctx context.Context, r Run) (string, bool, error) {
 	for range repeatTimes {
 		tries = append(tries, r)
 	}
+	reached := false
 	for _, try := range tries {
-		o, err := e.lanes[0].Play(ctx, try)
+		o, err := e.alone(ctx, try)
 		if err != nil {
 			return "", false, err
 		}
 		e.report.Isolation.note(try, o)
 		fmt.Fprintf(e.options.Log, "alone: %d problems: %s\n", len(o.Problems), Command(try))
-		if len(o.Problems) > 0 || !o.Reached(try.Recipe) && len(try.Recipe) == len(r.Recipe) { // Without its fault it says nothing.
+		if len(o.Problems) > 0 {
 			return Command(try), true, nil
 		}
+		reached = reached || len(try.Recipe) == len(r.Recipe) && o.Reached(try.Recipe)
 	}
-	return Command(r), false, nil
+	return Command(r), !reached, nil
 }
 
 // Command is what a user types to repeat a run.

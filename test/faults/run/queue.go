@@ -82,16 +82,7 @@ func (q *queue) take(ctx context.Context) (job, bool) {
 }
 
 func (q *queue) play(ctx context.Context, lane *Lane, next job) {
-	var outcome *Outcome
-	var err error
-	failures := 0
-	for range tries {
-		if outcome, err = lane.Play(ctx, next.Run); err == nil || ctx.Err() != nil {
-			break
-		}
-		fmt.Fprintf(q.log, "lane %d: scenario %s, %q: nothing can be said: %v\n", lane.Index, next.Scenario.Name, next.Recipe, err)
-		failures++
-	}
+	outcome, failures, err := lane.persist(ctx, next.Run, q.log)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.again += failures
@@ -100,7 +91,7 @@ func (q *queue) play(ctx context.Context, lane *Lane, next job) {
 	q.more.Broadcast()
 	if err != nil {
 		if q.failed == nil {
-			q.failed = fmt.Errorf("scenario %s, %q: %w", next.Scenario.Name, next.Recipe, err)
+			q.failed = err
 		}
 		return
 	}
@@ -112,6 +103,23 @@ func (q *queue) play(ctx context.Context, lane *Lane, next job) {
 		q.jobs = append(q.jobs, more...)
 		q.total += len(more)
 	}
+}
+
+// persist plays a run until something can be said about it, and tells how often
+// nothing could.
+func (l *Lane) persist(ctx context.Context, r Run, log io.Writer) (o *Outcome, failures int, err error) {
+	for range tries {
+		if o, err = l.Play(ctx, r); err == nil {
+			return o, failures, nil
+		}
+		err = fmt.Errorf("scenario %s, %q: %w", r.Scenario.Name, r.Recipe, err)
+		if ctx.Err() != nil {
+			break
+		}
+		fmt.Fprintf(log, "lane %d: nothing can be said: %v\n", l.Index, err)
+		failures++
+	}
+	return nil, failures, err
 }
 
 func (q *queue) tell(ctx context.Context) {

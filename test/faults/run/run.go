@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spillway-io/spillway/test/faults/inject"
@@ -124,7 +123,11 @@ func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error
 	for _, step := range r.Scenario.Steps {
 		s.injector.Note("step: " + step.Name)
 		o.Steps = append(o.Steps, len(s.injector.Points()))
-		if err := l.take(ctx, s, step, r.Patience); err != nil {
+		err := l.take(ctx, s, step, r.Patience)
+		if disturbed := (disturbance{}); errors.As(err, &disturbed) {
+			return nil, fmt.Errorf("step %q: %w", step.Name, err)
+		}
+		if err != nil {
 			o.problem("step %q: %v", step.Name, err)
 			o.Logged = stacks()
 			break
@@ -150,7 +153,7 @@ func (l *Lane) play(ctx context.Context, w *world.World, r Run) (*Outcome, error
 	o.Problems = append(o.Problems, s.allProblems()...)
 	o.Problems = append(o.Problems, s.injector.Problems()...)
 	o.Problems = append(o.Problems, r.excesses(o)...)
-	if strings.Contains(w.Log.String(), panicked) {
+	if w.Log.Panicked() {
 		o.problem("a manager has panicked; its log says where")
 	}
 	o.Log = s.injector.Log()
@@ -180,7 +183,9 @@ func (l *Lane) take(ctx context.Context, s *session, step scenario.Step, patienc
 	if step.Do != nil {
 		bounded, cancel := context.WithTimeout(ctx, prepareWithin)
 		defer cancel()
-		if err := step.Do(bounded, s.world); err != nil {
+		if err := step.Do(bounded, s.world); unanswered(err) {
+			return disturbance{err}
+		} else if err != nil {
 			return err
 		}
 	}
@@ -205,6 +210,9 @@ func (l *Lane) compare(ctx context.Context, s *session, r Run, o *Outcome) error
 		}
 		if failed = l.read(ctx, o); failed != nil {
 			return nil
+		}
+		if since := time.Since(l.lastChange(s)); since < rest {
+			return fmt.Errorf("something was written %s ago, while it was looked at", since.Round(time.Millisecond))
 		}
 		violations = l.Ledger.Violations()
 		if len(violations) > 0 || len(o.Problems) > 0 {
@@ -249,9 +257,6 @@ func (r Run) differences(o *Outcome) error {
 	}
 	return errors.Join(all...)
 }
-
-// panicked is what controller-runtime says in the error of a pass that has.
-const panicked = "[recovered]"
 
 // excesses says whether far more was written than without any fault: each fault
 // leads to some tries more, and a loop to hundreds.

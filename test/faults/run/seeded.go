@@ -52,23 +52,11 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 			if len(caught.By) > 0 {
 				break // One is enough, and the run without the bug takes as long again.
 			}
-			guilty, err := e.onceMore(ctx, bug.Bug, s.Run)
+			proven, err := e.proven(ctx, bug, s.Run)
 			if err != nil {
 				return err
 			}
-			if !guilty {
-				continue
-			}
-			innocent, err := e.withoutBug(ctx, s.Run)
-			if err != nil {
-				return err
-			}
-			if innocent && bug.NeedsFault {
-				if innocent, err = e.unfaulted(ctx, bug, s.Run); err != nil {
-					return err
-				}
-			}
-			if innocent {
+			if proven {
 				caught.By = append(caught.By, fmt.Sprintf("%s: %s", s.how(), Command(s.Run)))
 				caught.Problems = append(caught.Problems, s.problem)
 			}
@@ -79,6 +67,34 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 	}
 	return nil
 }
+
+// proven tells whether it is the bug that a run shows: alone, it diverges with it,
+// and does not without it; nor with the bug and no fault, if it takes one.
+func (e *Engine) proven(ctx context.Context, bug seeded.Description, r Run) (bool, error) {
+	ask := []func(context.Context, seeded.Bug, Run) (bool, error){e.onceMore, e.withoutBug}
+	if bug.NeedsFault {
+		ask = append(ask, e.unfaulted)
+	}
+	for _, question := range ask {
+		yes := false
+		for range asked {
+			var err error
+			if yes, err = question(ctx, bug.Bug, r); err != nil {
+				return false, err
+			}
+			if yes {
+				break
+			}
+		}
+		if !yes {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// asked is how often it is, since some bugs have only one run that can show them.
+const asked = 2
 
 // suspect is a run with a bug that was not as it should be.
 type suspect struct {
@@ -118,7 +134,7 @@ func (e *Engine) suspects(ctx context.Context, bug seeded.Description, runs []Ru
 func (e *Engine) onceMore(ctx context.Context, bug seeded.Bug, r Run) (bool, error) {
 	switchBug(bug)
 	defer switchBug("")
-	o, err := e.lanes[0].Play(ctx, r)
+	o, err := e.alone(ctx, r)
 	if err != nil {
 		return false, err
 	}
@@ -126,16 +142,16 @@ func (e *Engine) onceMore(ctx context.Context, bug seeded.Bug, r Run) (bool, err
 }
 
 // unfaulted tells whether a bug does not show in a scenario without any fault.
-func (e *Engine) unfaulted(ctx context.Context, bug seeded.Description, r Run) (bool, error) {
+func (e *Engine) unfaulted(ctx context.Context, bug seeded.Bug, r Run) (bool, error) {
 	r.Recipe = nil
-	guilty, err := e.onceMore(ctx, bug.Bug, r)
+	guilty, err := e.onceMore(ctx, bug, r)
 	return !guilty, err
 }
 
 // withoutBug tells whether the same run is as it should be without the bug, and
 // comes to its fault.
-func (e *Engine) withoutBug(ctx context.Context, r Run) (bool, error) {
-	o, err := e.lanes[0].Play(ctx, r)
+func (e *Engine) withoutBug(ctx context.Context, _ seeded.Bug, r Run) (bool, error) {
+	o, err := e.alone(ctx, r)
 	if err != nil {
 		return false, err
 	}

@@ -148,8 +148,9 @@ func (s *session) stop() {
 func (s *session) replace(ctx context.Context) (time.Time, error) {
 	s.cancel()
 	s.group.Wait()
-	_, manager := s.current()
+	process, manager := s.current()
 	_ = manager.Stop() // Its context has ended.
+	process.Kill()     // Whatever is left of it after its grace period writes no more.
 	alone := time.Now()
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	if err := s.start(); err != nil {

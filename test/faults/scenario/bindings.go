@@ -31,33 +31,40 @@ var unbind = Scenario{
 
 // A provider that is bound again adopts what is still asked for.
 var rebind = Scenario{
-	Name: "orphan-and-bind-again",
-	Prepare: func(ctx context.Context, w *world.World) error {
-		orphan := func(cb *v1alpha1.ClusterBinding) { cb.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan }
-		if err := w.Bind(ctx, orphan, world.P1); err != nil {
-			return err
-		}
-		if err := w.Offload(ctx, team); err != nil {
-			return err
-		}
-		return eventually(ctx, w, all(bound(world.P1), offloaded(team, world.P1), note(world.P1, remoteNamespace(team))))
-	},
+	Name:    "orphan-and-bind-again",
+	Prepare: orphaning,
 	Steps: []Step{{
 		Name: "the binding is deleted, and leaves what is there",
 		Do:   deleteLocal(&v1alpha1.ClusterBinding{}, "", world.P1),
 		Until: all(gone[v1alpha1.ClusterBinding](world.Consumer, named("", world.P1)), gone[v1alpha1.NamespaceMap](world.Consumer, named("", world.P1)),
 			gone[corev1.Node](world.Consumer, named("", v1alpha1.VirtualNodePrefix+world.P1)),
 			selectsNothing(team), noted(world.P1, remoteNamespace(team))),
-	}, {
-		Name: "the provider is bound again",
-		Do: func(ctx context.Context, w *world.World) error {
-			if err := deleteLocal(&corev1.Secret{}, managerNamespace, world.P1)(ctx, w); err != nil {
-				return err
-			}
-			return w.Bind(ctx, nil, world.P1)
-		},
-		Until: all(bound(world.P1), offloaded(team, world.P1), noted(world.P1, remoteNamespace(team))),
-	}},
+	}, boundAgain},
+}
+
+// orphaning has a namespace offloaded to a provider where everything is to stay
+// when the binding goes, and notes the remote namespace.
+func orphaning(ctx context.Context, w *world.World) error {
+	orphan := func(cb *v1alpha1.ClusterBinding) { cb.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan }
+	if err := w.Bind(ctx, orphan, world.P1); err != nil {
+		return err
+	}
+	if err := w.Offload(ctx, team); err != nil {
+		return err
+	}
+	return eventually(ctx, w, all(bound(world.P1), offloaded(team, world.P1), note(world.P1, remoteNamespace(team))))
+}
+
+// boundAgain wants the remote namespace that stayed to be in use.
+var boundAgain = Step{
+	Name: "the provider is bound again",
+	Do: func(ctx context.Context, w *world.World) error {
+		if err := deleteLocal(&corev1.Secret{}, managerNamespace, world.P1)(ctx, w); err != nil {
+			return err
+		}
+		return w.Bind(ctx, nil, world.P1)
+	},
+	Until: all(bound(world.P1), offloaded(team, world.P1), noted(world.P1, remoteNamespace(team))),
 }
 
 var mountNamespace = Scenario{

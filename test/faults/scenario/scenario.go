@@ -16,6 +16,16 @@ import (
 // Func does something in a world, or says what is not yet there.
 type Func func(context.Context, *world.World) error
 
+// Unmet is the error of a Func that does something, and has waited in vain for the
+// manager before it went on.
+type Unmet struct{ error }
+
+// NotMet is the Unmet of what was not there.
+func NotMet(err error) Unmet { return Unmet{err} }
+
+// Unwrap is what was not there.
+func (u Unmet) Unwrap() error { return u.error }
+
 // Step is what somebody other than the manager does, and what comes of it.
 type Step struct {
 	Name string

@@ -33,9 +33,14 @@ var twoProviders = Scenario{
 	}},
 }
 
-// soon waits for what another func wants.
+// soon waits, in the middle of what users do, for what another func wants.
 func soon(wanted Func) Func {
-	return func(ctx context.Context, w *world.World) error { return eventually(ctx, w, wanted) }
+	return func(ctx context.Context, w *world.World) error {
+		if err := eventually(ctx, w, wanted); err != nil {
+			return NotMet(err)
+		}
+		return nil
+	}
 }
 
 // labelVersion is what changeVersion changes.

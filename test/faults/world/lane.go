@@ -16,12 +16,7 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-const (
-	managerServiceAccount  = "spillway-manager"
-	providerNamespace      = "spillway-provider"
-	providerServiceAccount = "spillway-consumer"
-	tokenLifetime          = 24 * time.Hour
-)
+const tokenLifetime = 24 * time.Hour
 
 // Lane is a consumer, and the providers as seen from it: where one run takes
 // place at a time.
@@ -84,9 +79,9 @@ func (l *Lane) connect(ctx context.Context, providers []*rig.Cluster) error {
 	l.Providers = providers
 	l.proxies, l.kubeconfigs, l.baseline = map[string]*proxy.Proxy{}, map[string][]byte{}, map[string]sets.Set[string]{}
 	for _, c := range l.Clusters() {
-		namespace, account := providerNamespace, providerServiceAccount
+		namespace, account := rig.ProviderNamespace, rig.ProviderServiceAccount
 		if c == l.Consumer {
-			namespace, account = manager.DefaultNamespace, managerServiceAccount
+			namespace, account = manager.DefaultNamespace, rig.ManagerServiceAccount
 		}
 		direct, err := c.KubeconfigFor(ctx, namespace, account, tokenLifetime)
 		if err != nil {
@@ -126,13 +121,13 @@ func through(kubeconfig []byte) ([]byte, *proxy.Proxy, error) {
 	return kubeconfig, p, err
 }
 
-// Begin starts a run. It fails if anything is left of an earlier one.
+// Begin starts a run. It fails if anything is left of an earlier one that cannot be removed.
 func (l *Lane) Begin(ctx context.Context) (*World, error) {
 	for _, p := range l.proxies {
 		p.Heal()
 	}
 	if !l.swept {
-		if err := l.empty(ctx); err != nil {
+		if err := l.sweep(ctx); err != nil {
 			return nil, fmt.Errorf("lane %d cannot be used: %w", l.Index, err)
 		}
 	}

@@ -36,22 +36,14 @@ const (
 // test binary.
 const SiteVariable = "FAULTS_SITE"
 
-const (
-	// upTimeout is long, because several clusters start at once on a machine
-	// that may be busy with other things.
-	upTimeout = 5 * time.Minute
-	// requestTimeout bounds each request of the harness itself, so that an API
-	// server that hangs is an error that names the request.
-	requestTimeout = 30 * time.Second
-)
+// requestTimeout bounds each request of the harness itself, so that an API
+// server that hangs is an error that names the request.
+const requestTimeout = 30 * time.Second
 
 // What no cluster has. Without a controller manager nobody would make the
 // ServiceAccounts that pods need, take the finalizers off volumes that are not
 // used any more, or take the taint off a new node.
 var pluginsOff = []string{"ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition"}
-
-// What only the providers do without: they start sooner.
-var notServed = []string{"apps/v1", "autoscaling/v1", "autoscaling/v2", "batch/v1", "events.k8s.io/v1", "policy/v1"}
 
 // Site is two providers, and lanes that share them.
 type Site struct {
@@ -117,7 +109,7 @@ func (s *Site) up(ctx context.Context) error {
 // cluster starts one, and installs what is shipped, but for the Deployment: the
 // manager runs in this process.
 func (s *Site) cluster(ctx context.Context, id, name string, o clusters.Options, shipped []*unstructured.Unstructured) (*rig.Cluster, error) {
-	o.Name, o.Timeout, o.Log = s.name+"-"+name, upTimeout, s.log
+	o.Name, o.Timeout, o.Log = s.name+"-"+name, rig.UpTimeout, s.log
 	up, err := clusters.Up(ctx, o)
 	if err != nil {
 		return nil, err
@@ -146,7 +138,7 @@ func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 
 func (s *Site) provider(ctx context.Context, id string, shipped []*unstructured.Unstructured) (*rig.Cluster, error) {
 	c, err := s.cluster(ctx, id, id, clusters.Options{APIServerArgs: map[string]string{
-		"runtime-config":            strings.Join(notServed, "=false,") + "=false",
+		"runtime-config":            rig.FewKinds,
 		"disable-admission-plugins": strings.Join(pluginsOff, ","),
 	}}, shipped)
 	if err != nil {

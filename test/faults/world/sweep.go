@@ -96,18 +96,6 @@ func (l *Lane) left(ctx context.Context, c *rig.Cluster) ([]*metav1.PartialObjec
 	return left, nil
 }
 
-// empty says what is there that should not be.
-func (l *Lane) empty(ctx context.Context) error {
-	all := l.Clusters()
-	return each(len(all), func(i int) error {
-		left, err := l.left(ctx, all[i])
-		if err != nil || len(left) == 0 {
-			return err
-		}
-		return stillThere(all[i], left)
-	})
-}
-
 func stillThere(c *rig.Cluster, left []*metav1.PartialObjectMetadata) error {
 	names := make([]string, len(left))
 	for i, object := range left {

@@ -27,15 +27,21 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
+// The ServiceAccounts of the shipped manifests: what the manager is in the
+// consumer, in its own namespace, and what it is in a provider.
 const (
-	managerServiceAccount  = "spillway-manager"
-	providerNamespace      = "spillway-provider"
-	providerServiceAccount = "spillway-consumer"
+	ManagerServiceAccount  = "spillway-manager"
+	ProviderNamespace      = "spillway-provider"
+	ProviderServiceAccount = "spillway-consumer"
+)
+
+// UpTimeout is how long a cluster may take to come up: several start at once, on
+// a machine that may be busy with other things.
+const UpTimeout = 5 * time.Minute
+
+const (
 	// tokenLifetime is longer than make bench may take.
 	tokenLifetime = 7 * time.Hour
-	// upTimeout is long, because several clusters start at once on a machine
-	// that may be busy with other things.
-	upTimeout = 5 * time.Minute
 	// requestTimeout bounds each request of the rig itself, so that an API
 	// server that hangs is an error that names the request.
 	requestTimeout = time.Minute
@@ -43,13 +49,14 @@ const (
 
 const consumerID = "consumer"
 
-// What a provider does without. Its namespace controller asks for every kind
-// that there is, twice, before a namespace goes, and a deletion of hundreds
-// would be nothing but that.
-var (
-	notServed   = []string{"apps/v1", "autoscaling/v1", "autoscaling/v2", "batch/v1", "events.k8s.io/v1", "policy/v1"}
-	controllers = []string{"namespace-controller", "serviceaccount-controller"}
-)
+// FewKinds is the --runtime-config of a provider that does without what Spillway
+// does not send. It starts sooner, and its namespace controller, which asks for
+// every kind that there is, twice, before a namespace goes, has less to ask for: a
+// deletion of hundreds would be nothing but that.
+const FewKinds = "apps/v1=false,autoscaling/v1=false,autoscaling/v2=false,batch/v1=false,events.k8s.io/v1=false,policy/v1=false"
+
+// controllers are those that a provider has then.
+var controllers = []string{"namespace-controller", "serviceaccount-controller"}
 
 // nodeController tells the scheduler which nodes are ready.
 const nodeController = "node-lifecycle-controller"
@@ -117,7 +124,7 @@ func Up(ctx context.Context, o Options) (*Rig, error) {
 func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 	o := clusters.Options{
 		Name: r.options.Name + "-" + id, Components: []clusters.Component{clusters.KubeControllerManager},
-		AuditPolicy: r.options.AuditPolicy, Timeout: upTimeout, Log: r.options.Log,
+		AuditPolicy: r.options.AuditPolicy, Timeout: UpTimeout, Log: r.options.Log,
 	}
 	if id == consumerID {
 		o = r.consumer(o)
@@ -164,7 +171,7 @@ func (r *Rig) consumer(o clusters.Options) clusters.Options {
 // the node's controller has seen that it is ready.
 func (r *Rig) provider(o clusters.Options) clusters.Options {
 	if r.options.Nodes == 0 {
-		o.APIServerArgs = map[string]string{"runtime-config": strings.Join(notServed, "=false,") + "=false"}
+		o.APIServerArgs = map[string]string{"runtime-config": FewKinds}
 		o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(controllers, ",")}
 		return o
 	}
@@ -189,14 +196,14 @@ func (r *Rig) Down(ctx context.Context) error {
 
 // ManagerKubeconfig is what the manager runs with.
 func (r *Rig) ManagerKubeconfig(ctx context.Context) ([]byte, error) {
-	return r.Consumer.KubeconfigFor(ctx, manager.DefaultNamespace, managerServiceAccount, tokenLifetime)
+	return r.Consumer.KubeconfigFor(ctx, manager.DefaultNamespace, ManagerServiceAccount, tokenLifetime)
 }
 
 // Bind makes the Secret and the ClusterBinding of every provider; its name is
 // the clusterID.
 func (r *Rig) Bind(ctx context.Context) error {
 	for _, provider := range r.Providers {
-		kubeconfig, err := provider.KubeconfigFor(ctx, providerNamespace, providerServiceAccount, tokenLifetime)
+		kubeconfig, err := provider.KubeconfigFor(ctx, ProviderNamespace, ProviderServiceAccount, tokenLifetime)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,6 @@
-package performance
+// Package docs puts what was measured into the documents: the machine that it
+// was measured on, and tables between their marks.
+package docs
 
 import (
 	"bufio"
@@ -6,8 +8,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"syscall"
-	"time"
 )
 
 // Machine says what was measured on.
@@ -20,8 +20,8 @@ type Machine struct {
 	Kubernetes string
 }
 
-// thisMachine describes the machine, as far as it tells.
-func thisMachine(kubernetes string) Machine {
+// ThisMachine describes the machine, as far as it tells.
+func ThisMachine(kubernetes string) Machine {
 	m := Machine{CPU: "unknown CPU", Cores: runtime.NumCPU(), Memory: "unknown memory", Go: runtime.Version(), Kubernetes: kubernetes}
 	if name := valueIn("/proc/cpuinfo", "model name"); name != "" {
 		m.CPU = name
@@ -54,13 +54,4 @@ func valueIn(file, key string) string {
 		}
 	}
 	return ""
-}
-
-// cpuTime is what this process has used up.
-func cpuTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
