@@ -20,8 +20,12 @@ var turn func()
 // AwaitTurn is for TestMain of suites that need several control planes for many
 // minutes: it waits until no other such suite runs on this checkout, so that two
 // that are started by hand do not ask more of a small machine than it bears.
-// make test never waits here. The turn ends with the process.
+// make test never waits here. The turn ends with the process. Awaiting it again
+// is no error: a second lock of the same process would wait for the first.
 func AwaitTurn() {
+	if turn != nil {
+		return
+	}
 	unlock, err := takeTurn()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "waiting for other suites:", err)
