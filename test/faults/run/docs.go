@@ -15,7 +15,7 @@ func (r *Report) Markdown() string {
 	fmt.Fprintf(&b, "`%s`, %s, on %s, %d runs at a time, %s.\n\n**%s.**\n\n", r.Command, r.Date, r.Machine, r.Lanes, took, r.Summary())
 	b.WriteString(r.spared())
 	if r.Again > 0 {
-		fmt.Fprintf(&b, "%d runs were played once more, because a watch of the harness itself was broken.\n\n", r.Again)
+		fmt.Fprintf(&b, "%d runs were played once more, because of the harness itself, or of an API server that did not answer it.\n\n", r.Again)
 	}
 	if r.Isolation.Runs > 0 {
 		fmt.Fprintf(&b, "In %d runs one provider was cut off while the other one had work. All of that was done during the cut, within %.2f s at most; without a cut it is %.2f s.\n\n",
@@ -51,5 +51,5 @@ func (r *Report) spared() string {
 	if len(all) == 0 || len(all) > sparedMost {
 		return ""
 	}
-	return fmt.Sprintf("Nothing went wrong at %s: no run came to it again.\n\n", strings.Join(all, ", "))
+	return fmt.Sprintf("Nothing went wrong at %s.\n\n", strings.Join(all, ", "))
 }

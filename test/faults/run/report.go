@@ -109,9 +109,7 @@ func (r *Report) note(of Run, o *Outcome) {
 	}
 	r.Isolation.note(of, o)
 	for _, firing := range o.Fired {
-		if of.Want != nil && slices.Contains(of.Want.Points, firing.At) {
-			r.hit(of.Scenario.Name, firing.At.String())
-		}
+		r.hit(of.Scenario.Name, firing.At.String())
 	}
 	if len(o.Problems) > 0 {
 		line.Divergences++
@@ -119,7 +117,7 @@ func (r *Report) note(of Run, o *Outcome) {
 	}
 }
 
-// hit notes that something went wrong at a point of the reference run.
+// hit notes that something went wrong there, if it is a point of the reference run.
 func (r *Report) hit(scenario, point string) {
 	spared := r.Spared[scenario]
 	if i := slices.Index(spared, point); i >= 0 {
