@@ -1,0 +1,73 @@
+// Package docs_test holds the documentation against the code.
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	row       = regexp.MustCompile(`(?m)^\| [A-Z][0-9]+ \|.*\|$`)
+	reference = regexp.MustCompile("`([^`]+)`: ([^;]+)")
+	separator = regexp.MustCompile(`, (?:and )?`)
+)
+
+// TestSecurityNamesTests checks that each requirement in security.md names
+// tests, and that each of these is in the file that it is said to be in.
+func TestSecurityNamesTests(t *testing.T) {
+	page, err := os.ReadFile("security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := row.FindAllString(string(page), -1)
+	if len(rows) == 0 {
+		t.Fatal("security.md has no requirements")
+	}
+	for _, line := range rows {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		t.Run(cells[0], func(t *testing.T) {
+			found := reference.FindAllStringSubmatch(cells[len(cells)-1], -1)
+			if len(found) == 0 {
+				t.Error("names no test")
+			}
+			for _, match := range found {
+				mentions(t, match[1], names(match[2]))
+			}
+		})
+	}
+}
+
+// names are those of a list such as: TestA, "a spec, of Ginkgo", TestB.
+func names(list string) []string {
+	var all []string
+	for i, part := range strings.Split(list, `"`) {
+		if i%2 == 1 {
+			all = append(all, `"`+part+`"`)
+			continue
+		}
+		for _, name := range separator.Split(part, -1) {
+			if name = strings.TrimSpace(name); name != "" {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// mentions checks that a file of the repository has each of these in it.
+func mentions(t *testing.T, file string, names []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", file))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, name := range names {
+		if !strings.Contains(string(text), name) {
+			t.Errorf("%s does not mention %s", file, name)
+		}
+	}
+}
