@@ -24,28 +24,21 @@ import (
 // defaultLanes is what two cores can feed.
 const defaultLanes = 7
 
-// TestFaults runs what the variables of make faults ask for.
+// TestFaults runs, or adds up, what the variables of make faults ask for.
 func TestFaults(t *testing.T) {
 	options, lanes := fromEnvironment(t)
 	root, err := clusters.Root()
 	must(t, err)
-	dir := filepath.Join(root, "bin", "faults")
-	options.LogDir = filepath.Join(dir, "logs")
-	must(t, os.RemoveAll(options.LogDir))
-	began := time.Now()
-	// Whoever interrupts it leaves no clusters behind.
-	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	site, err := world.Up(ctx, lanes, os.Stderr)
+	f := &faults{options: options, lanes: lanes, dir: filepath.Join(root, "bin", "faults"), began: time.Now()}
+	f.header = run.Header{Settings: settings(), Shard: options.Shard}
+	f.header.Code, err = run.Code(root)
 	must(t, err)
-	t.Cleanup(func() { must(t, site.Down(context.Background())) })
-	engine, err := run.New(ctx, site, options)
-	must(t, err)
-	report, err := engine.Run(ctx)
-	report.Command, report.Date, report.Machine = command(), time.Now().Format(time.DateOnly), docs.ThisMachine("").String()
-	report.Lanes, report.Seconds = lanes, time.Since(began).Seconds()
-	must(t, report.Write(filepath.Join(dir, reportName(options))))
-	must(t, err)
+	report := f.report(t)
+	if report == nil {
+		return
+	}
+	report.Command, report.Date, report.Machine, report.Lanes = command(), time.Now().Format(time.DateOnly), machine(), lanes
+	must(t, report.Write(filepath.Join(f.dir, reportName(options))))
 	finish(t, report, options.Fast)
 	complete(t, report, options)
 	if os.Getenv("UPDATE_DOCS") == "" {
@@ -56,6 +49,75 @@ func TestFaults(t *testing.T) {
 	}
 	must(t, docs.Update(filepath.Join(root, "docs", "reliability.md"), "faults", "make faults", report.Markdown()))
 }
+
+// faults is what was asked for.
+type faults struct {
+	options run.Options
+	header  run.Header
+	lanes   int
+	dir     string
+	began   time.Time
+}
+
+// report is of all runs that were asked for; nil if other shards have to be
+// played before there can be one.
+func (f *faults) report(t *testing.T) *run.Report {
+	if os.Getenv("MERGE") == "" {
+		report := f.play(t)
+		if f.options.Shard.N <= 1 {
+			return report
+		}
+		must(t, report.Write(filepath.Join(f.dir, fmt.Sprintf("report-%d-of-%d.json", f.options.Shard.K, f.options.Shard.N))))
+		report.Command, report.Date, report.Machine, report.Lanes = command(), time.Now().Format(time.DateOnly), machine(), f.lanes
+		finish(t, report, false)
+	}
+	merged, err := run.Merge(f.pieces(), f.header.Code, f.header.Settings)
+	if err != nil && os.Getenv("MERGE") == "" {
+		fmt.Printf("The shards are not added up yet (when the files of all are in %s: make faults MERGE=1):\n%v\n", f.pieces(), err)
+		return nil
+	}
+	must(t, err)
+	return merged
+}
+
+// pieces is where it is written down what is done, as it is done.
+func (f *faults) pieces() string { return filepath.Join(f.dir, "pieces") }
+
+// play brings up the clusters, and plays what is not done yet.
+func (f *faults) play(t *testing.T) *run.Report {
+	resume := os.Getenv("RESUME") != ""
+	o := f.options
+	o.Began, o.Session = f.began, run.Session{Date: f.began.Format(time.DateOnly), Machine: machine(), Lanes: f.lanes}
+	o.LogDir = filepath.Join(f.dir, "logs")
+	if o.Shard.N > 1 {
+		o.LogDir = filepath.Join(o.LogDir, fmt.Sprintf("%d-of-%d", o.Shard.K, o.Shard.N))
+	}
+	if len(o.Recipe) == 0 { // One run is nothing to go on with.
+		var err error
+		o.Journal, err = run.Open(f.pieces(), f.header, resume, os.Stderr)
+		must(t, err)
+		defer func() { must(t, o.Journal.Close()) }()
+		if o.Journal.Ended() {
+			return o.Journal.Report()
+		}
+	}
+	if !resume {
+		must(t, os.RemoveAll(o.LogDir))
+	}
+	// Whoever interrupts it leaves no clusters behind.
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	site, err := world.Up(ctx, f.lanes, os.Stderr)
+	must(t, err)
+	t.Cleanup(func() { must(t, site.Down(context.Background())) })
+	engine, err := run.New(ctx, site, o)
+	must(t, err)
+	report, err := engine.Run(ctx)
+	must(t, err)
+	return report
+}
+
+func machine() string { return docs.ThisMachine("").String() }
 
 // partial tells whether only some of the parts or scenarios were asked for.
 func partial(o run.Options) bool {
@@ -130,8 +192,9 @@ func finish(t *testing.T, report *run.Report, fast bool) {
 
 // fromEnvironment reads the variables of make faults.
 func fromEnvironment(t *testing.T) (run.Options, int) {
-	o := run.Options{Scenario: os.Getenv("SCENARIO"), Fast: os.Getenv("FAST") != "", Log: os.Stderr}
-	var err error
+	shard, err := run.ParseShard(os.Getenv("SHARD"))
+	must(t, err)
+	o := run.Options{Shard: shard, Scenario: os.Getenv("SCENARIO"), Fast: os.Getenv("FAST") != "", Log: os.Stderr}
 	o.Recipe, err = recipe.Parse(os.Getenv("RECIPE"))
 	must(t, err)
 	for name := range strings.FieldsFuncSeq(os.Getenv("PART"), func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -142,6 +205,9 @@ func fromEnvironment(t *testing.T) (run.Options, int) {
 	if text := os.Getenv("REPEAT"); text != "" {
 		o.Repeat, err = strconv.Atoi(text)
 		must(t, err)
+	}
+	if shard.N > 1 && (o.Fast || len(o.Recipe) > 0) {
+		t.Fatal("SHARD divides whole parts: FAST=1 and RECIPE are small enough")
 	}
 	lanes := defaultLanes
 	if text := os.Getenv("LANES"); text != "" {
@@ -154,15 +220,22 @@ func fromEnvironment(t *testing.T) (run.Options, int) {
 	return o, lanes
 }
 
+// settings are what was asked for, but for how it is divided and done.
+func settings() string { return asked("FAST", "PART", "SCENARIO", "RECIPE", "REPEAT") }
+
 // command is how this run was started.
 func command() string {
-	text := "make faults"
-	for _, name := range []string{"FAST", "LANES", "PART", "SCENARIO", "RECIPE", "REPEAT"} {
+	return strings.TrimSpace("make faults " + asked("FAST", "LANES", "PART", "SCENARIO", "RECIPE", "REPEAT", "SHARD", "MERGE"))
+}
+
+func asked(names ...string) string {
+	var all []string
+	for _, name := range names {
 		if value := os.Getenv(name); value != "" {
-			text += fmt.Sprintf(" %s='%s'", name, value)
+			all = append(all, fmt.Sprintf("%s='%s'", name, value))
 		}
 	}
-	return text
+	return strings.Join(all, " ")
 }
 
 func must(t *testing.T, errs ...error) {

@@ -31,6 +31,13 @@ type Options struct {
 	Repeat int
 	// Fast runs only as much as fits into some minutes.
 	Fast bool
+	// Shard is the part of all runs that is to be played. Default: all.
+	Shard Shard
+	// Journal, if set, receives what is done, and has what was done before.
+	Journal *Journal
+	// Session is what this process is, and Began when it did.
+	Session Session
+	Began   time.Time
 	// Log receives the progress and each divergence.
 	Log io.Writer
 	// LogDir is where what the managers logged goes, a file for each divergence.
@@ -45,12 +52,13 @@ type Engine struct {
 	// references are by scenario.
 	references map[string]*Outcome
 	scenarios  []scenario.Scenario
-	diverged   []job
+	// before is what was done by processes that were broken off.
+	before *progress
 }
 
 // New opens a ledger for each lane of the site, which ends with ctx.
 func New(ctx context.Context, site *world.Site, o Options) (*Engine, error) {
-	e := &Engine{options: o, report: newReport(), references: map[string]*Outcome{}, scenarios: scenario.All()}
+	e := &Engine{options: o, report: newReport(), before: newProgress(), scenarios: scenario.All()}
 	for _, lane := range site.Lanes {
 		ledger, err := oracle.Watch(ctx, oracle.Lane{ConsumerID: lane.ConsumerID, Clusters: lane.Clusters()})
 		if err != nil {
@@ -61,7 +69,33 @@ func New(ctx context.Context, site *world.Site, o Options) (*Engine, error) {
 	if len(e.options.Parts) == 0 {
 		e.options.Parts = Parts()
 	}
+	e.resume()
 	return e, nil
+}
+
+// resume takes in what was done before, and begins a session.
+func (e *Engine) resume() {
+	if e.options.Journal != nil {
+		e.report = e.options.Journal.Report()
+		for _, r := range e.options.Journal.records {
+			e.before.apply(r)
+		}
+	}
+	e.references = e.before.outcomes()
+	if done := len(e.before.played); done > 0 {
+		fmt.Fprintf(e.options.Log, "resumed: %d reference runs, %d others and %d seeded bugs were done before, and are not played again\n",
+			len(e.references), done, len(e.report.Bugs))
+	}
+	session := e.options.Session
+	session.Shard = e.options.Shard.String()
+	e.record(record{Session: &session})
+}
+
+// record notes what was done, and writes it down.
+func (e *Engine) record(r record) {
+	r.At = time.Since(e.options.Began).Seconds()
+	e.report.apply(r)
+	e.options.Journal.write(r)
 }
 
 // Run runs everything. An error means that the harness has failed.
@@ -76,8 +110,11 @@ func (e *Engine) Run(ctx context.Context) (*Report, error) {
 		return e.report, err
 	}
 	if e.wants(Seeded) {
-		return e.report, e.seeded(ctx)
+		if err := e.seeded(ctx); err != nil {
+			return e.report, err
+		}
 	}
+	e.record(record{Ended: true})
 	return e.report, nil
 }
 
@@ -86,10 +123,8 @@ func (e *Engine) wants(part Part) bool {
 }
 
 func (e *Engine) work(ctx context.Context, jobs []job) error {
-	q := &queue{lanes: e.lanes, log: e.options.Log}
-	err := q.work(ctx, jobs)
-	e.report.Again += q.again
-	return err
+	q := &queue{lanes: e.lanes, log: e.options.Log, again: func(n int) { e.record(record{Again: n}) }}
+	return q.work(ctx, jobs)
 }
 
 // chosen are the scenarios of a part.
@@ -111,23 +146,31 @@ func (e *Engine) chosen(part Part) []scenario.Scenario {
 // alone plays a run with nothing else going on.
 func (e *Engine) alone(ctx context.Context, r Run) (*Outcome, error) {
 	o, failures, err := e.lanes[0].persist(ctx, r, e.options.Log)
-	e.report.Again += failures
+	if failures > 0 {
+		e.record(record{Again: failures})
+	}
 	return o, err
 }
 
 // learn plays each scenario twice without any fault. Both have to end alike.
 func (e *Engine) learn(ctx context.Context) error {
 	var jobs []job
+	known := false
 	for _, part := range []Part{Reference, OutOfBand, Identity} {
 		needed := e.wants(part) || e.wants(Seeded) || len(e.options.Recipe) > 0
 		if part != Reference && !needed {
 			continue
 		}
 		for _, s := range e.chosen(part) {
+			known = true
+			if want, learnt := e.references[s.Name]; learnt {
+				jobs = append(jobs, e.second(part, s, want)...)
+				continue
+			}
 			jobs = append(jobs, e.first(part, s, tries))
 		}
 	}
-	if len(jobs) == 0 {
+	if !known {
 		return fmt.Errorf("there is no scenario %q", e.options.Scenario)
 	}
 	return e.work(ctx, jobs)
@@ -138,25 +181,30 @@ func (e *Engine) learn(ctx context.Context) error {
 func (e *Engine) first(part Part, s scenario.Scenario, left int) job {
 	first := job{Run: Run{Part: part, Scenario: s}}
 	first.then = func(o *Outcome) []job {
-		e.note(first, o)
+		e.note(first, o, nil)
 		if len(o.Problems) > 0 && left > 1 {
 			return []job{e.first(part, s, left-1)}
 		}
 		e.references[s.Name] = o
-		e.report.points(part, s.Name, o.Points)
-		return []job{e.second(part, s, o)}
+		e.record(record{Reference: referenceOf(part, s.Name, o)})
+		return e.second(part, s, o)
 	}
 	return first
 }
 
-// second has to end like the first, and to leave nothing to be done.
-func (e *Engine) second(part Part, s scenario.Scenario, want *Outcome) job {
-	second := job{Run: Run{Part: part, Scenario: s, Want: want, Restarts: true, Hold: e.hold(s)}}
-	second.then = func(o *Outcome) []job {
-		e.note(second, o)
+// second has to end like the first, and to leave nothing to be done. The first is
+// in every shard, for the sake of those that are compared with it; this one in one.
+func (e *Engine) second(part Part, s scenario.Scenario, want *Outcome) []job {
+	key := keyOf(part, s.Name, "")
+	if e.before.played[key] != nil || !e.options.Shard.has(key) {
 		return nil
 	}
-	return second
+	second := job{Run: Run{Part: part, Scenario: s, Want: want, Restarts: true, Hold: e.hold(s)}}
+	second.then = func(o *Outcome) []job {
+		e.note(second, o, nil)
+		return nil
+	}
+	return []job{second}
 }
 
 // afterwards is for how long the second run of each scenario is looked at after
@@ -207,13 +255,37 @@ func (e *Engine) jobs() []job {
 				continue
 			}
 			for i, r := range e.thinned(part, s.Name, recipesOf(part, e.references[s.Name])) {
-				j := e.fault(part, s, r)
+				hold := time.Duration(0)
 				if i%lateOneOf == 0 && slices.Contains(late, r[0].Kind) && !e.options.Fast {
-					j.Hold = afterwards
+					hold = afterwards
 				}
-				jobs = append(jobs, j)
+				jobs = append(jobs, e.left(part, s, r, hold)...)
 			}
 		}
+	}
+	return jobs
+}
+
+// left is a run of this shard, if it was not played before, or those of the runs
+// that it has led to then. A pair is in the shard of its first crash.
+func (e *Engine) left(part Part, s scenario.Scenario, r recipe.Recipe, hold time.Duration) []job {
+	key := keyOf(part, s.Name, r.String())
+	before := e.before.played[key]
+	if before == nil {
+		if len(r) == 1 && !e.options.Shard.has(key) {
+			return nil
+		}
+		j := e.fault(part, s, r)
+		j.Hold = hold
+		return []job{j}
+	}
+	var jobs []job
+	for _, text := range before.Next {
+		next, err := recipe.Parse(text)
+		if err != nil {
+			panic(fmt.Sprintf("the journal has a recipe that it cannot have: %v", err))
+		}
+		jobs = append(jobs, e.left(part, s, next, 0)...)
 	}
 	return jobs
 }
@@ -224,23 +296,25 @@ func (e *Engine) jobs() []job {
 func (e *Engine) fault(part Part, s scenario.Scenario, r recipe.Recipe) job {
 	j := job{Run: Run{Part: part, Scenario: s, Recipe: r, Want: e.references[s.Name], Restarts: part == Crash && r[0].Kind == recipe.CrashAfterCommit}}
 	j.then = func(o *Outcome) []job {
-		e.note(j, o)
-		var more []job
+		var next []recipe.Recipe
 		if part == Pairs {
-			for _, pair := range e.thinned(part, s.Name, pairs(r, o)) {
-				more = append(more, e.fault(part, s, pair))
-			}
+			next = e.thinned(part, s.Name, pairs(r, o))
+		}
+		e.note(j, o, next)
+		var more []job
+		for _, pair := range next {
+			more = append(more, e.fault(part, s, pair))
 		}
 		return more
 	}
 	return j
 }
 
-// note keeps what came of a run. It is called by one lane at a time.
-func (e *Engine) note(j job, o *Outcome) {
-	e.report.note(j.Run, o)
+// note keeps what came of a run, and what it has led to. It is called by one lane
+// at a time.
+func (e *Engine) note(j job, o *Outcome, next []recipe.Recipe) {
+	e.record(record{Run: playedOf(j.Run, o, next)})
 	if len(o.Problems) > 0 {
-		e.diverged = append(e.diverged, j)
 		fmt.Fprint(e.options.Log, describe(j.Run, o))
 		fmt.Fprintf(e.options.Log, "  what the managers logged: %s\n", e.keep(o))
 	} else if len(e.options.Recipe) > 0 {
@@ -251,7 +325,7 @@ func (e *Engine) note(j job, o *Outcome) {
 // keep writes what the managers of the last divergence logged, and all that there
 // was in the end, and returns where.
 func (e *Engine) keep(o *Outcome) string {
-	path := filepath.Join(e.options.LogDir, fmt.Sprintf("divergence-%d.log", len(e.diverged)))
+	path := filepath.Join(e.options.LogDir, fmt.Sprintf("divergence-%d.log", len(e.report.Divergences)))
 	text := o.Logged + "\nin the end there was:\n"
 	for _, name := range slices.Sorted(maps.Keys(o.State)) {
 		text += "--- " + name + "\n" + o.State[name]
@@ -262,81 +336,15 @@ func (e *Engine) keep(o *Outcome) string {
 	return path
 }
 
-// repeats is how many divergences are repeated, each alone.
-const repeats = 20
-
-// repeatTimes is how often at most: what shows now and then may not show at once.
-const repeatTimes = 3
-
-// repeat plays what has diverged again, with nothing else going on: first with
-// each of its faults alone, if there are several, then as it was. What diverges
-// first is the smallest recipe.
-func (e *Engine) repeat(ctx context.Context) error {
-	for _, j := range e.diverged[:min(repeats, len(e.diverged))] {
-		r, err := e.anew(ctx, j.Run)
-		if err != nil {
-			return err
-		}
-		smallest, again, err := e.smallest(ctx, r)
-		if err != nil {
-			return err
-		}
-		e.report.repeated(j.Run, smallest, again)
-	}
-	return nil
-}
-
-// anew is the run, compared with what its scenario comes to when it is played
-// alone: of two runs without faults that differ, either may be the odd one.
-func (e *Engine) anew(ctx context.Context, r Run) (Run, error) {
-	if len(r.Recipe) == 0 {
-		o, err := e.alone(ctx, Run{Part: r.Part, Scenario: r.Scenario})
-		if err != nil {
-			return r, err
-		}
-		if len(o.Problems) == 0 {
-			e.references[r.Scenario.Name] = o
-		}
-	}
-	r.Want = e.references[r.Scenario.Name]
-	return r, nil
-}
-
-// smallest is the command of the smallest run that diverges too, and whether one
-// has, or none has come to its faults, which says nothing.
-func (e *Engine) smallest(ctx context.Context, r Run) (string, bool, error) {
-	var tries []Run
-	if len(r.Recipe) > 1 {
-		for _, fault := range r.Recipe {
-			alone := r
-			alone.Recipe = recipe.Recipe{fault}
-			tries = append(tries, alone)
-		}
-	}
-	for range repeatTimes {
-		tries = append(tries, r)
-	}
-	reached := false
-	for _, try := range tries {
-		o, err := e.alone(ctx, try)
-		if err != nil {
-			return "", false, err
-		}
-		e.report.Isolation.note(try, o)
-		fmt.Fprintf(e.options.Log, "alone: %d problems: %s\n", len(o.Problems), Command(try))
-		if len(o.Problems) > 0 {
-			return Command(try), true, nil
-		}
-		reached = reached || len(try.Recipe) == len(r.Recipe) && o.Reached(try.Recipe)
-	}
-	return Command(r), !reached, nil
-}
-
 // Command is what a user types to repeat a run.
 func Command(r Run) string {
-	command := "make faults SCENARIO=" + r.Scenario.Name
-	if len(r.Recipe) > 0 {
-		command += fmt.Sprintf(" RECIPE='%s'", r.Recipe)
+	return commandOf(r.Scenario.Name, r.Recipe.String())
+}
+
+func commandOf(scenario, of string) string {
+	command := "make faults SCENARIO=" + scenario
+	if of != "" {
+		command += fmt.Sprintf(" RECIPE='%s'", of)
 	}
 	return command
 }

@@ -45,3 +45,10 @@ func (o *Outcome) until(from recipe.Point, others []recipe.Point) time.Duration 
 	}
 	return longest
 }
+
+// add takes in what was noted elsewhere.
+func (i *Isolation) add(other Isolation) {
+	i.Runs += other.Runs
+	i.Slowest = max(i.Slowest, other.Slowest)
+	i.Undisturbed = max(i.Undisturbed, other.Undisturbed)
+}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -20,12 +21,14 @@ type job struct {
 type queue struct {
 	lanes []*Lane
 	log   io.Writer
+	// again is called with how many runs had to be played once more, by one lane at a time.
+	again func(int)
 
 	mu                sync.Mutex
 	more              *sync.Cond
 	jobs              []job
 	total, done, busy int
-	diverged, again   int
+	diverged          int
 	began             time.Time
 	failed            error
 }
@@ -40,6 +43,7 @@ const tries = 3
 // work runs all jobs, and those that they lead to.
 func (q *queue) work(ctx context.Context, jobs []job) error {
 	q.more, q.began, q.jobs, q.total = sync.NewCond(&q.mu), time.Now(), jobs, len(jobs)
+	interrupted := ctx.Err // That of the queue's own is cancelled in the end.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var told sync.WaitGroup
@@ -60,7 +64,7 @@ func (q *queue) work(ctx context.Context, jobs []job) error {
 	cancel()
 	told.Wait()
 	q.progress()
-	return q.failed
+	return cmp.Or(q.failed, interrupted())
 }
 
 // take waits while there is nothing to do yet that may still come.
@@ -85,7 +89,9 @@ func (q *queue) play(ctx context.Context, lane *Lane, next job) {
 	outcome, failures, err := lane.persist(ctx, next.Run, q.log)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.again += failures
+	if failures > 0 {
+		q.again(failures)
+	}
 	q.busy--
 	q.done++
 	q.more.Broadcast()

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/test/faults/recipe"
 )
 
@@ -29,6 +30,11 @@ type Report struct {
 	PointsHit int
 	// Isolation is what one provider got while another one was away.
 	Isolation Isolation
+	// Sessions are the processes that it is from.
+	Sessions []Session
+	// Unplayed are the commands of runs that no shard has played, because the
+	// reference runs of the shards have differed.
+	Unplayed []string
 	// Again is how many runs were played once more, because the harness had failed.
 	Again int
 	// Lines are by part and scenario.
@@ -62,6 +68,8 @@ type Divergence struct {
 	Repeated, Again bool
 	// Smallest is the command of the run with the fewest faults that did.
 	Smallest string
+
+	of *played
 }
 
 // Caught is a seeded bug, and the runs that caught it.
@@ -78,42 +86,68 @@ func newReport() *Report {
 	return &Report{Points: map[string]int{}, Spared: map[string][]string{}}
 }
 
-// points notes those of a scenario, if the part is one that faults them.
+// apply adds a record. References come before the runs that hit their points.
+func (r *Report) apply(of record) {
+	switch {
+	case of.Session != nil:
+		r.Sessions = append(r.Sessions, *of.Session)
+	case of.Reference != nil:
+		r.points(of.Reference.Part, of.Reference.Scenario, of.Reference.Points)
+	case of.Run != nil:
+		r.played(of.Run)
+	case of.Repeated != nil:
+		r.repeated(of.Repeated)
+	case of.Caught != nil:
+		r.Bugs = append(r.Bugs, *of.Caught)
+	}
+	r.Again += of.Again
+	if last := len(r.Sessions) - 1; last >= 0 && of.Session == nil && of.Reference == nil {
+		r.Seconds += max(0, of.At-r.Sessions[last].Seconds)
+		r.Sessions[last].Seconds = max(of.At, r.Sessions[last].Seconds)
+	}
+}
+
+// points notes those of a scenario, if the part is one that faults them. Of
+// several reference runs all points count.
 func (r *Report) points(part Part, scenario string, all []recipe.Point) {
 	if part != Reference {
 		return
 	}
-	r.Points[scenario] = len(all)
 	for _, point := range all {
-		r.Spared[scenario] = append(r.Spared[scenario], point.String())
+		if text := point.String(); !slices.Contains(r.Spared[scenario], text) {
+			r.Spared[scenario] = append(r.Spared[scenario], text)
+		}
 	}
+	r.Points[scenario] = len(r.Spared[scenario])
 }
 
-func (r *Report) line(of Run) *Line {
+func (r *Report) line(of *played) *Line {
 	for _, line := range r.Lines {
-		if line.Part == of.Part && line.Scenario == of.Scenario.Name {
+		if line.Part == of.Part && line.Scenario == of.Scenario {
 			return line
 		}
 	}
-	line := &Line{Part: of.Part, Scenario: of.Scenario.Name}
+	line := &Line{Part: of.Part, Scenario: of.Scenario}
 	r.Lines = append(r.Lines, line)
 	return line
 }
 
-func (r *Report) note(of Run, o *Outcome) {
+func (r *Report) played(of *played) {
 	line := r.line(of)
 	line.Runs++
-	line.Seconds += o.Took.Seconds()
-	if !o.Reached(of.Recipe) {
+	line.Seconds += of.Seconds
+	if !of.Reached {
 		line.Unreached++
 	}
-	r.Isolation.note(of, o)
-	for _, firing := range o.Fired {
-		r.hit(of.Scenario.Name, firing.At.String())
+	r.Isolation.add(of.Isolation)
+	for _, point := range of.Hit {
+		r.hit(of.Scenario, point)
 	}
-	if len(o.Problems) > 0 {
+	if len(of.Problems) > 0 {
 		line.Divergences++
-		r.Divergences = append(r.Divergences, Divergence{Part: of.Part, Scenario: of.Scenario.Name, Command: Command(of), Problems: o.Problems})
+		r.Divergences = append(r.Divergences, Divergence{
+			Part: of.Part, Scenario: of.Scenario, Command: commandOf(of.Scenario, of.Recipe), Problems: of.Problems, of: of,
+		})
 	}
 }
 
@@ -126,13 +160,19 @@ func (r *Report) hit(scenario, point string) {
 	}
 }
 
-func (r *Report) repeated(of Run, smallest string, again bool) {
+func (r *Report) repeated(of *repeated) {
+	r.Isolation.add(of.Isolation)
 	for i := range r.Divergences {
-		if d := &r.Divergences[i]; d.Part == of.Part && d.Command == Command(of) && !d.Repeated {
-			d.Repeated, d.Again, d.Smallest = true, again, smallest
+		if d := &r.Divergences[i]; d.Part == of.Part && d.Command == of.Command && !d.Repeated {
+			d.Repeated, d.Again, d.Smallest = true, of.Again, of.Smallest
 			return
 		}
 	}
+}
+
+// tried reports whether it is known if a seeded bug is caught.
+func (r *Report) tried(bug seeded.Bug) bool {
+	return slices.ContainsFunc(r.Bugs, func(c Caught) bool { return c.Bug == string(bug) })
 }
 
 // Untested are those of some parts of which no run came to its fault: their zeroes

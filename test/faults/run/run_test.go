@@ -187,12 +187,12 @@ func TestReport(t *testing.T) {
 	report.points(Reference, "pod", r.Want.Points)
 	report.points(OutOfBand, "stranger", r.Want.Points)
 	fired := []inject.Firing{{Fault: r.Recipe[0], Points: 1}}
-	report.note(r, &Outcome{Fired: fired, Took: time.Second})
+	report.played(playedOf(r, &Outcome{Fired: fired, Took: time.Second}, nil))
 	retried := there
 	retried.Occurrence++
-	report.note(r, &Outcome{})
-	report.note(r, &Outcome{Fired: []inject.Firing{{Fault: recipe.Fault{At: retried}, Points: 2}}, Problems: []string{"it differs"}})
-	report.repeated(r, "make faults SMALL", true)
+	report.played(playedOf(r, &Outcome{}, nil))
+	report.played(playedOf(r, &Outcome{Fired: []inject.Firing{{Fault: recipe.Fault{At: retried}, Points: 2}}, Problems: []string{"it differs"}}, nil))
+	report.repeated(&repeated{Part: r.Part, Command: Command(r), Smallest: "make faults SMALL", Again: true})
 	report.Bugs = []Caught{{Bug: "a", By: []string{"crash: make faults"}}, {Bug: "b"}}
 	const want = "1 scenarios, 2 points (something went wrong at 1 of them), 3 runs (1 of them without their fault), 1 divergences, 1 of 2 seeded bugs caught"
 	if got := report.Summary(); got != want {
@@ -213,7 +213,7 @@ func TestReport(t *testing.T) {
 	if text := report.Markdown(); !strings.Contains(text, want) {
 		t.Errorf("the document has\n%s", text)
 	}
-	report.note(Run{Part: Cuts, Scenario: r.Scenario, Recipe: r.Recipe}, &Outcome{})
+	report.played(playedOf(Run{Part: Cuts, Scenario: r.Scenario, Recipe: r.Recipe}, &Outcome{}, nil))
 	if diff := cmp.Diff([]Part{Cuts}, report.Untested([]Part{Crash, Cuts})); diff != "" {
 		t.Errorf("what was never reached counts as tested (-want +got):\n%s", diff)
 	}

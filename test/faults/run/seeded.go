@@ -26,6 +26,9 @@ func (e *Engine) seeded(ctx context.Context) error {
 		return errNoBugs
 	}
 	for _, bug := range e.bugs() {
+		if e.report.tried(bug.Bug) || !e.options.Shard.has(keyOf(Seeded, "", string(bug.Bug))) {
+			continue // Before this process, or in another shard.
+		}
 		if e.options.Scenario != "" && len(e.directed(bug)) == 0 {
 			continue // The one scenario that was asked for is not meant to catch it.
 		}
@@ -33,7 +36,7 @@ func (e *Engine) seeded(ctx context.Context) error {
 		if err := e.catch(ctx, bug, &caught); err != nil {
 			return err
 		}
-		e.report.Bugs = append(e.report.Bugs, caught)
+		e.record(record{Caught: &caught})
 		fmt.Fprintf(e.options.Log, "seeded bug %s: %d runs, caught by %q\n", caught.Bug, caught.Runs, caught.By)
 	}
 	return nil
