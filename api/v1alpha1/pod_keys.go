@@ -15,6 +15,10 @@ const (
 	// AnnotationRemoteUID is the UID of the remote pod. A pod that has it has
 	// been started, and is not started a second time.
 	AnnotationRemoteUID = "spillway.io/remote-uid"
+	// AnnotationRemoteFor is the UID of the pod that all of these were written
+	// for. A pod that is made from the manifest of another one has a UID of its
+	// own, and what it says of a remote pod is not about it.
+	AnnotationRemoteFor = "spillway.io/remote-for-uid"
 	// AnnotationLastSyncTime is when the status was written last, in RFC 3339.
 	AnnotationLastSyncTime = "spillway.io/last-sync-time"
 )

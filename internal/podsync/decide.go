@@ -13,7 +13,6 @@
 package podsync
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -48,8 +47,9 @@ func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 		return finish(s)
 	case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):
 		return syncer.Plan{}
-	case s.Local.Annotations[v1alpha1.AnnotationRemoteUID] != "":
-		return lost(s)
+	}
+	if was := recorded(s.Local); was != nil {
+		return lost(s, was)
 	}
 	if refusal := translate.PodRefusal(s.Local); refusal != nil {
 		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
@@ -108,23 +108,6 @@ func finish(s snapshot) syncer.Plan {
 		}
 	}
 	return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Delete, Side: syncer.Local, Object: s.Local, Grace: ptr.To[int64](0)}}}
-}
-
-// lost decides about a pod that was in the provider. The cache does not show it,
-// but the cache shows only what carries our mark: the provider is asked first.
-func lost(s snapshot) syncer.Plan {
-	if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {
-		return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Find, Side: syncer.Remote, Object: recorded(s.Local)}}}
-	}
-	status := *s.Local.Status.DeepCopy()
-	status.Phase = corev1.PodFailed
-	status.Reason = v1alpha1.ReasonRemotePodLost
-	status.Message = fmt.Sprintf("pod %s (UID %s) is gone from provider %s, and nobody has asked for that here",
-		remoteName(s.Local), s.Local.Annotations[v1alpha1.AnnotationRemoteUID], s.ClusterID)
-	setNotReady(&status, s.Now)
-	plan := syncer.Plan{Actions: []syncer.Action{statusPatch(s.Local, status, nil)}}
-	plan.Event = &syncer.Problem{Reason: status.Reason, Message: status.Message}
-	return plan
 }
 
 // Sync decides about a pod that is on both sides.
@@ -209,7 +192,7 @@ func up(s snapshot, problem *syncer.Problem) syncer.Plan {
 		setOffloaded(&status, &s.Refused.Problem, s.Local.Generation, s.Now)
 		return syncer.Plan{Actions: patchStatus(s, status, nil), RetryAfter: s.Refused.Wait}
 	}
-	plan := syncer.Plan{Actions: patchStatus(s, status, remoteAnnotations(s.Remote, s.Now))}
+	plan := syncer.Plan{Actions: patchStatus(s, status, remoteAnnotations(s.Local, s.Remote, s.Now))}
 	if len(plan.Actions) > 0 {
 		plan.Event = told
 	}

@@ -71,6 +71,15 @@ func started(p *corev1.Pod) {
 	}
 }
 
+// writtenFor says which local pod the annotations are about.
+func writtenFor(uid string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations["spillway.io/remote-for-uid"] = uid }
+}
+
+func initialized(p *corev1.Pod) {
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue})
+}
+
 func offloaded(status corev1.ConditionStatus, reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -202,7 +211,13 @@ func TestDecide(t *testing.T) {
 		"it may not go":                                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False PodSecurity", "problem PodSecurity", "event PodSecurity"}},
 		"it was there: the provider is asked":            {in(local(started, phase("Running")), nil), []string{"find in the provider, UID remote-1"}},
 		"it is lost":                                     {in(local(started, phase("Running")), nil, func(s *snapshot) { s.Lost = true }), []string{"patch the status of in the consumer: Failed, RemotePodLost, remote remote-1", "event RemotePodLost"}},
-		"lost wins over any refusal":                     {in(local(started), nil, notOffloaded), []string{"find in the provider, UID remote-1"}},
+		"lost wins over any refusal":                     {in(local(started, writtenFor("local-1")), nil, notOffloaded), []string{"find in the provider, UID remote-1"}},
+		"it is made from the manifest of another pod":    {in(local(started, writtenFor("local-0")), nil), []string{"create in the provider"}},
+		"and has waited":                                 {in(local(started, writtenFor("local-0"), offloaded("False", "Rejected", "no")), nil), []string{"create in the provider"}},
+		"and of one of an older version":                 {in(local(started), nil), []string{"create in the provider"}},
+		"and of that, and has waited":                    {in(local(started, offloaded("False", "Rejected", "no")), nil), []string{"create in the provider"}},
+		"an older version has started it":                {in(local(started, initialized), nil), []string{"find in the provider, UID remote-1"}},
+		"an older version has started it at last":        {in(local(started, offloaded("True", "Offloaded", "")), nil), []string{"find in the provider, UID remote-1"}},
 
 		// live, there
 		"nothing has changed":   {in(local(), remote()), nil},
@@ -275,5 +290,41 @@ func TestDecide(t *testing.T) {
 				t.Errorf("the decision has changed what it looks at, which belongs to the cache:\n%s", diff)
 			}
 		})
+	}
+}
+
+// A pod that is lost ends with all of its containers: nothing of it says that it
+// goes on. What had ended stays as it ended.
+func TestLostEndsTheContainers(t *testing.T) {
+	at := metav1.NewTime(builder.Epoch)
+	running := corev1.ContainerStatus{
+		Name: "app", Ready: true, Started: ptr.To(true), ContainerID: "x://1", RestartCount: 2,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}},
+	}
+	ended := corev1.ContainerStatus{Name: "first", Ready: true, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}}
+	waiting := corev1.ContainerStatus{Name: "debugger", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}
+	pod := local(started, phase("Running"), func(p *corev1.Pod) {
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{ended, running}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{running}
+		p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{waiting}
+	})
+	s := in(pod, nil, func(s *snapshot) { s.Lost = true })
+	got := syncer.Decide(s, podsync.Syncer{}).Actions[0].Object.(*corev1.Pod).Status
+
+	lost := func(status corev1.ContainerStatus, startedAt metav1.Time) corev1.ContainerStatus {
+		status.Ready, status.Started = false, ptr.To(false)
+		status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: 137, Reason: "ContainerStatusUnknown", Message: got.Message, ContainerID: status.ContainerID,
+			StartedAt: startedAt, FinishedAt: metav1.NewTime(s.Now),
+		}}
+		return status
+	}
+	want := pod.Status.DeepCopy()
+	want.Phase, want.Reason, want.Message = corev1.PodFailed, v1alpha1.ReasonRemotePodLost, got.Message
+	want.InitContainerStatuses = []corev1.ContainerStatus{ended, lost(running, at)}
+	want.ContainerStatuses = []corev1.ContainerStatus{lost(running, at)}
+	want.EphemeralContainerStatuses = []corev1.ContainerStatus{lost(waiting, metav1.Time{})}
+	if diff := cmp.Diff(*want, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }

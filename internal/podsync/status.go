@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/syncer"
@@ -82,17 +81,6 @@ func says(pod *corev1.Pod, message string) bool {
 	})
 }
 
-// setNotReady says of a pod that has failed that it is not ready.
-func setNotReady(status *corev1.PodStatus, now time.Time) {
-	for i := range status.Conditions {
-		condition := &status.Conditions[i]
-		if (condition.Type == corev1.PodReady || condition.Type == corev1.ContainersReady) && condition.Status != corev1.ConditionFalse {
-			condition.Status, condition.Reason = corev1.ConditionFalse, "PodFailed"
-			condition.LastTransitionTime = metav1.NewTime(now)
-		}
-	}
-}
-
 // patchStatus is the action that writes a status, if it differs.
 func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]string) []syncer.Action {
 	if equality.Semantic.DeepEqual(s.Local.Status, status) {
@@ -122,30 +110,4 @@ func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[str
 		after.Annotations = all
 	}
 	return syncer.Action{Verb: syncer.PatchStatus, Side: syncer.Local, Object: after, Before: before}
-}
-
-// remoteAnnotations say where a pod is.
-func remoteAnnotations(remote *corev1.Pod, now time.Time) map[string]string {
-	return map[string]string{
-		v1alpha1.AnnotationRemoteNamespace: remote.Namespace,
-		v1alpha1.AnnotationRemoteName:      remote.Name,
-		v1alpha1.AnnotationRemoteUID:       string(remote.UID),
-		v1alpha1.AnnotationLastSyncTime:    now.UTC().Format(time.RFC3339),
-	}
-}
-
-// recorded is the remote pod that the annotations name.
-func recorded(local *corev1.Pod) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: local.Annotations[v1alpha1.AnnotationRemoteNamespace],
-		Name:      local.Annotations[v1alpha1.AnnotationRemoteName],
-		UID:       types.UID(local.Annotations[v1alpha1.AnnotationRemoteUID]),
-	}}
-}
-
-func remoteName(local *corev1.Pod) types.NamespacedName {
-	return types.NamespacedName{
-		Namespace: local.Annotations[v1alpha1.AnnotationRemoteNamespace],
-		Name:      local.Annotations[v1alpha1.AnnotationRemoteName],
-	}
 }

@@ -74,6 +74,28 @@ func LocalOf(obj metav1.Object) Local {
 	}
 }
 
+// Remote is the object of a provider that a pod of the consumer says it runs as.
+type Remote struct {
+	Namespace string
+	Name      string
+	UID       types.UID
+	// For is the UID of the local object that this was written for. It is empty
+	// where a manager of old has written it.
+	For types.UID
+}
+
+// RemoteOf reads from a pod of the consumer which remote one it runs as. The
+// fields are empty where it does not say.
+func RemoteOf(obj metav1.Object) Remote {
+	annotations := obj.GetAnnotations()
+	return Remote{
+		Namespace: annotations[v1alpha1.AnnotationRemoteNamespace],
+		Name:      annotations[v1alpha1.AnnotationRemoteName],
+		UID:       types.UID(annotations[v1alpha1.AnnotationRemoteUID]),
+		For:       types.UID(annotations[v1alpha1.AnnotationRemoteFor]),
+	}
+}
+
 // Describe says for people whose obj is. It quotes what a provider wrote, cut
 // to a length that fits a condition.
 func Describe(obj metav1.Object) string {

@@ -26,4 +26,5 @@ const (
 	LostForGood             Bug = "lost-for-good"
 	WatchTakenAtItsWord     Bug = "watch-taken-at-its-word"
 	UnseenDeletion          Bug = "unseen-deletion"
+	CopiedPodBelieved       Bug = "copied-pod-believed"
 )

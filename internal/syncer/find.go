@@ -46,8 +46,11 @@ func (c *kindController[T]) find(ctx context.Context, s Snapshot[T], wanted clie
 // recorded tells whether the local object names the remote one by its UID: then
 // it is ours, though somebody has taken its labels off.
 func (c *kindController[T]) recorded(local T, found client.Object) bool {
-	return present(local) && local.GetAnnotations()[v1alpha1.AnnotationRemoteUID] == string(found.GetUID()) && found.GetUID() != "" &&
-		provenance.LocalOf(found).UID == local.GetUID()
+	if !present(local) || found.GetUID() == "" {
+		return false
+	}
+	remote := provenance.RemoteOf(local)
+	return remote.UID == found.GetUID() && (remote.For == "" || remote.For == local.GetUID()) && provenance.LocalOf(found).UID == local.GetUID()
 }
 
 // relabel puts our mark back.

@@ -98,6 +98,11 @@ var _ = Describe("The status of a pod", Ordered, func() {
 			HaveField("Message", And(ContainSubstring(t.remote+"/"+remote.Name), ContainSubstring(string(remote.UID)))))), "the pod is lost")
 		Eventually(home.eventsAbout(local)).Should(ContainElement(HaveField("Reason", v1alpha1.ReasonRemotePodLost)), "its owner should be told")
 		Expect(home.podConditions(local)()).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", metav1.ConditionFalse))))
+		lost, err := now(home, local)()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(lost.Status.ContainerStatuses).To(HaveExactElements(And(
+			HaveField("Ready", false), HaveField("Started", HaveValue(BeFalse())),
+			HaveField("State.Running", BeNil()), HaveField("State.Terminated.ExitCode", BeEquivalentTo(137)))), "its containers end with it")
 		Consistently(eu.standIns(t.cb, local)).Should(BeEmpty(), "it does not run a second time")
 	})
 
@@ -109,6 +114,22 @@ var _ = Describe("The status of a pod", Ordered, func() {
 		Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning))
 		eu.setPodStatus(remote, corev1.PodSucceeded)
 		Eventually(home.podPhase(local)).Should(Equal(corev1.PodSucceeded))
+	})
+
+	It("is that of the new pod when one is made from its manifest", func() {
+		local, remote := t.running()
+		old, err := now(home, local)()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(old.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationRemoteFor, string(local.UID)))
+		Expect(home.Delete(ctx, old, atOnce)).To(Succeed())
+		eu.end(remote)
+		again := t.run(podNamed(old.Name), func(pod *corev1.Pod) { pod.Annotations = old.Annotations })
+		there := eu.remotePod(t.cb, again)
+		eu.schedule(there)
+		eu.setPodStatus(there, corev1.PodRunning)
+		Eventually(home.podPhase(again)).Should(Equal(corev1.PodRunning), "it is another pod, and was not there before")
+		Expect(now(home, again)()).To(HaveField("Annotations", And(
+			HaveKeyWithValue(v1alpha1.AnnotationRemoteUID, string(there.UID)), HaveKeyWithValue(v1alpha1.AnnotationRemoteFor, string(again.UID)))))
 	})
 
 	It("is that of the new pod when one is made again under its name", func() {

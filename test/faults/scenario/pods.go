@@ -76,6 +76,28 @@ var podAgain = Scenario{
 	}},
 }
 
+// As kubectl replace --force does with what kubectl get -o yaml has shown: the new
+// pod says all that had been written on the old one.
+var podReplaced = Scenario{
+	Name: "pod-replaced-by-its-manifest", Prepare: withPod(world.P1),
+	Steps: []Step{{
+		Name: "the pod is deleted by force, and made again with all of its annotations",
+		Do: func(ctx context.Context, w *world.World) error {
+			old, err := get[corev1.Pod](ctx, w, world.Consumer, team, web)
+			if err != nil {
+				return err
+			}
+			if err := force(team, web)(ctx, w); err != nil {
+				return err
+			}
+			pod := world.Pod(team, web, world.P1)
+			pod.Annotations = old.Annotations
+			return w.Create(ctx, pod)
+		},
+		Until: podIs(corev1.PodRunning, team, web, world.P1),
+	}},
+}
+
 var podPaused = Scenario{
 	Name: "pod-while-paused", Prepare: bindAndOffload(world.P1),
 	Steps: []Step{{

@@ -53,7 +53,7 @@ func All() []Scenario {
 	return []Scenario{
 		bindOne, unbind, rebind,
 		offload, unOffload, labelled, moved, namespaceDeleted,
-		podLife, podDeleted, podForced, podEndedAndDeleted, podChanged, podAgain, podPaused,
+		podLife, podDeleted, podForced, podEndedAndDeleted, podChanged, podAgain, podReplaced, podPaused,
 		podWithObjects, configMapChanged, secretDeleted,
 		twoProviders, mountNamespace,
 	}

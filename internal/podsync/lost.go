@@ -1,0 +1,74 @@
+package podsync
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/syncer"
+)
+
+const (
+	// reasonStatusUnknown and exitCodeUnknown are what a kubelet says of a
+	// container that it does not find when the pod has ended: how it ended is
+	// not known, and so it counts as failed.
+	reasonStatusUnknown = "ContainerStatusUnknown"
+	exitCodeUnknown     = 137
+)
+
+// lost decides about a pod that was in the provider, as was. The cache does not
+// show it, but the cache shows only what carries our mark: the provider is asked
+// first.
+func lost(s snapshot, was *corev1.Pod) syncer.Plan {
+	if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {
+		return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Find, Side: syncer.Remote, Object: was}}}
+	}
+	status := *s.Local.Status.DeepCopy()
+	status.Phase = corev1.PodFailed
+	status.Reason = v1alpha1.ReasonRemotePodLost
+	status.Message = fmt.Sprintf("pod %s/%s (UID %s) is gone from provider %s, and nobody has asked for that here",
+		was.Namespace, was.Name, was.UID, s.ClusterID)
+	setNotReady(&status, s.Now)
+	for _, statuses := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses} {
+		setTerminated(statuses, status.Message, s.Now)
+	}
+	plan := syncer.Plan{Actions: []syncer.Action{statusPatch(s.Local, status, nil)}}
+	plan.Event = &syncer.Problem{Reason: status.Reason, Message: status.Message}
+	return plan
+}
+
+// setNotReady says of a pod that has failed that it is not ready.
+func setNotReady(status *corev1.PodStatus, now time.Time) {
+	for i := range status.Conditions {
+		condition := &status.Conditions[i]
+		if (condition.Type == corev1.PodReady || condition.Type == corev1.ContainersReady) && condition.Status != corev1.ConditionFalse {
+			condition.Status, condition.Reason = corev1.ConditionFalse, "PodFailed"
+			condition.LastTransitionTime = metav1.NewTime(now)
+		}
+	}
+}
+
+// setTerminated ends the containers that had not ended yet, and those that had not
+// begun: they never will.
+func setTerminated(statuses []corev1.ContainerStatus, message string, now time.Time) {
+	for i := range statuses {
+		status := &statuses[i]
+		if status.State.Terminated != nil {
+			continue
+		}
+		status.Ready, status.Started = false, ptr.To(false)
+		ended := &corev1.ContainerStateTerminated{
+			ExitCode: exitCodeUnknown, Reason: reasonStatusUnknown, Message: message,
+			FinishedAt: metav1.NewTime(now), ContainerID: status.ContainerID,
+		}
+		if status.State.Running != nil {
+			ended.StartedAt = status.State.Running.StartedAt
+		}
+		status.State = corev1.ContainerState{Terminated: ended}
+	}
+}

@@ -1,0 +1,59 @@
+package podsync
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/seeded"
+)
+
+// remoteAnnotations say where a pod is.
+func remoteAnnotations(local, remote *corev1.Pod, now time.Time) map[string]string {
+	return map[string]string{
+		v1alpha1.AnnotationRemoteNamespace: remote.Namespace,
+		v1alpha1.AnnotationRemoteName:      remote.Name,
+		v1alpha1.AnnotationRemoteUID:       string(remote.UID),
+		v1alpha1.AnnotationRemoteFor:       string(local.UID),
+		v1alpha1.AnnotationLastSyncTime:    now.UTC().Format(time.RFC3339),
+	}
+}
+
+// recorded is the remote pod that the annotations name, or nil if the pod was
+// never started: then they are missing, or about the pod from whose manifest this
+// one was made.
+func recorded(local *corev1.Pod) *corev1.Pod {
+	remote := provenance.RemoteOf(local)
+	if remote.UID == "" || remote.For == "" && !heard(&local.Status) {
+		return nil
+	}
+	if remote.For != "" && remote.For != local.UID && !seeded.On(seeded.CopiedPodBelieved) {
+		return nil
+	}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: remote.Namespace, Name: remote.Name, UID: remote.UID}}
+}
+
+// heard tells whether a status holds anything that comes with the annotations of a
+// pod that was started. Managers before this one wrote no AnnotationRemoteFor. The
+// API server empties the status of a pod that is made anew, whatever its manifest
+// says: so one that says nothing yet was not started.
+func heard(status *corev1.PodStatus) bool {
+	if status.Phase != corev1.PodPending && status.Phase != "" || status.StartTime != nil || status.PodIP != "" || status.HostIP != "" ||
+		len(status.InitContainerStatuses)+len(status.ContainerStatuses)+len(status.EphemeralContainerStatuses) > 0 {
+		return true
+	}
+	for i := range status.Conditions {
+		switch c := &status.Conditions[i]; c.Type {
+		case corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady:
+			return true
+		case v1alpha1.PodOffloaded:
+			if c.Status == corev1.ConditionTrue {
+				return true
+			}
+		}
+	}
+	return false
+}
