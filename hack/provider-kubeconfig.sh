@@ -33,7 +33,8 @@ Flags:
                            (default: $KUBECONFIG or ~/.kube/config, as kubectl does)
   --namespace NAME         namespace of the ServiceAccount (default spillway-provider; the policies
                            of dist/provider.yaml confine nobody in any other)
-  --service-account NAME   the ServiceAccount (default spillway-consumer)
+  --service-account NAME   the ServiceAccount (default spillway-consumer), of at most 63 characters: what the
+                           consumer makes here carries the name as the label spillway.io/account
   --duration DURATION      how long the token is to be valid, such as 24h (default 720h);
                            the API server may grant less, which is reported
   --server URL             address at which the consumer reaches this cluster's API server
@@ -107,6 +108,8 @@ tls_server_name=$(cluster tls-server-name)
 
 "${kubectl[@]}" get serviceaccount "$service_account" -n "$namespace" -o name >/dev/null ||
   die "no ServiceAccount $service_account in namespace $namespace: apply dist/provider.yaml first (make install-yaml writes it)"
+[[ ${#service_account} -le 63 ]] ||
+  die "the name of ServiceAccount $service_account is longer than a label can be (63 characters): the policies would let it write nothing"
 [[ $namespace == spillway-provider ]] ||
   note "warning: no policy confines ServiceAccounts of namespace $namespace: those of dist/provider.yaml are for spillway-provider"
 granted=$("${kubectl[@]}" create token "$service_account" -n "$namespace" --duration "$duration" \

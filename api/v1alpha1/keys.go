@@ -14,6 +14,11 @@ const (
 	// LabelBinding carries the clusterID of the ClusterBinding that an object
 	// was created through.
 	LabelBinding = "spillway.io/binding"
+	// LabelAccount carries the name of the ServiceAccount, in the namespace
+	// spillway-provider of the provider, by which an object was created. The
+	// provider's policies compare it with who asks. What was created before
+	// there was this label lacks it, and stays as it is.
+	LabelAccount = "spillway.io/account"
 
 	// AnnotationLocalNamespace names the consumer's namespace that a remote
 	// object stands for, or that the object it stands for lives in.

@@ -188,7 +188,9 @@ func (r *Reconciler) look(ctx context.Context, provider cluster.Cluster, binding
 func (r *Reconciler) create(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	labels := r.mark(binding).Labels()
+	mark := r.mark(binding)
+	mark.Account = fleet.AccountOf(provider)
+	labels := mark.Labels()
 	labels[podSecurityEnforce] = podSecurityBaseline
 	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: binding.Spec.MountNamespace, Labels: labels}}
 	if err := provider.GetClient().Create(ctx, remote); err != nil {

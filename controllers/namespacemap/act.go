@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
@@ -58,7 +59,7 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	backingOff map[string]nsmap.Outcome, plan *nsmap.Plan) (time.Duration, error) {
 	a := &acting{
 		Reconciler: r, provider: provider, binding: binding, known: plan.Known,
-		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID},
+		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
 	}
 	due := slices.DeleteFunc(plan.Deletes, func(d nsmap.Delete) bool {
 		outcome, waits := backingOff[d.RemoteNamespace]

@@ -7,7 +7,12 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -49,4 +54,52 @@ func TestEngagedWithFullCaches(t *testing.T) {
 			t.Fatalf("waiting until the provider is engaged: the state is %+v", f.State("eu"))
 		}
 	}
+}
+
+// TestTheAccountGoesWithTheConnection connects as a ServiceAccount of the
+// namespace that the policies know, and with a certificate.
+func TestTheAccountGoesWithTheConnection(t *testing.T) {
+	f, _ := startFleet(t)
+	f.Connect(target("certificate", "1", providerUID))
+	token := target("token", "1", providerUID)
+	token.Config = tokenOf(t, "spillway-provider", "consumer-2")
+	f.Connect(token)
+	for name, want := range map[string]string{"certificate": "", "token": "consumer-2"} {
+		eventually(t, f, name, "is connected", connected)
+		cl, err := f.Get(t.Context(), multicluster.ClusterName(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := AccountOf(cl); got != want {
+			t.Errorf("the account of the %s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// tokenOf makes a ServiceAccount that may read what the fleet does.
+func tokenOf(t *testing.T, namespace, name string) *rest.Config {
+	t.Helper()
+	clients := kubernetes.NewForConfigOrDie(provider)
+	account := metav1.ObjectMeta{Namespace: namespace, Name: name}
+	if _, err := clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clients.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: account}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	role := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+	}
+	if _, err := clients.RbacV1().ClusterRoleBindings().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	request, err := clients.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := rest.CopyConfig(provider)
+	config.CertData, config.KeyData, config.BearerToken = nil, nil, request.Status.Token
+	return config
 }

@@ -36,6 +36,7 @@ type remote struct {
 	discovery  discovery.DiscoveryInterface
 	httpClient *http.Client
 	kinds      []Kind
+	account    string // Once it is identified.
 }
 
 // watched are the kinds whose caches are filled before a provider is engaged.

@@ -65,6 +65,9 @@ func (c *keeper) identify(ctx context.Context, remote *remote) error {
 	if err != nil {
 		return err
 	}
+	if remote.account, err = c.account(bounded, remote); err != nil {
+		return err
+	}
 	if err := c.verify(uid); err != nil {
 		return err
 	}
@@ -92,7 +95,7 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	if err := remote.fillCaches(ctx, syncCtx); err != nil {
 		return err
 	}
-	if err := c.fleet.engage(ctx, c.target.Name, remote.Cluster); err != nil {
+	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account}); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}
 	return nil

@@ -2,8 +2,10 @@
 //
 // Everything that Spillway creates in a provider carries a Mark: who made it
 // (Spillway), for which consumer (its origin), and through which ClusterBinding
-// (its clusterID). Annotations name the local object that it stands for, with
-// its UID. An object that lacks any of it is somebody else's: it is reported,
+// (its clusterID). The mark also says by which account in the provider, which is
+// for the provider's policies: we know our own without it, since what an earlier
+// version created lacks it, and an account may be replaced by another one.
+// Annotations name the local object that it stands for, with its UID. An object that lacks any of it is somebody else's: it is reported,
 // and never written or deleted.
 package provenance
 
@@ -25,10 +27,22 @@ type Mark struct {
 	Origin string
 	// ClusterID is that of the ClusterBinding.
 	ClusterID string
+	// Account is the one that the provider knows us by, if its policies do; see
+	// Account. It is written, and never asked for.
+	Account string
 }
 
 // Labels are the labels that the mark consists of, in a map of its own.
 func (m Mark) Labels() map[string]string {
+	l := m.identity()
+	if m.Account != "" {
+		l[v1alpha1.LabelAccount] = m.Account
+	}
+	return l
+}
+
+// identity is the part of the mark that tells ours from others'.
+func (m Mark) identity() map[string]string {
 	return map[string]string{
 		v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway,
 		v1alpha1.LabelOrigin:    m.Origin,
@@ -36,9 +50,9 @@ func (m Mark) Labels() map[string]string {
 	}
 }
 
-// Selector matches what carries the mark.
+// Selector matches what carries the mark, by whichever account.
 func (m Mark) Selector() labels.Selector {
-	return labels.SelectorFromSet(m.Labels())
+	return labels.SelectorFromSet(m.identity())
 }
 
 // IsOn tells whether obj carries the mark.

@@ -41,6 +41,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/mountns"
 	"github.com/spillway-io/spillway/internal/provenance"
@@ -116,7 +117,7 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 func (e *Engine) pair(binding *v1alpha1.ClusterBinding, view *views.View, provider cluster.Cluster) *pair {
 	p := &pair{
 		binding: binding.Name, clusterID: binding.Spec.ClusterID,
-		mark:     provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID},
+		mark:     provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
 		consumer: e.Consumer, provider: provider, view: view, catalogueCache: e.Views.Catalogue,
 		local:     latest.New(view, e.Clock),
 		remote:    latest.New(provider.GetCache(), e.Clock),

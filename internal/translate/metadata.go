@@ -68,10 +68,17 @@ func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 // MergeMetadata gives what the labels and annotations of remote should be: those
 // of desired, which Metadata made, and those that the provider has added. What
 // was copied before, as remote says itself, and is gone from desired is removed.
+// By which account remote was created stays as it is: it may be older than that
+// label, and the provider's policies let nobody hand it on.
 func MergeMetadata(desired, remote metav1.Object) (labels, annotations map[string]string) {
 	was := readCopied(remote.GetAnnotations()[v1alpha1.AnnotationCopied])
-	return merge(desired.GetLabels(), remote.GetLabels(), was.labels),
-		merge(desired.GetAnnotations(), remote.GetAnnotations(), was.annotations)
+	labels = merge(desired.GetLabels(), remote.GetLabels(), was.labels)
+	if account, there := remote.GetLabels()[v1alpha1.LabelAccount]; there {
+		labels[v1alpha1.LabelAccount] = account
+	} else {
+		delete(labels, v1alpha1.LabelAccount)
+	}
+	return labels, merge(desired.GetAnnotations(), remote.GetAnnotations(), was.annotations)
 }
 
 // merge is a three-way merge, of which base has the keys only.

@@ -73,6 +73,23 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// TestMergeMetadataKeepsTheAccount is about objects that were created before the
+// label was there, or by another account: they are not written because of it.
+func TestMergeMetadataKeepsTheAccount(t *testing.T) {
+	ours := mapped
+	ours.Mark.Account = "spillway-consumer"
+	for name, account := range map[string]string{"none": "", "the same": "spillway-consumer", "another": "other"} {
+		t.Run(name, func(t *testing.T) {
+			before := mapped
+			before.Mark.Account = account
+			remote, desired := Metadata(localMeta(nil, nil), before), Metadata(localMeta(nil, nil), ours)
+			if labels, _ := MergeMetadata(&desired, &remote); !maps.Equal(labels, remote.Labels) {
+				t.Errorf("the labels become %v, want them as they are: %v", labels, remote.Labels)
+			}
+		})
+	}
+}
+
 func TestMergeMetadata(t *testing.T) {
 	tests := map[string]struct {
 		// was and is are what the user's labels and annotations were when they

@@ -63,7 +63,7 @@ func TestConsumerWithTooManyRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	careless := accountClient(t, "careless")
-	own := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(t, held(mark()))}}
+	own := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(t, held(markOf("careless")))}}
 	privileged := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+podSecurity+`":"privileged"}}}`))
 	refused(t, careless.Patch(t.Context(), own, privileged), "a consumer may create and delete namespaces, and change none")
 	foreign := podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(nil)), Name: "pod", Labels: mark()})

@@ -20,6 +20,9 @@ const (
 	DeleteCollection = "deletecollection"
 )
 
+// selfReviews are how a client asks who it is.
+const selfReviews = "selfsubjectreviews"
+
 // request is what an HTTP request asks of an API server.
 type request struct {
 	verb, resource, subresource string
@@ -51,6 +54,9 @@ func parse(r *http.Request) request {
 		parsed.subresource = strings.Join(parts[2:], "/")
 	}
 	parsed.verb = verb(r.Method, parsed.name != "", query)
+	if parsed.resource == selfReviews {
+		parsed.verb = Get // It is posted, and changes nothing.
+	}
 	if parsed.verb == List || parsed.verb == Watch {
 		parsed.selector = selectorOf(r)
 		parsed.initial = parsed.verb == Watch && query.Get("sendInitialEvents") == "true"
@@ -111,7 +117,7 @@ func ClassOf(verb, resource, name string) Class {
 		return Leases
 	case resource == "events":
 		return Events
-	case verb == Get && resource == "namespaces" && name == metav1.NamespaceSystem:
+	case verb == Get && resource == "namespaces" && name == metav1.NamespaceSystem, resource == selfReviews:
 		return Probes
 	default:
 		return Work

@@ -1,0 +1,48 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// connectedCluster is the provider during one connection, with what was asked of it once. It
+// goes with the cluster, so that nobody uses what another connection was told.
+type connectedCluster struct {
+	cluster.Cluster
+	account string
+}
+
+// AccountOf is the account by which the provider of a connection knows us, see
+// provenance.Account. It is empty for a cluster that the fleet has not connected.
+func AccountOf(cl cluster.Cluster) string {
+	if p, ok := cl.(*connectedCluster); ok {
+		return p.account
+	}
+	return ""
+}
+
+// account asks the provider as whom it knows us. Everybody who is authenticated
+// may ask that; where it was taken away, or is not served, we go without: then
+// the provider's policies take us for the account of the shipped manifests.
+func (c *keeper) account(ctx context.Context, remote *remote) (string, error) {
+	client, err := authenticationclient.NewForConfigAndClient(c.target.Config, remote.httpClient)
+	if err != nil {
+		return "", fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+	}
+	review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return provenance.Account(review.Status.UserInfo.Username), nil
+}

@@ -1,0 +1,150 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// shippedAccount is the one of config/provider; what carries no account is its.
+const shippedAccount = "spillway-consumer"
+
+// notYours is part of what an account is told about what is another one's.
+const notYours = "spillway.io/account says so"
+
+// second is the client of a second consumer, with the rights of the first.
+func second(t *testing.T) client.Client {
+	t.Helper()
+	inProvider(t)
+	err := server.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "spillway-second"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spillway-consumer"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "spillway-provider", Name: "second"}},
+	})
+	if client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
+	return accountClient(t, "second")
+}
+
+// markOf is the mark as an account writes it; without one, as an earlier version did.
+func markOf(account string) map[string]string { return markBut(v1alpha1.LabelAccount, account) }
+
+func TestConsumerAccountsAndNamespaces(t *testing.T) {
+	shipped, other := inProvider(t), second(t)
+	for name, test := range map[string]struct {
+		as     client.Client
+		labels map[string]string
+		want   string // Part of the refusal; empty: allowed.
+	}{
+		"one's own":                           {other, markOf("second"), ""},
+		"another's":                           {other, markOf(shippedAccount), notYours},
+		"nobody's":                            {other, markOf("nobody"), notYours},
+		"one that says nothing":               {other, mark(), notYours},
+		"the shipped one's own":               {shipped, markOf(shippedAccount), ""},
+		"another's, as the shipped one":       {shipped, markOf("second"), notYours},
+		"one of an earlier version's manager": {shipped, mark(), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: held(test.labels)}}
+			refused(t, test.as.Create(t.Context(), namespace, client.DryRunAll), test.want)
+			there := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(t, held(test.labels))}}
+			refused(t, test.as.Delete(t.Context(), there, client.DryRunAll), test.want)
+		})
+	}
+}
+
+// TestConsumerAccountsAndObjects has two accounts of the same origin and binding
+// write what their own label and the other's are on.
+func TestConsumerAccountsAndObjects(t *testing.T) {
+	shipped, other := inProvider(t), second(t)
+	const wrong = "metadata.labels[spillway.io/account] must be, and have been, "
+	unlabelled, first, its := namespaceOf(t, held(mark())), namespaceOf(t, held(markOf(shippedAccount))), namespaceOf(t, held(markOf("second")))
+	for name, test := range map[string]struct {
+		as        client.Client
+		namespace string
+		labels    map[string]string
+		want      string // Part of the refusal; empty: allowed.
+	}{
+		"one's own": {other, its, markOf("second"), ""},
+		"without account, in one's own namespace":  {other, its, mark(), ""},
+		"the other's, in one's own namespace":      {other, its, markOf(shippedAccount), wrong},
+		"one's own, in the other's namespace":      {other, first, markOf("second"), notYours},
+		"the other's":                              {other, first, markOf(shippedAccount), notYours},
+		"one's own, where no account is":           {other, unlabelled, markOf("second"), notYours},
+		"without account, where none is":           {other, unlabelled, mark(), notYours},
+		"the shipped one's, of an earlier version": {shipped, unlabelled, mark(), ""},
+		"the shipped one's, where no account is":   {shipped, unlabelled, markOf(shippedAccount), ""},
+		"the shipped one's":                        {shipped, first, markOf(shippedAccount), ""},
+		"the second's, as the shipped one":         {shipped, its, markOf("second"), notYours},
+		"without account, as the shipped one":      {shipped, its, mark(), notYours},
+	} {
+		for kind, object := range inNamespaces {
+			meta := metav1.ObjectMeta{Namespace: test.namespace, GenerateName: "object-", Labels: test.labels}
+			t.Run(kind+" "+name, func(t *testing.T) {
+				refused(t, test.as.Create(t.Context(), object(meta), client.DryRunAll), test.want)
+				there := made(t, object(meta))
+				refused(t, test.as.Patch(t.Context(), there, merge(`{"metadata":{"annotations":{"a":"b"}}}`), client.DryRunAll), test.want)
+				refused(t, test.as.Delete(t.Context(), there, client.DryRunAll), test.want)
+			})
+		}
+	}
+}
+
+// TestConsumerAccountsStay is about objects that would be handed on.
+func TestConsumerAccountsStay(t *testing.T) {
+	other := second(t)
+	its := namespaceOf(t, held(markOf("second")))
+	for name, test := range map[string]struct{ before, patch, want string }{
+		"to the other":   {"second", `{"metadata":{"labels":{"spillway.io/account":"spillway-consumer"}}}`, `must be, and have been, "second"`},
+		"from the other": {shippedAccount, `{"metadata":{"labels":{"spillway.io/account":"second"}}}`, `must be, and have been, "second"`},
+		"from nobody":    {"", `{"metadata":{"labels":{"spillway.io/account":"second"}}}`, ""},
+	} {
+		for kind, object := range inNamespaces {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				there := made(t, object(metav1.ObjectMeta{Namespace: its, GenerateName: "object-", Labels: markOf(test.before)}))
+				refused(t, other.Patch(t.Context(), there, merge(test.patch)), test.want)
+			})
+		}
+	}
+	debug := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"ephemeralContainers":[{"name":"debug","image":"image"}]}}`))
+	foreign := made(t, podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "pod", Labels: mark()}))
+	refused(t, other.SubResource("ephemeralcontainers").Patch(t.Context(), foreign, debug), notYours)
+}
+
+func TestConsumerAccountsAndVolumes(t *testing.T) {
+	shipped, other := inProvider(t), second(t)
+	const stays = "metadata.labels of Spillway must stay as they are"
+	for name, test := range map[string]struct {
+		as     client.Client
+		labels map[string]string
+		want   string // Part of the refusal; empty: allowed.
+	}{
+		"one's own":                      {other, markOf("second"), ""},
+		"another's":                      {other, markOf(shippedAccount), notYours},
+		"without account":                {other, mark(), notYours},
+		"of an earlier version":          {shipped, mark(), ""},
+		"the shipped one's":              {shipped, markOf(shippedAccount), ""},
+		"the second's, as the first one": {shipped, markOf("second"), notYours},
+	} {
+		t.Run(name, func(t *testing.T) {
+			meta := metav1.ObjectMeta{GenerateName: "spillway-", Labels: test.labels}
+			refused(t, test.as.Create(t.Context(), volumeOf(meta), client.DryRunAll), test.want)
+			there := made(t, volumeOf(meta))
+			refused(t, test.as.Patch(t.Context(), there, merge(`{"metadata":{"annotations":{"a":"b"}}}`), client.DryRunAll), test.want)
+			if test.want == "" {
+				refused(t, test.as.Patch(t.Context(), there, merge(`{"metadata":{"labels":{"spillway.io/account":"else"}}}`), client.DryRunAll), stays)
+			}
+			refused(t, test.as.Delete(t.Context(), there), test.want)
+		})
+	}
+}
