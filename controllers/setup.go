@@ -93,7 +93,8 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
 	engine := &syncer.Engine{
 		Kinds: Kinds(), Views: o.Views, Consumer: local.GetClient(), Cache: local.GetCache(), Origin: o.Origin,
-		Events: local.GetEventRecorder("spillway-syncer"), Clock: now,
+		ManagerNamespace: o.Settings.ManagerNamespace,
+		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
 	consumer := local.GetClient()
 	present := residents.New(o.Views, local.GetScheme(), copied())

@@ -33,7 +33,8 @@ const (
 	// SyncedToTrue is the only value of LabelSyncedTo.
 	SyncedToTrue = "true"
 	// AnnotationRemote and a clusterID are the annotation that says where the
-	// copy in that provider is, as namespace/name.
+	// copy in that provider is, as namespace/name. While pods need it in the
+	// mapped namespace and in the mount namespace, it lists both, with a comma.
 	AnnotationRemote = "remote.spillway.io/"
 	// FinalizerSync and a clusterID are the finalizer that keeps an object
 	// until its copy in that provider is gone.
@@ -52,6 +53,9 @@ const (
 	// ReasonNamespaceNotOffloaded: the pod's namespace is not offloaded to the
 	// provider, and the ClusterBinding has no mountNamespace.
 	ReasonNamespaceNotOffloaded = "NamespaceNotOffloaded"
+	// ReasonNamespaceNeverOffloaded: the pod's namespace belongs to the cluster
+	// or to Spillway, and nothing of it is sent anywhere.
+	ReasonNamespaceNeverOffloaded = "NamespaceNeverOffloaded"
 	// ReasonNamespaceNotReady: the remote namespace is not there yet, or is
 	// being deleted.
 	ReasonNamespaceNotReady = "NamespaceNotReady"

@@ -16,10 +16,21 @@ import (
 
 // Kind is that of PersistentVolumes.
 func Kind() syncer.Registration {
-	return syncer.NewCopied("persistentvolume",
+	kind := syncer.NewCopied("persistentvolume",
 		func() *corev1.PersistentVolume { return &corev1.PersistentVolume{} },
 		func() client.ObjectList { return &corev1.PersistentVolumeList{} },
 		translation{}, Needs)
+	kind.For = claimant
+	return kind
+}
+
+// claimant is the namespace of the claim that a remote volume is for: a second
+// volume of the same storage would confuse drivers.
+func claimant(remote *corev1.PersistentVolume) string {
+	if remote.Spec.ClaimRef == nil {
+		return ""
+	}
+	return remote.Spec.ClaimRef.Namespace
 }
 
 // Needs are the Secrets that the driver of a volume is given.
@@ -44,15 +55,34 @@ func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, el
 }
 
 // Merge implements syncer.Translation. The source of a volume cannot be changed,
-// and what binds it is the provider's.
+// and what binds it is the provider's. One whose claim is gone stays Released for
+// ever, because it names that one by its UID: it is replaced, and binds to the next
+// one. So is one that is free and for another claim than it should be. What is
+// stored is not touched, since the policy is Retain by then.
 func (translation) Merge(desired, remote *corev1.PersistentVolume) (*corev1.PersistentVolume, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
 	merged.Spec.PersistentVolumeReclaimPolicy = desired.Spec.PersistentVolumeReclaimPolicy
+	if remote.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain && unbindable(desired, remote) {
+		return remote, true
+	}
 	if equality.Semantic.DeepEqual(merged, remote) {
 		return remote, false
 	}
 	return merged, false
+}
+
+// unbindable tells whether a volume will not be bound to its claim any more.
+func unbindable(desired, remote *corev1.PersistentVolume) bool {
+	switch remote.Status.Phase {
+	case corev1.VolumeReleased:
+		return true
+	case corev1.VolumeAvailable, corev1.VolumePending, "":
+		is, want := remote.Spec.ClaimRef, desired.Spec.ClaimRef
+		return is == nil || is.Namespace != want.Namespace || is.Name != want.Name
+	default:
+		return false
+	}
 }
 
 // claimOf is the claim that a volume is bound to, as the volume tells it: who

@@ -122,7 +122,7 @@ func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding,
 	if !asked && !hasFinalizer(nso) || nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
 		return nsmap.Wanted{}, false
 	}
-	if podsLeft == 0 && !wants(nso, binding) {
+	if podsLeft == 0 && !Selects(nso, binding) {
 		return nsmap.Wanted{}, false
 	}
 	return nsmap.Wanted{
@@ -133,8 +133,8 @@ func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding,
 	}, true
 }
 
-// wants tells whether the offloading selects the binding, and is not being deleted.
-func wants(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {
+// Selects tells whether the offloading selects the binding, and is not being deleted.
+func Selects(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {
 	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
 	return selected && err == nil && nso.DeletionTimestamp.IsZero()
 }

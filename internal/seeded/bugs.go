@@ -27,4 +27,6 @@ const (
 	WatchTakenAtItsWord     Bug = "watch-taken-at-its-word"
 	UnseenDeletion          Bug = "unseen-deletion"
 	CopiedPodBelieved       Bug = "copied-pod-believed"
+
+	PodMovedWithItsNamespace Bug = "pod-moved-with-its-namespace"
 )

@@ -32,7 +32,7 @@ func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (
 		if a.Verb == Patch || a.Verb == PatchStatus {
 			made = append(made, attempt{a, answered})
 		}
-		c.memory.succeeded(s.Key, a.Verb)
+		c.memory.succeeded(s.Key, a.Verb, c.namespaceOf(a))
 		if c.Done != nil {
 			seen := time.Time{}
 			if a.Verb == PatchStatus {
@@ -170,8 +170,16 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 	if step.IsServerError(err) { // It is not for the object alone, and so is in the log, too.
 		log.FromContext(ctx).Info("it is tried again later", "error", wrapped.Error())
 	}
-	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOf(a, c.clusterID, err)})
+	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, In: c.namespaceOf(a), Problem: problemOf(a, c.clusterID, err)})
 	return nil
+}
+
+// namespaceOf is the namespace of the provider that an action on a copy is about.
+func (c *kindController[T]) namespaceOf(a Action) string {
+	if !c.Copied || a.Side == Local {
+		return ""
+	}
+	return a.Object.GetNamespace()
 }
 
 // mayPass tells whether an error that says nothing about a request may not come

@@ -38,10 +38,10 @@ func BenchmarkPlace(b *testing.B) {
 		b.Run(fmt.Sprintf("index/N=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				newMapping(binding, entries)
+				newMapping(binding, entries, testWorld)
 			}
 		})
-		mapping := newMapping(binding, entries)
+		mapping := newMapping(binding, entries, testWorld)
 		b.Run(fmt.Sprintf("find/N=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -50,7 +50,7 @@ func BenchmarkPlace(b *testing.B) {
 				}
 			}
 		})
-		changed := newMapping(binding, builder.Map("eu").Obj())
+		changed := newMapping(binding, builder.Map("eu").Obj(), testWorld)
 		b.Run(fmt.Sprintf("differing/N=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -151,7 +152,7 @@ func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan
 	if !present(s.Local) && !present(s.Remote) {
 		c.memory.forget(s.Key)
 	}
-	if c.local.Ahead(c.New(), s.Key) || c.remote.Ahead(c.New(), c.RemoteName(s.Place.Target, s.Key)) {
+	if c.ahead(s) {
 		retry = step.Sooner(retry, latest.Lifetime) // Should the cache never show it, it is believed then.
 	}
 	if !c.Copied {
@@ -167,6 +168,14 @@ func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan
 		c.memory.noteTold(s.Key)
 	}
 	return ctrl.Result{RequeueAfter: retry}, nil
+}
+
+// ahead tells whether something was written about an object that the caches do not
+// show yet.
+func (c *kindController[T]) ahead(s Snapshot[T]) bool {
+	at := func(place Place) bool { return c.remote.Ahead(c.New(), c.RemoteName(place.Target, s.Key)) }
+	return c.local.Ahead(c.New(), s.Key) || at(s.Place) ||
+		slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return at(site.Place) })
 }
 
 // changedProblem tells whether an object has another problem than after the
@@ -197,19 +206,19 @@ func (c *kindController[T]) title() string { return reflect.TypeFor[T]().Elem().
 // when it is. The object's own passes may never have seen it so: the caches that
 // it is read from are not equally new. So it counts as untold, and is looked at
 // once more: what changes after that comes with a pass, and that tells.
-func (c *kindController[T]) need(ctx context.Context, ref Ref) (Need, error) {
-	need, there, err := c.assess(ctx, ref)
+func (c *kindController[T]) need(ctx context.Context, ref Ref, in string) (Need, error) {
+	need, there, err := c.assess(ctx, ref, in)
 	if err != nil || need.Ready || !there {
 		return need, err // What is not there is told of when it comes.
 	}
 	c.memory.noteUntold(ref.NamespacedName)
-	need, _, err = c.assess(ctx, ref)
+	need, _, err = c.assess(ctx, ref, in)
 	return need, err
 }
 
-// assess says whether an object that is needed is in the provider, as the decision
-// about it tells, and whether there is such an object here.
-func (c *kindController[T]) assess(ctx context.Context, ref Ref) (need Need, there bool, err error) {
+// assess says whether an object that is needed in a namespace of the provider is
+// there, as the decision about it tells, and whether there is such an object here.
+func (c *kindController[T]) assess(ctx context.Context, ref Ref, in string) (need Need, there bool, err error) {
 	need = Need{Kind: c.Name, NamespacedName: ref.NamespacedName}
 	s, err := c.observe(ctx, ref.NamespacedName)
 	if err != nil {
@@ -220,7 +229,19 @@ func (c *kindController[T]) assess(ctx context.Context, ref Ref) (need Need, the
 		need.Problem = missing(c.title(), ref.NamespacedName)
 		return need, false, nil
 	}
+	if i := slices.IndexFunc(s.Sites, func(site Site[T]) bool { return site.Place.Namespace == in }); i >= 0 {
+		s = s.at(s.Sites[i])
+	} else if len(s.Sites) > 0 {
+		need.Problem = usedElsewhere(c.title(), ref.NamespacedName, s.Place.Namespace, in)
+		return need, true, nil
+	}
 	plan := Decide(s, c.Syncer)
+	if len(s.Strays) == 0 {
+		plan = decideHere(s, c.Syncer)
+	}
+	if len(plan.Actions) > 0 {
+		c.enqueue(ref.NamespacedName) // It may not know yet that it is needed there.
+	}
 	switch {
 	case plan.Problem != nil:
 		need.Problem = *plan.Problem

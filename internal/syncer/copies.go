@@ -3,6 +3,7 @@ package syncer
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,14 +41,16 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	switch {
 	case s.Wanted && !s.Place.Open && !s.Place.Leaving && s.Local.GetDeletionTimestamp().IsZero():
 		return wait(s.Place.Problem.Reason, s.Place.Problem.Message)
-	case !c.toBeSent(s):
+	case !c.toBeSent(s) && len(c.locations(s)) == 0:
 		return c.unmark(s)
+	case !c.toBeSent(s):
+		return Plan{} // There are others still.
 	case !c.marked(s):
 		return act(c.mark(s))
 	case !s.Known:
 		return wait(v1alpha1.ReasonReferenceNotSynced, "its content has not been read yet")
 	}
-	desired, refusal := c.Remote(s.Local, s.Place.Target, s.Elsewhere)
+	desired, refusal := c.Remote(s.Local, s.Place.Target, s.targetOf)
 	if refusal != nil {
 		return refused(refusal)
 	}
@@ -84,7 +87,7 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 }
 
 func (c copies[T]) update(s Snapshot[T]) Plan {
-	desired, refusal := c.Remote(s.Local, s.Place.Target, s.Elsewhere)
+	desired, refusal := c.Remote(s.Local, s.Place.Target, s.targetOf)
 	if refusal != nil {
 		return refused(refusal)
 	}
@@ -111,12 +114,36 @@ func (c copies[T]) toBeSent(s Snapshot[T]) bool {
 // marked tells whether the local object says that and where it is sent.
 func (c copies[T]) marked(s Snapshot[T]) bool {
 	return s.Local.GetLabels()[v1alpha1.LabelSyncedTo+s.ClusterID] == v1alpha1.SyncedToTrue &&
-		s.Local.GetAnnotations()[v1alpha1.AnnotationRemote+s.ClusterID] == c.location(s) &&
+		s.Local.GetAnnotations()[v1alpha1.AnnotationRemote+s.ClusterID] == strings.Join(c.locations(s), ",") &&
 		controllerutil.ContainsFinalizer(s.Local, v1alpha1.FinalizerSync+s.ClusterID)
 }
 
-func (c copies[T]) location(s Snapshot[T]) string {
-	return location(c.RemoteName(s.Place.Target, s.Key))
+// locations are all places where there is a copy, or is to be one.
+func (c copies[T]) locations(s Snapshot[T]) []string {
+	sites := s.Sites
+	if len(sites) == 0 {
+		sites = []Site[T]{{Place: s.Place, Remote: s.Remote}}
+	}
+	var all []string
+	for _, site := range sites {
+		if here := s.at(site); present(here.Remote) || c.toBeSent(here) {
+			all = append(all, location(c.RemoteName(site.Place.Target, s.Key)))
+		}
+	}
+	for _, remote := range s.Unneeded {
+		all = append(all, location(client.ObjectKeyFromObject(remote)))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// targetOf is where the objects of another local namespace go: beside this one
+// if it is at home there.
+func (s Snapshot[T]) targetOf(namespace string) translate.Target {
+	if namespace == s.Place.Local {
+		return s.Place.Target
+	}
+	return s.Elsewhere(namespace)
 }
 
 // location is how an annotation says where a copy is.
@@ -133,7 +160,7 @@ func location(name types.NamespacedName) string {
 func (c copies[T]) mark(s Snapshot[T]) Action {
 	before, after := c.metadata(s.Local), c.metadata(s.Local)
 	after.SetLabels(with(after.GetLabels(), v1alpha1.LabelSyncedTo+s.ClusterID, v1alpha1.SyncedToTrue))
-	after.SetAnnotations(with(after.GetAnnotations(), v1alpha1.AnnotationRemote+s.ClusterID, c.location(s)))
+	after.SetAnnotations(with(after.GetAnnotations(), v1alpha1.AnnotationRemote+s.ClusterID, strings.Join(c.locations(s), ",")))
 	controllerutil.AddFinalizer(after, v1alpha1.FinalizerSync+s.ClusterID)
 	return Action{Verb: Patch, Side: Local, Object: after, Before: before}
 }

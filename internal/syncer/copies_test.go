@@ -227,3 +227,63 @@ func TestCopies(t *testing.T) {
 		})
 	}
 }
+
+// An object that pods need in the mapped namespace and in the mount namespace has
+// a copy in each.
+func TestTwoCopies(t *testing.T) {
+	const (
+		both = "spillway-mount/team-settings-x,team-home/settings"
+		mark = "patch in the consumer [finalizer sync.spillway.io/eu, label synced-to.spillway.io/eu, remote.spillway.io/eu="
+	)
+	mounted := translate.Target{Mark: testMark, Namespace: "spillway-mount", Hashed: true}
+	name := mounted.Name("team", "settings")
+	listed := strings.Replace(both, "team-settings-x", name, 1)
+	inMount := func(options ...configMapOption) *corev1.ConfigMap {
+		m := remoteMap(options...)
+		m.Namespace, m.Name, m.UID = mounted.Namespace, name, "remote-2"
+		return m
+	}
+	place := func(target translate.Target) Place { return Place{Target: target, Local: "team", Open: true} }
+	at := func(target translate.Target, remote *corev1.ConfigMap) Site[*corev1.ConfigMap] {
+		return Site[*corev1.ConfigMap]{Place: place(target), Remote: remote}
+	}
+	in := func(local *corev1.ConfigMap, sites ...Site[*corev1.ConfigMap]) mapSnapshot {
+		s := wanted(local, nil, func(s *mapSnapshot) { s.Sites = sites })
+		return s.at(sites[0])
+	}
+	unneeded := func(s mapSnapshot, remotes ...*corev1.ConfigMap) mapSnapshot {
+		s.Unneeded = remotes
+		return s
+	}
+	unknown := Site[*corev1.ConfigMap]{Place: Place{Local: "team", Problem: Problem{"NotYet", "wait"}}}
+	for name, test := range map[string]struct {
+		in   mapSnapshot
+		want []string
+	}{
+		"a second one is needed": {in(localMap(sentTo("eu", "spillway-mount/"+name)), at(mounted, inMount()), at(testTarget, nil)), []string{mark + listed + "]"}},
+		"and is made":            {in(localMap(sentTo("eu", listed)), at(mounted, inMount()), at(testTarget, nil)), []string{"create in the provider team-home/settings map[a:1]"}},
+		"both are right":         {in(localMap(sentTo("eu", listed)), at(mounted, inMount()), at(testTarget, remoteMap())), nil},
+		"both follow": {in(localMap(sentTo("eu", listed), data("a", "2")), at(mounted, inMount()), at(testTarget, remoteMap())), []string{
+			"patch in the provider spillway-mount/" + name + " map[a:2]", "patch in the provider team-home/settings map[a:2]"}},
+		"one goes":                   {unneeded(in(localMap(sentTo("eu", listed)), at(testTarget, remoteMap())), inMount()), []string{"delete in the provider UID remote-2"}},
+		"one goes, and takes time":   {unneeded(in(localMap(sentTo("eu", listed)), at(testTarget, remoteMap())), inMount(goingMap)), nil},
+		"one has gone":               {in(localMap(sentTo("eu", listed)), at(testTarget, remoteMap())), []string{mark + "team-home/settings]"}},
+		"where it goes is not known": {unneeded(in(localMap(sentTo("eu", "spillway-mount/"+name)), unknown), inMount()), []string{"problem NotYet"}},
+		"nothing needs either": {func() mapSnapshot {
+			return unneeded(wanted(localMap(sentTo("eu", listed)), remoteMap(), unwanted), inMount())
+		}(), []string{"delete in the provider UID remote-1", "delete in the provider UID remote-2"}},
+		"one of them is left": {wanted(localMap(sentTo("eu", listed)), inMount(goingMap), unwanted), nil},
+		"one is refused, the other follows": {in(localMap(sentTo("eu", listed), data("a", "2")), func() Site[*corev1.ConfigMap] {
+			site := at(mounted, inMount())
+			site.Refused = &Refused{Problem: Problem{"Rejected", "no"}, Verb: Patch, Wait: time.Minute}
+			return site
+		}(), at(testTarget, remoteMap())), []string{"patch in the provider team-home/settings map[a:2]", "problem Rejected", "again after 1m0s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Decide(test.in, Syncer[*corev1.ConfigMap](testCopies))
+			if diff := cmp.Diff(test.want, planInWords(got)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -18,6 +18,56 @@ func Decide[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
 		plan.Actions = append(cleanUp(s.Strays), plan.Actions...)
 		return plan
 	}
+	if !present(s.Local) || len(s.Sites) < 2 && len(s.Unneeded) == 0 {
+		return decideHere(s, syncer)
+	}
+	return decideSites(s, syncer)
+}
+
+// decideSites decides about each copy of an object, and about those that nothing
+// needs any more. While it is not known where something that needs it goes,
+// nothing is deleted: it may be there.
+func decideSites[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
+	sites := s.Sites
+	if len(sites) == 0 {
+		sites = []Site[T]{{s.Place, s.Remote, s.Needs, s.Refused}}
+	}
+	var plan Plan
+	passing := false
+	for _, site := range sites {
+		here := decideHere(s.at(site), syncer)
+		if len(here.Actions) > 0 && here.Actions[0].Side == Local {
+			return here // It is the same for all sites, and comes before the rest.
+		}
+		passing = passing || s.Wanted && !site.Place.Open && !site.Place.Leaving
+		plan = plan.and(here)
+	}
+	if !passing {
+		plan.Actions = append(plan.Actions, cleanUp(s.Unneeded)...)
+	}
+	return plan
+}
+
+// and does both.
+func (p Plan) and(other Plan) Plan {
+	p.Actions = append(p.Actions, other.Actions...)
+	switch {
+	case p.Problem == nil:
+		p.Problem = other.Problem
+	case other.Problem != nil:
+		p.Problem = &Problem{p.Problem.Reason, p.Problem.Message + "; " + other.Problem.Message}
+	}
+	switch {
+	case p.RetryAfter == 0:
+		p.RetryAfter = other.RetryAfter
+	case other.RetryAfter > 0:
+		p.RetryAfter = min(p.RetryAfter, other.RetryAfter)
+	}
+	return p
+}
+
+// decideHere decides about the object at its place.
+func decideHere[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	switch {
 	case present(s.Local) && present(s.Remote):
 		return syncer.Sync(s)

@@ -36,8 +36,9 @@ func (c *kindController[T]) effective(s Snapshot[T], made []attempt) Plan {
 		case a.Verb == PatchStatus:
 			c.memory.noteUnkept(s.Key, attempt{a, a.Before.GetResourceVersion()})
 		case a.Side == Remote && present(s.Local):
-			c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, Problem: problemOfTakenBack(a, c.clusterID)})
-			s.Refused = c.memory.refusal(s.Key, version(s.Local))
+			c.memory.noteRefused(s.Key, version(s.Local), Refused{
+				Verb: a.Verb, Subresource: a.Subresource, In: c.namespaceOf(a), Problem: problemOfTakenBack(a, c.clusterID)})
+			c.observeRefusals(&s)
 			return Decide(s, c.Syncer)
 		}
 	}

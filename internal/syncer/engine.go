@@ -28,6 +28,7 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/client-go/tools/events"
@@ -43,7 +44,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/latest"
-	"github.com/spillway-io/spillway/internal/mountns"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -57,8 +57,10 @@ type Engine struct {
 	Cache    cache.Cache
 	// Origin is the identity of the consumer.
 	Origin string
-	Events events.EventRecorder
-	Clock  clock.WithTicker
+	// ManagerNamespace is never sent anywhere.
+	ManagerNamespace string
+	Events           events.EventRecorder
+	Clock            clock.WithTicker
 }
 
 var (
@@ -103,7 +105,7 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 		return fmt.Errorf("filling the view of ClusterBinding %s: %w", name, context.Cause(ctx))
 	}
 	p := e.pair(binding, view, provider)
-	if err := p.load(ctx, e.Consumer); err != nil {
+	if err := p.load(ctx, e.Consumer, e.world(ctx)); err != nil {
 		return err
 	}
 	for _, kind := range p.kinds {
@@ -111,7 +113,7 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 			return err
 		}
 	}
-	return p.follow(ctx, e.Cache)
+	return errors.Join(p.follow(ctx, e.Cache), p.followOffloadings(ctx, e.Cache))
 }
 
 func (e *Engine) pair(binding *v1alpha1.ClusterBinding, view *views.View, provider cluster.Cluster) *pair {
@@ -128,61 +130,4 @@ func (e *Engine) pair(binding *v1alpha1.ClusterBinding, view *views.View, provid
 		p.kinds[kind.KindName()] = kind.attach(p)
 	}
 	return p
-}
-
-// load reads where the namespaces go, before anything is decided.
-func (p *pair) load(ctx context.Context, from client.Reader) error {
-	binding, nsm := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}
-	if err := from.Get(ctx, client.ObjectKey{Name: p.binding}, binding); err != nil {
-		return fmt.Errorf("getting ClusterBinding %s: %w", p.binding, err)
-	}
-	if err := from.Get(ctx, client.ObjectKey{Name: p.binding}, nsm); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("getting NamespaceMap %s: %w", p.binding, err)
-	}
-	p.mapping.Store(newMapping(binding, nsm))
-	return nil
-}
-
-// follow has a pass made over what a change of the binding, or of its
-// NamespaceMap, concerns.
-func (p *pair) follow(ctx context.Context, from cache.Cache) error {
-	err := watch(ctx, from, &v1alpha1.NamespaceMap{}, func(e change) {
-		nsm, ok := e.after.(*v1alpha1.NamespaceMap)
-		if !ok || nsm.Name != p.binding {
-			return // One that was deleted is made again: nothing is decided meanwhile.
-		}
-		before, after := p.remap(func(m *mapping) *mapping { return newMapping(m.binding, nsm) })
-		for _, namespace := range before.differing(after, p.mark) {
-			p.enqueueNamespace(ctx, namespace)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return watch(ctx, from, &v1alpha1.ClusterBinding{}, func(e change) {
-		binding, ok := e.after.(*v1alpha1.ClusterBinding)
-		if !ok || binding.Name != p.binding {
-			return
-		}
-		before, _ := p.remap(func(m *mapping) *mapping { return &mapping{binding, m.desired, m.current} })
-		if before.binding.Generation != binding.Generation || mountns.Usable(before.binding) != mountns.Usable(binding) {
-			p.enqueueNamespace(ctx, "")
-		}
-	})
-}
-
-// remap changes where the namespaces go.
-func (p *pair) remap(change func(*mapping) *mapping) (before, after *mapping) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	before = p.mapping.Load()
-	after = change(before)
-	p.mapping.Store(after)
-	return before, after
-}
-
-func (p *pair) enqueueNamespace(ctx context.Context, namespace string) {
-	for _, kind := range p.kinds {
-		kind.enqueueNamespace(ctx, namespace)
-	}
 }

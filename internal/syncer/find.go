@@ -36,7 +36,7 @@ func (c *kindController[T]) find(ctx context.Context, s Snapshot[T], wanted clie
 		c.memory.noteLost(s.Key, s.Local.GetUID()) // Another one has its name.
 		return nil
 	}
-	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: Create, Problem: Problem{
+	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: Create, In: c.namespaceOf(Action{Side: Remote, Object: wanted}), Problem: Problem{
 		v1alpha1.ReasonNameConflict,
 		fmt.Sprintf("%s %s exists in provider %s, and is left alone: %s", c.title(), name, c.clusterID, provenance.Describe(found)),
 	}})

@@ -44,6 +44,9 @@ type Kind[T client.Object] struct {
 	RemoteName func(t translate.Target, local types.NamespacedName) types.NamespacedName
 	// Needs are what an object needs in the provider before it is sent there. Pure.
 	Needs func(local T) []Ref
+	// For is, of a copied kind whose objects can be used in one place at a time
+	// only, the namespace of the provider that a remote object is for. Pure.
+	For func(remote T) string
 	// Copied kinds are sent because others need them, and carry a mark as long
 	// as they are. Others are sent because they are on the virtual node.
 	Copied bool

@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ type memory struct {
 	backoff *flowcontrol.Backoff
 
 	mu      sync.Mutex
-	refused map[types.NamespacedName]refusal
+	refused map[types.NamespacedName][]refusal // One for each namespace that a copy was to be in.
 	lost    map[types.NamespacedName]types.UID
 	waiting map[types.NamespacedName]waiting
 	changed map[types.NamespacedName]time.Time
@@ -56,7 +57,7 @@ func newMemory(clock clock.WithTicker) *memory {
 	return &memory{
 		clock:   clock,
 		backoff: flowcontrol.NewBackOff(firstRetry, mostRetry),
-		refused: map[types.NamespacedName]refusal{},
+		refused: map[types.NamespacedName][]refusal{},
 		lost:    map[types.NamespacedName]types.UID{},
 		waiting: map[types.NamespacedName]waiting{},
 		changed: map[types.NamespacedName]time.Time{},
@@ -74,32 +75,49 @@ func (m *memory) noteRefused(key types.NamespacedName, version string, what Refu
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if what.Reason == v1alpha1.ReasonServerError {
-		if before := m.refused[key]; before.version == version && before.isSame(&what) {
-			what.Problem = before.Problem
+		if i := m.find(key, what.In); i >= 0 && m.refused[key][i].version == version && m.refused[key][i].isSame(&what) {
+			what.Problem = m.refused[key][i].Problem
 		}
 	}
-	now := m.backoff.Clock.Now()
-	m.backoff.Next(key.String(), now)
-	wait := m.backoff.Get(key.String())
+	now, id := m.backoff.Clock.Now(), backoffID(key, what.In)
+	m.backoff.Next(id, now)
+	wait := m.backoff.Get(id)
 	if what.Reason == v1alpha1.ReasonServerError {
 		wait = min(wait, step.ServerErrorWait)
 	}
-	m.refused[key] = refusal{what, version, now.Add(wait)}
+	m.drop(key, what.In)
+	m.refused[key] = append(m.refused[key], refusal{what, version, now.Add(wait)})
 }
+
+// find is where the refusal is that is about a namespace, or -1.
+func (m *memory) find(key types.NamespacedName, in string) int {
+	return slices.IndexFunc(m.refused[key], func(r refusal) bool { return r.In == in })
+}
+
+func (m *memory) drop(key types.NamespacedName, in string) {
+	left := slices.DeleteFunc(m.refused[key], func(r refusal) bool { return r.In == in })
+	if m.refused[key] = left; len(left) == 0 {
+		delete(m.refused, key)
+	}
+}
+
+func backoffID(key types.NamespacedName, in string) string { return key.String() + " " + in }
 
 // isSame tells whether two refusals are one.
 func (r *Refused) isSame(other *Refused) bool {
 	return r.Verb == other.Verb && r.Subresource == other.Subresource && r.Reason == other.Reason && step.SameError(r.Message, other.Message)
 }
 
-// refusal is what was refused of an object in that version, or nil.
-func (m *memory) refusal(key types.NamespacedName, version string) *Refused {
+// refusal is what was refused of an object in that version, in a namespace of the
+// provider, or nil.
+func (m *memory) refusal(key types.NamespacedName, version, in string) *Refused {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	found, ok := m.refused[key]
-	if !ok {
+	i := m.find(key, in)
+	if i < 0 {
 		return nil
 	}
+	found := m.refused[key][i]
 	if found.version != version {
 		m.forgive(key)
 		return nil
@@ -112,24 +130,26 @@ func (m *memory) refusal(key types.NamespacedName, version string) *Refused {
 // succeeded forgets what was refused, if it was this. A change may be taken back
 // again by who has done so before: for a while, the next refusal of one waits for
 // as long as if this had been one.
-func (m *memory) succeeded(key types.NamespacedName, verb Verb) {
+func (m *memory) succeeded(key types.NamespacedName, verb Verb, in string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.overtaken.Forget(key)
 	if verb != PatchStatus { // A status says that something fails.
 		m.failing.Forget(key)
 	}
-	if found, ok := m.refused[key]; ok && found.Verb == verb {
-		delete(m.refused, key)
+	if i := m.find(key, in); i >= 0 && m.refused[key][i].Verb == verb {
+		m.drop(key, in)
 		if verb != Patch {
-			m.backoff.DeleteEntry(key.String())
+			m.backoff.DeleteEntry(backoffID(key, in))
 		}
 	}
 }
 
 func (m *memory) forgive(key types.NamespacedName) {
+	for _, r := range m.refused[key] {
+		m.backoff.DeleteEntry(backoffID(key, r.In))
+	}
 	delete(m.refused, key)
-	m.backoff.DeleteEntry(key.String())
 }
 
 // noteLost remembers that the provider has been asked for the remote object of

@@ -31,7 +31,7 @@ func TestRefusals(t *testing.T) {
 		if there {
 			want = &Refused{Verb: no.Verb, Problem: no.Problem, Wait: waits}
 		}
-		if diff := cmp.Diff(want, m.refusal(web, version)); diff != "" {
+		if diff := cmp.Diff(want, m.refusal(web, version, "")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 	}
@@ -47,12 +47,12 @@ func TestRefusals(t *testing.T) {
 		m.noteRefused(web, "1", no)
 	}
 	expect("refused often", "1", mostRetry, true)
-	m.succeeded(web, Patch)
+	m.succeeded(web, Patch, "")
 	expect("something else has succeeded", "1", mostRetry, true)
 	expect("the object has changed", "2", 0, false)
 	m.noteRefused(web, "2", no)
 	expect("refused in its new form", "2", firstRetry, true)
-	m.succeeded(web, Create)
+	m.succeeded(web, Create, "")
 	expect("succeeded", "2", 0, false)
 	m.noteRefused(web, "2", no)
 	m.forget(web)
@@ -60,7 +60,7 @@ func TestRefusals(t *testing.T) {
 
 	no.Verb = Patch
 	m.noteRefused(web, "2", no)
-	m.succeeded(web, Patch)
+	m.succeeded(web, Patch, "")
 	expect("a change was accepted", "2", 0, false)
 	m.noteRefused(web, "2", no)
 	expect("and has been taken back, as before", "2", 2*firstRetry, true)
@@ -70,7 +70,7 @@ func TestServerErrors(t *testing.T) {
 	m, clock := testMemory()
 	note := func(verb Verb, text string) *Refused {
 		m.noteRefused(web, "1", Refused{Verb: verb, Problem: Problem{v1alpha1.ReasonServerError, text}})
-		return m.refusal(web, "1")
+		return m.refusal(web, "1", "")
 	}
 	for range 10 {
 		note(Create, "from port 40001")
@@ -82,7 +82,7 @@ func TestServerErrors(t *testing.T) {
 			t.Errorf("it waits for %v, and nothing will say that it is over", got.Wait)
 		}
 		clock.Step(got.Wait / 2)
-		if rest := m.refusal(web, "1").Wait; rest > got.Wait/2+time.Nanosecond {
+		if rest := m.refusal(web, "1", "").Wait; rest > got.Wait/2+time.Nanosecond {
 			t.Errorf("it waits for %v more after half of %v", rest, got.Wait)
 		}
 		clock.Step(got.Wait)

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/internal/latest"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -39,14 +37,50 @@ func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedNam
 	if !present(s.Local) {
 		return s, nil
 	}
-	s.Refused = c.memory.refusal(key, version(s.Local))
+	c.observeRefusals(&s)
 	s.Lost = c.memory.isLost(key, s.Local.GetUID())
-	if c.Needs == nil || !s.Known || present(s.Remote) {
-		return s, nil // What is needed matters when the object is created.
+	if c.Needs == nil || !s.Known {
+		return s, nil
 	}
-	needs, err := c.needs(ctx, c.Needs(s.Local))
-	s.Needs = needs
-	return s, err
+	return s, c.observeNeeds(ctx, &s)
+}
+
+// observeNeeds finds out what is ready of what the object needs, where it is not
+// yet: that matters when it is created.
+func (c *kindController[T]) observeNeeds(ctx context.Context, s *Snapshot[T]) error {
+	var err error
+	for i := range s.Sites {
+		if site := &s.Sites[i]; !present(site.Remote) {
+			if site.Needs, err = c.needs(ctx, c.Needs(s.Local), site.Place); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case len(s.Sites) > 0:
+		s.Needs = s.Sites[0].Needs
+	case !present(s.Remote):
+		s.Needs, err = c.needs(ctx, c.Needs(s.Local), s.Place)
+	}
+	return err
+}
+
+// observeRefusals recalls what was refused.
+func (c *kindController[T]) observeRefusals(s *Snapshot[T]) {
+	v := version(s.Local)
+	s.Refused = c.memory.refusal(s.Key, v, c.in(s.Place))
+	for i := range s.Sites {
+		s.Sites[i].Refused = c.memory.refusal(s.Key, v, c.in(s.Sites[i].Place))
+	}
+}
+
+// in is the namespace by which refusals of copies are told apart: a pod is in one
+// place, and a volume in none.
+func (c *kindController[T]) in(place Place) string {
+	if !c.Copied {
+		return ""
+	}
+	return c.RemoteName(place.Target, types.NamespacedName{Namespace: place.Local, Name: "x"}).Namespace
 }
 
 // observeLocal reads the local object: its content if the view has it, else,
@@ -102,83 +136,6 @@ func copyMetadata(into metav1.Object, from *metav1.ObjectMeta) {
 	into.SetLabels(from.Labels)
 	into.SetAnnotations(from.Annotations)
 	into.SetFinalizers(from.Finalizers)
-}
-
-// observeUse finds out whether anything needs the object, and where it goes. An
-// object without a namespace goes where the first that needs it goes.
-func (c *kindController[T]) observeUse(ctx context.Context, s *Snapshot[T]) error {
-	home := s.Key.Namespace
-	if c.Copied {
-		found, err := c.pair.referers(ctx, Ref{Kind: c.Name, NamespacedName: s.Key})
-		if err != nil {
-			return err
-		}
-		s.Wanted = len(found) > 0
-		if home == "" {
-			home = firstNamespace(found)
-		}
-	}
-	s.Place = c.place(home)
-	return nil
-}
-
-func firstNamespace(found map[string][]types.NamespacedName) string {
-	var namespaces []string
-	for _, keys := range found {
-		for _, key := range keys {
-			namespaces = append(namespaces, key.Namespace)
-		}
-	}
-	if len(namespaces) == 0 {
-		return ""
-	}
-	return slices.Min(namespaces)
-}
-
-// observeRemote finds what stands for the local object in the provider: the one
-// at its place, and all others.
-func (c *kindController[T]) observeRemote(ctx context.Context, s *Snapshot[T]) error {
-	list := c.NewList()
-	err := c.provider.GetCache().List(ctx, list, client.MatchingFields{fieldLocal: s.Key.String()}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return fmt.Errorf("listing what stands for %s %s in provider %s: %w", c.Name, s.Key, c.clusterID, err)
-	}
-	place := c.RemoteName(s.Place.Target, s.Key)
-	names := []types.NamespacedName{place}
-	items, err := meta.ExtractList(list)
-	if err != nil {
-		return err
-	}
-	for _, item := range items {
-		if obj, ok := item.(T); ok && client.ObjectKeyFromObject(obj) != place {
-			names = append(names, client.ObjectKeyFromObject(obj))
-		}
-	}
-	for _, name := range names {
-		remote := c.New()
-		switch err := c.remote.Get(ctx, name, remote); {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return err
-		default:
-			c.sort(s, remote, name == place)
-		}
-	}
-	return nil
-}
-
-// sort tells the remote object that is right from the others.
-func (c *kindController[T]) sort(s *Snapshot[T], remote T, atPlace bool) {
-	if !c.mark.IsOn(remote) || localKey(remote) != s.Key {
-		return // Not ours, or somebody else's: creating will tell.
-	}
-	elsewhere := s.Place.Open && !atPlace
-	another := present(s.Local) && provenance.LocalOf(remote).UID != s.Local.GetUID()
-	if elsewhere || another || present(s.Remote) {
-		s.Strays = append(s.Strays, remote)
-		return
-	}
-	s.Remote = remote
 }
 
 // version changes when what a user says about an object does. The generation of

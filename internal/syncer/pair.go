@@ -47,8 +47,10 @@ type attached interface {
 	// enqueueNamespace asks for one over all that are known, of one local
 	// namespace, or of all of them.
 	enqueueNamespace(ctx context.Context, namespace string)
-	// need says whether an object that is needed is in the provider.
-	need(ctx context.Context, ref Ref) (Need, error)
+	// need says whether an object that is needed in a namespace of the provider is there.
+	need(ctx context.Context, ref Ref, in string) (Need, error)
+	// places are where an object of the kind is, or goes.
+	places(ctx context.Context, key types.NamespacedName) ([]Place, error)
 	// referers are the objects of the kind that need ref.
 	referers(ctx context.Context, ref Ref) ([]types.NamespacedName, error)
 }
@@ -56,7 +58,7 @@ type attached interface {
 // paused tells whether the binding says that nothing is to be done.
 func (p *pair) paused() bool { return p.mapping.Load().binding.Spec.Paused }
 
-// place is where the objects of a local namespace go.
+// place is where the new objects of a local namespace go.
 func (p *pair) place(namespace string) Place { return p.mapping.Load().place(p.mark, namespace) }
 
 // referers are all objects that need ref, by their kind.
@@ -92,15 +94,34 @@ func (p *pair) ask(refs []Ref) {
 	}
 }
 
-// needs says of each of these whether it is in the provider.
-func (p *pair) needs(ctx context.Context, refs []Ref) ([]Need, error) {
+// placeIn is the place of what has gone to a namespace of the provider.
+func (p *pair) placeIn(namespace, remote string) Place {
+	return p.mapping.Load().placeIn(p.mark, namespace, remote)
+}
+
+// alternatives are the places where objects of a local namespace may be.
+func (p *pair) alternatives(namespace string) []Place {
+	return p.mapping.Load().places(p.mark, namespace)
+}
+
+// near is the place of what an object at a place needs of a local namespace:
+// beside it if that is its own, and else where that one goes.
+func (p *pair) near(at Place, namespace string) Place {
+	if namespace == "" || namespace == at.Local {
+		return at
+	}
+	return p.place(namespace)
+}
+
+// needs says of each of these whether what is at a place finds it.
+func (p *pair) needs(ctx context.Context, refs []Ref, at Place) ([]Need, error) {
 	var needs []Need
 	for _, ref := range refs {
 		kind, ok := p.kinds[ref.Kind]
 		if !ok {
 			return nil, fmt.Errorf("no controller for the kind %s, which %s is of", ref.Kind, ref.NamespacedName)
 		}
-		need, err := kind.need(ctx, ref)
+		need, err := kind.need(ctx, ref, p.near(at, ref.Namespace).Namespace)
 		if err != nil {
 			return nil, err
 		}

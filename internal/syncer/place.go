@@ -5,6 +5,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/mountns"
+	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -13,16 +14,29 @@ import (
 // local namespace. It is made anew when either changes, and read for each object.
 type mapping struct {
 	binding *v1alpha1.ClusterBinding
+	// known tells that there is a NamespaceMap: none says nothing.
+	known   bool
 	desired map[string]*v1alpha1.DesiredMapping
 	current map[string]*v1alpha1.CurrentMapping
+	world
+}
+
+// world is what else is known about namespaces.
+type world struct {
+	// managerNamespace is never sent anywhere.
+	managerNamespace string
+	// selects tells whether a local namespace has an offloading that selects the
+	// binding. It reads a cache, and is asked only where there is no entry.
+	selects func(binding *v1alpha1.ClusterBinding, namespace string) bool
 }
 
 // newMapping indexes a NamespaceMap, which may be nil.
-func newMapping(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) *mapping {
-	m := &mapping{binding: binding, desired: map[string]*v1alpha1.DesiredMapping{}, current: map[string]*v1alpha1.CurrentMapping{}}
+func newMapping(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, w world) *mapping {
+	m := &mapping{binding: binding, desired: map[string]*v1alpha1.DesiredMapping{}, current: map[string]*v1alpha1.CurrentMapping{}, world: w}
 	if nsm == nil {
 		return m
 	}
+	m.known = true
 	for i := range nsm.Spec.DesiredMapping {
 		m.desired[nsm.Spec.DesiredMapping[i].Namespace] = &nsm.Spec.DesiredMapping[i]
 	}
@@ -32,11 +46,12 @@ func newMapping(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) *m
 	return m
 }
 
-// place says where the objects of a local namespace go: to the namespace that
+// place says where the new objects of a local namespace go: to the namespace that
 // the NamespaceMap lists for it, under their own names; else to the binding's
-// mount namespace, under hashed ones; else nowhere.
+// mount namespace, under hashed ones; else nowhere. What may still be listed is
+// waited for: what has gone to the mount namespace stays there.
 func (m *mapping) place(mark provenance.Mark, namespace string) Place {
-	place := Place{Target: translate.Target{Mark: mark}}
+	place := Place{Target: translate.Target{Mark: mark}, Local: namespace}
 	desired, current := m.desired[namespace], m.current[namespace]
 	switch {
 	case desired != nil:
@@ -47,14 +62,20 @@ func (m *mapping) place(mark provenance.Mark, namespace string) Place {
 		}
 	case current != nil:
 		place.Namespace, place.Leaving = current.RemoteNamespace, true
-		place.Problem = Problem{v1alpha1.ReasonNamespaceNotReady, fmt.Sprintf("namespace %s of provider %s is being deleted, because namespace %s is not offloaded there any more",
-			current.RemoteNamespace, mark.ClusterID, namespace)}
-	case m.binding.Spec.MountNamespace != "":
-		// A namespace of that name may be somebody else's: nothing is sent there
-		// before it is certain that it is ours.
-		place.Namespace, place.Hashed, place.Open = m.binding.Spec.MountNamespace, true, mountns.Usable(m.binding)
+		place.Problem = leaving(current.RemoteNamespace, mark.ClusterID, namespace)
+	case !m.known:
 		place.Problem = Problem{v1alpha1.ReasonNamespaceNotReady, fmt.Sprintf(
-			"the mountNamespace %s of ClusterBinding %s is not ready; see its condition %s", m.binding.Spec.MountNamespace, m.binding.Name, v1alpha1.BindingMountNamespaceReady)}
+			"there is no NamespaceMap %s yet, which says where namespace %s goes", m.binding.Name, namespace)}
+	case nsmap.CheckLocal(namespace, m.managerNamespace) != nil:
+		place.Leaving = true
+		place.Problem = Problem{v1alpha1.ReasonNamespaceNeverOffloaded, fmt.Sprintf(
+			"namespace %s belongs to the cluster, and nothing of it is sent to a provider: take the toleration of %s away, or the name of the node",
+			namespace, v1alpha1.TaintVirtualNode)}
+	case m.binding.DeletionTimestamp.IsZero() && m.selects(m.binding, namespace):
+		place.Problem = Problem{v1alpha1.ReasonNamespaceNotReady, fmt.Sprintf(
+			"namespace %s is offloaded to cluster %s, and NamespaceMap %s does not list it yet", namespace, mark.ClusterID, m.binding.Name)}
+	case m.binding.Spec.MountNamespace != "":
+		return m.mount(mark, namespace)
 	default:
 		place.Leaving = true
 		place.Problem = Problem{v1alpha1.ReasonNamespaceNotOffloaded, fmt.Sprintf(
@@ -62,6 +83,46 @@ func (m *mapping) place(mark provenance.Mark, namespace string) Place {
 			namespace, mark.ClusterID, m.binding.Name)}
 	}
 	return place
+}
+
+// mount is the place of objects of a local namespace in the mount namespace. A
+// namespace of that name may be somebody else's: nothing is sent there before it
+// is certain that it is ours.
+func (m *mapping) mount(mark provenance.Mark, namespace string) Place {
+	return Place{
+		Target: translate.Target{Mark: mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true}, Local: namespace, Open: mountns.Usable(m.binding),
+		Problem: Problem{v1alpha1.ReasonNamespaceNotReady, fmt.Sprintf(
+			"the mountNamespace %s of ClusterBinding %s is not ready; see its condition %s", m.binding.Spec.MountNamespace, m.binding.Name, v1alpha1.BindingMountNamespaceReady)},
+	}
+}
+
+// placeIn is the place of what has gone to a namespace of the provider already,
+// wherever the next one goes. If it was mapped before, that namespace is on its
+// way out, and nothing more is decided about what is in it.
+func (m *mapping) placeIn(mark provenance.Mark, namespace, remote string) Place {
+	place := m.place(mark, namespace)
+	switch {
+	case place.Namespace == remote:
+		return place
+	case remote == m.binding.Spec.MountNamespace:
+		return m.mount(mark, namespace)
+	default:
+		return Place{Target: translate.Target{Mark: mark, Namespace: remote}, Local: namespace, Problem: leaving(remote, mark.ClusterID, namespace)}
+	}
+}
+
+// places are those where objects of a local namespace may be.
+func (m *mapping) places(mark provenance.Mark, namespace string) []Place {
+	place := m.place(mark, namespace)
+	if mount := m.binding.Spec.MountNamespace; mount == "" || mount == place.Namespace {
+		return []Place{place}
+	}
+	return []Place{place, m.mount(mark, namespace)}
+}
+
+func leaving(remote, clusterID, namespace string) Problem {
+	return Problem{v1alpha1.ReasonNamespaceNotReady, fmt.Sprintf(
+		"namespace %s of provider %s is being deleted, because namespace %s is not offloaded there any more", remote, clusterID, namespace)}
 }
 
 func notReady(desired *v1alpha1.DesiredMapping, current *v1alpha1.CurrentMapping, clusterID string) Problem {
@@ -73,33 +134,4 @@ func notReady(desired *v1alpha1.DesiredMapping, current *v1alpha1.CurrentMapping
 		}
 	}
 	return Problem{v1alpha1.ReasonNamespaceNotReady, message}
-}
-
-// differing are the namespaces whose place is not the same in both.
-func (m *mapping) differing(other *mapping, mark provenance.Mark) []string {
-	var namespaces []string
-	check := func(namespace string) {
-		if m.place(mark, namespace) != other.place(mark, namespace) {
-			namespaces = append(namespaces, namespace)
-		}
-	}
-	for namespace := range m.desired {
-		check(namespace)
-	}
-	for namespace := range m.current {
-		if m.desired[namespace] == nil {
-			check(namespace)
-		}
-	}
-	for namespace := range other.desired {
-		if m.desired[namespace] == nil && m.current[namespace] == nil {
-			check(namespace)
-		}
-	}
-	for namespace := range other.current {
-		if m.desired[namespace] == nil && m.current[namespace] == nil && other.desired[namespace] == nil {
-			check(namespace)
-		}
-	}
-	return namespaces
 }

@@ -11,11 +11,15 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
+// testWorld has an offloading of namespace waiting that selects every binding.
+var testWorld = world{managerNamespace: "spillway-system", selects: func(_ *v1alpha1.ClusterBinding, namespace string) bool { return namespace == "waiting" }}
+
 func TestPlace(t *testing.T) {
 	mount := func() *builder.BindingBuilder { return builder.Binding("eu").MountNamespace("spillover") }
 	mounted := mount().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
 	taken := mount().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNameConflict, "not ours").Obj()
 	plain := builder.Binding("eu").Obj()
+	none := builder.Map("eu").Obj()
 	at := func(namespace string) translate.Target { return translate.Target{Mark: testMark, Namespace: namespace} }
 	for name, test := range map[string]struct {
 		binding *v1alpha1.ClusterBinding
@@ -35,15 +39,19 @@ func TestPlace(t *testing.T) {
 			Place{Target: at("team-home"), Leaving: true, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not mapped": {plain, builder.Map("eu").Current("other", "other-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
 			Place{Target: at(""), Leaving: true, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded}}},
-		"not mapped, and a mount namespace": {mounted, nil, Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Open: true}},
-		"not mapped, and the mount namespace is somebody else's": {taken, nil,
+		"not mapped, and a mount namespace": {mounted, none, Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Open: true}},
+		"not mapped, and the mount namespace is somebody else's": {taken, none,
 			Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
-		"not mapped, and nothing is known of the mount namespace": {mount().Obj(), nil,
+		"not mapped, and nothing is known of the mount namespace": {mount().Obj(), none,
 			Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"mapped, and a mount namespace": {mounted, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), Place{Target: at("team-home"), Open: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := newMapping(test.binding, test.nsm).place(testMark, "team")
+			got := newMapping(test.binding, test.nsm, testWorld).place(testMark, "team")
+			if got.Local != "team" {
+				t.Errorf("it is the place of %q", got.Local)
+			}
+			got.Local = ""
 			if (got.Problem.Reason == "") != (got.Problem.Message == "") {
 				t.Errorf("a problem has both a reason and a message: %+v", got.Problem)
 			}
@@ -64,12 +72,12 @@ func TestDiffering(t *testing.T) {
 		Desired("same", "same").Current("same", "same", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
 		Desired("arrives", "arrives").
 		Desired("leaves", "leaves").Current("leaves", "leaves", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
-		Current("goes", "goes", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj())
+		Current("goes", "goes", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), testWorld)
 	after := newMapping(binding, builder.Map("eu").
 		Desired("same", "same").Current("same", "same", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
 		Desired("arrives", "arrives").Current("arrives", "arrives", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
 		Current("leaves", "leaves", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
-		Desired("comes", "comes").Obj())
+		Desired("comes", "comes").Obj(), testWorld)
 	got := map[string]bool{}
 	for _, namespace := range before.differing(after, testMark) {
 		if got[namespace] {
@@ -80,5 +88,65 @@ func TestDiffering(t *testing.T) {
 	want := map[string]bool{"arrives": true, "leaves": true, "goes": true, "comes": true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("differing (-want +got):\n%s", diff)
+	}
+}
+
+// What is not known yet is waited for, and what is never sent goes to no mount
+// namespace either.
+func TestPlaceIsNotMountedYet(t *testing.T) {
+	mounted := builder.Binding("eu").MountNamespace("spillover").
+		Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
+	leaving := mounted.DeepCopy()
+	leaving.DeletionTimestamp = &metav1.Time{Time: builder.Epoch}
+	empty := builder.Map("eu").Obj()
+	for name, test := range map[string]struct {
+		binding       *v1alpha1.ClusterBinding
+		nsm           *v1alpha1.NamespaceMap
+		namespace     string
+		open, leaving bool
+		reason        string
+	}{
+		"no map":                                {mounted, nil, "team", false, false, "NamespaceNotReady"},
+		"no map, and no mount namespace":        {builder.Binding("eu").Obj(), nil, "team", false, false, "NamespaceNotReady"},
+		"an entry is to come":                   {mounted, empty, "waiting", false, false, "NamespaceNotReady"},
+		"and none comes to a binding that goes": {leaving, empty, "waiting", true, false, ""},
+		"nothing selects the binding":           {mounted, empty, "team", true, false, ""},
+		"of the cluster":                        {mounted, empty, "kube-system", false, true, "NamespaceNeverOffloaded"},
+		"of the manager":                        {mounted, empty, "spillway-system", false, true, "NamespaceNeverOffloaded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := newMapping(test.binding, test.nsm, testWorld).place(testMark, test.namespace)
+			if got.Open {
+				got.Problem = Problem{}
+			}
+			if got.Open != test.open || got.Leaving != test.leaving || got.Problem.Reason != test.reason {
+				t.Errorf("open %t, leaving %t, %+v", got.Open, got.Leaving, got.Problem)
+			}
+		})
+	}
+}
+
+// What is in the provider has its place there, wherever its namespace goes now.
+func TestPlaceIn(t *testing.T) {
+	mounted := builder.Binding("eu").MountNamespace("spillover").
+		Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
+	mapped := newMapping(mounted, builder.Map("eu").Accepted("team", "team-home").Obj(), testWorld)
+	for name, test := range map[string]struct {
+		in   *mapping
+		at   string
+		want Place // Without its Problem.
+	}{
+		"mapped":                    {mapped, "team-home", Place{Target: translate.Target{Mark: testMark, Namespace: "team-home"}, Local: "team", Open: true}},
+		"mounted before":            {mapped, "spillover", Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Local: "team", Open: true}},
+		"mapped to another before":  {mapped, "team-old", Place{Target: translate.Target{Mark: testMark, Namespace: "team-old"}, Local: "team"}},
+		"there, and no map is seen": {newMapping(mounted, nil, testWorld), "team-home", Place{Target: translate.Target{Mark: testMark, Namespace: "team-home"}, Local: "team"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.in.placeIn(testMark, "team", test.at)
+			got.Problem = Problem{}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("place (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -75,9 +75,11 @@ func wait(reason, message string) Plan { return Plan{Problem: &Problem{reason, m
 
 func refused(r *translate.Refusal) Plan { return wait(r.Reason, r.Message) }
 
-// Place is where the objects of a local namespace go.
+// Place is where objects of a local namespace are, or go.
 type Place struct {
 	translate.Target
+	// Local is the local namespace.
+	Local string
 	// Open tells that they can go there now. While it is not, and Leaving is
 	// not set, nothing is decided: the state is a passing one.
 	Open bool
@@ -100,11 +102,23 @@ type Need struct {
 // Refused is what an API server has refused to do.
 type Refused struct {
 	Problem
-	// Verb and Subresource are what was to be done.
+	// Verb and Subresource are what was to be done, and In the namespace of the
+	// provider that a copy was to be in.
 	Verb        Verb
 	Subresource string
+	In          string
 	// Wait is how long it is until it may be tried again.
 	Wait time.Duration
+}
+
+// Site is one place of an object of a copied kind. Most have one.
+type Site[T client.Object] struct {
+	Place Place
+	// Remote is the copy there.
+	Remote T
+	// Needs are what it needs there, and Refused what an API server said of it.
+	Needs   []Need
+	Refused *Refused
 }
 
 // Snapshot is all that a decision about one object looks at. What is absent is nil.
@@ -114,12 +128,16 @@ type Snapshot[T client.Object] struct {
 	// is, and it has been left out as far as it is not Spillway's.
 	Local T
 	Known bool
-	// Remote stands for Local in the provider, at the right place.
+	// Remote stands for Local in the provider, at Place.
 	Remote T
+	// Sites are all places where an object of a copied kind is needed, the one at
+	// Place among them. Unneeded are its copies elsewhere.
+	Sites    []Site[T]
+	Unneeded []T
 	// Strays stand for Local, or for an older one of its name, but should not be there.
 	Strays []T
 	Place  Place
-	// Elsewhere is where the objects of another local namespace go, or would.
+	// Elsewhere is where the new objects of another local namespace go, or would.
 	Elsewhere func(namespace string) translate.Target
 	// Wanted tells whether anything that is sent needs this object.
 	Wanted bool
@@ -146,6 +164,12 @@ func (s Snapshot[T]) Unready() *Need {
 		}
 	}
 	return nil
+}
+
+// at is the snapshot of one of the sites.
+func (s Snapshot[T]) at(site Site[T]) Snapshot[T] {
+	s.Place, s.Remote, s.Needs, s.Refused = site.Place, site.Remote, site.Needs, site.Refused
+	return s
 }
 
 // Syncer decides for one kind what is to be done. It does no I/O.

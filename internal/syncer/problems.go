@@ -70,6 +70,12 @@ func notSynced(kind string, name types.NamespacedName) Problem {
 	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf("%s %s is being sent to the provider", kind, location(name))}
 }
 
+// usedElsewhere is said of what can be in one place at a time, and is in another.
+func usedElsewhere(kind string, name types.NamespacedName, there, in string) Problem {
+	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf(
+		"%s %s is used by pods in namespace %s of the provider; it goes to namespace %s when they have ended", kind, location(name), there, in)}
+}
+
 // withheld tells whether the owner of an object says that it is not to be sent.
 func withheld(obj client.Object) bool {
 	return obj.GetAnnotations()[v1alpha1.LabelSync] == v1alpha1.SyncNever || obj.GetLabels()[v1alpha1.LabelSync] == v1alpha1.SyncNever

@@ -104,6 +104,17 @@ func (c *kindController[T]) onLocal(e change) {
 	}
 	c.enqueue(client.ObjectKeyFromObject(obj))
 	c.ask(c.changedNeeds(e))
+	if c.Copied && c.Needs != nil && c.moved(e) {
+		if local, ok := e.after.(T); ok {
+			c.ask(c.Needs(local)) // What it needs is needed elsewhere.
+		}
+	}
+}
+
+// moved tells whether a copied object has copies elsewhere than before.
+func (c *kindController[T]) moved(e change) bool {
+	key := v1alpha1.AnnotationRemote + c.clusterID
+	return e.before != nil && e.after != nil && e.before.GetAnnotations()[key] != e.after.GetAnnotations()[key]
 }
 
 // changedNeeds are what the object needs now and did not before, or the other

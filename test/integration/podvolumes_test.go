@@ -76,6 +76,24 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		Expect(now(home, claim)()).To(HaveField("Status.Phase", corev1.ClaimBound))
 	})
 
+	It("is bound again when somebody deletes the claim in the provider alone", func() {
+		claim, volume := newClaim(t.namespace), newVolume(nfs)
+		bindTo(volume, claim)
+		home.create(volume)
+		home.create(claim)
+		eu.remotePod(t.cb, t.run(withClaim(claim.Name)))
+		bound := And(HaveField("Status.Phase", corev1.ClaimBound))
+		Eventually(now(eu, in(t.remote, claim))).Should(bound, "the controller of the provider should bind it")
+		first, err := now(eu, in(t.remote, claim))()
+		Expect(err).NotTo(HaveOccurred())
+		before, err := now(eu, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: first.Spec.VolumeName}})()
+		Expect(err).NotTo(HaveOccurred())
+		change(eu, first, func(claim *corev1.PersistentVolumeClaim) { claim.Finalizers = nil })
+		eu.drop(first)
+		Eventually(now(eu, in(t.remote, claim))).Should(And(HaveField("UID", Not(Equal(first.UID))), bound), "the next one should be bound, too")
+		Expect(now(eu, before)()).To(HaveField("UID", Not(Equal(before.UID))), "by a volume that is made anew")
+	})
+
 	It("waits for the Secret of its driver while that one's namespace is not offloaded", func() {
 		elsewhere := home.newNamespace()
 		secret := newSecret(elsewhere, unique("driver"), "1")

@@ -1,0 +1,101 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/mountns"
+	"github.com/spillway-io/spillway/internal/offloading"
+)
+
+// load reads where the namespaces go, before anything is decided.
+func (p *pair) load(ctx context.Context, from client.Reader, w world) error {
+	binding, nsm := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}
+	if err := from.Get(ctx, client.ObjectKey{Name: p.binding}, binding); err != nil {
+		return fmt.Errorf("getting ClusterBinding %s: %w", p.binding, err)
+	}
+	err := from.Get(ctx, client.ObjectKey{Name: p.binding}, nsm)
+	switch {
+	case apierrors.IsNotFound(err):
+		nsm = nil
+	case err != nil:
+		return fmt.Errorf("getting NamespaceMap %s: %w", p.binding, err)
+	}
+	p.mapping.Store(newMapping(binding, nsm, w))
+	return nil
+}
+
+// follow has a pass made over what a change of the binding, or of its
+// NamespaceMap, concerns.
+func (p *pair) follow(ctx context.Context, from cache.Cache) error {
+	err := watch(ctx, from, &v1alpha1.NamespaceMap{}, func(e change) {
+		nsm, ok := e.after.(*v1alpha1.NamespaceMap)
+		if !ok || nsm.Name != p.binding {
+			return // One that was deleted is made again: nothing is decided meanwhile.
+		}
+		before, after := p.remap(func(m *mapping) *mapping { return newMapping(m.binding, nsm, m.world) })
+		for _, namespace := range before.differing(after, p.mark) {
+			p.enqueueNamespace(ctx, namespace)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return watch(ctx, from, &v1alpha1.ClusterBinding{}, func(e change) {
+		binding, ok := e.after.(*v1alpha1.ClusterBinding)
+		if !ok || binding.Name != p.binding {
+			return
+		}
+		before, _ := p.remap(func(m *mapping) *mapping { return &mapping{binding, m.known, m.desired, m.current, m.world} })
+		if before.binding.Generation != binding.Generation || mountns.Usable(before.binding) != mountns.Usable(binding) {
+			p.enqueueNamespace(ctx, "")
+		}
+	})
+}
+
+// followOffloadings has a pass made over a namespace whose offloading has changed
+// or gone, because what waited for an entry need not wait any more. That there is
+// one says no more than that there will be an entry, which brings a pass of its own.
+func (p *pair) followOffloadings(ctx context.Context, from cache.Cache) error {
+	return watch(ctx, from, &v1alpha1.NamespaceOffloading{}, func(e change) {
+		if e.before == nil {
+			return
+		}
+		if e.after == nil || e.before.GetGeneration() != e.after.GetGeneration() || e.before.GetUID() != e.after.GetUID() {
+			p.enqueueNamespace(ctx, e.before.GetNamespace())
+		}
+	})
+}
+
+// world is what is known besides the binding and its map, until ctx ends.
+func (e *Engine) world(ctx context.Context) world {
+	return world{managerNamespace: e.ManagerNamespace, selects: func(binding *v1alpha1.ClusterBinding, namespace string) bool {
+		nso := &v1alpha1.NamespaceOffloading{}
+		err := e.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return !apierrors.IsNotFound(err) // Not known: then nothing is decided.
+		}
+		return offloading.Selects(nso, binding)
+	}}
+}
+
+// remap changes where the namespaces go.
+func (p *pair) remap(change func(*mapping) *mapping) (before, after *mapping) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before = p.mapping.Load()
+	after = change(before)
+	p.mapping.Store(after)
+	return before, after
+}
+
+func (p *pair) enqueueNamespace(ctx context.Context, namespace string) {
+	for _, kind := range p.kinds {
+		kind.enqueueNamespace(ctx, namespace)
+	}
+}
