@@ -50,15 +50,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
 	plan := latecomer.Decide(pod, nso, r.selected(nso, bindings.Items))
-	if len(plan.Tolerations) == 0 {
-		return ctrl.Result{}, nil
+	if len(plan.Tolerations) > 0 {
+		before := pod.DeepCopy()
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, plan.Tolerations...)
+		if err := r.Client.Patch(ctx, pod, step.Locked(before)); err != nil {
+			return step.Done(fmt.Errorf("adding tolerations to pod %s: %w", req.NamespacedName, err))
+		}
 	}
-	before := pod.DeepCopy()
-	pod.Spec.Tolerations = append(pod.Spec.Tolerations, plan.Tolerations...)
-	if err := r.Client.Patch(ctx, pod, step.Locked(before)); err != nil {
-		return step.Done(fmt.Errorf("adding tolerations to pod %s: %w", req.NamespacedName, err))
+	if plan.Message != "" {
+		r.Events.Eventf(pod, nil, corev1.EventTypeNormal, plan.Reason, "AddTolerations", "%s", conditions.Note(plan.Message))
 	}
-	r.Events.Eventf(pod, nil, corev1.EventTypeNormal, "OffloadedLate", "AddTolerations", "%s", conditions.Note(plan.Message))
 	return ctrl.Result{}, nil
 }
 

@@ -3,7 +3,8 @@
 // namespace was offloaded, or while the API server was starting, or because its
 // affinity is too large. Of a pod that is there Kubernetes lets only tolerations be
 // added, not affinity: so it gets a toleration for each selected virtual node,
-// by name, because nothing else would keep it off the others.
+// by name, because nothing else would keep it off the others. A pod that can never
+// be sent gets none, as the policy gives it none.
 package latecomer
 
 import (
@@ -15,14 +16,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Plan is what to add to the pod, and what to tell its owner.
 type Plan struct {
 	Tolerations []corev1.Toleration
-	// Message is for an event, and empty if there is nothing to be told.
-	Message string
+	// Reason and Message are for an event, and empty if there is nothing to be told.
+	Reason, Message string
 }
+
+// Reasons of events.
+const (
+	// ReasonOffloadedLate: the pod has got tolerations after it was made.
+	ReasonOffloadedLate = "OffloadedLate"
+	// ReasonStaysLocal: the pod waits for a local node, because it can never be sent.
+	ReasonStaysLocal = "StaysLocal"
+)
 
 // Decide looks at a pod that is not bound to a node yet. nso is the
 // NamespaceOffloading of its namespace, or nil; clusterIDs are those of the
@@ -41,10 +51,26 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 			})
 		}
 	}
-	if len(plan.Tolerations) > 0 {
-		plan.Message = message(pod, nso, clusterIDs)
+	if len(plan.Tolerations) == 0 {
+		return plan
 	}
+	if refusal := translate.PodRefusal(pod); refusal != nil {
+		return staysLocal(pod, refusal)
+	}
+	plan.Reason, plan.Message = ReasonOffloadedLate, message(pod, nso, clusterIDs)
 	return plan
+}
+
+// staysLocal tells the owner of a pod that is never sent, once the scheduler has
+// found no node for it: before, there is nothing to be told.
+func staysLocal(pod *corev1.Pod, refusal *translate.Refusal) Plan {
+	waits := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
+	if !waits {
+		return Plan{}
+	}
+	return Plan{Reason: ReasonStaysLocal, Message: "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " + refusal.Message}
 }
 
 func tolerates(pod *corev1.Pod, taint corev1.Taint) bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/testing/builder"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 const taint = "spillway.io/virtual-node"
@@ -33,8 +34,8 @@ func TestDecide(t *testing.T) {
 	const begin = "the pod was made before its namespace was offloaded: it may run on the virtual nodes of "
 	plain := waiting(func(*corev1.Pod) {})
 	offloading := builder.Offloading("team").Obj()
-	both := Plan{[]corev1.Toleration{of("eu"), of("us")}, begin + "eu, us from now on"}
-	us := Plan{[]corev1.Toleration{of("us")}, begin + "eu, us from now on"}
+	both := Plan{[]corev1.Toleration{of("eu"), of("us")}, ReasonOffloadedLate, begin + "eu, us from now on"}
+	us := Plan{[]corev1.Toleration{of("us")}, ReasonOffloadedLate, begin + "eu, us from now on"}
 	isTrue := true
 	tests := map[string]struct {
 		pod  *corev1.Pod
@@ -54,9 +55,9 @@ func TestDecide(t *testing.T) {
 		}), offloading, both},
 		"plain":                       {plain, offloading, both},
 		"of no strategy, the default": {plain, builder.Offloading("team").Pods("").Obj(), both},
-		"Remote": {plain, builder.Offloading("team").Pods(v1alpha1.PodsRemote).Obj(), Plan{both.Tolerations, both.Message +
+		"Remote": {plain, builder.Offloading("team").Pods(v1alpha1.PodsRemote).Obj(), Plan{both.Tolerations, both.Reason, both.Message +
 			", but Kubernetes does not let its affinity be changed, so it may also run on a local node; delete it to have it made again with podOffloadingStrategy Remote in effect"}},
-		"LocalFirst": {plain, builder.Offloading("team").Pods(v1alpha1.PodsLocalFirst).Obj(), Plan{both.Tolerations, both.Message +
+		"LocalFirst": {plain, builder.Offloading("team").Pods(v1alpha1.PodsLocalFirst).Obj(), Plan{both.Tolerations, both.Reason, both.Message +
 			", without the preference for local nodes; delete it to have it made again with podOffloadingStrategy LocalFirst in effect"}},
 		"tolerates one":                  {tolerating(of("eu")), offloading, us},
 		"tolerates one, for any effect":  {tolerating(corev1.Toleration{Key: taint, Value: "eu"}), offloading, us},
@@ -82,5 +83,40 @@ func TestDecide(t *testing.T) {
 	}
 	if got := Decide(plain, offloading, nil); len(got.Tolerations) > 0 || got.Message != "" {
 		t.Errorf("no provider is selected, and it asks for %v", got)
+	}
+}
+
+// TestDecideNeverSent is about pods that no provider gets: they get no
+// toleration, and are told so once they wait.
+func TestDecideNeverSent(t *testing.T) {
+	refused := func(p *corev1.Pod) { p.Spec.HostNetwork = true }
+	unschedulable := func(p *corev1.Pod) {
+		refused(p)
+		p.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+		}
+	}
+	told := Plan{Reason: ReasonStaysLocal, Message: "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " +
+		translate.PodRefusal(waiting(refused)).Message}
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		nso  *v1alpha1.NamespaceOffloading
+		want Plan
+	}{
+		"not yet looked at by the scheduler": {waiting(refused), builder.Offloading("team").Obj(), Plan{}},
+		"there is no room":                   {waiting(unschedulable), builder.Offloading("team").Obj(), told},
+		"there is no room, Remote":           {waiting(unschedulable), builder.Offloading("team").Pods(v1alpha1.PodsRemote).Obj(), told},
+		"there is no room, Local":            {waiting(unschedulable), builder.Offloading("team").Pods(v1alpha1.PodsLocal).Obj(), Plan{}},
+		"there is no room, it tolerates a lot": {waiting(func(p *corev1.Pod) {
+			unschedulable(p)
+			p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}), builder.Offloading("team").Obj(), Plan{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Decide(test.pod, test.nso, []string{"eu", "us"}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
 	}
 }

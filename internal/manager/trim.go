@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 func trimForeignNode(obj any) (any, error) {
@@ -25,11 +26,16 @@ func trimForeignNode(obj any) (any, error) {
 
 // trimWaitingPod leaves of a pod that waits for a node what internal/latecomer
 // looks at, and what it takes to patch the tolerations. Most such pods are of
-// namespaces that are not offloaded, and there may be thousands of them.
+// namespaces that are not offloaded, and there may be thousands of them. Few are
+// such that they can never be sent; of those all is looked at.
 func trimWaitingPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return obj, nil
+	}
+	if translate.PodRefusal(pod) != nil {
+		pod.ManagedFields = nil
+		return pod, nil
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

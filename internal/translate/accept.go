@@ -10,9 +10,18 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
+const (
+	// cureOfPod is what to do about a pod that is refused for what is in its spec.
+	cureOfPod = "; make the pod anew without it, or, to have it run on the consumer's own nodes, with the podOffloadingStrategy LocalAndRemote"
+	// cureOfDebugContainer is for the default profile of kubectl debug, which adds SYS_PTRACE.
+	cureOfDebugContainer = "; kubectl debug --profile=baseline asks for nothing that is refused"
+)
+
 // PodRefusal says why a pod cannot be sent, or is nil. It looks at what is fixed
 // while the pod lives, so that a pod that was sent is never refused later: not
 // at ephemeral containers, which EphemeralContainerRefusals is for.
+// config/policy/pods.yaml has the same rule, so that such a pod does not get
+// onto a virtual node where it may run on another.
 func PodRefusal(pod *corev1.Pod) *Refusal {
 	if isStatic(pod) {
 		return refusalf(ReasonStaticPod, "a kubelet runs the pod by itself, from a manifest on its node")
@@ -22,6 +31,10 @@ func PodRefusal(pod *corev1.Pod) *Refusal {
 		return refusalf(ReasonDaemonSetPod, "pods of DaemonSets are for the nodes of the consumer; annotate it with %s=%s to have it run in the provider",
 			v1alpha1.AnnotationOffloadDaemonSet, v1alpha1.OffloadTrue)
 	}
+	return podSpecRefusal(pod).with(cureOfPod)
+}
+
+func podSpecRefusal(pod *corev1.Pod) *Refusal {
 	if field := podSpecPlan.violation(&pod.Spec); field != nil {
 		return field.refusal("spec")
 	}
@@ -52,7 +65,7 @@ func EphemeralContainerRefusals(pod *corev1.Pod) []*Refusal {
 	var refusals []*Refusal
 	for i := range pod.Spec.EphemeralContainers {
 		if refusal := ephemeralContainerRefusal(&pod.Spec.EphemeralContainers[i], &pod.Spec); refusal != nil {
-			refusals = append(refusals, refusal)
+			refusals = append(refusals, refusal.with(cureOfDebugContainer))
 		}
 	}
 	return refusals

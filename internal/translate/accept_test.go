@@ -23,6 +23,7 @@ func TestPodRefusal(t *testing.T) {
 		"of a ReplicaSet": {`{metadata: {ownerReferences: [{kind: ReplicaSet, controller: true}]}}`, ""},
 
 		"hostNetwork":    {`{spec: {hostNetwork: true}}`, "PodSecurity: spec.hostNetwork"},
+		"cure":           {`{spec: {hostNetwork: true}}`, "PodSecurity: with the podOffloadingStrategy LocalAndRemote"},
 		"hostPID":        {`{spec: {hostPID: true}}`, "PodSecurity: spec.hostPID"},
 		"hostIPC":        {`{spec: {hostIPC: true}}`, "PodSecurity: spec.hostIPC"},
 		"resourceClaims": {`{spec: {resourceClaims: [{name: gpu}]}}`, "ResourceClaims: spec.resourceClaims"},
@@ -102,8 +103,8 @@ spec:
   - {name: root, securityContext: {privileged: true}}
   - {name: admin, securityContext: {capabilities: {add: [NET_ADMIN]}}}`)
 	want := []*Refusal{
-		{ReasonPodSecurity, "spec.ephemeralContainers[root].securityContext.privileged is set: the container would be root on a node of the provider"},
-		{ReasonPodSecurity, "spec.ephemeralContainers[admin].securityContext.capabilities.add[NET_ADMIN] asks for more than pod security baseline grants"},
+		{ReasonPodSecurity, "spec.ephemeralContainers[root].securityContext.privileged is set: the container would be root on a node of the provider" + cureOfDebugContainer},
+		{ReasonPodSecurity, "spec.ephemeralContainers[admin].securityContext.capabilities.add[NET_ADMIN] asks for more than pod security baseline grants" + cureOfDebugContainer},
 	}
 	if diff := cmp.Diff(want, EphemeralContainerRefusals(local)); diff != "" {
 		t.Error(diff)

@@ -41,3 +41,11 @@ func (r *Refusal) Error() string { return r.Reason + ": " + r.Message }
 func refusalf(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
+
+// with adds to the message of a refusal, if it is one.
+func (r *Refusal) with(text string) *Refusal {
+	if r == nil {
+		return nil
+	}
+	return &Refusal{Reason: r.Reason, Message: r.Message + text}
+}

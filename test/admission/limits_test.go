@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -87,6 +88,46 @@ func TestLimits(t *testing.T) {
 			})
 		}
 	}
+	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote})
+	for _, n := range []int{1, 16, 64, 256} {
+		for _, refused := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d containers, refused %t", n, refused), func(t *testing.T) {
+				pod := manyContainers(namespace, n, refused)
+				if err := c.Create(t.Context(), pod, client.DryRunAll); err != nil {
+					t.Fatalf("%.500s", err)
+				}
+				if toleratesVirtualNodes(pod) == refused {
+					t.Errorf("it tolerates virtual nodes: %t", !refused)
+				}
+			})
+		}
+	}
+}
+
+// manyContainers is a pod with so many containers, each of which the policy has
+// much to look at, and of which the last one asks for a port of its node if it
+// is to be refused.
+func manyContainers(namespace string, n int, refused bool) *corev1.Pod {
+	pod := newPod(namespace)
+	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(80)}}}
+	pod.Spec.Containers = nil
+	for i := range n {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+			Name: fmt.Sprint("c", i), Image: "image", LivenessProbe: probe, ReadinessProbe: probe, StartupProbe: probe,
+			Ports: []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 81}, {ContainerPort: 82}, {ContainerPort: 83}},
+			SecurityContext: &corev1.SecurityContext{
+				Capabilities:   &corev1.Capabilities{Add: []corev1.Capability{"SYS_CHROOT", "SETUID", "SETPCAP"}},
+				SELinuxOptions: &corev1.SELinuxOptions{Type: "container_engine_t"},
+			},
+		})
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: fmt.Sprint("v", i), VolumeSource: corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{},
+		}})
+	}
+	if refused {
+		pod.Spec.Containers[n-1].Ports[3].HostPort = 83
+	}
+	return pod
 }
 
 // failing gives a policy the failurePolicy Fail.

@@ -388,34 +388,40 @@ func TestPods(t *testing.T) {
 	for name, test := range podCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pod := newPod(offloaded(t, &v1alpha1.NamespaceOffloadingSpec{
-				PodOffloadingStrategy: test.strategy, ClusterSelector: test.selector,
-			}))
-			pod.Spec.Affinity, pod.Spec.Tolerations = test.affinity.DeepCopy(), slices.Clone(test.tolerations)
-			if test.change != nil {
-				test.change(pod)
-			}
-			want := pod.DeepCopy()
-			switch {
-			case test.untouched:
-			case test.wantTolerations == nil:
-				want.Spec.Affinity, want.Spec.Tolerations = test.want, []corev1.Toleration{tolerateVirtual}
-			default:
-				want.Spec.Affinity, want.Spec.Tolerations = test.want, test.wantTolerations
-			}
-			if err := server.Create(t.Context(), pod); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want.Spec.Affinity, pod.Spec.Affinity, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("affinity (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(want.Spec.Tolerations, ownTolerations(pod), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("tolerations (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.nodes, possibleNodes(t, pod)); diff != "" {
-				t.Errorf("nodes (-want +got):\n%s", diff)
-			}
+			test.run(t)
 		})
+	}
+}
+
+// run makes the pod, and compares what becomes of it.
+func (test podCase) run(t *testing.T) {
+	t.Helper()
+	pod := newPod(offloaded(t, &v1alpha1.NamespaceOffloadingSpec{
+		PodOffloadingStrategy: test.strategy, ClusterSelector: test.selector,
+	}))
+	pod.Spec.Affinity, pod.Spec.Tolerations = test.affinity.DeepCopy(), slices.Clone(test.tolerations)
+	if test.change != nil {
+		test.change(pod)
+	}
+	want := pod.DeepCopy()
+	switch {
+	case test.untouched:
+	case test.wantTolerations == nil:
+		want.Spec.Affinity, want.Spec.Tolerations = test.want, []corev1.Toleration{tolerateVirtual}
+	default:
+		want.Spec.Affinity, want.Spec.Tolerations = test.want, test.wantTolerations
+	}
+	if err := server.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Spec.Affinity, pod.Spec.Affinity, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("affinity (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want.Spec.Tolerations, ownTolerations(pod), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("tolerations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(test.nodes, possibleNodes(t, pod)); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,0 +1,84 @@
+package translate
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// podsPolicy is what gives pods their toleration. It knows the same lists.
+const podsPolicy = "../../config/policy/pods.yaml"
+
+// TestListsOfThePolicy holds the lists of the admission policy against the tables
+// here: a pod that can never be sent gets no toleration. That the expressions use
+// them as PodRefusal does, TestNeverSent in test/admission sees.
+func TestListsOfThePolicy(t *testing.T) {
+	lists := policyLists(t)
+	for name, want := range map[string][]string{
+		"refusedFields":        slices.DeleteFunc(refusedNames(podSpecPlan), func(f string) bool { return f == "resourceClaims" }),
+		"refusedVolumes":       refusedNames(volumeSourcePlan),
+		"refusedProjections":   refusedNames(volumeProjectionPlan),
+		"baselineCapabilities": stringsOf(baselineCapabilities),
+		"baselineSELinuxTypes": baselineSELinuxTypes,
+		"baselineSysctls":      baselineSysctls,
+	} {
+		got := slices.Sorted(slices.Values(lists[name]))
+		if diff := cmp.Diff(slices.Sorted(slices.Values(want)), got); diff != "" {
+			t.Errorf("%s (-here +in the policy):\n%s", name, diff)
+		}
+	}
+	// The rest of what is refused by its field alone has an expression of its own.
+	rest := slices.Concat(refusedNames(securityContextPlan), refusedNames(podSecurityContextPlan), refusedNames(containerPlan))
+	if diff := cmp.Diff([]string{"privileged"}, rest); diff != "" {
+		t.Errorf("other fields that are refused (-the policy knows +here):\n%s", diff)
+	}
+}
+
+func refusedNames[T any](p plan[T]) []string {
+	var names []string
+	for _, field := range p.refused {
+		names = append(names, field.name)
+	}
+	return names
+}
+
+func stringsOf[S ~string](of []S) []string {
+	all := make([]string, len(of))
+	for i := range of {
+		all[i] = string(of[i])
+	}
+	return all
+}
+
+// policyLists are the variables of the policy that are lists of strings.
+func policyLists(t *testing.T) map[string][]string {
+	t.Helper()
+	raw, err := os.ReadFile(podsPolicy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, _, _ := strings.Cut(string(raw), "\n---\n")
+	var policy struct {
+		Spec struct {
+			Variables []struct{ Name, Expression string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(document), &policy); err != nil {
+		t.Fatal(err)
+	}
+	list, item := regexp.MustCompile(`^\[[^\[\]{}()]*\]$`), regexp.MustCompile(`'([^']*)'`)
+	lists := map[string][]string{}
+	for _, v := range policy.Spec.Variables {
+		if expression := strings.TrimSpace(v.Expression); list.MatchString(expression) {
+			for _, match := range item.FindAllStringSubmatch(expression, -1) {
+				lists[v.Name] = append(lists[v.Name], match[1])
+			}
+		}
+	}
+	return lists
+}
