@@ -59,6 +59,7 @@ func (i *intake) Update(obj any) error { return i.Add(obj) }
 func (i *intake) Delete(obj any) error {
 	if event := objectOf(obj); event != nil {
 		i.shelf.Remove(podevents.IDOf(event))
+		i.early.Remove(podevents.IDOf(event))
 	}
 	return nil
 }
@@ -67,18 +68,36 @@ func (i *intake) Delete(obj any) error {
 // while it was listed.
 func (i *intake) Replace([]any, string) error {
 	i.shelf.Sweep()
+	i.early.Sweep()
 	return nil
 }
 
 // Resync implements ReflectorStore.
 func (*intake) Resync() error { return nil }
 
-// take keeps an event if it is about a pod in a namespace of ours.
+// take keeps an event that is about a pod in a namespace of ours, or of one that
+// may turn out to be.
 func (i *intake) take(ctx context.Context, event *corev1.Event) {
 	target, occurrence, ok := podevents.Read(event)
-	if !ok || !i.isOurs(ctx, target.Namespace) {
+	if !ok {
 		return
 	}
+	if i.isOurs(ctx, target.Namespace) {
+		i.keep(ctx, target, occurrence)
+		return
+	}
+	i.early.Put(target, occurrence, false, i.clock.Now())
+	if i.isOurs(ctx, target.Namespace) { // It has been seen in between.
+		i.arrived(ctx, target.Namespace)
+	}
+}
+
+// arrived keeps what came earlier than the namespace of ours that it is about.
+func (i *intake) arrived(ctx context.Context, namespace string) {
+	i.early.Release(namespace, func(target podevents.Target, o podevents.Occurrence) { i.keep(ctx, target, o) })
+}
+
+func (i *intake) keep(ctx context.Context, target podevents.Target, occurrence podevents.Occurrence) {
 	pod, err := i.remotePod(ctx, target)
 	if err != nil {
 		return // The cache is ending, and the connection with it.
@@ -106,6 +125,7 @@ var _ toolscache.ListerWatcherWithContext = &paged{}
 // is empty: all tenants' events at once would be as much as a provider likes.
 func (p *paged) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	p.to.shelf.Begin()
+	p.to.early.Begin()
 	options := metav1.ListOptions{FieldSelector: warnings, Limit: pageSize}
 	for {
 		page, err := p.events.List(ctx, options)

@@ -49,6 +49,9 @@ type reconciler struct {
 	clock  clock.PassiveClock
 	mark   provenance.Mark
 	shelf  *podevents.Shelf
+	// early is what is about pods of namespaces that are not known to be ours:
+	// the namespaces are told of by another watch, which may be behind.
+	early *podevents.Shelf
 	// paused tells whether the binding says that nothing is to be done.
 	paused atomic.Bool
 	memory *memory

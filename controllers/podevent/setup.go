@@ -154,7 +154,8 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 	c := &reconciler{
 		consumer: e.Consumer, view: view, remote: provider.GetCache(), shown: e.shown, local: e.local, clock: e.Clock,
 		mark:   provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID},
-		shelf:  podevents.NewShelf(),
+		shelf:  podevents.NewShelf(podevents.MostKept),
+		early:  podevents.NewShelf(podevents.MostEarly),
 		memory: newMemory(e.Clock),
 	}
 	return c.start(ctx, name, e.Cache, events)

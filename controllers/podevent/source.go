@@ -46,7 +46,11 @@ func (c *reconciler) start(ctx context.Context, binding string, bindings cache.C
 		if err := c.watchPods(ctx, queue); err != nil {
 			return err
 		}
-		go newReflector(ctx, events, &intake{c, queue}).RunWithContext(ctx)
+		to := &intake{c, queue}
+		if err := watchNamespaces(ctx, to); err != nil {
+			return err
+		}
+		go newReflector(ctx, events, to).RunWithContext(ctx)
 		return nil
 	}))
 	if err != nil {
@@ -87,6 +91,15 @@ func (c *reconciler) watchPods(ctx context.Context, queue queue) error {
 	return watch(ctx, c.view, &corev1.Pod{}, func(before, after client.Object) {
 		if after == nil && before != nil {
 			c.memory.forget(before.GetUID())
+		}
+	})
+}
+
+// watchNamespaces looks again at what came before the namespace that it is about.
+func watchNamespaces(ctx context.Context, to *intake) error {
+	return watch(ctx, to.remote, &corev1.Namespace{}, func(before, after client.Object) {
+		if before == nil && after != nil && to.mark.IsOn(after) {
+			to.arrived(ctx, after.GetName())
 		}
 	})
 }

@@ -11,6 +11,10 @@ const (
 	// MostKept is how many occurrences of one provider are kept. Each takes
 	// about a kilobyte.
 	MostKept = 1000
+	// MostEarly is how many are kept that are about pods of namespaces that are not
+	// known to be ours. Nearly all are other tenants'; ours are among them for as
+	// long as the watch of the namespaces is behind.
+	MostEarly = 100
 	// mostOfPod is how many of one pod are kept: one that is broken in many ways
 	// leaves room for the others.
 	mostOfPod = MostShown
@@ -20,6 +24,8 @@ const (
 // what is about a pod that is not known, then the least recent.
 type Shelf struct {
 	mu sync.Mutex
+	// most is how many occurrences there may be.
+	most int
 	// pods are what is kept, by the pod that it is about.
 	pods map[Target]*kept
 	// targets are the pods, by the ID of the occurrence.
@@ -43,9 +49,9 @@ type occurrence struct {
 	round int
 }
 
-// NewShelf returns an empty Shelf.
-func NewShelf() *Shelf {
-	return &Shelf{pods: map[Target]*kept{}, targets: map[string]Target{}}
+// NewShelf returns an empty Shelf for so many occurrences.
+func NewShelf(most int) *Shelf {
+	return &Shelf{most: most, pods: map[Target]*kept{}, targets: map[string]Target{}}
 }
 
 // Put keeps an occurrence, in place of an earlier state of the same. known tells
@@ -67,7 +73,7 @@ func (s *Shelf) Put(target Target, o Occurrence, known bool, now time.Time) {
 	if len(of.occurrences) > mostOfPod {
 		s.remove(leastRecent(of.occurrences).ID)
 	}
-	if len(s.targets) > MostKept {
+	if len(s.targets) > s.most {
 		s.remove(s.leastWanted())
 	}
 }
@@ -187,4 +193,27 @@ func (s *Shelf) Targets() []Target {
 		all = append(all, target)
 	}
 	return all
+}
+
+// Release drops all that is kept of the pods of a namespace, and hands it to keep.
+func (s *Shelf) Release(namespace string, keep func(Target, Occurrence)) {
+	type released struct {
+		Target
+		Occurrence
+	}
+	var all []released
+	s.mu.Lock()
+	for target, of := range s.pods {
+		if target.Namespace != namespace {
+			continue
+		}
+		for id, o := range of.occurrences {
+			all = append(all, released{target, o.Occurrence})
+			s.remove(id)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range all {
+		keep(r.Target, r.Occurrence)
+	}
 }

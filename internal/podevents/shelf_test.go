@@ -24,7 +24,7 @@ func (s *Shelf) ids(target Target) []string {
 }
 
 func TestShelfKeepsTheMostRecentOfAPod(t *testing.T) {
-	shelf, want := NewShelf(), []string{}
+	shelf, want := NewShelf(MostKept), []string{}
 	for i := range 25 {
 		shelf.Put(targetNo(0), failed(fmt.Sprintf("%02d", i), 1, time.Duration(25-i)*time.Second), true, now)
 	}
@@ -40,7 +40,7 @@ func TestShelfKeepsTheMostRecentOfAPod(t *testing.T) {
 }
 
 func TestShelfIsBounded(t *testing.T) {
-	shelf := NewShelf()
+	shelf := NewShelf(MostKept)
 	shelf.Put(targetNo(-1), failed("known", 1, time.Hour), true, now) // The oldest of all.
 	for i := range 3 * MostKept {
 		shelf.Put(targetNo(i), failed(fmt.Sprint("unknown-", i), 1, 0), false, now)
@@ -65,7 +65,7 @@ func TestShelfIsBounded(t *testing.T) {
 func TestShelfForgets(t *testing.T) {
 	one, other := targetNo(1), targetNo(2)
 	filled := func() *Shelf {
-		shelf := NewShelf()
+		shelf := NewShelf(MostKept)
 		for _, o := range []Occurrence{failed("a", 1, 0), failed("b", 1, time.Second)} {
 			shelf.Put(one, o, true, now)
 		}
@@ -108,10 +108,36 @@ func TestShelfForgets(t *testing.T) {
 }
 
 func TestShelfKnowsSinceWhen(t *testing.T) {
-	shelf := NewShelf()
+	shelf := NewShelf(MostKept)
 	shelf.Put(targetNo(1), failed("a", 1, 0), false, now)
 	shelf.Put(targetNo(1), failed("a", 2, 0), false, now.Add(time.Minute))
 	if _, since := shelf.Of(targetNo(1)); !since.Equal(now) {
 		t.Errorf("since %s, want %s", since, now)
+	}
+}
+
+func TestShelfRelease(t *testing.T) {
+	shelf := NewShelf(3)
+	in := func(namespace, name string) Target {
+		return Target{types.NamespacedName{Namespace: namespace, Name: name}, types.UID(namespace + name)}
+	}
+	for i, target := range []Target{in("a", "first"), in("a", "one"), in("b", "one"), in("a", "two")} {
+		shelf.Put(target, failed(string(rune('a'+i)), 1, time.Duration(9-i)*time.Second), false, now)
+	}
+	got := map[Target]string{}
+	release := func() {
+		clear(got)
+		shelf.Release("a", func(target Target, o Occurrence) { got[target] = o.ID })
+	}
+	release()
+	// The first has gone: there is room for three.
+	if diff := cmp.Diff(map[Target]string{in("a", "one"): "b", in("a", "two"): "d"}, got); diff != "" {
+		t.Errorf("released (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]Target{in("b", "one")}, shelf.Targets()); diff != "" {
+		t.Errorf("left (-want +got)\n%s", diff)
+	}
+	if release(); len(got) > 0 {
+		t.Errorf("released twice: %v", got)
 	}
 }

@@ -1,0 +1,79 @@
+package podevent
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/podevents"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// provider is a cache that shows these namespaces, and no pods.
+type provider struct {
+	cache.Cache
+	namespaces map[string]*corev1.Namespace
+}
+
+func (p *provider) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	namespace, there := p.namespaces[key.Name]
+	if to, ok := obj.(*corev1.Namespace); ok && there {
+		namespace.DeepCopyInto(to)
+		return nil
+	}
+	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+// TestEarlyWarnings has warnings come before the watch has shown the namespace
+// that they are about.
+func TestEarlyWarnings(t *testing.T) {
+	mark := provenance.Mark{Origin: "origin", ClusterID: "eu"}
+	remote := &provider{namespaces: map[string]*corev1.Namespace{}}
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[podevents.Target]())
+	defer queue.ShutDown()
+	to := &intake{&reconciler{
+		remote: remote, mark: mark, clock: clock,
+		shelf: podevents.NewShelf(podevents.MostKept), early: podevents.NewShelf(podevents.MostEarly),
+	}, queue}
+	for _, namespace := range []string{"ours", "theirs"} {
+		to.take(t.Context(), warningAbout(namespace))
+	}
+	if shown := to.shelf.Targets(); len(shown) > 0 || queue.Len() > 0 {
+		t.Fatalf("there is no namespace, and %v is looked at", shown)
+	}
+	for name, labels := range map[string]map[string]string{"theirs": {}, "ours": mark.Labels()} {
+		remote.namespaces[name] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	}
+	to.arrived(t.Context(), "ours")
+	want := []podevents.Target{targetOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ours", Name: "pod", UID: "pod-of-ours"}})}
+	if diff := cmp.Diff(want, to.shelf.Targets()); diff != "" || queue.Len() != 1 {
+		t.Errorf("%d are looked at, kept (-want +got)\n%s", queue.Len(), diff)
+	}
+	// What is deleted in the meantime is not kept.
+	if err := to.Delete(warningAbout("theirs")); err != nil {
+		t.Fatal(err)
+	}
+	if left := to.early.Targets(); len(left) > 0 {
+		t.Errorf("of what is gone there is left %v", left)
+	}
+}
+
+func warningAbout(namespace string) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: "pod.1", UID: types.UID("event-in-" + namespace)},
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: "pod", UID: types.UID("pod-of-" + namespace)},
+		Type:           corev1.EventTypeWarning, Reason: "Failed",
+	}
+}
