@@ -55,6 +55,9 @@ func (d *demo) up(ctx context.Context) error {
 	if err := d.install(ctx); err != nil {
 		return err
 	}
+	if err := d.checkBindings(ctx); err != nil {
+		return err
+	}
 	if err := d.handOverCredentials(ctx); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (d *demo) handOverCredentials(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: name + "-kubeconfig"}}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: kubeconfigSecret(name)}}
 		_, err = controllerutil.CreateOrUpdate(ctx, d.consumer, secret, func() error {
 			secret.Data = map[string][]byte{offloadingv1alpha1.DefaultKubeconfigKey: kubeconfig}
 			return nil

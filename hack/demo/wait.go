@@ -64,7 +64,10 @@ func (d *demo) unfinished(ctx context.Context) ([]error, error) {
 	if err := d.managerRuns(); err != nil {
 		return nil, err
 	}
-	var missing []error
+	missing, err := d.bringBack(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, key := range []client.ObjectKey{{Namespace: "team-a", Name: "web"}, {Namespace: "team-b", Name: "worker"}} {
 		deployment := &appsv1.Deployment{}
 		if err := d.consumer.Get(ctx, key, deployment); err != nil {
