@@ -118,7 +118,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"virtualnode": (&virtualnode.Reconciler{
 			Client: consumer, Fleet: o.Fleet, Clock: now, Pace: pace.New(nodeInterval, nodeMost, now),
 		}).SetupWithManager(mgr, &virtualnode.Leases{Client: consumer, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
-		"namespacelabel": (&namespacelabel.Reconciler{Client: consumer}).SetupWithManager(local),
+		"namespacelabel": (&namespacelabel.Reconciler{Client: consumer, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
 		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
 			Client: consumer, Residents: present, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
 		}).SetupWithManager(local),

@@ -56,6 +56,9 @@ const (
 	// ReasonForbiddenField: the kubeconfig has a field that could run code,
 	// read files or weaken the connection. The message names it.
 	ReasonForbiddenField = "ForbiddenField"
+	// ReasonExpiresSoon: the provider accepts the credentials, and they expire
+	// within 7 days, or, if they last less than 35, within a fifth of that.
+	ReasonExpiresSoon = "ExpiresSoon"
 	// ReasonUnauthorized: the provider does not accept the credentials.
 	ReasonUnauthorized = "Unauthorized"
 	// ReasonForbidden: the provider accepts the credentials, but they lack
@@ -325,6 +328,11 @@ type ClusterBindingStatus struct {
 	// of the virtual node is.
 	// +optional
 	LastHeartbeatTime *metav1.Time `json:"lastHeartbeatTime,omitempty"`
+
+	// credentialsExpirationTime is when the credentials in the kubeconfig Secret
+	// expire, if they say so: the token, or the client certificate.
+	// +optional
+	CredentialsExpirationTime *metav1.Time `json:"credentialsExpirationTime,omitempty"`
 
 	// namespaces counts the remote namespaces.
 	// +optional

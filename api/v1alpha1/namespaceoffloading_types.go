@@ -34,7 +34,7 @@ const (
 )
 
 // OffloadingPhase sums up a NamespaceOffloading.
-// +kubebuilder:validation:Enum=Ready;NoClusterSelected;InProgress;SomeFailed;AllFailed;Terminating
+// +kubebuilder:validation:Enum=Ready;NoClusterSelected;Refused;InProgress;SomeFailed;AllFailed;Terminating
 type OffloadingPhase string
 
 const (
@@ -42,6 +42,9 @@ const (
 	OffloadingPhaseReady OffloadingPhase = "Ready"
 	// OffloadingPhaseNoClusterSelected: the selector selects no ClusterBinding.
 	OffloadingPhaseNoClusterSelected OffloadingPhase = "NoClusterSelected"
+	// OffloadingPhaseRefused: the namespace is never offloaded, or the selector
+	// cannot be evaluated.
+	OffloadingPhaseRefused OffloadingPhase = "Refused"
 	// OffloadingPhaseInProgress: some are still to be created, and none has failed.
 	OffloadingPhaseInProgress OffloadingPhase = "InProgress"
 	// OffloadingPhaseSomeFailed: some could not be created.
@@ -106,8 +109,9 @@ type NamespaceOffloadingSpec struct {
 	// +kubebuilder:default=LocalAndRemote
 	PodOffloadingStrategy PodOffloadingStrategy `json:"podOffloadingStrategy,omitempty"`
 
-	// clusterSelector selects the providers by the labels of their virtual
-	// nodes. Unset or empty, it selects all.
+	// clusterSelector selects the providers by the labels that their
+	// ClusterBindings give the virtual nodes: labels that somebody adds to a Node
+	// select nothing. Unset or empty, it selects all.
 	// +optional
 	ClusterSelector *ClusterSelector `json:"clusterSelector,omitempty"`
 }

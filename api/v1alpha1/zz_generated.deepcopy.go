@@ -105,6 +105,10 @@ func (in *ClusterBindingStatus) DeepCopyInto(out *ClusterBindingStatus) {
 		in, out := &in.LastHeartbeatTime, &out.LastHeartbeatTime
 		*out = (*in).DeepCopy()
 	}
+	if in.CredentialsExpirationTime != nil {
+		in, out := &in.CredentialsExpirationTime, &out.CredentialsExpirationTime
+		*out = (*in).DeepCopy()
+	}
 	in.Namespaces.DeepCopyInto(&out.Namespaces)
 	if in.VirtualNodes != nil {
 		in, out := &in.VirtualNodes, &out.VirtualNodes

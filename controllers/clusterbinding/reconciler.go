@@ -60,7 +60,8 @@ type Reconciler struct {
 	// Pace spaces out the reports of one step of a deletion.
 	Pace *pace.Pacer
 
-	written latest.Versions
+	written   latest.Versions
+	rotations rotations
 }
 
 // observed is all that a pass looks at.
@@ -82,6 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			r.Fleet.Disconnect(req.Name)
 			r.Residents.Close(req.Name)
 			r.Pace.Forget(req.Name)
+			r.rotations.forget(req.Name)
 			r.written.Forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -107,7 +109,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		r.written.Wrote(cb)
 	}
-	return step.Done(r.report(ctx, o, binding.Decide(o.Snapshot)))
+	result, err := step.Done(r.report(ctx, o, binding.Decide(o.Snapshot)))
+	r.tellRotation(o)
+	result.RequeueAfter = step.Sooner(result.RequeueAfter, untilWarned(o))
+	return result, err
 }
 
 // heldLate is never true: see package seeded.
@@ -116,7 +121,7 @@ func heldLate(o *observed) bool {
 }
 
 func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (*observed, error) {
-	o := &observed{Snapshot: binding.Snapshot{Binding: cb, PolicyServed: r.PolicyServed}}
+	o := &observed{Snapshot: binding.Snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
 	var all v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
@@ -165,6 +170,9 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 	}
 	sum := sha256.Sum256(data)
 	o.config, o.fingerprint = config, hex.EncodeToString(sum[:])
+	if config != nil {
+		o.Validity.What, o.Validity.From, o.Validity.Until = kubeconfig.Validity(config)
+	}
 	return err
 }
 
@@ -212,6 +220,7 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 	}
 	r.written.Wrote(o.Binding)
 	r.tell(before, o.Binding)
+	r.tellExpiry(before, o.Binding)
 	return nil
 }
 

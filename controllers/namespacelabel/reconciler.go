@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,17 +21,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler reconciles Namespaces.
 type Reconciler struct {
 	Client client.Client
+	Events events.EventRecorder
 }
+
+// Reasons of events.
+const (
+	// reasonMade: the label has made a NamespaceOffloading, anew if somebody has
+	// deleted the one that was there.
+	reasonMade = "MadeByLabel"
+	// reasonNotUnderstood: the label has a value that may be meant for true, and is not.
+	reasonNotUnderstood = "LabelNotUnderstood"
+)
 
 // action is what the label asks for.
 type action int
@@ -62,6 +75,13 @@ func asks(namespace metav1.Object) bool {
 	return namespace.GetLabels()[v1alpha1.LabelOffload] == v1alpha1.OffloadTrue
 }
 
+// misspelt reports whether the label asks for something, and it is not known for
+// what: its owner would wait in vain. Nothing, and false, ask for nothing.
+func misspelt(namespace metav1.Object) bool {
+	value := namespace.GetLabels()[v1alpha1.LabelOffload]
+	return value != "" && value != "false" && !asks(namespace)
+}
+
 // Reconcile brings the NamespaceOffloading of one Namespace forward.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	namespace := &metav1.PartialObjectMetadata{}
@@ -76,9 +96,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	} else if err != nil {
 		return ctrl.Result{}, fmt.Errorf("getting the NamespaceOffloading of namespace %s: %w", req.Name, err)
 	}
+	if misspelt(namespace) && namespace.GetDeletionTimestamp() == nil {
+		r.tell(namespace, corev1.EventTypeWarning, reasonNotUnderstood, fmt.Sprintf("the label %s=%s does not offload the namespace: its value must be %s",
+			v1alpha1.LabelOffload, namespace.GetLabels()[v1alpha1.LabelOffload], v1alpha1.OffloadTrue))
+	}
 	switch decide(namespace, nso) {
 	case create:
-		err = r.create(ctx, req.Name)
+		err = r.create(ctx, namespace)
 	case remove:
 		err = step.IgnoreGone(r.Client.Delete(ctx, nso, step.Exactly(nso)))
 	case nothing:
@@ -90,16 +114,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-func (r *Reconciler) create(ctx context.Context, namespace string) error {
+func (r *Reconciler) create(ctx context.Context, namespace metav1.Object) error {
 	err := r.Client.Create(ctx, &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{
-		Namespace: namespace,
+		Namespace: namespace.GetName(),
 		Name:      v1alpha1.OffloadingName,
 		Labels:    map[string]string{v1alpha1.LabelCreatedBy: v1alpha1.CreatedByNamespaceLabel},
 	}})
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil
 	}
+	if err == nil {
+		r.tell(namespace, corev1.EventTypeNormal, reasonMade, fmt.Sprintf("made a NamespaceOffloading, as the label %s=%s asks for, and makes it anew if it is deleted; "+
+			"to end the offloading: kubectl label namespace %s %s-", v1alpha1.LabelOffload, v1alpha1.OffloadTrue, namespace.GetName(), v1alpha1.LabelOffload))
+	}
 	return err
+}
+
+// tell records an event about the namespace, and within it: there its owners may look.
+func (r *Reconciler) tell(namespace metav1.Object, kind, reason, note string) {
+	about := &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Namespace", Name: namespace.GetName(), Namespace: namespace.GetName(), UID: namespace.GetUID(),
+	}
+	r.Events.Eventf(about, nil, kind, reason, "FollowLabel", "%s", conditions.Note(note))
 }
 
 // SetupWithManager adds the controller to the manager.
@@ -115,13 +151,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// labelChanges passes changes of the label, and new namespaces that carry the label, also
+// labelChanges passes changes of the label, and new namespaces that carry it, also
 // one that has taken the name of another while nobody looked. Whether one lost its
 // label while nobody looked shows at its NamespaceOffloading.
 func labelChanges() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return asks(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return asks(e.ObjectOld) != asks(e.ObjectNew) || trigger.MadeAgain(e) },
+		CreateFunc: func(e event.CreateEvent) bool { return asks(e.Object) || misspelt(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.GetLabels()[v1alpha1.LabelOffload] != e.ObjectNew.GetLabels()[v1alpha1.LabelOffload] || trigger.MadeAgain(e)
+		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 }

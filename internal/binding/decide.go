@@ -5,6 +5,7 @@ package binding
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -28,6 +29,9 @@ type Snapshot struct {
 	Holder string
 	// Credentials is what is wrong with the Secret, or nil.
 	Credentials *Problem
+	// Validity is when what the Secret holds can be used.
+	Validity Validity
+	Now      time.Time
 	// Connection is the state of the connection.
 	Connection connection.State
 	// Node is the Node of the virtual node's name, or nil.
@@ -57,6 +61,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 		status.KubernetesVersion = s.Connection.Version
 	}
 	status.Namespaces = namespaceCounts(s.NamespaceMap)
+	status.CredentialsExpirationTime = expirationTime(s.Validity)
 	status.VirtualNodes = nil
 	if s.OwnsNode() {
 		status.VirtualNodes = []v1alpha1.VirtualNodeStatus{{Name: s.Node.Name}}
@@ -102,12 +107,12 @@ func credentialsValid(s Snapshot) *metav1.Condition {
 	case s.Connection.CredentialsRefused():
 		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, s.Connection.Reason, s.Connection.Message)
 	case s.Connection.Phase == connection.Connected:
-		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "")
+		return acceptedUntil(s)
 	default:
 		// Not known as long as the provider does not answer: the last verdict
 		// stands, unless it was about what the Secret holds.
 		return unlessDecided(s, v1alpha1.BindingCredentialsValid, "not known before the provider answers",
-			v1alpha1.ReasonAccepted, v1alpha1.ReasonUnauthorized, v1alpha1.ReasonForbidden)
+			v1alpha1.ReasonAccepted, v1alpha1.ReasonExpiresSoon, v1alpha1.ReasonUnauthorized, v1alpha1.ReasonForbidden)
 	}
 }
 

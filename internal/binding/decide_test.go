@@ -217,3 +217,55 @@ func TestTheMountNamespaceCounts(t *testing.T) {
 		})
 	}
 }
+
+func TestValidity(t *testing.T) {
+	const day = 24 * time.Hour
+	expiring := func(lifetime, left time.Duration) Snapshot {
+		return up(func(s *Snapshot) {
+			until := builder.Epoch.Add(365 * day)
+			s.Now = until.Add(-left)
+			s.Validity = Validity{What: "the token", Until: until}
+			if lifetime > 0 {
+				s.Validity.From = until.Add(-lifetime)
+			}
+		})
+	}
+	const reason, soon = v1alpha1.ReasonAccepted, v1alpha1.ReasonExpiresSoon
+	tests := map[string]struct {
+		snapshot Snapshot
+		want     string
+	}{
+		"a year, all of it left":              {expiring(365*day, 365*day), reason},
+		"a year, 8 days left":                 {expiring(365*day, 8*day), reason},
+		"a year, 7 days left":                 {expiring(365*day, 7*day), soon},
+		"30 days, 6 days left":                {expiring(30*day, 6*day), soon},
+		"30 days, more than 6 days left":      {expiring(30*day, 6*day+time.Second), reason},
+		"a day, 5 hours left":                 {expiring(day, 5*time.Hour), reason},
+		"a day, 4 hours left":                 {expiring(day, 4*time.Hour), soon},
+		"nobody knows since when, a day left": {expiring(0, day), soon},
+		"past, and accepted all the same":     {expiring(day, -time.Minute), soon},
+		"it never expires":                    {up(func(*Snapshot) {}), reason},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			status := Decide(test.snapshot)
+			c := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingCredentialsValid)
+			if c.Status != metav1.ConditionTrue || c.Reason != test.want {
+				t.Errorf("CredentialsValid is %s, %s: %s, want %s", c.Status, c.Reason, c.Message, test.want)
+			}
+			if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingReady); ready.Status != metav1.ConditionTrue {
+				t.Errorf("Ready is %s: %s", ready.Status, ready.Message)
+			}
+			if until := test.snapshot.Validity.Until; until.IsZero() != (status.CredentialsExpirationTime == nil) ||
+				!until.IsZero() && !status.CredentialsExpirationTime.Time.Equal(until) {
+				t.Errorf("it expires at %v, want %v", status.CredentialsExpirationTime, until)
+			}
+			// Time that passes is no reason for a write.
+			test.snapshot.Binding.Status = status
+			test.snapshot.Now = test.snapshot.Now.Add(time.Millisecond)
+			if again := Decide(test.snapshot); !equality.Semantic.DeepEqual(status, again) {
+				t.Errorf("a moment later:\n%s", cmp.Diff(status, again))
+			}
+		})
+	}
+}

@@ -68,6 +68,9 @@ func Decide(s Snapshot) Plan {
 	status := *before.DeepCopy()
 	status.ObservedGeneration = s.Offloading.Generation
 	status.RemoteNamespaceName = s.RemoteName
+	if s.Refusal != "" {
+		status.RemoteNamespaceName = "" // There is none, and there will not be.
+	}
 	status.RemoteNamespaceConditions = s.remoteConditions()
 	phase, condition := s.summary()
 	status.OffloadingPhase = phase
@@ -87,9 +90,6 @@ func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
 	}
 	phase, message := s.phase()
 	reason := string(phase)
-	if s.Refusal != "" {
-		reason = v1alpha1.ReasonRefused
-	}
 	status := metav1.ConditionFalse
 	if phase == v1alpha1.OffloadingPhaseReady {
 		status = metav1.ConditionTrue
@@ -99,7 +99,7 @@ func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
 
 func (s Snapshot) phase() (v1alpha1.OffloadingPhase, string) {
 	if s.Refusal != "" {
-		return v1alpha1.OffloadingPhaseNoClusterSelected, s.Refusal
+		return v1alpha1.OffloadingPhaseRefused, s.Refusal
 	}
 	var required, ready int
 	var failed, pending []string

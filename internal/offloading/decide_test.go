@@ -83,7 +83,7 @@ func TestPhases(t *testing.T) {
 		reason   string // The phase, if empty.
 		message  string
 	}{
-		"refused":                      {[]Cluster{notSelected(accepted("eu"))}, "it belongs to the cluster", v1alpha1.OffloadingPhaseNoClusterSelected, v1alpha1.ReasonRefused, "it belongs to the cluster"},
+		"refused":                      {[]Cluster{notSelected(accepted("eu"))}, "it belongs to the cluster", v1alpha1.OffloadingPhaseRefused, v1alpha1.ReasonRefused, "it belongs to the cluster"},
 		"nothing is selected":          {nil, "", v1alpha1.OffloadingPhaseNoClusterSelected, "", nothingSelected},
 		"nothing is selected any more": {[]Cluster{notSelected(accepted("eu"))}, "", v1alpha1.OffloadingPhaseNoClusterSelected, "", nothingSelected},
 		"one is ready":                 {[]Cluster{accepted("eu")}, "", v1alpha1.OffloadingPhaseReady, "", "1 of 1 remote namespaces are ready"},
@@ -136,7 +136,11 @@ func check(t *testing.T, plan Plan, phase v1alpha1.OffloadingPhase, status metav
 	if c := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.OffloadingReady); c != nil {
 		got.Status, got.Reason, got.Message = c.Status, c.Reason, c.Message
 	}
-	if diff := cmp.Diff(summary{phase, status, reason, message, 3, "team-c"}, got); diff != "" {
+	name := "team-c"
+	if phase == v1alpha1.OffloadingPhaseRefused {
+		name = "" // There is no remote namespace.
+	}
+	if diff := cmp.Diff(summary{phase, status, reason, message, 3, name}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -35,7 +35,7 @@ var _ = Describe("A namespace that cannot be offloaded", Ordered, func() {
 	DescribeTable("belongs to the cluster or to Spillway", func(namespace string) {
 		home.offload(namespace, here)
 		Eventually(home.offloading(namespace)).Should(And(
-			HaveField("OffloadingPhase", v1alpha1.OffloadingPhaseNoClusterSelected),
+			HaveField("OffloadingPhase", v1alpha1.OffloadingPhaseRefused), HaveField("RemoteNamespaceName", BeEmpty()),
 			HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonRefused, "namespace "+namespace+" belongs to the cluster and is never offloaded")))))
 		Consistently(eu.has(remoteName(namespace))).Should(BeFalse(), "it is never offloaded")
 	},

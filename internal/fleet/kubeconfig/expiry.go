@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 const (
@@ -20,27 +22,44 @@ const (
 // if it is a JWT that says so. It does not verify the token: what it returns
 // is good for a message such as "the token expired at …", never for a decision.
 func TokenExpiry(token string) (time.Time, bool) {
+	_, until, ok := tokenValidity(token)
+	return until, ok
+}
+
+// tokenValidity returns since when a token is valid as well, zero if it does not
+// say so.
+func tokenValidity(token string) (from, until time.Time, ok bool) {
 	if len(token) > maxTokenSize {
-		return time.Time{}, false
+		return from, until, false
 	}
 	parts := strings.SplitN(token, ".", 4)
 	if len(parts) != 3 {
-		return time.Time{}, false
+		return from, until, false
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return time.Time{}, false
+		return from, until, false
 	}
 	var claims struct {
+		Issued *float64 `json:"iat"`
 		Expiry *float64 `json:"exp"`
 	}
-	if err := json.Unmarshal(payload, &claims); err != nil || claims.Expiry == nil {
+	if err := json.Unmarshal(payload, &claims); err != nil {
+		return from, until, false
+	}
+	if until, ok = unix(claims.Expiry); !ok {
+		return from, until, false
+	}
+	from, _ = unix(claims.Issued)
+	return from, until, true
+}
+
+// unix reads the time of a claim, if it is one that can be written as RFC 3339.
+func unix(seconds *float64) (time.Time, bool) {
+	if seconds == nil || *seconds < 0 || *seconds > maxExpiry {
 		return time.Time{}, false
 	}
-	if *claims.Expiry < 0 || *claims.Expiry > maxExpiry {
-		return time.Time{}, false
-	}
-	return time.Unix(int64(*claims.Expiry), 0).UTC(), true
+	return time.Unix(int64(*seconds), 0).UTC(), true
 }
 
 // CertificateExpiry returns when the client certificate in PEM form, such as
@@ -51,4 +70,16 @@ func CertificateExpiry(certPEM []byte) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return cert.NotAfter.UTC(), true
+}
+
+// Validity returns when the credentials in config can be used, and which of them
+// says so, the one that expires first; zero times where they do not say.
+func Validity(config *rest.Config) (what string, from, until time.Time) {
+	if since, expiry, ok := tokenValidity(config.BearerToken); ok {
+		what, from, until = "the token", since, expiry
+	}
+	if cert, ok := leaf(config.CertData); ok && (until.IsZero() || cert.NotAfter.Before(until)) {
+		what, from, until = "the client certificate", cert.NotBefore.UTC(), cert.NotAfter.UTC()
+	}
+	return what, from, until
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 func jwt(payload string) string {
@@ -74,4 +76,42 @@ func FuzzTokenExpiry(f *testing.F) {
 			t.Errorf("got %v, %v", expiry, ok)
 		}
 	})
+}
+
+func TestValidity(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	cert, ok := CertificateExpiry(client.cert)
+	if !ok {
+		t.Fatal("the certificate of the tests cannot be read")
+	}
+	later := jwt(`{"exp":253402300799}`)
+	tests := map[string]struct {
+		config      rest.Config
+		what        string
+		from, until time.Time
+	}{
+		"a token":                   {rest.Config{BearerToken: jwt(`{"iat":1767236645,"exp":1767323045}`)}, "the token", at.Add(-24 * time.Hour), at},
+		"a token of unknown age":    {rest.Config{BearerToken: jwt(`{"exp":1767323045}`)}, "the token", time.Time{}, at},
+		"a token that says no more": {rest.Config{BearerToken: jwt(`{"iat":1767236645}`)}, "", time.Time{}, time.Time{}},
+		"nothing":                   {rest.Config{}, "", time.Time{}, time.Time{}},
+		"a certificate, and a token that lasts": {rest.Config{BearerToken: later, TLSClientConfig: rest.TLSClientConfig{CertData: client.cert}},
+			"the client certificate", certificateFrom(t), cert},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			what, from, until := Validity(&test.config)
+			if what != test.what || !from.Equal(test.from) || !until.Equal(test.until) {
+				t.Errorf("got %q from %s until %s, want %q from %s until %s", what, from, until, test.what, test.from, test.until)
+			}
+		})
+	}
+}
+
+func certificateFrom(t *testing.T) time.Time {
+	t.Helper()
+	cert, ok := leaf(client.cert)
+	if !ok {
+		t.Fatal("the certificate of the tests cannot be read")
+	}
+	return cert.NotBefore.UTC()
 }

@@ -1,0 +1,75 @@
+package clusterbinding
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/connection"
+)
+
+// reasonRotated is of the event that a connection has been made with other
+// credentials than the one before: whoever replaced the Secret waits for that.
+const reasonRotated = "CredentialsRotated"
+
+// rotations knows the credentials of the last connection of each binding, by
+// their fingerprint. A manager that has started anew knows none, and tells
+// nothing of what was replaced before.
+type rotations struct {
+	mu   sync.Mutex
+	last map[string]string
+}
+
+// connected notes a connection, and reports whether it is with other credentials
+// than the one before.
+func (r *rotations) connected(binding, fingerprint string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil {
+		r.last = map[string]string{}
+	}
+	before := r.last[binding]
+	r.last[binding] = fingerprint
+	return before != "" && before != fingerprint
+}
+
+func (r *rotations) forget(binding string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.last, binding)
+}
+
+// tellRotation tells that new credentials are in use.
+func (r *Reconciler) tellRotation(o *observed) {
+	if o.Credentials != nil || o.Duplicate() || o.Connection.Phase != connection.Connected || !r.rotations.connected(o.Binding.Name, o.fingerprint) {
+		return
+	}
+	note := fmt.Sprintf("connected with the new credentials in Secret %s", o.Binding.Spec.KubeconfigSecretRef.Name)
+	if v := o.Validity; !v.Until.IsZero() {
+		note += fmt.Sprintf("; %s expires at %s", v.What, v.Until.UTC().Format(time.RFC3339))
+	}
+	r.Events.Eventf(o.Binding, nil, corev1.EventTypeNormal, reasonRotated, "Connect", "%s", conditions.Note(note))
+}
+
+// tellExpiry warns, once, that the credentials expire.
+func (r *Reconciler) tellExpiry(before, after *v1alpha1.ClusterBinding) {
+	now := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.BindingCredentialsValid)
+	if now == nil || now.Reason != v1alpha1.ReasonExpiresSoon ||
+		conditions.Reason(before.Status.Conditions, v1alpha1.BindingCredentialsValid) == now.Reason {
+		return
+	}
+	r.Events.Eventf(after, nil, corev1.EventTypeWarning, now.Reason, "Reconcile", "%s", conditions.Note(now.Message))
+}
+
+// untilWarned is how long it is until the credentials are warned of, or 0.
+func untilWarned(o *observed) time.Duration {
+	if at := o.Validity.RenewBy(); at.After(o.Now) {
+		return at.Sub(o.Now)
+	}
+	return 0
+}

@@ -1,0 +1,56 @@
+package clusterbinding
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+
+	"github.com/spillway-io/spillway/internal/binding"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+// TestRotation replaces credentials, and looks at what is told of it.
+func TestRotation(t *testing.T) {
+	recorder := events.NewFakeRecorder(9)
+	r := &Reconciler{Events: recorder}
+	pass := func(fingerprint string, phase connection.Phase) string {
+		o := &observed{fingerprint: fingerprint, Snapshot: binding.Snapshot{
+			Binding: builder.Binding("eu").Obj(), Connection: connection.State{Phase: phase},
+			Validity: binding.Validity{What: "the token", Until: builder.Epoch},
+		}}
+		r.tellRotation(o)
+		select {
+		case told := <-recorder.Events:
+			return told
+		default:
+			return ""
+		}
+	}
+	for i, test := range []struct {
+		fingerprint string
+		phase       connection.Phase
+		told        bool
+	}{
+		{"a", connection.Connected, false}, // the first
+		{"a", connection.Disconnected, false},
+		{"a", connection.Connected, false}, // the same again
+		{"b", connection.Connecting, false},
+		{"b", connection.Connected, true},
+		{"b", connection.Connected, false},
+		{"c", connection.Disconnected, false}, // refused
+		{"b", connection.Connected, false},    // and taken back
+	} {
+		if told := pass(test.fingerprint, test.phase); (told != "") != test.told {
+			t.Errorf("pass %d: told %q", i, told)
+		} else if test.told && !(strings.Contains(told, reasonRotated) && strings.Contains(told, builder.Epoch.UTC().Format(time.RFC3339))) {
+			t.Errorf("pass %d: told %q", i, told)
+		}
+	}
+	r.rotations.forget("eu")
+	if told := pass("d", connection.Connected); told != "" {
+		t.Errorf("of a binding that was made anew it is told %q", told)
+	}
+}
