@@ -96,7 +96,8 @@ func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, ca
 		}).Do(ctx).Error()
 	switch {
 	case err == nil:
-		ctrl.LoggerFrom(ctx).V(1).Info("evicted a pod", "pod", req.NamespacedName, "binding", req.Binding, "cause", cause)
+		// The logger of a controller is one for those who want to know more than usual.
+		ctrl.LoggerFrom(ctx).Info("evicted a pod", "pod", req.NamespacedName, "binding", req.Binding, "cause", cause)
 		r.Residents.NoteRefused(req.Binding, pod, "")
 		return ctrl.Result{RequeueAfter: r.Tries.Succeeded(req, pod.UID)}, nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

@@ -128,7 +128,7 @@ func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, prov
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("podevent"))
 	go func() {
 		if err := e.run(ctx, string(name), provider); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "no warnings of this provider are shown on pods", "binding", name)
+			log.FromContext(ctx).Error(err, "no warnings of this provider are shown on pods")
 		}
 	}()
 	return nil

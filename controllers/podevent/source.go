@@ -34,7 +34,7 @@ func (c *reconciler) start(ctx context.Context, binding string, bindings cache.C
 		MaxConcurrentReconciles: workers,
 		SkipNameValidation:      ptr.To(true), // There is one for each binding.
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[podevents.Target](firstFailure, mostFailure),
-		Logger:                  log.FromContext(ctx).WithValues("binding", binding, "cluster", c.mark.ClusterID),
+		Logger:                  log.FromContext(ctx).V(1), // Errors are said all the same.
 	})
 	if err != nil {
 		return fmt.Errorf("making the controller: %w", err)

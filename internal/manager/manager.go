@@ -124,6 +124,11 @@ func assemble(ctx context.Context, config *rest.Config, o Options, consumer iden
 	}
 	o.Manager.Scheme = Scheme()
 	o.Manager.Cache = cacheOptions(o.Namespace)
+	if o.Manager.Logger.GetSink() == nil {
+		// Controllers say when they start, watch and end, with each provider
+		// anew: for those who want to know more than usual. Errors are said all the same.
+		o.Manager.Logger = ctrl.Log.V(1)
+	}
 	mgr, err := mcmanager.New(config, connections, o.Manager)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -60,7 +61,7 @@ func (c *kindController[T]) start(ctx context.Context) error {
 		SkipNameValidation:      ptr.To(true), // There is one of each name for each binding.
 		UsePriorityQueue:        ptr.To(true),
 		RateLimiter:             step.Backoff[reconcile.Request](),
-		Logger:                  log.FromContext(ctx),
+		LogConstructor:          c.logger(log.FromContext(ctx)),
 	})
 	if err != nil {
 		return fmt.Errorf("making the %s controller of ClusterBinding %s: %w", c.Name, c.binding, err)
@@ -80,10 +81,22 @@ func (c *kindController[T]) start(ctx context.Context) error {
 	}
 	go func() {
 		if err := unmanaged.Start(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "a controller has ended", "controller", c.Name, "binding", c.binding)
+			log.FromContext(ctx).Error(err, "a controller has ended", "controller", c.Name)
 		}
 	}()
 	return nil
+}
+
+// logger makes the loggers of the controller. That it starts and ends is said of
+// each kind and connection, and only to those who want to know more than usual.
+func (c *kindController[T]) logger(base logr.Logger) func(*reconcile.Request) logr.Logger {
+	base = base.WithValues("controller", c.Name)
+	return func(request *reconcile.Request) logr.Logger {
+		if request == nil {
+			return base.V(1)
+		}
+		return base.WithValues("namespace", request.Namespace, "name", request.Name)
+	}
 }
 
 // urgent is the priority of what goes before the rest.

@@ -83,7 +83,7 @@ func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, prov
 	if name == "" {
 		return nil // The consumer itself.
 	}
-	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("syncer").WithValues("binding", string(name)))
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("syncer"))
 	go func() {
 		if err := e.run(ctx, string(name), provider); err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "nothing is synced with this provider")

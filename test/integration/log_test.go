@@ -1,0 +1,55 @@
+package integration
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// A manager logs at level 0 what somebody should know, and at others what only
+// those want to know who look into it.
+var _ = Describe("What a manager says of a connection", func() {
+	It("is that it begins and ends, and little else", func() {
+		cb := home.bind(eu, unique("spec"))
+		home.bindingIsReady(cb)
+		Expect(home.condition(cb, v1alpha1.BindingCredentialsValid)()).To(
+			isTrue(v1alpha1.ReasonAccepted, "the token expires at"), "whoever has to renew it should see when")
+
+		By("replacing the credentials")
+		home.putKubeconfig(cb.Spec.KubeconfigSecretRef.Name, eu.providerKubeconfig())
+		Eventually(home.eventsAbout(cb)).Should(ContainElement(HaveField("Reason", "CredentialsRotated")), "whoever has replaced them should see that they are used")
+		home.bindingIsReady(cb)
+
+		By("taking the provider away")
+		Expect(home.Delete(ctx, cb)).To(Succeed())
+		Eventually(func() error { _, err := home.binding(cb.Name); return err }).ShouldNot(Succeed(), "the binding should go")
+
+		lines := aboutBinding(output.text(), cb.Name)
+		Expect(len(lines)).To(And(BeNumerically(">=", 2), BeNumerically("<=", 5)),
+			"it is connected twice, and disconnected once; there are these lines:\n%s", strings.Join(lines, "\n"))
+		for _, line := range lines {
+			keys := keyOfLog.FindAllString(line, -1)
+			slices.Sort(keys)
+			Expect(slices.Compact(slices.Clone(keys))).To(Equal(keys), "a key is twice in %s", line)
+		}
+	})
+})
+
+// keyOfLog is a key in a line, not one in a value, which has its quotes escaped.
+var keyOfLog = regexp.MustCompile(`(^| )"[a-zA-Z]+"=`)
+
+// aboutBinding are the lines that anybody sees and that name the binding.
+func aboutBinding(text, name string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, `"level"=0`) && strings.Contains(line, `"`+name+`"`) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
