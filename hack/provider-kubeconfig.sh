@@ -25,7 +25,8 @@ Secrets of this cluster (docs/operations.md): treat it as a password.
 Rotation: the token expires. Before it does, make a new one in the same way and
 replace the Secret; Spillway sees that and connects anew by itself:
        kubectl create secret generic eu-kubeconfig -n spillway-system --from-file=kubeconfig=eu.kubeconfig \
-         --dry-run=client -o yaml | kubectl apply -f -
+         --dry-run=client -o yaml | kubectl replace -f -
+     (kubectl apply would keep a copy of the token in an annotation of the Secret)
 To end all access at once: kubectl delete serviceaccount spillway-consumer -n spillway-provider
 
 Flags:

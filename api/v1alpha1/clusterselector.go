@@ -2,7 +2,8 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// ClusterSelector selects providers by the labels of their virtual nodes. It
+// ClusterSelector selects providers by the labels that their ClusterBindings give
+// the virtual nodes, and by the names of those. It
 // has the form and the meaning of the core NodeSelector, but for two things:
 // one without terms selects every provider, and its sizes are bounded, so
 // that the API server can check it, and that what the admission policy makes of
@@ -22,7 +23,8 @@ type ClusterSelector struct {
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.matchExpressions) && size(self.matchExpressions) > 0) || (has(self.matchFields) && size(self.matchFields) > 0)",message="a term needs at least one of matchExpressions and matchFields: an empty term would select nothing"
 type ClusterSelectorTerm struct {
-	// matchExpressions are requirements on the labels of the virtual node. At most 8.
+	// matchExpressions are requirements on the labels that the ClusterBinding gives
+	// the virtual node: those of spec.virtualNode.labels, and Spillway's own. At most 8.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
