@@ -1,0 +1,216 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/manifests"
+)
+
+// pages in the order in which they are run, and whether the commands in their
+// text are complete.
+var pages = []struct {
+	file    string
+	inlines bool
+}{
+	{"README.md", false},
+	{"docs/getting-started.md", true},
+	{"docs/operations.md", true},
+	{"docs/troubleshooting.md", false},
+}
+
+// notRun are the beginnings of commands that cannot be run here.
+var notRun = map[string]string{
+	"docker ":               "there is no Docker",
+	"make ":                 "it is seen that there is such a target",
+	"bin/manager ":          "the integration tests run it",
+	"curl ":                 "there is nobody to answer",
+	"kubectl port-forward ": "nothing runs",
+}
+
+// placeholders stand for what readers fill in.
+var placeholders = strings.NewReplacer("CLUSTERID", "eu", "NAME", "web")
+
+// before is what the pages take for granted: that somebody has run the demo, and
+// that there are the things which the placeholders stand for.
+const before = `set -euo pipefail
+export PATH="$PWD/bin/kube:$PATH" KUBECONFIG="$PWD/admin.kubeconfig"
+kubectl() {
+  case " $* " in
+  *" delete "*) command kubectl "$@" --dry-run=server ;;
+  *" wait "*) # A manager would say so.
+    command kubectl patch clusterbinding eu --subresource=status --type=merge -p \
+      '{"status":{"conditions":[{"type":"Ready","status":"True","reason":"Ready","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}'
+    command kubectl "$@" ;;
+  *) command kubectl "$@" ;;
+  esac
+}
+`
+
+const demo = `
+kubectl apply -f dist/install.yaml
+kubectl wait --for=condition=Established crd --all --timeout=60s
+for file in team-a team-b bindings apps; do kubectl apply -f hack/demo/manifests/$file.yaml; done
+kubectl run web -n team-a --image=none
+kubectl create secret generic web
+kubectl apply -f - <<'END'
+apiVersion: offloading.spillway.io/v1alpha1
+kind: NamespaceMap
+metadata: {name: eu}
+END
+`
+
+// TestCommands runs them.
+func TestCommands(t *testing.T) {
+	root, err := clusters.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := workplace(t, root)
+	// The demo needs no wait for a binding.
+	run(t, dir, "the demo", strings.ReplaceAll(before, `*" wait "*)`, `*" never "*)`)+demo)
+	used := map[string]bool{}
+	for _, page := range pages {
+		raw, err := os.ReadFile(filepath.Join(root, page.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands := commandsOf(page.file, string(raw), page.inlines)
+		if len(commands) == 0 {
+			t.Errorf("%s has no commands", page.file)
+		}
+		script := before
+		for _, c := range commands {
+			if beginning := whyNot(c); beginning != "" {
+				used[beginning] = true
+				checkTarget(t, root, c)
+				continue
+			}
+			script += fmt.Sprintf("echo %q\n%s\n", "at "+c.page+":"+fmt.Sprint(c.line), placeholders.Replace(c.text))
+		}
+		t.Run(page.file, func(t *testing.T) { run(t, dir, page.file, script) })
+	}
+	for beginning := range notRun {
+		if !used[beginning] {
+			t.Errorf("no command begins with %q any more", beginning)
+		}
+	}
+}
+
+// whyNot is the beginning in notRun of a command that is not run.
+func whyNot(c command) string {
+	for beginning := range notRun {
+		if strings.HasPrefix(c.text, beginning) {
+			return beginning
+		}
+	}
+	return ""
+}
+
+// checkTarget sees that make knows what it is asked for.
+func checkTarget(t *testing.T, root string, c command) {
+	t.Helper()
+	words := strings.Fields(c.text)
+	if words[0] != "make" {
+		return
+	}
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(words[1]) + `:`).Match(makefile) {
+		t.Errorf("%s: there is no such target", c)
+	}
+}
+
+// run runs a script, which says where it is.
+func run(t *testing.T, dir, what, script string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-s")
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(script)
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v; the last of it:\n%s", what, err, last(output.String(), 15))
+	}
+}
+
+func last(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// workplace is a directory that looks as the repository of somebody who has done
+// what the pages begin with, and an API server behind all kubeconfigs in it.
+func workplace(t *testing.T, root string) string {
+	t.Helper()
+	dir := t.TempDir()
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		assets = filepath.Join(root, "bin", "kube")
+	}
+	env := &envtest.Environment{BinaryAssetsDirectory: assets}
+	if _, err := env.Start(); err != nil {
+		t.Fatalf("starting an API server (make kube builds it): %v", err)
+	}
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Errorf("stopping the API server: %v", err)
+		}
+	})
+	for _, sub := range []string{"bin/demo", "dist"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"bin/kube": assets, "hack": filepath.Join(root, "hack"), "config": filepath.Join(root, "config")} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"admin", "bin/demo/consumer", "bin/demo/eu", "bin/demo/us"} {
+		write(t, filepath.Join(dir, name+".kubeconfig"), env.KubeConfig)
+	}
+	for file, config := range map[string]string{"dist/install.yaml": "config/default", "dist/provider.yaml": "config/provider"} {
+		objects, err := manifests.Kustomized(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, file), yamlOf(t, objects))
+	}
+	return dir
+}
+
+func yamlOf(t *testing.T, objects []*unstructured.Unstructured) []byte {
+	t.Helper()
+	var all []byte
+	for _, object := range objects {
+		raw, err := yaml.Marshal(object.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(append(all, "---\n"...), raw...)
+	}
+	return all
+}
+
+func write(t *testing.T, file string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
