@@ -39,6 +39,10 @@ func (p *pair) follow(ctx context.Context, from cache.Cache) error {
 			return // One that was deleted is made again: nothing is decided meanwhile.
 		}
 		before, after := p.remap(func(m *mapping) *mapping { return newMapping(m.binding, nsm, m.world) })
+		if !before.known {
+			p.enqueueNamespace(ctx, "") // Those that have no entry have waited, too.
+			return
+		}
 		for _, namespace := range before.differing(after, p.mark) {
 			p.enqueueNamespace(ctx, namespace)
 		}

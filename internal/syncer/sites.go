@@ -41,6 +41,9 @@ func (c *kindController[T]) observeUse(ctx context.Context, s *Snapshot[T]) erro
 			}
 		}
 	}
+	if s.Wanted && len(s.Sites) == 0 { // What needs it is on its way out, and may use it still.
+		s.Place = Place{Problem: notSynced(c.title(), s.Key)}
+	}
 	slices.SortFunc(s.Sites, func(a, b Site[T]) int {
 		return cmp.Or(cmp.Compare(a.Place.Namespace, b.Place.Namespace), cmp.Compare(a.Place.Local, b.Place.Local))
 	})
@@ -142,6 +145,10 @@ func (c *kindController[T]) standIns(ctx context.Context, key types.NamespacedNa
 // object names.
 func (c *kindController[T]) sort(s *Snapshot[T], remotes []T) {
 	at := c.RemoteName(s.Place.Target, s.Key)
+	var named provenance.Remote
+	if present(s.Local) {
+		named = provenance.RemoteOf(s.Local)
+	}
 	if s.Place.Open && seeded.On(seeded.PodMovedWithItsNamespace) {
 		remotes = slices.DeleteFunc(remotes, func(remote T) bool {
 			elsewhere := client.ObjectKeyFromObject(remote) != at
@@ -153,7 +160,7 @@ func (c *kindController[T]) sort(s *Snapshot[T], remotes []T) {
 	}
 	rank := func(remote T) int {
 		switch {
-		case present(s.Local) && provenance.RemoteOf(s.Local).UID == remote.GetUID():
+		case named.UID == remote.GetUID():
 			return 0
 		case client.ObjectKeyFromObject(remote) == at:
 			return 1
@@ -162,12 +169,15 @@ func (c *kindController[T]) sort(s *Snapshot[T], remotes []T) {
 		}
 	}
 	slices.SortStableFunc(remotes, func(a, b T) int { return cmp.Compare(rank(a), rank(b)) })
-	if len(remotes) == 0 {
-		return
+	there := named.Namespace
+	if len(remotes) > 0 {
+		s.Remote, s.Strays = remotes[0], append(s.Strays, remotes[1:]...)
+		there = s.Remote.GetNamespace()
+	} else if named.UID == "" || named.For != s.Local.GetUID() {
+		return // It was never started. Else it may be there, without our labels.
 	}
-	s.Remote, s.Strays = remotes[0], append(s.Strays, remotes[1:]...)
 	if present(s.Local) {
-		s.Place = c.placeIn(s.Key.Namespace, s.Remote.GetNamespace())
+		s.Place = c.placeIn(s.Key.Namespace, there)
 	}
 }
 
