@@ -24,7 +24,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build test lint generate verify kube demo demo-down e2e bench faults install-yaml
+.PHONY: help build test lint generate verify kube demo demo-down e2e bench faults upgrade install-yaml
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,15 @@ faults: ## Crash, cut and fault the manager at every write, and compare the end 
 	@hack/have-tests.sh test/faults
 	@$(MAKE) --no-print-directory kube
 	$(GO) test -tags faults,seeded -count=1 -v -timeout 24h $(ARGS) ./test/faults
+
+# FROM is the commit that is upgraded, COUNT how many pods run meanwhile, and
+# ORDER=consumer-first or provider-first one order only.
+FROM ?= ec470b9
+upgrade: ## Upgrade an older manager (FROM=commit) under running pods (COUNT=n), in both orders.
+	@hack/have-tests.sh test/upgrade
+	@$(MAKE) --no-print-directory build kube
+	@GO='$(GO)' hack/checkout.sh '$(FROM)' bin/upgrade/from
+	$(GO) test -tags upgrade -count=1 -v -timeout 2h $(ARGS) ./test/upgrade
 
 install-yaml: ## Write dist/install.yaml (consumer) and dist/provider.yaml (providers).
 	@mkdir -p dist
