@@ -113,21 +113,35 @@ func finish(s snapshot) syncer.Plan {
 // Sync decides about a pod that is on both sides.
 func (Syncer) Sync(s snapshot) syncer.Plan {
 	if !s.Local.DeletionTimestamp.IsZero() {
-		if seeded.On(seeded.LocalPodGoesFirst) {
-			return finish(s)
-		}
-		plan := up(s, nil)
-		if shorter(s.Local, s.Remote) {
-			plan.Actions = append(plan.Actions, syncer.Action{
-				Verb: syncer.Delete, Side: syncer.Remote, Object: s.Remote, Grace: s.Local.DeletionGracePeriodSeconds,
-			})
-		}
-		return plan
+		return end(s)
 	}
 	if Terminal(s.Local) || !s.Remote.DeletionTimestamp.IsZero() || !s.Place.Open {
 		return up(s, nil) // Nothing is changed any more, or not before its namespace is in order.
 	}
 	return down(s)
+}
+
+// end deletes the remote pod of one that is being deleted. What the provider says
+// if it does not is told on the pod, as of a creation, and tried again as that is.
+func end(s snapshot) syncer.Plan {
+	if seeded.On(seeded.LocalPodGoesFirst) {
+		return finish(s)
+	}
+	var problem *syncer.Problem
+	if s.Refused != nil && s.Refused.Verb == syncer.Delete {
+		problem = &s.Refused.Problem
+	}
+	plan := up(s, problem)
+	switch {
+	case !shorter(s.Local, s.Remote):
+	case problem != nil && s.Refused.Wait > 0:
+		plan.RetryAfter = s.Refused.Wait
+	default:
+		plan.Actions = append(plan.Actions, syncer.Action{
+			Verb: syncer.Delete, Side: syncer.Remote, Object: s.Remote, Grace: s.Local.DeletionGracePeriodSeconds,
+		})
+	}
+	return plan
 }
 
 // shorter tells whether the remote pod is to be deleted, or sooner than it is being.

@@ -261,6 +261,8 @@ func TestDecide(t *testing.T) {
 		"it is going":                     {in(local(going(45)), remote(going(45))), nil},
 		"it is to go sooner":              {in(local(going(5)), remote(going(45))), []string{"delete in the provider, UID remote-1, grace 5"}},
 		"it is going sooner anyway":       {in(local(going(45)), remote(going(5))), nil},
+		"its deletion fails":              {in(local(going(45)), remote(), refusedTo(syncer.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
+		"and is tried again there":        {in(local(started, going(45), offloaded("False", "ServerError", "no")), remote(), refusedTo(syncer.Delete, "ServerError", 0)), []string{"delete in the provider, UID remote-1, grace 45"}},
 		"it has gone":                     {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
 		"somebody else still holds it":    {in(local(going(0), held), nil, waiting("Going", time.Hour)), nil},
 		"the API server is removing it":   {in(local(going(0)), nil), []string{"problem Going", "again after 2s"}},

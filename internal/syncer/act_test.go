@@ -48,7 +48,7 @@ func TestServerErrorsThatLast(t *testing.T) {
 		"a creation":               {create, internal, true},
 		"a change":                 {Action{Verb: Patch, Side: Remote, Object: remoteMap()}, internal, true},
 		"a change of a part":       {Action{Verb: Patch, Side: Remote, Object: remoteMap(), Subresource: "resize"}, internal, true},
-		"a deletion":               {Action{Verb: Delete, Side: Remote, Object: remoteMap()}, internal, false},
+		"a deletion":               {Action{Verb: Delete, Side: Remote, Object: remoteMap()}, internal, true},
 		"a mark in the consumer":   {Action{Verb: Patch, Side: Local, Object: localMap()}, internal, false},
 		"no server to answer well": {create, unavailable, false},
 	} {

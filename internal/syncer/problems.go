@@ -25,6 +25,8 @@ func problemOf(a Action, clusterID string, err error) Problem {
 		reason = v1alpha1.ReasonStatusRejected
 	case Patch:
 		reason = v1alpha1.ReasonUpdateRejected
+	case Delete:
+		reason = v1alpha1.ReasonDeletionFailed
 	}
 	message := err.Error()
 	var status apierrors.APIStatus
