@@ -252,8 +252,8 @@ func (c *kindController[T]) assess(ctx context.Context, ref Ref, in string) (nee
 	if len(s.Strays) == 0 {
 		plan = decideHere(s, c.Syncer)
 	}
-	if len(plan.Actions) > 0 {
-		c.enqueue(ref.NamespacedName) // It may not know yet that it is needed there.
+	if len(plan.Actions) > 0 && !c.memory.isRefused(ref.NamespacedName) {
+		c.enqueue(ref.NamespacedName) // It may not know yet that it is needed there. What was refused has a time of its own.
 	}
 	switch {
 	case plan.Problem != nil:

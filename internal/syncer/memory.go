@@ -94,6 +94,13 @@ func (m *memory) find(key types.NamespacedName, in string) int {
 	return slices.IndexFunc(m.refused[key], func(r refusal) bool { return r.In == in })
 }
 
+// isRefused tells whether anything of an object is refused.
+func (m *memory) isRefused(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.refused[key]) > 0
+}
+
 func (m *memory) drop(key types.NamespacedName, in string) {
 	left := slices.DeleteFunc(m.refused[key], func(r refusal) bool { return r.In == in })
 	if m.refused[key] = left; len(left) == 0 {
