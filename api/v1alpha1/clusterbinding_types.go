@@ -182,6 +182,10 @@ type ClusterBindingSpec struct {
 	// +optional
 	VirtualNode VirtualNodeTemplate `json:"virtualNode,omitzero"`
 
+	// network says whether pods of the consumer reach those in the provider.
+	// +optional
+	Network ProviderNetwork `json:"network,omitzero"`
+
 	// deletionPolicy says what becomes of the remote objects when the
 	// ClusterBinding is deleted. Defaults to Drain.
 	// +optional
@@ -298,8 +302,8 @@ type UnreachablePolicy struct {
 // ClusterBindingStatus is what Spillway knows about a provider.
 type ClusterBindingStatus struct {
 	// conditions: Ready, CredentialsValid, Connected, VirtualNodeReady,
-	// PodAdmission, with a mountNamespace MountNamespaceReady and, while being
-	// deleted, Drained.
+	// PodAdmission, Network, with a mountNamespace MountNamespaceReady and, while
+	// being deleted, Drained.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

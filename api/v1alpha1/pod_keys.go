@@ -19,6 +19,9 @@ const (
 	// for. A pod that is made from the manifest of another one has a UID of its
 	// own, and what it says of a remote pod is not about it.
 	AnnotationRemoteFor = "spillway.io/remote-for-uid"
+	// AnnotationRemoteIP is the address that the pod has in the provider, or two of
+	// them with a comma: for people, whatever the status shows.
+	AnnotationRemoteIP = "spillway.io/remote-ip"
 	// AnnotationLastSyncTime is when the status was written last, in RFC 3339.
 	AnnotationLastSyncTime = "spillway.io/last-sync-time"
 )

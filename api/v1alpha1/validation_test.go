@@ -92,6 +92,30 @@ func many(n int, value any) object {
 
 func long(n int) string { return strings.Repeat("a", n) }
 
+// routed is a spec.network with these ranges, of which ranges makes n, and
+// longRanges such as are as long as they can be.
+func routed(cidrs ...string) object { return object{"mode": "Routed", "podCIDRs": texts(cidrs...)} }
+
+func ranges(n int) []string {
+	var cidrs []string
+	for i := range n {
+		cidrs = append(cidrs, fmt.Sprintf("10.%d.0.0/16", i))
+	}
+	return cidrs
+}
+
+func longRanges(n int) []string {
+	var cidrs []string
+	for i := range n {
+		cidrs = append(cidrs, fmt.Sprintf("fd00:1111:2222:3333:4444:5555:6666:77%02x/128", i))
+	}
+	return cidrs
+}
+
+func wantNoPods(cidr string) string {
+	return fmt.Sprintf("podCIDRs must hold no unspecified, loopback, link-local or multicast addresses; %q does", cidr)
+}
+
 var bindingCases = map[string]validationCase{
 	"the least there can be": {},
 	"everything there is": {set: fields{
@@ -137,6 +161,40 @@ var bindingCases = map[string]validationCase{
 	"mountNamespace default":        {set: fields{"spec.mountNamespace": "default"}, want: `spec.mountNamespace: Invalid value: "default": mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider`},
 	"mountNamespace kube-system":    {set: fields{"spec.mountNamespace": "kube-system"}, want: `spec.mountNamespace: Invalid value: "kube-system": mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider`},
 	"mountNamespace like a default": {set: fields{"spec.mountNamespace": "defaults"}},
+
+	"network, isolated":            {set: fields{"spec.network": object{"mode": "Isolated"}}},
+	"network with nothing":         {set: fields{"spec.network": object{}}},
+	"network, unknown mode":        {set: fields{"spec.network": object{"mode": "Bridged"}}, want: `spec.network.mode: Unsupported value: "Bridged": supported values: "Isolated", "Routed"`},
+	"network, routed":              {set: fields{"spec.network": routed("10.8.0.0/14", "fd00:8::/48", "192.168.7.1/32")}},
+	"network, most ranges":         {set: fields{"spec.network": routed(ranges(16)...)}},
+	"network, longest ranges":      {set: fields{"spec.network": routed(longRanges(16)...)}},
+	"network, too many ranges":     {set: fields{"spec.network": routed(ranges(17)...)}, want: "spec.network.podCIDRs: Too many: 17: must have at most 16 items"},
+	"network, routed to nowhere":   {set: fields{"spec.network": object{"mode": "Routed"}}, want: "spec.network.podCIDRs: Required value: podCIDRs are required with mode Routed: addresses outside of them are not shown"},
+	"network, an empty list":       {set: fields{"spec.network": routed()}, want: "spec.network.podCIDRs: Invalid value: 0: spec.network.podCIDRs in body should have at least 1 items"},
+	"network, ranges isolated":     {set: fields{"spec.network": object{"mode": "Isolated", "podCIDRs": texts("10.8.0.0/14")}}, want: "spec.network.podCIDRs: Forbidden: podCIDRs are for mode Routed only"},
+	"network, ranges without mode": {set: fields{"spec.network": object{"podCIDRs": texts("10.8.0.0/14")}}, want: "spec.network.podCIDRs: Forbidden: podCIDRs are for mode Routed only"},
+	"network, routed later":        {change: fields{"spec.network": routed("10.8.0.0/14")}},
+	"network, isolated later":      {set: fields{"spec.network": routed("10.8.0.0/14")}, change: fields{"spec.network": nil}},
+	"network, no range":            {set: fields{"spec.network": routed("10.8.0.0/14", "pods")}, want: `spec.network.podCIDRs[1]: Invalid value: "pods": podCIDRs must be canonical, such as 10.8.0.0/14 or fd00:8::/48; "pods" is not`},
+	"network, an address":          {set: fields{"spec.network": routed("10.8.0.1")}, want: `podCIDRs must be canonical, such as 10.8.0.0/14 or fd00:8::/48; "10.8.0.1" is not`},
+	"network, an empty range":      {set: fields{"spec.network": routed("")}, want: "spec.network.podCIDRs[0] in body should be at least 1 chars long"},
+	"network, an endless range":    {set: fields{"spec.network": routed(long(44))}, want: "spec.network.podCIDRs[0]: Too long: may not be more than 43 bytes"},
+	"network, bits beyond":         {set: fields{"spec.network": routed("10.9.1.0/14")}, want: `"10.9.1.0/14" is not`},
+	"network, in capitals":         {set: fields{"spec.network": routed("FD00:8::/48")}, want: `"FD00:8::/48" is not`},
+	"network, leading zeros":       {set: fields{"spec.network": routed("010.8.0.0/14")}, want: `"010.8.0.0/14" is not`},
+	"network, IPv4-mapped":         {set: fields{"spec.network": routed("::ffff:10.8.0.0/112")}, want: `"::ffff:10.8.0.0/112" is not`},
+	"network, all of IPv4":         {set: fields{"spec.network": routed("0.0.0.0/0")}, want: wantNoPods("0.0.0.0/0")},
+	"network, all of IPv6":         {set: fields{"spec.network": routed("::/0")}, want: wantNoPods("::/0")},
+	"network, unspecified":         {set: fields{"spec.network": routed("0.0.0.0/32")}, want: wantNoPods("0.0.0.0/32")},
+	"network, loopback":            {set: fields{"spec.network": routed("127.1.0.0/16")}, want: wantNoPods("127.1.0.0/16")},
+	"network, loopback within":     {set: fields{"spec.network": routed("126.0.0.0/7")}, want: wantNoPods("126.0.0.0/7")},
+	"network, loopback of IPv6":    {set: fields{"spec.network": routed("::1/128")}, want: wantNoPods("::1/128")},
+	"network, link-local":          {set: fields{"spec.network": routed("169.254.169.254/32")}, want: wantNoPods("169.254.169.254/32")},
+	"network, link-local of IPv6":  {set: fields{"spec.network": routed("fe80::/64")}, want: wantNoPods("fe80::/64")},
+	"network, multicast":           {set: fields{"spec.network": routed("224.0.0.0/4")}, want: wantNoPods("224.0.0.0/4")},
+	"network, multicast of IPv6":   {set: fields{"spec.network": routed("ff02::/16")}, want: wantNoPods("ff02::/16")},
+	"network, one range twice":     {set: fields{"spec.network": routed("10.8.0.0/14", "10.8.0.0/14")}, want: "spec.network.podCIDRs: Invalid value: podCIDRs must not overlap each other"},
+	"network, one in another":      {set: fields{"spec.network": routed("10.8.0.0/14", "fd00:8::/48", "10.9.0.0/16")}, want: "spec.network.podCIDRs: Invalid value: podCIDRs must not overlap each other"},
 
 	"unknown deletionPolicy": {set: fields{"spec.deletionPolicy": "Keep"}, want: `spec.deletionPolicy: Unsupported value: "Keep": supported values: "Drain", "Orphan"`},
 	"deletionPolicy changed": {change: fields{"spec.deletionPolicy": "Orphan"}},

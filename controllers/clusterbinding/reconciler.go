@@ -126,7 +126,14 @@ func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
-	o.Holder = placement.Holder(all.Items, cb.Spec.ClusterID)
+	o.Holder, o.Bindings = placement.Holder(all.Items, cb.Spec.ClusterID), all.Items
+	if cb.Spec.Network.Mode == v1alpha1.NetworkRouted {
+		var nodes corev1.NodeList
+		if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("listing Nodes: %w", err)
+		}
+		o.Nodes = nodes.Items
+	}
 
 	node, nsm := &corev1.Node{}, &v1alpha1.NamespaceMap{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: cb.VirtualNodeName()}, node); err == nil {

@@ -4,10 +4,14 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -24,7 +28,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.ClusterBinding{}).
 		Owns(&v1alpha1.NamespaceMap{}).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.sameClusterID)).
+		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.routed), builder.WithPredicates(rangeChanges())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.ofNode)).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.routed), builder.WithPredicates(rangeChanges())).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
 		WatchesRawSource(residents.Source(r.Residents, residents.Settle, r.ofResidents)).
 		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), handler.TypedEnqueueRequestsFromMapFunc(
@@ -44,6 +50,31 @@ func (r *Reconciler) sameClusterID(ctx context.Context, obj client.Object) []rec
 	return trigger.Bindings(ctx, r.Client, func(other *v1alpha1.ClusterBinding) bool {
 		return other.Name != cb.Name && other.Spec.ClusterID == cb.Spec.ClusterID
 	})
+}
+
+// routed are the bindings whose ranges may be somebody else's, or no longer are.
+func (r *Reconciler) routed(ctx context.Context, _ client.Object) []reconcile.Request {
+	return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return cb.Spec.Network.Mode == v1alpha1.NetworkRouted })
+}
+
+// rangeChanges passes the events of bindings and nodes that change which ranges of
+// addresses they have.
+func rangeChanges() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !equality.Semantic.DeepEqual(rangesOf(e.ObjectOld), rangesOf(e.ObjectNew))
+	}}
+}
+
+func rangesOf(obj client.Object) any {
+	switch obj := obj.(type) {
+	case *v1alpha1.ClusterBinding:
+		return obj.Spec.Network
+	case *corev1.Node:
+		if obj.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual {
+			return obj.Spec.PodCIDRs
+		}
+	}
+	return nil
 }
 
 func (r *Reconciler) ofNode(ctx context.Context, node client.Object) []reconcile.Request {

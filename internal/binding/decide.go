@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/mountns"
+	"github.com/spillway-io/spillway/internal/network"
 )
 
 // Problem is why something cannot be used.
@@ -38,6 +39,10 @@ type Snapshot struct {
 	Node *corev1.Node
 	// NamespaceMap is the one of the binding, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
+	// Bindings are all there are, and Nodes all of the consumer's, as far as
+	// anything depends on them.
+	Bindings []v1alpha1.ClusterBinding
+	Nodes    []corev1.Node
 	// PolicyServed tells whether the consumer can run the admission policy.
 	PolicyServed bool
 }
@@ -66,7 +71,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	if s.OwnsNode() {
 		status.VirtualNodes = []v1alpha1.VirtualNodeStatus{{Name: s.Node.Name}}
 	}
-	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, virtualNodeReady, podAdmission} {
+	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, virtualNodeReady, podAdmission, reach} {
 		if c := decide(s); c != nil {
 			conditions.Set(&status.Conditions, s.Binding.Generation, *c)
 		}
@@ -179,6 +184,14 @@ func podAdmission(s Snapshot) *metav1.Condition {
 	return condition(v1alpha1.BindingPodAdmission, metav1.ConditionFalse, v1alpha1.ReasonPolicyNotServed,
 		"this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36): "+
 			"pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
+}
+
+func reach(s Snapshot) *metav1.Condition {
+	if s.Duplicate() {
+		return condition(v1alpha1.BindingNetwork, metav1.ConditionUnknown, v1alpha1.ReasonDuplicateClusterID, "not looked at")
+	}
+	c := network.Condition(s.Binding, s.Bindings, s.Nodes)
+	return &c
 }
 
 // ready sums up: the first thing that is wrong is the reason.

@@ -156,6 +156,31 @@ func TestOtherFields(t *testing.T) {
 	}
 }
 
+func TestNetwork(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Snapshot)
+		want   string
+	}{
+		"isolated":    {func(*Snapshot) {}, "Network=True Isolated"},
+		"a duplicate": {func(s *Snapshot) { s.Holder = "older" }, "Network=Unknown DuplicateClusterID"},
+		"the consumer's own nodes have the range": {func(s *Snapshot) {
+			s.Binding.Spec.Network = v1alpha1.ProviderNetwork{Mode: v1alpha1.NetworkRouted, PodCIDRs: []v1alpha1.PodCIDR{"10.8.0.0/14"}}
+			s.Bindings, s.Nodes = []v1alpha1.ClusterBinding{*s.Binding}, []corev1.Node{{Spec: corev1.NodeSpec{PodCIDRs: []string{"10.9.0.0/24"}}}}
+		}, "Network=False CIDROverlap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := Decide(up(test.change))
+			c := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingNetwork)
+			if got := "Network=" + string(c.Status) + " " + c.Reason; got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+			if ready := meta.IsStatusConditionTrue(status.Conditions, v1alpha1.BindingReady); ready != (name != "a duplicate") {
+				t.Errorf("Ready is %v: pods run whatever of them is shown", ready)
+			}
+		})
+	}
+}
+
 func TestOldVerdictsGoWithTheSecret(t *testing.T) {
 	for name, reason := range map[string]string{"missing": v1alpha1.ReasonSecretNotFound, "unusable": v1alpha1.ReasonInvalidKubeconfig} {
 		t.Run(name, func(t *testing.T) {

@@ -196,7 +196,7 @@ func policyServed(discover discovery.ServerResourcesInterface) (bool, error) {
 // cacheOptions bound what is kept of the consumer: Secrets of the manager's
 // namespace only, pods only while they wait for a node, and of them what it takes
 // to decide about them, and of nodes that are not virtual nothing but that they
-// are there.
+// are there, and where their pods are.
 func cacheOptions(namespace string) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),

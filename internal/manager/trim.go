@@ -21,7 +21,7 @@ func trimForeignNode(obj any) (any, error) {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
 		CreationTimestamp: node.CreationTimestamp, OwnerReferences: node.OwnerReferences,
-	}}, nil
+	}, Spec: corev1.NodeSpec{PodCIDRs: node.Spec.PodCIDRs}}, nil
 }
 
 // trimWaitingPod leaves of a pod that waits for a node what internal/latecomer

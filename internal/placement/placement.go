@@ -59,7 +59,7 @@ func Holder(bindings []v1alpha1.ClusterBinding, clusterID string) string {
 	var holder *v1alpha1.ClusterBinding
 	for i := range bindings {
 		b := &bindings[i]
-		if b.Spec.ClusterID == clusterID && (holder == nil || older(b, holder) < 0) {
+		if b.Spec.ClusterID == clusterID && (holder == nil || Older(b, holder) < 0) {
 			holder = b
 		}
 	}
@@ -74,7 +74,7 @@ func Usable(bindings []v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
 	byID := map[string]*v1alpha1.ClusterBinding{}
 	for i := range bindings {
 		b := &bindings[i]
-		if held, ok := byID[b.Spec.ClusterID]; !ok || older(b, held) < 0 {
+		if held, ok := byID[b.Spec.ClusterID]; !ok || Older(b, held) < 0 {
 			byID[b.Spec.ClusterID] = b
 		}
 	}
@@ -88,6 +88,7 @@ func Usable(bindings []v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
 	return usable
 }
 
-func older(a, b *v1alpha1.ClusterBinding) int {
+// Older compares two bindings by when they were made, or, within one second, by name.
+func Older(a, b *v1alpha1.ClusterBinding) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }

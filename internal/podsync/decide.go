@@ -192,7 +192,7 @@ func down(s snapshot) syncer.Plan {
 
 // up brings the status of the local pod to what the provider says.
 func up(s snapshot, problem *syncer.Problem) syncer.Plan {
-	status := translate.PodStatus(s.Local, s.Remote)
+	status := translate.PodStatus(s.Local, s.Remote, s.Reach)
 	told := problem
 	if withheld := withheld(s.Local); problem == nil && withheld != nil && !Terminal(s.Local) {
 		problem = &syncer.Problem{Reason: v1alpha1.ReasonOffloaded, Message: withheld.Message}

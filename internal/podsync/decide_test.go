@@ -2,6 +2,7 @@ package podsync_test
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,17 @@ func offloaded(status corev1.ConditionStatus, reason, message string) func(*core
 		})
 	}
 }
+
+func address(ip string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.PodIP, p.Status.PodIPs = ip, []corev1.PodIP{{IP: ip}} }
+}
+
+func told(ip string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.AnnotationRemoteIP, ip) }
+}
+
+func routed(s *snapshot)  { s.Reach.Ranges = []netip.Prefix{netip.MustParsePrefix("10.8.0.0/14")} }
+func pending(s *snapshot) { s.Reach.Pending = true }
 
 func image(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Image = name }
@@ -189,6 +201,12 @@ func statusInWords(p *corev1.Pod) []string {
 	if uid := p.Annotations[v1alpha1.AnnotationRemoteUID]; uid != "" {
 		words = append(words, "remote "+uid)
 	}
+	if p.Status.PodIP != "" {
+		words = append(words, "shows "+p.Status.PodIP)
+	}
+	if ip, told := p.Annotations[v1alpha1.AnnotationRemoteIP]; told {
+		words = append(words, "tells of "+ip)
+	}
 	return words
 }
 
@@ -248,6 +266,21 @@ func TestDecide(t *testing.T) {
 		"the provider is deleting it":                 {in(local(started, image("app:2")), remote(going(30))), nil},
 		"it may not go but is there":                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 		"its namespace is being closed":               {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+
+		// its address
+		"its address is told":                    {in(local(), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
+		"and shown, where it is routed":          {in(local(), remote(phase("Running"), address("10.8.0.1")), routed), []string{"patch the status of in the consumer: Running, remote remote-1, shows 10.8.0.1, tells of 10.8.0.1"}},
+		"both stay":                              {in(local(started, phase("Running"), address("10.8.0.1"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed), nil},
+		"it is not routed any more":              {in(local(started, phase("Running"), address("10.8.0.1"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
+		"it is routed now":                       {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed), []string{"patch the status of in the consumer: Running, remote remote-1, shows 10.8.0.1, tells of 10.8.0.1"}},
+		"an earlier version has shown it":        {in(local(started, phase("Running"), address("10.8.0.1")), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
+		"and of one that has ended":              {in(local(started, phase("Succeeded"), address("10.8.0.1")), remote(phase("Succeeded"), address("10.8.0.1"))), nil},
+		"it is the same, and told":               {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1"))), nil},
+		"it comes later than the rest":           {in(local(started, phase("Running")), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
+		"it has none any more":                   {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"whether it is routed is not known":      {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed, pending), nil},
+		"nor whether it is so still: it may be":  {in(local(started, phase("Running"), address("10.8.0.1"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed, pending), nil},
+		"one of the consumer's own is not shown": {in(local(started, phase("Running"), told("10.0.0.1")), remote(phase("Running"), address("10.0.0.1")), routed), nil},
 
 		// terminal
 		"a terminal phase is final":       {in(local(started, phase("Succeeded")), remote(phase("Running"))), nil},

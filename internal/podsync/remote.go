@@ -9,15 +9,17 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// remoteAnnotations say where a pod is.
+// remoteAnnotations say where a pod is. An empty address is taken away.
 func remoteAnnotations(local, remote *corev1.Pod, now time.Time) map[string]string {
 	return map[string]string{
 		v1alpha1.AnnotationRemoteNamespace: remote.Namespace,
 		v1alpha1.AnnotationRemoteName:      remote.Name,
 		v1alpha1.AnnotationRemoteUID:       string(remote.UID),
 		v1alpha1.AnnotationRemoteFor:       string(local.UID),
+		v1alpha1.AnnotationRemoteIP:        translate.RemoteIP(remote),
 		v1alpha1.AnnotationLastSyncTime:    now.UTC().Format(time.RFC3339),
 	}
 }

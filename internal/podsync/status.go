@@ -81,9 +81,12 @@ func says(pod *corev1.Pod, message string) bool {
 	})
 }
 
-// patchStatus is the action that writes a status, if it differs.
+// patchStatus is the action that writes a status, if it differs, or what people
+// are told of the address, which is in the status of no pod that is not routed.
 func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]string) []syncer.Action {
-	if equality.Semantic.DeepEqual(s.Local.Status, status) {
+	ip, told := annotations[v1alpha1.AnnotationRemoteIP]
+	told = told && !Terminal(s.Local) && s.Local.Annotations[v1alpha1.AnnotationRemoteIP] != ip
+	if !told && equality.Semantic.DeepEqual(s.Local.Status, status) {
 		return nil
 	}
 	return []syncer.Action{statusPatch(s.Local, status, annotations)}
@@ -107,6 +110,7 @@ func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[str
 			all = map[string]string{}
 		}
 		maps.Copy(all, annotations)
+		maps.DeleteFunc(all, func(key, value string) bool { return key == v1alpha1.AnnotationRemoteIP && value == "" })
 		after.Annotations = all
 	}
 	return syncer.Action{Verb: syncer.PatchStatus, Side: syncer.Local, Object: after, Before: before}

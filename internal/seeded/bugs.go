@@ -27,6 +27,7 @@ const (
 	WatchTakenAtItsWord     Bug = "watch-taken-at-its-word"
 	UnseenDeletion          Bug = "unseen-deletion"
 	CopiedPodBelieved       Bug = "copied-pod-believed"
+	AddressTakenAtItsWord   Bug = "address-taken-at-its-word"
 
 	PodMovedWithItsNamespace Bug = "pod-moved-with-its-namespace"
 )

@@ -40,5 +40,6 @@ func All() []Description {
 		{UnseenDeletion, "a deletion that no watch has shown, but the list after it, is not noticed", []string{"watches"}, true, []string{"selector-moves-a-namespace"}},
 		{CopiedPodBelieved, "what a pod says of a remote one is believed, though it was written for another pod", []string{"crash"}, false, []string{"pod-replaced-by-its-manifest"}},
 		{PodMovedWithItsNamespace, "a pod that runs in the mount namespace goes when its namespace is offloaded", []string{"crash"}, false, []string{"offload-with-mounted-pods"}},
+		{AddressTakenAtItsWord, "the address that a provider names for a pod is shown here, whatever it is", []string{"outofband"}, false, []string{"hostile-address"}},
 	}
 }

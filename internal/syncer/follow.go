@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/mountns"
+	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/offloading"
 )
 
@@ -56,7 +57,8 @@ func (p *pair) follow(ctx context.Context, from cache.Cache) error {
 			return
 		}
 		before, _ := p.remap(func(m *mapping) *mapping { return &mapping{binding, m.known, m.desired, m.current, m.world} })
-		if before.binding.Generation != binding.Generation || mountns.Usable(before.binding) != mountns.Usable(binding) {
+		if before.binding.Generation != binding.Generation || mountns.Usable(before.binding) != mountns.Usable(binding) ||
+			!network.Of(before.binding).Equal(network.Of(binding)) {
 			p.enqueueNamespace(ctx, "")
 		}
 	})

@@ -21,7 +21,7 @@ import (
 // caches only.
 func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName) (Snapshot[T], error) {
 	s := Snapshot[T]{
-		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(),
+		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(), Reach: c.reach(),
 		Elsewhere: func(namespace string) translate.Target { return c.place(namespace).Target },
 	}
 	s.WaitingFor, s.Waiting = c.memory.since(key)

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -60,6 +61,9 @@ func (p *pair) paused() bool { return p.mapping.Load().binding.Spec.Paused }
 
 // place is where the new objects of a local namespace go.
 func (p *pair) place(namespace string) Place { return p.mapping.Load().place(p.mark, namespace) }
+
+// reach says which addresses of the provider are shown.
+func (p *pair) reach() network.Reach { return network.Of(p.mapping.Load().binding) }
 
 // referers are all objects that need ref, by their kind.
 func (p *pair) referers(ctx context.Context, ref Ref) (map[string][]types.NamespacedName, error) {

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -137,6 +138,8 @@ type Snapshot[T client.Object] struct {
 	// Strays stand for Local, or for an older one of its name, but should not be there.
 	Strays []T
 	Place  Place
+	// Reach says which addresses of the provider are shown.
+	Reach network.Reach
 	// Elsewhere is where the new objects of another local namespace go, or would.
 	Elsewhere func(namespace string) translate.Target
 	// Wanted tells whether anything that is sent needs this object.

@@ -2,9 +2,12 @@ package translate
 
 import (
 	"net/netip"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/network"
 )
 
 // PodStatus is the status that local should have, out of remote's. What comes
@@ -15,8 +18,10 @@ import (
 //
 // A phase that is final stays so, and Running never becomes Pending again.
 //
+// Of addresses it has only what reach shows. One of the provider's nodes is never shown.
+//
 // The status shares memory with local and remote: it is to be read, or copied.
-func PodStatus(local, remote *corev1.Pod) corev1.PodStatus {
+func PodStatus(local, remote *corev1.Pod, reach network.Reach) corev1.PodStatus {
 	if isFinal(local.Status.Phase) {
 		return local.Status
 	}
@@ -24,8 +29,8 @@ func PodStatus(local, remote *corev1.Pod) corev1.PodStatus {
 	to.Phase = phase(local.Status.Phase, from.Phase)
 	to.Reason, to.Message = bounded(from.Reason, maxReason), bounded(from.Message, maxMessage)
 	to.StartTime = startTime(local.Status.StartTime, from.StartTime)
-	to.HostIP, to.HostIPs = hostIPs(from)
-	to.PodIP, to.PodIPs = podIPs(from)
+	to.HostIP, to.HostIPs = "", nil
+	to.PodIP, to.PodIPs = podIPs(local, remote, reach)
 
 	spec := &local.Spec
 	restarts := restartRules(spec)
@@ -63,44 +68,43 @@ func startTime(local, remote *metav1.Time) *metav1.Time {
 	return remote
 }
 
-// addresses are at most one IP of each family: what the API server allows.
-type addresses struct {
-	list [2]string
-	n    int
-	is4  bool
-}
-
-// add takes an IP in canonical form if it is one, and the first of its family.
-// Forms that programs read in different ways, such as ::ffff:10.0.0.1, are none.
-func (a *addresses) add(s string) {
-	ip, err := netip.ParseAddr(s)
-	if err != nil || ip.Zone() != "" || ip.Is4In6() || a.n == len(a.list) || a.n == 1 && a.is4 == ip.Is4() {
-		return
+// podIPs are the addresses that reach shows of the remote pod, or, while it is
+// pending, of those that the local one has already.
+func podIPs(local, remote *corev1.Pod, reach network.Reach) (first string, all []corev1.PodIP) {
+	from := &remote.Status
+	if reach.Pending {
+		from = &local.Status
 	}
-	a.list[a.n], a.is4 = ip.String(), ip.Is4()
-	a.n++
-}
-
-func podIPs(from *corev1.PodStatus) (first string, all []corev1.PodIP) {
-	var a addresses
-	a.add(from.PodIP)
-	for i := range from.PodIPs {
-		a.add(from.PodIPs[i].IP)
-	}
-	for _, ip := range a.list[:a.n] {
+	for _, ip := range addresses(from, reach.Shows) {
 		all = append(all, corev1.PodIP{IP: ip})
 	}
-	return a.list[0], all
+	if len(all) > 0 {
+		first = all[0].IP
+	}
+	return first, all
 }
 
-func hostIPs(from *corev1.PodStatus) (first string, all []corev1.HostIP) {
-	var a addresses
-	a.add(from.HostIP)
-	for i := range from.HostIPs {
-		a.add(from.HostIPs[i].IP)
+// RemoteIP is what people are told of the address of a remote pod, or "".
+func RemoteIP(remote *corev1.Pod) string {
+	return strings.Join(addresses(&remote.Status, network.IsOfPods), ",")
+}
+
+// addresses are at most one IP of each family, in canonical form: what the API
+// server allows.
+func addresses(from *corev1.PodStatus, allowed func(netip.Addr) bool) []string {
+	var list []string
+	var has4, has6 bool
+	add := func(s string) {
+		ip, err := netip.ParseAddr(s)
+		if err != nil || !allowed(ip) || ip.Is4() && has4 || ip.Is6() && has6 {
+			return
+		}
+		has4, has6 = has4 || ip.Is4(), has6 || ip.Is6()
+		list = append(list, ip.String())
 	}
-	for _, ip := range a.list[:a.n] {
-		all = append(all, corev1.HostIP{IP: ip})
+	add(from.PodIP)
+	for i := 0; i < len(from.PodIPs) && !(has4 && has6); i++ {
+		add(from.PodIPs[i].IP)
 	}
-	return a.list[0], all
+	return list
 }

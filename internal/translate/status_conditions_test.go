@@ -47,12 +47,12 @@ func TestConditions(t *testing.T) {
 			merged(t, local, `{spec: {readinessGates: `+test.gates+`}, status: {conditions: `+test.local+`}}`)
 			remote := parse[corev1.Pod](t, `{status: {phase: Running, conditions: `+test.remote+`}}`)
 			want := parse[corev1.PodStatus](t, `{conditions: `+test.want+`}`).Conditions
-			got := PodStatus(local, remote)
+			got := PodStatus(local, remote, routed)
 			if diff := cmp.Diff(want, got.Conditions); diff != "" {
 				t.Error(diff)
 			}
 			local.Status = got
-			if diff := cmp.Diff(got, PodStatus(local, remote)); diff != "" {
+			if diff := cmp.Diff(got, PodStatus(local, remote, routed)); diff != "" {
 				t.Errorf("asked again: %s", diff)
 			}
 		})

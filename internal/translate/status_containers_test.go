@@ -50,7 +50,7 @@ func containersAfter(t *testing.T, spec, local, remote string) []corev1.Containe
 	t.Helper()
 	l := podOf(t, `{spec: `+spec+`, status: {containerStatuses: `+local+`}}`)
 	r := parse[corev1.Pod](t, `{status: {phase: Running, containerStatuses: `+remote+`}}`)
-	return PodStatus(l, r).ContainerStatuses
+	return PodStatus(l, r, routed).ContainerStatuses
 }
 
 // The API server refuses the status of a container that has ended and runs
@@ -112,7 +112,7 @@ status:
   initContainerStatuses: [{name: init, ready: true}, {name: web}, {name: debug}]
   containerStatuses: [{name: init}, {name: web}]
   ephemeralContainerStatuses: [{name: second}, {name: debug, state: {running: {}}}, {name: web}]`)
-	got := PodStatus(local, remote)
+	got := PodStatus(local, remote, routed)
 	want := parse[corev1.PodStatus](t, `
 phase: Pending
 conditions: []
@@ -137,5 +137,5 @@ func TestHugeStatusIsBounded(t *testing.T) {
 		remote.Status.ContainerStatuses = append(remote.Status.ContainerStatuses, corev1.ContainerStatus{Name: "x"})
 	}
 	remote.Status.ContainerStatuses[19].Name = "web"
-	checkStatus(t, local, PodStatus(local, remote))
+	checkStatus(t, local, PodStatus(local, remote, routed))
 }

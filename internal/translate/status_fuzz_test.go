@@ -48,12 +48,12 @@ func FuzzPodStatus(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status []byte, text string, number int64, elems uint8) {
 		local, remote := podOf(t, fuzzed), &corev1.Pod{}
 		if json.Unmarshal(status, &remote.Status) == nil {
-			checkStatus(t, local, PodStatus(local, remote))
+			checkStatus(t, local, PodStatus(local, remote, routed))
 		}
 		f := plain
 		f.text, f.number, f.elems = func() string { return text }, func() int64 { return number }, int(elems%8)
 		fillStatus(f, remote)
-		checkStatus(t, local, PodStatus(local, remote))
+		checkStatus(t, local, PodStatus(local, remote, routed))
 	})
 }
 
@@ -95,7 +95,7 @@ func checkStatus(t *testing.T, local *corev1.Pod, s corev1.PodStatus) {
 	again := local.DeepCopy()
 	again.Status = s
 	remote := &corev1.Pod{Status: s}
-	if diff := cmp.Diff(s.ContainerStatuses, PodStatus(again, remote).ContainerStatuses); diff != "" {
+	if diff := cmp.Diff(s.ContainerStatuses, PodStatus(again, remote, routed).ContainerStatuses); diff != "" {
 		t.Errorf("asked again: %s", diff)
 	}
 }

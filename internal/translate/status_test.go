@@ -16,7 +16,7 @@ func statusAfter(t *testing.T, local, remote string) corev1.PodStatus {
 	t.Helper()
 	l := podOf(t, `{spec: {restartPolicy: Never, containers: [{name: web}]}}`)
 	l.Status = *parse[corev1.PodStatus](t, local)
-	return PodStatus(l, &corev1.Pod{Status: *parse[corev1.PodStatus](t, remote)})
+	return PodStatus(l, &corev1.Pod{Status: *parse[corev1.PodStatus](t, remote)}, routed)
 }
 
 func TestPodStatus(t *testing.T) {
@@ -33,11 +33,12 @@ func TestPodStatus(t *testing.T) {
 		"local fields":                    {`{qosClass: Burstable, nominatedNodeName: n, observedGeneration: 3, resize: Proposed}`, `{phase: Running, qosClass: Guaranteed, nominatedNodeName: x, observedGeneration: 9, resize: Infeasible}`, `{phase: Running, qosClass: Burstable, nominatedNodeName: n, observedGeneration: 3, resize: Proposed, conditions: []}`},
 		"start":                           {`{}`, `{startTime: "2026-01-02T03:04:05Z"}`, `{phase: Pending, startTime: "2026-01-02T03:04:05Z", conditions: []}`},
 		"start is not forgotten":          {`{startTime: "2026-01-02T03:04:05Z"}`, `{}`, `{phase: Pending, startTime: "2026-01-02T03:04:05Z", conditions: []}`},
-		"IPs":                             {`{}`, `{podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}], hostIP: 192.168.0.1, hostIPs: [{ip: 192.168.0.1}]}`, `{phase: Pending, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}], hostIP: 192.168.0.1, hostIPs: [{ip: 192.168.0.1}], conditions: []}`},
-		"one IP without a list":           {`{}`, `{podIP: 10.0.0.1, hostIP: "fd00::1"}`, `{phase: Pending, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], hostIP: "fd00::1", hostIPs: [{ip: "fd00::1"}], conditions: []}`},
+		"IPs":                             {`{}`, `{podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}]}`, `{phase: Pending, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}], conditions: []}`},
+		"those of nodes never":            {`{hostIP: 10.0.0.9, hostIPs: [{ip: 10.0.0.9}]}`, `{hostIP: 10.0.0.1, hostIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}]}`, `{phase: Pending, conditions: []}`},
+		"one IP without a list":           {`{}`, `{podIP: 10.0.0.1}`, `{phase: Pending, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], conditions: []}`},
 		"a list without the first":        {`{}`, `{podIPs: [{ip: 10.0.0.1}]}`, `{phase: Pending, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], conditions: []}`},
-		"too many of one family":          {`{}`, `{hostIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.2}, {ip: "fd00::1"}, {ip: "fd00::2"}]}`, `{phase: Pending, hostIP: 10.0.0.1, hostIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}], conditions: []}`},
-		"IPs that are none":               {`{podIP: 10.0.0.1}`, `{podIP: localhost, podIPs: [{ip: 010.0.0.1}, {ip: "fe80::1%eth0"}, {ip: "::ffff:10.0.0.1"}, {ip: ""}], hostIP: "1"}`, `{phase: Pending, conditions: []}`},
+		"too many of one family":          {`{}`, `{podIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.2}, {ip: "fd00::1"}, {ip: "fd00::2"}]}`, `{phase: Pending, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}], conditions: []}`},
+		"IPs that are none":               {`{podIP: 10.0.0.1}`, `{podIP: localhost, podIPs: [{ip: 010.0.0.1}, {ip: "fe80::1%eth0"}, {ip: "::ffff:10.0.0.1"}, {ip: ""}]}`, `{phase: Pending, conditions: []}`},
 		"IPs are written in one way":      {`{}`, `{podIP: "FD00:0::1"}`, `{phase: Pending, podIP: "fd00::1", podIPs: [{ip: "fd00::1"}], conditions: []}`},
 		"resources of a pod without them": {`{}`, `{resources: {requests: {cpu: 1}}, allocatedResources: {cpu: 1}}`, `{phase: Pending, conditions: []}`},
 	}
@@ -50,11 +51,12 @@ func TestPodStatus(t *testing.T) {
 	}
 }
 
-// Which fields of the status come from the provider. All others are local.
+// Which fields of the status come from the provider. All others are local, but
+// for the addresses of nodes, which are not shown.
 var (
-	remoteStatus = []string{"Phase", "Conditions", "Message", "Reason", "HostIP", "HostIPs", "PodIP", "PodIPs", "StartTime",
+	remoteStatus = []string{"Phase", "Conditions", "Message", "Reason", "PodIP", "PodIPs", "StartTime",
 		"InitContainerStatuses", "ContainerStatuses", "EphemeralContainerStatuses", "AllocatedResources", "Resources"}
-	localStatus = []string{"ObservedGeneration", "NominatedNodeName", "QOSClass", "Resize", "ResourceClaimStatuses",
+	localStatus = []string{"HostIP", "HostIPs", "ObservedGeneration", "NominatedNodeName", "QOSClass", "Resize", "ResourceClaimStatuses",
 		"ExtendedResourceClaimStatus", "NodeAllocatableResourceClaimStatuses"}
 	remoteContainerStatus = []string{"Name", "State", "LastTerminationState", "Ready", "RestartCount", "Image", "ImageID", "ContainerID",
 		"Started", "AllocatedResources", "Resources"}
@@ -69,7 +71,7 @@ spec: {resources: {requests: {x: 1}}, initContainers: [{name: x, resources: {lim
 	plain.fill(reflect.ValueOf(&remote.Status).Elem())
 	remote.Status.Phase, remote.Status.PodIP, remote.Status.HostIP = corev1.PodRunning, "10.0.0.1", "10.0.0.2"
 	remote.Status.Conditions[0] = corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
-	got := PodStatus(local, remote)
+	got := PodStatus(local, remote, routed)
 	checkFields(t, got, remoteStatus, localStatus)
 	for _, list := range [][]corev1.ContainerStatus{got.InitContainerStatuses, got.ContainerStatuses, got.EphemeralContainerStatuses} {
 		if len(list) != 1 {

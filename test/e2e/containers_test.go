@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 var _ = Describe("A container that runs in a provider", Ordered, Label("pods"), func() {
@@ -37,7 +39,8 @@ var _ = Describe("A container that runs in a provider", Ordered, Label("pods"), 
 		amber.rolledOut("web")
 		amber.bothSidesAgree()
 		for _, pod := range amber.pods("web") {
-			Expect(amber.remotePod(&pod)()).To(HaveField("Status.PodIP", pod.Status.PodIP), "the address that the provider gave")
+			Expect(pod.Status.PodIP).To(BeEmpty(), "there is no route to the address that the provider gave")
+			Expect(amber.remotePod(&pod)()).To(HaveField("Status.PodIP", pod.Annotations[v1alpha1.AnnotationRemoteIP]), "people are told of it")
 		}
 	})
 

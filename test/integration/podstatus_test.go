@@ -61,7 +61,7 @@ var _ = Describe("The status of a pod", Ordered, func() {
 		eu.setPodStatus(remote, corev1.PodRunning, func(status *corev1.PodStatus) {
 			status.PodIP, status.PodIPs = "10.9.9.9", []corev1.PodIP{{IP: "10.9.9.9"}}
 		})
-		Eventually(now(home, local)).Should(HaveField("Status.PodIP", "10.9.9.9"), "the provider goes on telling")
+		Eventually(now(home, local)).Should(telling("10.9.9.9"), "the provider goes on telling")
 		Expect(home.podConditions(local)()).To(ContainElement(And(HaveField("Type", string(gate)), HaveField("Status", metav1.ConditionTrue))))
 	})
 

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // userAgent is what the manager calls itself; managedFields say it.
@@ -19,6 +21,7 @@ func (h *History) Violations() []string {
 	found := slices.Clone(h.Findings)
 	found = append(found, h.finalPhases()...)
 	found = append(found, h.onePlace()...)
+	found = append(found, h.addresses()...)
 	for _, provider := range h.providers() {
 		events := h.timeline(provider)
 		found = append(found, onePod(provider, events)...)
@@ -45,6 +48,23 @@ func (h *History) finalPhases() []string {
 		}
 		if terminal(e.Object) {
 			final[uid] = now
+		}
+	}
+	return found
+}
+
+// addresses: what runs in a provider shows none, because no binding is routed.
+func (h *History) addresses() []string {
+	var found []string
+	for _, e := range h.timeline(Consumer) {
+		node, _, _ := unstructured.NestedString(e.Object.Object, "spec", "nodeName")
+		if e.Object.GetKind() != "Pod" || !strings.HasPrefix(node, v1alpha1.VirtualNodePrefix) {
+			continue
+		}
+		for _, field := range []string{"podIP", "hostIP"} {
+			if ip, _, _ := unstructured.NestedString(e.Object.Object, "status", field); ip != "" {
+				found = append(found, fmt.Sprintf("%s shows the %s %s, which is what a provider says", title(e.Object), field, ip))
+			}
 		}
 	}
 	return found

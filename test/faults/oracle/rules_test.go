@@ -54,6 +54,15 @@ func TestViolations(t *testing.T) {
 		},
 		"a pod of the same name begins": {events: []Event{here(changed(local, inPhase("Succeeded"))), end(here(changed(local, inPhase("Succeeded")))), here(changed(local, uid("again")))}},
 
+		"an address of a provider is shown": {
+			events: []Event{here(local), here(changed(local, with([]string{"spec", "nodeName"}, "spillway-p1"), with([]string{"status", "podIP"}, "127.0.0.1"), with([]string{"status", "hostIP"}, "10.0.0.1")))},
+			want: []string{"Pod team-a/web shows the hostIP 10.0.0.1, which is what a provider says",
+				"Pod team-a/web shows the podIP 127.0.0.1, which is what a provider says"},
+		},
+		"an address of the consumer's own is shown": {
+			events: []Event{here(changed(local, with([]string{"spec", "nodeName"}, "node-1"), with([]string{"status", "podIP"}, "10.0.0.1")))},
+		},
+
 		"ours is made without the mark": {
 			events: []Event{there(namespace), there(object("ConfigMap", "team-a-c0", "settings", byUs, standsFor("x")))},
 			want:   []string{"p1: ConfigMap team-a-c0/settings was made without our mark"},

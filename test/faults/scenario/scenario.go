@@ -67,7 +67,7 @@ func OutOfBand() []Scenario {
 		namespaceUnlabelled, podUnlabelled, copyUnlabelled,
 		offloadingReleased, offloadingGone, bindingReleased, bindingGone, originalReleased,
 		mapDeleted, mapStatusWiped, offloadingStatusWiped, bindingStatusWiped, virtualNodeDeleted,
-		foreignNamespace, foreignPod, foreignConfigMap,
+		foreignNamespace, foreignPod, foreignConfigMap, hostileAddress,
 	}
 }
 

@@ -1,0 +1,60 @@
+package v1alpha1
+
+// BindingNetwork tells which addresses of the provider's pods the consumer shows:
+// none, or those in the podCIDRs. It is no part of BindingReady: pods run all the same.
+const BindingNetwork = "Network"
+
+// Reasons of BindingNetwork. ReasonDuplicateClusterID is one too.
+const (
+	// ReasonIsolated: no addresses are shown. The mode is Isolated.
+	ReasonIsolated = "Isolated"
+	// ReasonRouted: addresses in the podCIDRs are shown.
+	ReasonRouted = "Routed"
+	// ReasonCIDROverlap: the mode is Routed, but no addresses are shown, because the
+	// podCIDRs overlap those of an older ClusterBinding or of the consumer's own
+	// nodes. The message names both.
+	ReasonCIDROverlap = "CIDROverlap"
+)
+
+// NetworkMode says whether the pod networks of consumer and provider reach each other.
+// +kubebuilder:validation:Enum=Isolated;Routed
+type NetworkMode string
+
+const (
+	// NetworkIsolated: they do not. The default.
+	NetworkIsolated NetworkMode = "Isolated"
+	// NetworkRouted: they do, by what is not Spillway's doing.
+	NetworkRouted NetworkMode = "Routed"
+)
+
+// ProviderNetwork says whether pods of the consumer reach those in the provider.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? has(self.podCIDRs) : true",fieldPath=".podCIDRs",reason=FieldValueRequired,message="podCIDRs are required with mode Routed: addresses outside of them are not shown"
+// +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? true : !has(self.podCIDRs)",fieldPath=".podCIDRs",reason=FieldValueForbidden,message="podCIDRs are for mode Routed only"
+type ProviderNetwork struct {
+	// mode: Isolated, the default, means that there is no route between the pod
+	// networks: the status of offloaded pods has no IPs, so that no Service of the
+	// consumer sends anybody there. Routed means that there is one: the status has
+	// the IPs that are in podCIDRs, and no others. Either way the annotation
+	// spillway.io/remote-ip shows people the address that a pod has in the provider.
+	// +optional
+	// +kubebuilder:default=Isolated
+	Mode NetworkMode `json:"mode,omitempty"`
+
+	// podCIDRs are the ranges that the provider's pods have their addresses from.
+	// Required with mode Routed. At most 16, none of which overlaps another one
+	// here, of an older ClusterBinding, or of the consumer's own nodes.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.all(a, !isCIDR(a) || self.exists_one(b, isCIDR(b) && (cidr(a).containsCIDR(cidr(b)) || cidr(b).containsCIDR(cidr(a)))))",message="podCIDRs must not overlap each other"
+	PodCIDRs []PodCIDR `json:"podCIDRs,omitempty"`
+}
+
+// PodCIDR is a range of addresses of pods, such as 10.8.0.0/14 or fd00:8::/48.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=43
+// +kubebuilder:validation:XValidation:rule="isCIDR(self) && string(cidr(self).masked()) == self",message="podCIDRs must be canonical, such as 10.8.0.0/14 or fd00:8::/48",messageExpression="'podCIDRs must be canonical, such as 10.8.0.0/14 or fd00:8::/48; \"' + self + '\" is not'"
+// +kubebuilder:validation:XValidation:rule="!isCIDR(self) || ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '::/127', 'fe80::/10', 'ff00::/8'].all(r, !cidr(self).containsCIDR(r) && !cidr(r).containsCIDR(self))",message="podCIDRs must hold no unspecified, loopback, link-local or multicast addresses",messageExpression="'podCIDRs must hold no unspecified, loopback, link-local or multicast addresses; \"' + self + '\" does'"
+type PodCIDR string
