@@ -301,7 +301,7 @@ type UnreachablePolicy struct {
 
 // ClusterBindingStatus is what Spillway knows about a provider.
 type ClusterBindingStatus struct {
-	// conditions: Ready, CredentialsValid, Connected, VirtualNodeReady,
+	// conditions: Ready, CredentialsValid, Connected, Fenced, VirtualNodeReady,
 	// PodAdmission, Network, with a mountNamespace MountNamespaceReady and, while
 	// being deleted, Drained.
 	// +optional
@@ -337,6 +337,11 @@ type ClusterBindingStatus struct {
 	// expire, if they say so: the token, or the client certificate.
 	// +optional
 	CredentialsExpirationTime *metav1.Time `json:"credentialsExpirationTime,omitempty"`
+
+	// holder is the manager that works in the provider, as of the last Lease that
+	// one has taken there.
+	// +optional
+	Holder HolderStatus `json:"holder,omitzero"`
 
 	// namespaces counts the remote namespaces.
 	// +optional

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/internal/drain"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
+	"github.com/spillway-io/spillway/internal/holder"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/placement"
@@ -62,6 +64,9 @@ type Reconciler struct {
 
 	written   latest.Versions
 	rotations rotations
+	// told has the names of the bindings that said, by us, that another manager
+	// holds the provider.
+	told sync.Map
 }
 
 // observed is all that a pass looks at.
@@ -80,7 +85,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	cb := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, cb); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Fleet.Disconnect(req.Name)
+			r.Fleet.Leave(req.Name)
+			r.told.Delete(req.Name)
 			r.Residents.Close(req.Name)
 			r.Pace.Forget(req.Name)
 			r.rotations.forget(req.Name)
@@ -100,6 +106,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.connect(o)
 	o.Connection = r.explained(o, r.Fleet.State(cb.Name))
+	if r.contradicted(o) {
+		return ctrl.Result{}, nil
+	}
 	if !cb.DeletionTimestamp.IsZero() {
 		return r.drain(ctx, o)
 	}
@@ -113,6 +122,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.tellRotation(o)
 	result.RequeueAfter = step.Sooner(result.RequeueAfter, untilWarned(o))
 	return result, err
+}
+
+// contradicted tells whether somebody has taken back what we said, that another
+// manager holds the provider: that one works for this very binding, and the two of
+// us would write its status in turns, for ever.
+func (r *Reconciler) contradicted(o *observed) bool {
+	if o.Connection.Reason != v1alpha1.ReasonHeldByAnother {
+		r.told.Delete(o.Binding.Name)
+		return false
+	}
+	if conditions.Reason(o.Binding.Status.Conditions, v1alpha1.BindingConnected) == v1alpha1.ReasonHeldByAnother {
+		r.told.Store(o.Binding.Name, true)
+		return false
+	}
+	_, told := r.told.Load(o.Binding.Name)
+	return told
 }
 
 // heldLate is never true: see package seeded.
@@ -187,7 +212,11 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 // none for any other, nor for one whose deletion is through with the provider.
 func (r *Reconciler) connect(o *observed) {
 	drained := !o.Binding.DeletionTimestamp.IsZero() && !o.unknown && !drain.NeedsProvider(o.drain)
-	if o.Duplicate() || o.Credentials != nil || drained {
+	switch {
+	case drained:
+		r.Fleet.Leave(o.Binding.Name)
+		return
+	case o.Duplicate() || o.Credentials != nil:
 		r.Fleet.Disconnect(o.Binding.Name)
 		return
 	}
@@ -197,6 +226,8 @@ func (r *Reconciler) connect(o *observed) {
 		Config:      o.config,
 		Fingerprint: o.fingerprint,
 		PinnedUID:   o.Binding.Status.RemoteClusterUID,
+		Holder:      o.Binding.Status.Holder,
+		TakeOver:    holder.TakeOver(o.Binding.Annotations),
 	})
 }
 

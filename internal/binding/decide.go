@@ -65,13 +65,18 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	if s.Connection.Version != "" {
 		status.KubernetesVersion = s.Connection.Version
 	}
+	// Never an older one: a manager whose ClusterBinding remembers less is not let
+	// into the provider.
+	if s.Connection.Holder.Generation > status.Holder.Generation {
+		status.Holder = s.Connection.Holder
+	}
 	status.Namespaces = namespaceCounts(s.NamespaceMap)
 	status.CredentialsExpirationTime = expirationTime(s.Validity)
 	status.VirtualNodes = nil
 	if s.OwnsNode() {
 		status.VirtualNodes = []v1alpha1.VirtualNodeStatus{{Name: s.Node.Name}}
 	}
-	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, virtualNodeReady, podAdmission, reach} {
+	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, fenced, virtualNodeReady, podAdmission, reach} {
 		if c := decide(s); c != nil {
 			conditions.Set(&status.Conditions, s.Binding.Generation, *c)
 		}
@@ -111,7 +116,7 @@ func credentialsValid(s Snapshot) *metav1.Condition {
 		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, s.Credentials.Reason, s.Credentials.Message)
 	case s.Connection.CredentialsRefused():
 		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, s.Connection.Reason, s.Connection.Message)
-	case s.Connection.Phase == connection.Connected:
+	case s.Connection.Phase == connection.Connected, s.Connection.Phase == connection.Disconnected && isFence(s.Connection.Reason):
 		return acceptedUntil(s)
 	default:
 		// Not known as long as the provider does not answer: the last verdict
@@ -135,8 +140,30 @@ func connected(s Snapshot) *metav1.Condition {
 		return nil
 	default:
 		return unlessDecided(s, v1alpha1.BindingConnected, "the first connection is being made",
-			v1alpha1.ReasonConnected, v1alpha1.ReasonUnreachable, v1alpha1.ReasonWrongCA, v1alpha1.ReasonIdentityChanged, v1alpha1.ReasonSameCluster)
+			v1alpha1.ReasonConnected, v1alpha1.ReasonUnreachable, v1alpha1.ReasonWrongCA, v1alpha1.ReasonIdentityChanged, v1alpha1.ReasonSameCluster,
+			v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseConflict)
 	}
+}
+
+// fenced tells of the Lease in the provider. While nothing is known of it, the
+// last verdict stands.
+func fenced(s Snapshot) *metav1.Condition {
+	switch fence := s.Connection.Fence; {
+	case s.Connection.Phase == connection.Disconnected && isFence(s.Connection.Reason):
+		return condition(v1alpha1.BindingFenced, metav1.ConditionFalse, s.Connection.Reason, "see the condition Connected")
+	case s.Connection.Phase != connection.Connected || fence.Reason == "":
+		return nil
+	case fence.Reason == v1alpha1.ReasonLeaseHeld:
+		return condition(v1alpha1.BindingFenced, metav1.ConditionTrue, v1alpha1.ReasonLeaseHeld, "")
+	default:
+		return condition(v1alpha1.BindingFenced, metav1.ConditionFalse, fence.Reason,
+			fence.Message+"; a second manager for the same cluster would not be noticed: apply the provider.yaml of this version")
+	}
+}
+
+// isFence tells whether a provider is refused because of its Lease.
+func isFence(reason string) bool {
+	return reason == v1alpha1.ReasonHeldByAnother || reason == v1alpha1.ReasonTakeOverNeeded || reason == v1alpha1.ReasonLeaseConflict
 }
 
 // refusedBefore tells whether the last verdict is that the provider refused the

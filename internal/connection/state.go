@@ -36,6 +36,16 @@ type State struct {
 	Version string
 	// LastContact is when the provider last answered.
 	LastContact time.Time
+	// Holder is what the ClusterBinding should remember of the Lease.
+	Holder v1alpha1.HolderStatus
+	// Fence tells of the Lease in the provider.
+	Fence Fence
+}
+
+// Fence tells whether the Lease in a provider is held.
+type Fence struct {
+	// Reason is one of those of the condition Fenced; empty: not known.
+	Reason, Message string
 }
 
 // CredentialsRefused tells whether the provider can be reached, but does not

@@ -43,6 +43,7 @@ func TestEngagedWithFullCaches(t *testing.T) {
 	f := New(Options{Origin: "consumer"})
 	i := &inspector{found: make(chan error, 1)}
 	go func() { _ = f.Start(t.Context(), i) }()
+	go remember(t.Context(), f)
 	for n := range 5 {
 		f.Connect(target("eu", fmt.Sprint(n), providerUID))
 		select {

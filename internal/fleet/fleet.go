@@ -27,7 +27,9 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,6 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -55,6 +58,12 @@ type Options struct {
 	ProbeFailures int
 	// SyncTimeout is how long filling the caches may take. Default 60s.
 	SyncTimeout time.Duration
+	// LeaseDuration is how long our Lease in a provider holds that is not renewed,
+	// and so how long the next manager waits after a crash. Default 15s.
+	LeaseDuration time.Duration
+	// Identity is this manager's in those Leases. Default: the host, and a number
+	// that no other manager has.
+	Identity string
 	// WrapTransport, if set, wraps the transport to each provider, outermost:
 	// for counting requests and injecting faults.
 	WrapTransport func(binding string, rt http.RoundTripper) http.RoundTripper
@@ -78,6 +87,8 @@ func (o *Options) defaults() {
 	setDefault(&o.ProbeTimeout, 4*time.Second)
 	setDefault(&o.ProbeFailures, 2)
 	setDefault(&o.SyncTimeout, time.Minute)
+	setDefault(&o.LeaseDuration, 15*time.Second)
+	setDefault(&o.Identity, identity())
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
@@ -103,6 +114,10 @@ type Target struct {
 	// PinnedUID is the identity that the provider must have. While it is
 	// empty the provider is identified, and not used for anything.
 	PinnedUID string
+	// Holder is what the ClusterBinding remembers of the Lease in the provider,
+	// and TakeOver the generation that somebody lets us take over.
+	Holder   v1alpha1.HolderStatus
+	TakeOver int64
 }
 
 // Fleet keeps a connection to each provider. It is the provider, in
@@ -153,7 +168,20 @@ func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	}
 	f.mu.Unlock()
 	<-ctx.Done()
+	f.ending(ctx)
 	return nil
+}
+
+// ending waits until every connection has given back its Lease: the process may
+// end with the manager. Each bounds its last request.
+func (f *Fleet) ending(ctx context.Context) {
+	f.mu.Lock()
+	all := slices.AppendSeq(slices.Collect(maps.Values(f.connections)), maps.Values(f.ended))
+	f.mu.Unlock()
+	for _, c := range all {
+		<-c.done
+	}
+	log.FromContext(ctx).V(1).Info("all connections have ended")
 }
 
 // Connect makes sure that there is a connection to the target, and never
@@ -165,6 +193,7 @@ func (f *Fleet) Connect(target Target) {
 	c, ok := f.connections[target.Name]
 	if ok && c.target.Fingerprint == target.Fingerprint && c.target.ClusterID == target.ClusterID {
 		c.pin(target.PinnedUID)
+		c.hold.record(target.Holder, target.TakeOver)
 		return
 	}
 	f.end(target.Name)
@@ -173,6 +202,17 @@ func (f *Fleet) Connect(target Target) {
 	if f.running != nil {
 		c.start(f.running)
 	}
+}
+
+// Leave ends the connection of that name, as Disconnect does, for a binding that
+// is done with its provider: the Lease there goes, too.
+func (f *Fleet) Leave(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c, ok := f.connections[name]; ok {
+		c.leaving.Store(true)
+	}
+	f.end(name)
 }
 
 // Disconnect ends the connection of that name, and never blocks.

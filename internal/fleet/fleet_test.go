@@ -93,17 +93,27 @@ func startFleet(t *testing.T) (*Fleet, *manager) {
 		defer close(stopped)
 		_ = f.Start(ctx, m)
 	}()
-	go func() {
-		for {
-			select {
-			case <-f.Events():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	go remember(ctx, f)
 	t.Cleanup(func() { cancel(); <-stopped })
 	return f, m
+}
+
+// remember plays the ClusterBindings: what they are to remember is remembered.
+func remember(ctx context.Context, f *Fleet) {
+	for {
+		select {
+		case e := <-f.Events():
+			f.mu.Lock()
+			if c, ok := f.connections[e.Object.Name]; ok {
+				if to := c.currentState().Holder; to.Generation > 0 {
+					c.hold.record(to, 0)
+				}
+			}
+			f.mu.Unlock()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func target(name, fingerprint, pinned string) Target {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
@@ -28,6 +30,10 @@ type keeper struct {
 	pinned chan struct{} // Closed once target.PinnedUID is set.
 	cancel context.CancelFunc
 
+	hold *hold
+	// leaving is set when the binding leaves the provider, with its Lease.
+	leaving atomic.Bool
+
 	// previous is the keeper that this one takes the place of, which must
 	// have disengaged before this one engages under the same name.
 	previous *keeper
@@ -39,6 +45,7 @@ func newKeeper(f *Fleet, target Target, previous *keeper) *keeper {
 		fleet: f, target: target, state: State{Phase: Connecting},
 		pinned: make(chan struct{}), previous: previous, done: make(chan struct{}),
 	}
+	c.hold = newHold(&c.target, &f.options)
 	if target.PinnedUID != "" {
 		close(c.pinned)
 	}
@@ -69,6 +76,11 @@ func (c *keeper) pin(uid string) {
 		c.target.PinnedUID = uid
 		close(c.pinned)
 	}
+}
+
+// mark is what our objects in the provider carry.
+func (c *keeper) mark() provenance.Mark {
+	return provenance.Mark{Origin: c.fleet.options.Origin, ClusterID: c.target.ClusterID}
 }
 
 func (c *keeper) pinnedUID() string {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -49,7 +50,7 @@ func (r *remote) watched() []client.Object {
 }
 
 func (c *keeper) newRemote(ctx context.Context, fail func(error)) (*remote, error) {
-	options := transport.Options{}
+	options := transport.Options{Left: c.hold.left}
 	if wrap := c.fleet.options.WrapTransport; wrap != nil {
 		options.Wrap = func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
 	}
@@ -57,12 +58,11 @@ func (c *keeper) newRemote(ctx context.Context, fail func(error)) (*remote, erro
 	if err != nil {
 		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
 	}
-	mark := provenance.Mark{Origin: c.fleet.options.Origin, ClusterID: c.target.ClusterID}
 	cl, err := cluster.New(c.target.Config, func(o *cluster.Options) {
 		o.Scheme = scheme.Scheme
 		o.HTTPClient = httpClient
 		o.MapperProvider = c.fleet.mapper
-		o.Cache = cacheOptions(mark, c.fleet.options.Kinds, fail)
+		o.Cache = cacheOptions(c.mark(), c.fleet.options.Kinds, fail)
 		o.Client.FieldOwner = "spillway"
 	})
 	if err != nil {
@@ -185,11 +185,11 @@ func trimNode(obj any) (any, error) {
 	return trimmed, nil
 }
 
-// mapper knows the kinds that are watched, so that nothing has to be discovered:
+// mapper knows the kinds that are watched, and Leases, so that nothing has to be discovered:
 // discovery costs requests, and would block on a provider that hangs.
 func (f *Fleet) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
-	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion})
-	kinds := append([]Kind{{&corev1.Namespace{}, true}, {&corev1.Node{}, true}}, f.options.Kinds...)
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion})
+	kinds := append([]Kind{{&corev1.Namespace{}, true}, {&corev1.Node{}, true}, {&coordinationv1.Lease{}, false}}, f.options.Kinds...)
 	for _, kind := range kinds {
 		gvk, err := apiutil.GVKForObject(kind.Object, scheme.Scheme)
 		if err != nil {

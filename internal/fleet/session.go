@@ -8,11 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // session connects to the provider, and returns when that failed, with why.
 func (c *keeper) session(ctx context.Context) error {
+	whole := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	remote, err := c.newRemote(ctx, (&refusals{end: cancel}).add)
 	if err != nil {
@@ -22,18 +24,22 @@ func (c *keeper) session(ctx context.Context) error {
 	defer func() {
 		c.fleet.disengage(c.target.Name)
 		cancel(nil)
+		if whole.Err() != nil {
+			c.release(context.WithoutCancel(whole), remote)
+		}
 		remote.close()
 	}()
-	err = c.use(ctx, remote)
+	err = c.use(ctx, remote, cancel)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause // What ended the session says more than what was broken off by that.
 	}
 	return err
 }
 
-// use identifies the provider, waits until its identity is pinned, engages it,
-// and returns when it cannot be used any more, with why.
-func (c *keeper) use(ctx context.Context, remote *remote) error {
+// use identifies the provider, waits until its identity is pinned and its Lease
+// is ours, engages it, and returns when it cannot be used any more, with why. end
+// ends it from elsewhere.
+func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCauseFunc) error {
 	if err := c.identify(ctx, remote); err != nil {
 		return err
 	}
@@ -45,6 +51,10 @@ func (c *keeper) use(ctx context.Context, remote *remote) error {
 	if err := c.verify(c.currentState().UID); err != nil {
 		return err
 	}
+	if err := c.acquire(ctx, remote); err != nil {
+		return err
+	}
+	go c.keep(ctx, remote, end)
 	if err := c.engage(ctx, remote); err != nil {
 		return err
 	}
@@ -65,7 +75,7 @@ func (c *keeper) identify(ctx context.Context, remote *remote) error {
 	if err != nil {
 		return err
 	}
-	if remote.account, err = c.account(bounded, remote); err != nil {
+	if remote.account, err = c.account(transport.PastTheFence(bounded), remote); err != nil {
 		return err
 	}
 	if err := c.verify(uid); err != nil {

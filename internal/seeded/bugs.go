@@ -26,6 +26,7 @@ const (
 	LostForGood             Bug = "lost-for-good"
 	WatchTakenAtItsWord     Bug = "watch-taken-at-its-word"
 	UnseenDeletion          Bug = "unseen-deletion"
+	HeldLeaseIgnored        Bug = "held-lease-ignored"
 	CopiedPodBelieved       Bug = "copied-pod-believed"
 	AddressTakenAtItsWord   Bug = "address-taken-at-its-word"
 

@@ -37,6 +37,7 @@ func All() []Description {
 		{IdentityUnchecked, "another cluster behind the same kubeconfig is taken for the one that was bound", []string{"identity"}, false, []string{"another-cluster"}},
 		{LostForGood, "a provider that was away is never connected to again", []string{"cuts"}, true, []string{"pod-deleted", "offload"}},
 		{WatchTakenAtItsWord, "what has just been written is not believed until the watch shows it", []string{"watches"}, true, []string{"pod-runs-and-succeeds", "pod-deleted"}},
+		{HeldLeaseIgnored, "a Lease in a provider is taken while another manager holds it", []string{"identity"}, false, []string{"second-manager"}},
 		{UnseenDeletion, "a deletion that no watch has shown, but the list after it, is not noticed", []string{"watches"}, true, []string{"selector-moves-a-namespace"}},
 		{CopiedPodBelieved, "what a pod says of a remote one is believed, though it was written for another pod", []string{"crash"}, false, []string{"pod-replaced-by-its-manifest"}},
 		{PodMovedWithItsNamespace, "a pod that runs in the mount namespace goes when its namespace is offloaded", []string{"crash"}, false, []string{"offload-with-mounted-pods"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -44,7 +45,9 @@ func TestConsumerRights(t *testing.T) {
 	}
 	// The namespaces of the identity itself, of the cluster, and of nobody: a
 	// Role in one of them would count there only.
-	for _, namespace := range []string{"spillway-provider", "kube-system", namespaceOf(t, nil)} {
+	inOwn := want.Union(sets.New("get coordination.k8s.io/leases", "create coordination.k8s.io/leases",
+		"patch coordination.k8s.io/leases", "delete coordination.k8s.io/leases"))
+	for namespace, want := range map[string]sets.Set[string]{"spillway-provider": inOwn, "kube-system": want, namespaceOf(t, nil): want} {
 		got := rights(t, consumer, namespace).Difference(rights(t, accountClient(t, "anybody"), namespace))
 		if diff := cmp.Diff(sets.List(want), sets.List(got)); diff != "" {
 			t.Errorf("rights in namespace %s (-want +got):\n%s", namespace, diff)
@@ -143,6 +146,12 @@ func TestConsumerHasNoRightTo(t *testing.T) {
 		"change a node": {func(ctx context.Context) error {
 			return consumer.Patch(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}, merge(`{"metadata":{"labels":{"a":"b"}}}`))
 		}, `cannot patch resource "nodes"`},
+		"list the Leases of others": {func(ctx context.Context) error {
+			return consumer.List(ctx, &coordinationv1.LeaseList{}, client.InNamespace("spillway-provider"))
+		}, `cannot list resource "leases"`},
+		"hold a node's Lease": {func(ctx context.Context) error {
+			return consumer.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-node-lease", Name: "node"}})
+		}, `cannot create resource "leases"`},
 		"write events": {func(ctx context.Context) error { return consumer.Create(ctx, &corev1.Event{ObjectMeta: meta}) },
 			`cannot create resource "events"`},
 	} {

@@ -71,6 +71,7 @@ func untilConfined(ctx context.Context, consumer client.Client) error {
 		"spillway-consumers-secrets": secretOf(inMarked, "bootstrap.kubernetes.io/token"),
 		"spillway-consumers-claims":  claimOf(inMarked, ""),
 		"spillway-consumers-volumes": volumeOf(metav1.ObjectMeta{Name: "probe"}),
+		"spillway-consumers-leases":  leaseOf(nil),
 	}
 	for policy, probe := range probes {
 		var last error

@@ -47,7 +47,12 @@ func (s *site) restart(t *testing.T, namespaces int) RestartResult {
 	case <-time.After(time.Until(since.Add(startFor))): // What comes later is not of the start.
 	case <-t.Context().Done():
 	}
-	timeless := func(k requests.Key) bool { return k.Class != requests.Leases && k.Class != requests.Probes }
+	// A manager takes the Leases of its providers, and the bindings remember it;
+	// whether more of them has changed, their versions tell.
+	timeless := func(k requests.Key) bool {
+		remembers := k.Verb == requests.Patch && k.Resource == "clusterbindings" && k.Subresource == "status"
+		return k.Class != requests.Leases && k.Class != requests.Probes && !remembers
+	}
 	last := s.last(t, timeless)
 	s.settle(t, since)
 	during := s.figures(t).Since(figures)

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,6 +31,9 @@ type request struct {
 	selector                    string
 	// initial tells that a watch begins with all there is.
 	initial, dryRun bool
+	// remembers tells that a ClusterBinding remembers the Lease of its provider,
+	// and that nothing else of it changes.
+	remembers bool
 }
 
 // parse reads it off the method and the path. For a path that is not that of a
@@ -54,6 +58,7 @@ func parse(r *http.Request) request {
 		parsed.subresource = strings.Join(parts[2:], "/")
 	}
 	parsed.verb = verb(r.Method, parsed.name != "", query)
+	parsed.remembers = parsed.verb == Patch && parsed.resource == "clusterbindings" && parsed.subresource == "status" && onlyHolder(sentBody(r))
 	if parsed.resource == selfReviews {
 		parsed.verb = Get // It is posted, and changes nothing.
 	}
@@ -105,7 +110,24 @@ func (r request) writes() bool { return writes(r.verb) }
 
 func writes(verb string) bool { return verb != Get && verb != List && verb != Watch }
 
-func (r request) class() Class { return ClassOf(r.verb, r.resource, r.name) }
+func (r request) class() Class {
+	if r.remembers {
+		return Leases
+	}
+	return ClassOf(r.verb, r.resource, r.name)
+}
+
+// onlyHolder tells whether a merge patch changes nothing of a status but the holder.
+func onlyHolder(patch []byte) bool {
+	var body struct {
+		Status map[string]json.RawMessage `json:"status"`
+	}
+	if err := json.Unmarshal(patch, &body); err != nil || len(body.Status) != 1 {
+		return false
+	}
+	_, ok := body.Status["holder"]
+	return ok
+}
 
 // ClassOf is the class of a request; for a path that is not that of a resource,
 // the resource is the path.

@@ -55,6 +55,30 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestWhatABindingRemembersIsOfItsLease(t *testing.T) {
+	for what, test := range map[string]struct {
+		path, body string
+		want       Class
+	}{
+		"a generation":         {"clusterbindings/eu/status", `{"metadata":{"resourceVersion":"7"},"status":{"holder":{"generation":2}}}`, Leases},
+		"more than that":       {"clusterbindings/eu/status", `{"status":{"holder":{"generation":2},"kubernetesVersion":"v1"}}`, Work},
+		"nothing":              {"clusterbindings/eu/status", `{"metadata":{"resourceVersion":"7"}}`, Work},
+		"something else":       {"clusterbindings/eu/status", `{"status":{"kubernetesVersion":"v1"}}`, Work},
+		"a spec":               {"clusterbindings/eu", `{"status":{"holder":{"generation":2}}}`, Work},
+		"something of another": {"namespacemaps/eu/status", `{"status":{"holder":{"generation":2}}}`, Work},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, "https://x/apis/offloading.spillway.io/v1alpha1/"+test.path, strings.NewReader(test.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Parse(r).Class; got != test.want {
+				t.Errorf("got class %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
 // answers is a transport that answers each request with the next of its texts.
 type answers struct {
 	contentType string

@@ -47,20 +47,29 @@ func group(r *http.Request) string {
 
 // sentMeta is what the body of a request tells of its object.
 func sentMeta(r *http.Request) meta {
-	if r.GetBody == nil {
-		return meta{}
-	}
-	body, err := r.GetBody()
-	if err != nil {
-		return meta{}
-	}
-	defer body.Close()
-	raw, err := io.ReadAll(body)
-	if err != nil {
+	raw := sentBody(r)
+	if raw == nil {
 		return meta{}
 	}
 	if r.Method == http.MethodPatch || strings.Contains(r.Header.Get("Content-Type"), "json") {
 		return decodeJSON(raw) // Of a JSON patch, which is a list of operations, nothing.
 	}
 	return decode(raw)
+}
+
+// sentBody is the body of a request, which stays as it is; nil if there is none.
+func sentBody(r *http.Request) []byte {
+	if r.GetBody == nil {
+		return nil
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return nil
+	}
+	defer body.Close()
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return nil
+	}
+	return raw
 }

@@ -63,7 +63,14 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, ErrClosed
 	}
 	kind := kindOf(req, b.prefix)
-	deadline := newDeadline(req.Context(), b.timeout(kind))
+	after, err := b.opts.withinFence(req, b.timeout(kind))
+	if err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, err
+	}
+	deadline := newDeadline(req.Context(), after)
 	resp, err := b.next.RoundTrip(req.WithContext(deadline.ctx)) //nolint:contextcheck // The deadline's context comes from the request's.
 	if err != nil {
 		err = b.explain(deadline, err)

@@ -82,6 +82,11 @@ type Options struct {
 	// Defaults to 5 s.
 	PingTimeout time.Duration
 
+	// Left, if set, is asked before each request that may change something how
+	// much time is left for it; false: as much as it likes. One that has none left
+	// is refused with ErrFenced. Optional.
+	Left func() (time.Duration, bool)
+
 	// Wrap may count requests, or make them fail. It sees every request once
 	// as it is made, without credentials, and inside of the bounds, so that
 	// one that it delays runs into them too. Optional.

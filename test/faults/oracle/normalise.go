@@ -24,6 +24,8 @@ func (m *masks) normalise(obj *unstructured.Unstructured) (string, error) {
 	if going {
 		_ = unstructured.SetNestedField(obj.Object, "set", "metadata", "deletionTimestamp") // metadata is a map.
 	}
+	// Each manager takes the Lease of a provider anew, and the binding remembers it.
+	unstructured.RemoveNestedField(obj.Object, "status", "holder")
 	finalizers := obj.GetFinalizers()
 	slices.Sort(finalizers)
 	obj.SetFinalizers(finalizers)

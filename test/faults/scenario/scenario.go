@@ -74,5 +74,5 @@ func OutOfBand() []Scenario {
 // Identity are those in which a provider is not what it was, or does not accept
 // the manager.
 func Identity() []Scenario {
-	return []Scenario{otherCluster, ownCluster, badToken, badKubeconfig, secretGone}
+	return []Scenario{otherCluster, ownCluster, badToken, badKubeconfig, secretGone, secondManager}
 }

@@ -24,6 +24,8 @@ const (
 	probeTimeout  = time.Second
 	probeFailures = 2
 	syncTimeout   = 5 * time.Second
+	// leaseDuration is what the successor of a manager that has crashed waits.
+	leaseDuration = time.Second
 	// shutdownTimeout is for what a manager that is stopped still has under way.
 	shutdownTimeout = 10 * time.Second
 )
@@ -50,7 +52,7 @@ func (w *World) StartManager(ctx context.Context, wrap Wrap) (*Manager, error) {
 		return nil, fmt.Errorf("reading the manager's kubeconfig: %w", err)
 	}
 	options := manager.Options{ConsumerID: w.ConsumerID, SkipMetrics: true, Fleet: fleet.Options{
-		ProbeInterval: probeInterval, ProbeTimeout: probeTimeout, ProbeFailures: probeFailures, SyncTimeout: syncTimeout,
+		ProbeInterval: probeInterval, ProbeTimeout: probeTimeout, ProbeFailures: probeFailures, SyncTimeout: syncTimeout, LeaseDuration: leaseDuration,
 	}}
 	if wrap != nil {
 		options.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return wrap(Consumer, next) }

@@ -27,6 +27,7 @@ const sweepPatience = 30 * time.Second
 // What a run may leave. Namespaces come last: what is in them goes before them.
 var (
 	inProviders = []schema.GroupVersionKind{
+		{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
 		corev1.SchemeGroupVersion.WithKind("Pod"),
 		corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
 		corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
@@ -39,7 +40,6 @@ var (
 		v1alpha1.GroupVersion.WithKind("NamespaceMap"),
 		v1alpha1.GroupVersion.WithKind("ClusterBinding"),
 		corev1.SchemeGroupVersion.WithKind("Node"),
-		{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
 	}, inProviders...)
 )
 

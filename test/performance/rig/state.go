@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -85,9 +86,24 @@ func note(ctx context.Context, versions map[string]string, c *Cluster, list clie
 		if err != nil {
 			return err
 		}
-		versions[fmt.Sprintf("%s: %T %s/%s", c.ID, item, object.GetNamespace(), object.GetName())] = object.GetResourceVersion()
+		version := object.GetResourceVersion()
+		if binding, ok := item.(*v1alpha1.ClusterBinding); ok {
+			if version, err = withoutHolder(binding); err != nil {
+				return err
+			}
+		}
+		versions[fmt.Sprintf("%s: %T %s/%s", c.ID, item, object.GetNamespace(), object.GetName())] = version
 		return nil
 	})
+}
+
+// withoutHolder is all of a ClusterBinding but what it remembers of the Lease of
+// its provider, which each manager takes anew.
+func withoutHolder(binding *v1alpha1.ClusterBinding) (string, error) {
+	binding = binding.DeepCopy()
+	binding.ResourceVersion, binding.ManagedFields, binding.Status.Holder = "", nil, v1alpha1.HolderStatus{}
+	text, err := json.Marshal(binding)
+	return string(text), err
 }
 
 // Settled waits until the manager that was started at since has renewed the

@@ -1,0 +1,152 @@
+package fleet
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/utils/clock"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/holder"
+)
+
+// raiseInterval is how often the generation of a Lease is raised. A copy of the
+// consumer that is younger than the last raise cannot be told from the original.
+const raiseInterval = time.Hour
+
+// identity of a manager: where it runs, and a number that no other one has.
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host + "_" + string(uuid.NewUUID())
+}
+
+// hold is what a connection knows of its Lease in the provider. It outlives the
+// sessions: to see that another holder is gone may take longer than one of them.
+type hold struct {
+	clock    clock.PassiveClock
+	duration time.Duration
+	// news is filled when the ClusterBinding says something new.
+	news chan struct{}
+
+	mu    sync.Mutex
+	lease *coordinationv1.Lease // As it was seen last; nil: there was none.
+	// since is when we have first seen it so, and renewed that we had seen it before.
+	since   time.Time
+	renewed bool
+
+	// fenced is unset for a provider that lets us have no Lease: then there is no bound.
+	fenced bool
+	until  time.Time // When we must have stopped writing.
+	raised time.Time // When the generation last rose.
+
+	recorded v1alpha1.HolderStatus
+	takeOver int64
+}
+
+func newHold(target *Target, options *Options) *hold {
+	return &hold{
+		clock: options.Clock, duration: options.LeaseDuration, news: make(chan struct{}, 1), fenced: true,
+		recorded: target.Holder, takeOver: target.TakeOver,
+	}
+}
+
+// record takes over what the ClusterBinding says now.
+func (h *hold) record(recorded v1alpha1.HolderStatus, takeOver int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.recorded == recorded && h.takeOver == takeOver {
+		return
+	}
+	h.recorded, h.takeOver = recorded, takeOver
+	h.wake()
+}
+
+// wake has the Lease looked at again at once.
+func (h *hold) wake() {
+	select {
+	case h.news <- struct{}{}:
+	default: // It is going to be.
+	}
+}
+
+// see notes what the provider shows; nil: no Lease.
+func (h *hold) see(lease *coordinationv1.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case lease == nil:
+		h.lease, h.renewed = nil, false
+	case h.lease == nil || h.lease.UID != lease.UID:
+		h.lease, h.renewed, h.since = lease, false, h.clock.Now()
+	case h.lease.ResourceVersion != lease.ResourceVersion:
+		h.lease, h.renewed, h.since = lease, true, h.clock.Now()
+	}
+}
+
+// wrote notes what has been written, and when that began: nobody can have seen it
+// before.
+func (h *hold) wrote(lease *coordinationv1.Lease, began time.Time) {
+	h.see(lease)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fenced, h.until = true, began.Add(h.duration*4/5)
+}
+
+// raise notes that the generation has risen.
+func (h *hold) raise() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.raised = h.clock.Now()
+}
+
+// lift lets writes pass without a Lease.
+func (h *hold) lift() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fenced, h.until = false, time.Time{}
+}
+
+// drop refuses writes from now on, and returns the Lease if we held it.
+func (h *hold) drop() *coordinationv1.Lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	held := h.fenced && h.until.After(h.clock.Now())
+	h.fenced, h.until = true, time.Time{}
+	if !held {
+		return nil
+	}
+	return h.lease
+}
+
+// left is how much time a write has; false if it is not bounded.
+func (h *hold) left() (time.Duration, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.until.Sub(h.clock.Now()), h.fenced
+}
+
+// held tells whether we hold the Lease, as far as we know.
+func (h *hold) held() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.fenced && h.lease != nil && !h.until.IsZero()
+}
+
+// snapshot is what is decided on.
+func (c *keeper) snapshot(account string) holder.Snapshot {
+	h, options := c.hold, &c.fleet.options
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return holder.Snapshot{
+		Lease: h.lease, Unchanged: h.clock.Now().Sub(h.since), Renewed: h.renewed,
+		Mark: c.mark(), Account: account, Identity: options.Identity,
+		Recorded: h.recorded, TakeOver: h.takeOver, Binding: c.target.Name,
+		Duration: h.duration, RaiseDue: !h.raised.IsZero() && h.clock.Now().Sub(h.raised) >= raiseInterval,
+	}
+}

@@ -1,0 +1,198 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/holder"
+)
+
+// unfencedRetry is how often a Lease is asked for that the provider does not let
+// us have.
+const unfencedRetry = time.Minute
+
+// acquire returns when we may write in the provider: because we hold its Lease,
+// or because it lets us have none.
+func (c *keeper) acquire(ctx context.Context, r *remote) error {
+	ticker := c.fleet.options.Clock.NewTicker(c.hold.duration / 3)
+	defer ticker.Stop()
+	for {
+		if settled, err := c.look(ctx, r); settled || err != nil {
+			return err
+		}
+		select {
+		case <-c.hold.news:
+		case <-ticker.C():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// keep renews the Lease until ctx ends, and calls end when another one has it.
+// What else goes wrong is for the probes to find: the next try may do better.
+func (c *keeper) keep(ctx context.Context, r *remote, end context.CancelCauseFunc) {
+	ticker := c.fleet.options.Clock.NewTicker(c.hold.duration / 3)
+	defer ticker.Stop()
+	asked := c.fleet.options.Clock.Now()
+	for {
+		select {
+		case <-ticker.C():
+		case <-ctx.Done():
+			return
+		}
+		now := c.fleet.options.Clock.Now()
+		if !c.hold.held() && now.Sub(asked) < min(unfencedRetry, 4*c.hold.duration) {
+			continue
+		}
+		asked = now
+		err := c.renew(ctx, r)
+		var refused errNotUsable
+		switch {
+		case errors.As(err, &refused):
+			c.hold.drop()
+			end(err)
+			return
+		case err != nil && ctx.Err() == nil:
+			log.FromContext(ctx).V(1).Info("the Lease in the provider is not renewed", "error", err.Error())
+		}
+	}
+}
+
+// renew writes the Lease as we know it, and looks at it only if that fails.
+func (c *keeper) renew(ctx context.Context, r *remote) error {
+	if c.hold.held() {
+		s := c.snapshot(r.account)
+		if d := holder.Decide(s); d.Action == holder.Write {
+			c.remember(ctx, d.Record)
+			if done, err := c.write(ctx, r, s, d); done || err != nil {
+				return err
+			}
+		}
+		// It has changed, or is gone: perhaps because this is another cluster.
+		if err := c.probe(ctx, r); err != nil {
+			return err
+		}
+	}
+	_, err := c.look(ctx, r)
+	return err
+}
+
+// look reads the Lease and does what is to be done about it. It is settled when
+// we hold it, or can have none.
+func (c *keeper) look(ctx context.Context, r *remote) (settled bool, err error) {
+	lease, err := c.readLease(ctx, r)
+	if err != nil {
+		return c.without(ctx, err)
+	}
+	c.hold.see(lease)
+	s := c.snapshot(r.account)
+	d := holder.Decide(s)
+	switch d.Action {
+	case holder.Refuse:
+		return false, errNotUsable{d.Reason, d.Message}
+	case holder.Record:
+		c.remember(ctx, d.Record)
+		return false, nil
+	case holder.Write:
+		c.remember(ctx, d.Record)
+		return c.write(ctx, r, s, d)
+	default:
+		return false, nil
+	}
+}
+
+// remember asks for a generation to be written to the status of the ClusterBinding.
+func (c *keeper) remember(ctx context.Context, generation int64) {
+	c.setState(ctx, func(s *State) {
+		s.Holder = v1alpha1.HolderStatus{Generation: generation, Identity: c.fleet.options.Identity}
+	})
+}
+
+func (c *keeper) readLease(ctx context.Context, r *remote) (*coordinationv1.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
+	defer cancel()
+	lease := &coordinationv1.Lease{}
+	err := r.live.Get(ctx, client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: holder.Name(c.mark())}, lease)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // There is none, and that is no error.
+	case err != nil:
+		return nil, fmt.Errorf("reading the Lease in provider %s: %w", c.target.ClusterID, err)
+	}
+	return lease, nil
+}
+
+// write makes, takes or renews the Lease, unless it has changed since we saw it.
+func (c *keeper) write(ctx context.Context, r *remote, s holder.Snapshot, d holder.Decision) (done bool, err error) {
+	began := c.fleet.options.Clock.Now()
+	bounded, cancel := context.WithTimeout(transport.PastTheFence(ctx), c.hold.duration/3)
+	defer cancel()
+	lease := holder.Written(s, d, began)
+	if s.Lease == nil {
+		err = r.GetClient().Create(bounded, lease)
+	} else {
+		err = r.GetClient().Patch(bounded, lease, client.MergeFromWithOptions(s.Lease, client.MergeFromWithOptimisticLock{}))
+	}
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && s.Lease != nil:
+		c.hold.wake()
+		return false, nil
+	case err != nil:
+		return c.without(ctx, fmt.Errorf("writing the Lease in provider %s: %w", c.target.ClusterID, err))
+	}
+	c.hold.wrote(lease, began)
+	if s.Lease == nil || s.Lease.Annotations[v1alpha1.AnnotationGeneration] != lease.Annotations[v1alpha1.AnnotationGeneration] {
+		c.hold.raise()
+	}
+	c.setState(ctx, func(s *State) { s.Fence = connection.Fence{Reason: v1alpha1.ReasonLeaseHeld} })
+	return true, nil
+}
+
+// without goes on without a Lease if the provider does not let us have one.
+func (c *keeper) without(ctx context.Context, err error) (settled bool, _ error) {
+	fence := connection.Fence{}
+	switch {
+	case apierrors.IsForbidden(err):
+		fence.Reason = v1alpha1.ReasonLeaseForbidden
+		_, fence.Message = transport.Classify(err)
+	case apierrors.IsNotFound(err):
+		fence.Reason = v1alpha1.ReasonLeaseUnavailable
+		fence.Message = "the provider has no namespace " + v1alpha1.ProviderNamespace
+	default:
+		return false, err
+	}
+	c.hold.lift()
+	c.setState(ctx, func(s *State) { s.Fence = fence })
+	return true, nil
+}
+
+// release gives the Lease back, so that the next manager need not wait, or
+// deletes it when the binding leaves the provider. Nothing is written there after.
+func (c *keeper) release(ctx context.Context, r *remote) {
+	lease := c.hold.drop()
+	if lease == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), c.fleet.options.ProbeTimeout)
+	defer cancel()
+	var err error
+	if c.leaving.Load() {
+		err = r.GetClient().Delete(ctx, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
+	} else {
+		err = r.GetClient().Patch(ctx, holder.Released(lease), client.MergeFromWithOptions(lease, client.MergeFromWithOptimisticLock{}))
+	}
+	if err != nil {
+		log.FromContext(ctx).Info("the Lease in the provider is not given back: the next manager waits until it has expired", "error", err.Error())
+	}
+}

@@ -1,0 +1,227 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/holder"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// writer counts what a fleet writes, and dies when it is told to: nothing more is
+// sent, as by a process that has been killed.
+type writer struct {
+	mu     sync.Mutex
+	writes []string
+	dead   bool
+}
+
+func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(req *http.Request) (*http.Response, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.dead {
+			return nil, errors.New("killed")
+		}
+		if req.Method != http.MethodGet && req.URL.Path != "/apis/authentication.k8s.io/v1/selfsubjectreviews" {
+			w.writes = append(w.writes, req.Method+" "+req.URL.Path)
+		}
+		return next.RoundTrip(req)
+	})
+}
+
+func (w *writer) written() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.writes)
+}
+
+func (w *writer) kill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = true
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// leaseDuration is short enough for a test to wait for.
+const leaseDuration = 900 * time.Millisecond
+
+// startManager starts a fleet that works for a consumer, and returns what it
+// writes, and how it is stopped.
+func startManager(t *testing.T, origin string) (*Fleet, *writer, func()) {
+	t.Helper()
+	w := &writer{}
+	f := New(Options{
+		Origin: origin, ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, LeaseDuration: leaseDuration, WrapTransport: w.wrap,
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		_ = f.Start(ctx, &manager{})
+	}()
+	go remember(ctx, f)
+	stop := func() { cancel(); <-stopped }
+	t.Cleanup(stop)
+	return f, w, stop
+}
+
+// admin is a client that sees to the provider, in which there is a place for Leases.
+func admin(t *testing.T) client.Client {
+	t.Helper()
+	c, err := client.New(provider, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ProviderNamespace}}
+	if err := c.Create(t.Context(), namespace); client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func leaseIn(t *testing.T, c client.Client, origin string) *coordinationv1.Lease {
+	t.Helper()
+	lease := &coordinationv1.Lease{}
+	name := holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: name}, lease); err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// remembering is a target whose binding remembers what that of another manager did.
+func remembering(of *Fleet) Target {
+	to := target("eu", "1", providerUID)
+	to.Holder = of.State("eu").Holder
+	return to
+}
+
+func TestASecondManagerOnlyReads(t *testing.T) {
+	const origin = "second-manager"
+	admin(t)
+	first, _, stop := startManager(t, origin)
+	first.Connect(target("eu", "1", providerUID))
+	state := eventually(t, first, "eu", "is connected", connected)
+	if state.Fence.Reason != v1alpha1.ReasonLeaseHeld || state.Holder.Generation != 1 {
+		t.Errorf("the first manager is connected as %+v", state)
+	}
+
+	second, wrote, _ := startManager(t, origin)
+	second.Connect(remembering(first))
+	eventually(t, second, "eu", "is refused", refusedFor(v1alpha1.ReasonHeldByAnother))
+	if _, err := second.Get(t.Context(), "eu"); err == nil {
+		t.Error("the provider is engaged with the second manager")
+	}
+	if got := wrote.written(); len(got) > 0 {
+		t.Errorf("the second manager has written: %v", got)
+	}
+	if got := second.State("eu").Message; got == "" || second.State("eu").Holder.Generation != 0 {
+		t.Errorf("the state of the second manager is %+v", second.State("eu"))
+	}
+
+	stop() // It gives the Lease back.
+	eventually(t, second, "eu", "takes over", connected)
+	if got := second.State("eu").Holder.Generation; got != 2 {
+		t.Errorf("taken over with generation %d, want 2", got)
+	}
+}
+
+func TestASuccessorWaitsForTheEndOfALease(t *testing.T) {
+	const origin = "successor"
+	c := admin(t)
+	first, killed, _ := startManager(t, origin)
+	first.Connect(target("eu", "1", providerUID))
+	eventually(t, first, "eu", "is connected", connected)
+	killed.kill()
+	before := leaseIn(t, c, origin)
+
+	second, _, _ := startManager(t, origin)
+	began := time.Now()
+	second.Connect(remembering(first))
+	eventually(t, second, "eu", "takes over", connected)
+	if took := time.Since(began); took < leaseDuration {
+		t.Errorf("it has waited %s only", took)
+	}
+	after := leaseIn(t, c, origin)
+	if *after.Spec.LeaseTransitions != *before.Spec.LeaseTransitions+1 || after.Annotations[v1alpha1.AnnotationGeneration] != "2" {
+		t.Errorf("taken over as %+v", after)
+	}
+	if cl, err := first.Get(t.Context(), "eu"); err == nil {
+		err := cl.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late"}})
+		if !errors.Is(err, transport.ErrFenced) {
+			t.Errorf("the first one still writes: %v", err)
+		}
+	}
+}
+
+func TestACopyThatIsBehindTakesNothing(t *testing.T) {
+	const origin = "copy"
+	c := admin(t)
+	first, _, stop := startManager(t, origin)
+	first.Connect(target("eu", "1", providerUID))
+	eventually(t, first, "eu", "is connected", connected)
+	stop()
+
+	second, wrote, _ := startManager(t, origin)
+	second.Connect(target("eu", "1", providerUID)) // From a backup of before the first connection.
+	eventually(t, second, "eu", "is refused", refusedFor(v1alpha1.ReasonTakeOverNeeded))
+	if got := wrote.written(); len(got) > 0 {
+		t.Errorf("it has written: %v", got)
+	}
+	let := target("eu", "1", providerUID)
+	let.TakeOver = 1
+	second.Connect(let)
+	eventually(t, second, "eu", "takes over", connected)
+	if got := leaseIn(t, c, origin).Annotations[v1alpha1.AnnotationGeneration]; got != "2" {
+		t.Errorf("the Lease has generation %s, want 2", got)
+	}
+}
+
+func TestALeaseOfSomebodyElseIsLeftAlone(t *testing.T) {
+	const origin = "foreign"
+	c := admin(t)
+	foreign := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.ProviderNamespace, Name: holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To("somebody")},
+	}
+	if err := c.Create(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	f, wrote, _ := startManager(t, origin)
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonLeaseConflict))
+	if got := wrote.written(); len(got) > 0 {
+		t.Errorf("it has written: %v", got)
+	}
+}
+
+func TestWithTheBindingTheLeaseGoes(t *testing.T) {
+	const origin = "leaving"
+	c := admin(t)
+	f, _, _ := startManager(t, origin)
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	f.Leave("eu")
+	f.Connect(target("eu", "1", providerUID)) // It waits for the end of the last one.
+	eventually(t, f, "eu", "is connected again", connected)
+	if got := leaseIn(t, c, origin); got.Annotations[v1alpha1.AnnotationGeneration] != "1" || *got.Spec.LeaseTransitions != 0 {
+		t.Errorf("the Lease is an old one: %+v", got)
+	}
+}

@@ -1,0 +1,193 @@
+// Package holder decides, without any I/O, who may write in a provider.
+//
+// Each provider has a Lease for each origin and clusterID. The manager that
+// holds it writes there; any other one reads. Leader election of the consumer
+// cannot see to that: a restored copy of the consumer has an election of its own,
+// which says that each of the two is the leader.
+//
+// Who held the Lease last is not enough to tell the copy from the original: when
+// the original restarts, the Lease is free for a moment. So it carries a
+// generation, which is raised whenever it is taken, and from time to time, and
+// which the ClusterBinding remembers before. A copy was made before that, and
+// remembers less.
+//
+// Clocks of others are not believed: whether a holder is alive is seen by its
+// Lease changing while we look.
+package holder
+
+import (
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/seeded"
+)
+
+// Snapshot is what Decide looks at.
+type Snapshot struct {
+	// Lease is the one in the provider, or nil.
+	Lease *coordinationv1.Lease
+	// Unchanged is for how long we have seen it as it is, by our own clock, and
+	// Renewed tells that we have seen it change before.
+	Unchanged time.Duration
+	Renewed   bool
+
+	// Mark and Account are what our Lease carries. The account is empty if the
+	// provider's policies do not know us.
+	Mark    provenance.Mark
+	Account string
+	// Identity is this manager's.
+	Identity string
+	// Recorded is what the status of the ClusterBinding remembers, and TakeOver
+	// the generation that somebody lets us take over.
+	Recorded v1alpha1.HolderStatus
+	TakeOver int64
+	// Binding is the name of the ClusterBinding, for messages.
+	Binding string
+
+	// Duration is how long a Lease holds that is not renewed.
+	Duration time.Duration
+	// RaiseDue tells that the generation has not been raised for long.
+	RaiseDue bool
+}
+
+// Action is what to do about the Lease.
+type Action string
+
+// The actions.
+const (
+	// Write makes, takes or renews the Lease. We hold it when that has been done.
+	Write Action = "Write"
+	// Record waits until the ClusterBinding remembers Decision.Record, and decides
+	// anew then.
+	Record Action = "Record"
+	// Wait looks again in a moment: it is not known yet whether the holder is alive.
+	Wait Action = "Wait"
+	// Refuse does nothing in the provider, for a reason.
+	Refuse Action = "Refuse"
+)
+
+// Decision is what to do about the Lease.
+type Decision struct {
+	Action Action
+	// Generation is that of the Lease to be written.
+	Generation int64
+	// Record is the generation that the ClusterBinding should remember.
+	Record int64
+	// Reason and Message say why we must not write in the provider.
+	Reason, Message string
+}
+
+// Decide says what to do about the Lease.
+func Decide(s Snapshot) Decision {
+	if s.Lease == nil {
+		return s.take(0)
+	}
+	generation, problem := s.ours()
+	held := ptr.Deref(s.Lease.Spec.HolderIdentity, "")
+	fresh := held != "" && s.Unchanged < s.lasts()
+	behind := max(s.Recorded.Generation, s.takeOver(generation)) < generation
+	switch {
+	case problem != "":
+		return Decision{Action: Refuse, Reason: v1alpha1.ReasonLeaseConflict, Message: problem}
+	case held == s.Identity:
+		return s.renew(generation)
+	case seeded.On(seeded.HeldLeaseIgnored):
+		return s.take(generation)
+	case fresh && s.Renewed:
+		return Decision{Action: Refuse, Reason: v1alpha1.ReasonHeldByAnother, Message: s.heldBy(held)}
+	case fresh:
+		return Decision{Action: Wait}
+	case behind:
+		return Decision{Action: Refuse, Reason: v1alpha1.ReasonTakeOverNeeded, Message: s.behind(generation)}
+	default:
+		return s.take(generation)
+	}
+}
+
+// ours is the generation of the Lease, or why it is not ours.
+func (s Snapshot) ours() (generation int64, problem string) {
+	named := fmt.Sprintf("Lease %s in namespace %s of the provider", s.Lease.Name, v1alpha1.ProviderNamespace)
+	if !s.Mark.IsOn(s.Lease) {
+		return 0, named + " exists, and is left alone: " + provenance.Describe(s.Lease)
+	}
+	if by := s.Lease.Labels[v1alpha1.LabelAccount]; s.Account != "" && by != s.Account {
+		return 0, fmt.Sprintf("%s was made by the account %q, and this one is %q: "+
+			"the provider's administrator may delete the Lease", named, clean(by), s.Account)
+	}
+	generation, ok := generationOf(s.Lease)
+	if !ok {
+		return 0, fmt.Sprintf("%s has no generation in its annotation %s: the provider's administrator may delete the Lease",
+			named, v1alpha1.AnnotationGeneration)
+	}
+	return generation, ""
+}
+
+// takeOver is the generation that we may take over by somebody's word: that of
+// the Lease, or none.
+func (s Snapshot) takeOver(generation int64) int64 {
+	if s.TakeOver != generation {
+		return 0
+	}
+	return generation
+}
+
+// lasts is how long the Lease holds: its holder may count on more than we do.
+func (s Snapshot) lasts() time.Duration {
+	said := time.Duration(ptr.Deref(s.Lease.Spec.LeaseDurationSeconds, 0)) * time.Second
+	return max(s.Duration, min(said, longest))
+}
+
+// longest is the longest time that a Lease can make us wait.
+const longest = 5 * time.Minute
+
+// take makes us the holder, once the ClusterBinding remembers the new generation.
+func (s Snapshot) take(generation int64) Decision {
+	if s.Recorded.Identity == s.Identity && s.Recorded.Generation > generation {
+		return Decision{Action: Write, Generation: s.Recorded.Generation, Record: s.Recorded.Generation}
+	}
+	return Decision{Action: Record, Record: max(s.Recorded.Generation, generation) + 1}
+}
+
+// renew goes on holding. It raises the generation, once that is due, when the
+// ClusterBinding remembers the next one, and does not wait for it.
+func (s Snapshot) renew(generation int64) Decision {
+	remembered := int64(0)
+	if s.Recorded.Identity == s.Identity {
+		remembered = s.Recorded.Generation
+	}
+	switch {
+	case remembered > generation:
+		return Decision{Action: Write, Generation: remembered, Record: remembered}
+	case s.RaiseDue:
+		return Decision{Action: Write, Generation: generation, Record: generation + 1}
+	default:
+		return Decision{Action: Write, Generation: generation, Record: generation}
+	}
+}
+
+func (s Snapshot) heldBy(identity string) string {
+	message := fmt.Sprintf("another manager, %s, works in this provider for the same cluster", clean(identity))
+	if since := s.Lease.Spec.AcquireTime; since != nil {
+		message += ", since " + since.UTC().Format(time.RFC3339)
+	}
+	return message + ": nothing is written there. Is this cluster, or the other one, a restored copy?"
+}
+
+func (s Snapshot) behind(generation int64) string {
+	return fmt.Sprintf("another manager has worked in this provider for the same cluster: its Lease is at generation %d, and this ClusterBinding remembers %d. "+
+		"If this cluster is to go on, and no other one: kubectl annotate --overwrite clusterbinding %s %s=%d",
+		generation, s.Recorded.Generation, s.Binding, v1alpha1.AnnotationTakeOver, generation)
+}
+
+// identityMost bounds what is quoted of an identity.
+const identityMost = 128
+
+func clean(identity string) string {
+	runes := []rune(provenance.Clean(identity))
+	return string(runes[:min(len(runes), identityMost)])
+}
