@@ -81,6 +81,9 @@ const (
 	ReasonIdentityChanged = "IdentityChanged"
 	// ReasonSameCluster: the provider is the consumer itself.
 	ReasonSameCluster = "SameCluster"
+	// ReasonStartFailed: the provider answers, but something that works with it
+	// could not be started. It is tried again.
+	ReasonStartFailed = "StartFailed"
 	// ReasonCredentialsInvalid: see BindingCredentialsValid.
 	ReasonCredentialsInvalid = "CredentialsInvalid"
 )

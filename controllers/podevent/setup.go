@@ -39,6 +39,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/podevents"
 	"github.com/spillway-io/spillway/internal/provenance"
@@ -120,15 +121,15 @@ func (e *Engine) Start(ctx context.Context) error {
 }
 
 // Engage starts the controller of a provider, which ends with ctx. It does not
-// block.
+// block: one that cannot be started ends the connection.
 func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, provider cluster.Cluster) error {
 	if name == "" {
 		return nil // The consumer itself.
 	}
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("podevent"))
 	go func() {
-		if err := e.run(ctx, string(name), provider); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "no warnings of this provider are shown on pods")
+		if err := e.run(ctx, string(name), provider); err != nil {
+			connection.End(ctx, fmt.Errorf("no warnings of this provider can be shown on pods: %w", err))
 		}
 	}()
 	return nil

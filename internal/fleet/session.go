@@ -8,7 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
@@ -55,12 +57,21 @@ func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCaus
 		return err
 	}
 	go c.keep(ctx, remote, end)
-	if err := c.engage(ctx, remote); err != nil {
+	if err := c.engage(connection.WithEnd(ctx, func(err error) { end(startFailed(err)) }), remote); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("provider is connected", "version", c.currentState().Version)
 	c.setState(ctx, func(s *State) { s.Phase, s.Reason, s.Message = Connected, "", "" })
 	return c.watchHealth(ctx, remote)
+}
+
+// startMost bounds what is quoted of why something did not start.
+const startMost = 512
+
+// startFailed is the error of a connection that cannot be used as a whole.
+func startFailed(err error) errNotUsable {
+	text := []rune(provenance.Clean(err.Error()))
+	return errNotUsable{v1alpha1.ReasonStartFailed, "it is tried again: " + string(text[:min(len(text), startMost)])}
 }
 
 // identify asks the provider who it is, once.

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
@@ -80,8 +81,8 @@ func (c *kindController[T]) start(ctx context.Context) error {
 		return fmt.Errorf("watching for the %s controller of ClusterBinding %s: %w", c.Name, c.binding, err)
 	}
 	go func() {
-		if err := unmanaged.Start(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "a controller has ended", "controller", c.Name)
+		if err := unmanaged.Start(ctx); err != nil {
+			connection.End(ctx, fmt.Errorf("the %s controller has ended: %w", c.Name, err))
 		}
 	}()
 	return nil

@@ -42,6 +42,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/provenance"
@@ -78,15 +79,15 @@ func (e *Engine) Start(ctx context.Context) error {
 }
 
 // Engage starts the controllers of a provider, which end with ctx. It does not
-// block.
+// block: what cannot be started ends the connection.
 func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, provider cluster.Cluster) error {
 	if name == "" {
 		return nil // The consumer itself.
 	}
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("syncer"))
 	go func() {
-		if err := e.run(ctx, string(name), provider); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "nothing is synced with this provider")
+		if err := e.run(ctx, string(name), provider); err != nil {
+			connection.End(ctx, fmt.Errorf("nothing can be synced with this provider: %w", err))
 		}
 	}()
 	return nil

@@ -1,0 +1,63 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+)
+
+// failing stands for a controller that cannot be started while it has failures left.
+type failing struct{ failures chan error }
+
+func (f *failing) Engage(ctx context.Context, _ multicluster.ClusterName, _ cluster.Cluster) error {
+	select {
+	case err := <-f.failures:
+		go connection.End(ctx, err)
+	default:
+	}
+	return nil
+}
+
+func TestAStartThatFailsEndsTheConnectionAndIsTriedAgain(t *testing.T) {
+	f := New(Options{Origin: "start", ProbeInterval: 300 * time.Millisecond})
+	controllers := &failing{failures: make(chan error, 1)}
+	controllers.failures <- errors.New("the view cannot be filled")
+	said := make(chan State, 1024)
+	go func() { _ = f.Start(t.Context(), controllers) }()
+	go func() {
+		for {
+			select {
+			case <-f.Events():
+				state := f.State("eu")
+				f.connections["eu"].hold.record(state.Holder, 0)
+				said <- state
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	f.Connect(target("eu", "1", providerUID))
+	for deadline := time.After(30 * time.Second); ; {
+		select {
+		case state := <-said:
+			if state.Reason != v1alpha1.ReasonStartFailed {
+				continue
+			}
+			if state.Phase != Disconnected || !strings.Contains(state.Message, "the view cannot be filled") {
+				t.Errorf("the state is %+v", state)
+			}
+		case <-deadline:
+			t.Fatalf("nothing says that the start has failed: %+v", f.State("eu"))
+		}
+		break
+	}
+	eventually(t, f, "eu", "is connected again", connected)
+}
