@@ -84,6 +84,10 @@ const (
 	// ReasonStartFailed: the provider answers, but something that works with it
 	// could not be started. It is tried again.
 	ReasonStartFailed = "StartFailed"
+	// ReasonTooLarge: there is more of the provider than spec.budget allows. The
+	// message says of what, and what the limit is. It is tried again ever more
+	// seldom, and at once when the budget changes.
+	ReasonTooLarge = "TooLarge"
 	// ReasonCredentialsInvalid: see BindingCredentialsValid.
 	ReasonCredentialsInvalid = "CredentialsInvalid"
 )
@@ -198,6 +202,10 @@ type ClusterBindingSpec struct {
 	// unreachable says what to do about a provider that does not answer.
 	// +optional
 	Unreachable UnreachablePolicy `json:"unreachable,omitzero"`
+
+	// budget bounds what the manager holds of the provider in memory.
+	// +optional
+	Budget Budget `json:"budget,omitzero"`
 
 	// paused stops all writes to the provider and to the virtual node. What
 	// is there is kept, and the connection too.

@@ -47,6 +47,7 @@ const (
 	wantLabel      = "must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit"
 	wantLabelValue = "must be label values: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
 	wantCapacity   = "spec.virtualNode.capacity: Invalid value: capacity must be a quantity that is not negative, such as 64 or 256Gi, or a percentage"
+	wantBudget     = "memory must be a quantity from 8Mi to 16Gi, such as 512Mi"
 	wantPercentage = "spec.virtualNode.capacity: Invalid value: capacity as a percentage must be a whole number from 0% to 100%"
 )
 
@@ -128,6 +129,7 @@ var bindingCases = map[string]validationCase{
 		"spec.deletionPolicy":                  "Orphan",
 		"spec.unreachable.deletionTimeout":     "1h30m",
 		"spec.paused":                          true,
+		"spec.budget":                          object{"memory": "512Mi", "objects": int64(100_000)},
 		"metadata.labels.example\\.com/anyone": "likes",
 	}},
 
@@ -142,6 +144,17 @@ var bindingCases = map[string]validationCase{
 	"clusterID changed":      {change: fields{"spec.clusterID": "us"}, want: `spec.clusterID: Invalid value: "us": clusterID is immutable: delete the ClusterBinding and make it again`},
 	"name of 253 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abc"}},
 	"name of 254 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abcd"}, want: "metadata.name: Invalid value"},
+
+	"least budget":              {set: fields{"spec.budget": object{"memory": "8Mi", "objects": int64(100)}}},
+	"most budget":               {set: fields{"spec.budget": object{"memory": "16Gi", "objects": int64(1_000_000)}}},
+	"budget as a number":        {set: fields{"spec.budget.memory": int64(8 << 20)}},
+	"budget of too few bytes":   {set: fields{"spec.budget.memory": int64(8<<20 - 1)}, want: wantBudget},
+	"budget of too little":      {set: fields{"spec.budget.memory": "8191Ki"}, want: wantBudget},
+	"budget of too much":        {set: fields{"spec.budget.memory": "17Gi"}, want: wantBudget},
+	"negative budget":           {set: fields{"spec.budget.memory": "-1Gi"}, want: wantBudget},
+	"budget that is no number":  {set: fields{"spec.budget.memory": "much"}, want: "spec.budget.memory: Invalid value"},
+	"budget of too few objects": {set: fields{"spec.budget.objects": int64(99)}, want: "spec.budget.objects: Invalid value: 99: spec.budget.objects in body should be greater than or equal to 100"},
+	"budget of too many":        {set: fields{"spec.budget.objects": int64(1_000_001)}, want: "spec.budget.objects: Invalid value: 1000001: spec.budget.objects in body should be less than or equal to 1000000"},
 
 	"no Secret":                     {set: fields{"spec.kubeconfigSecretRef": nil}, want: "spec.kubeconfigSecretRef: Required value"},
 	"no name of the Secret":         {set: fields{"spec.kubeconfigSecretRef": object{}}, want: "spec.kubeconfigSecretRef.name: Required value"},

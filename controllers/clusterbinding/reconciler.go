@@ -228,6 +228,7 @@ func (r *Reconciler) connect(o *observed) {
 		PinnedUID:   o.Binding.Status.RemoteClusterUID,
 		Holder:      o.Binding.Status.Holder,
 		TakeOver:    holder.TakeOver(o.Binding.Annotations),
+		Budget:      fleet.Budget{Memory: o.Binding.Spec.Budget.MemoryBytes(), Objects: o.Binding.Spec.Budget.MaxObjects()},
 	})
 }
 

@@ -141,7 +141,8 @@ func connected(s Snapshot) *metav1.Condition {
 	default:
 		return unlessDecided(s, v1alpha1.BindingConnected, "the first connection is being made",
 			v1alpha1.ReasonConnected, v1alpha1.ReasonUnreachable, v1alpha1.ReasonWrongCA, v1alpha1.ReasonIdentityChanged, v1alpha1.ReasonSameCluster,
-			v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonStartFailed)
+			v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonStartFailed,
+			v1alpha1.ReasonTooLarge)
 	}
 }
 

@@ -118,6 +118,14 @@ type Target struct {
 	// and TakeOver the generation that somebody lets us take over.
 	Holder   v1alpha1.HolderStatus
 	TakeOver int64
+	// Budget is what its caches may hold.
+	Budget Budget
+}
+
+// continues tells whether a connection to one target is one to the other too. Its
+// pinned identity may come later.
+func (t Target) continues(with Target) bool {
+	return t.Fingerprint == with.Fingerprint && t.ClusterID == with.ClusterID && t.Budget == with.Budget
 }
 
 // Fleet keeps a connection to each provider. It is the provider, in
@@ -185,13 +193,13 @@ func (f *Fleet) ending(ctx context.Context) {
 }
 
 // Connect makes sure that there is a connection to the target, and never
-// blocks. Other credentials than before end the old connection and start a new
-// one; a newly pinned identity lets the connection go on.
+// blocks. Other credentials than before, or another budget, end the old connection
+// and start a new one; a newly pinned identity lets the connection go on.
 func (f *Fleet) Connect(target Target) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c, ok := f.connections[target.Name]
-	if ok && c.target.Fingerprint == target.Fingerprint && c.target.ClusterID == target.ClusterID {
+	if ok && c.target.continues(target) {
 		c.pin(target.PinnedUID)
 		c.hold.record(target.Holder, target.TakeOver)
 		return

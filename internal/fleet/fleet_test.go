@@ -85,7 +85,12 @@ func (m *manager) Engage(context.Context, multicluster.ClusterName, cluster.Clus
 
 func startFleet(t *testing.T) (*Fleet, *manager) {
 	t.Helper()
-	f := New(Options{Origin: "consumer", ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second})
+	return startFleetWith(t)
+}
+
+func startFleetWith(t *testing.T, kinds ...Kind) (*Fleet, *manager) {
+	t.Helper()
+	f := New(Options{Origin: "consumer", ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, Kinds: kinds})
 	m := &manager{}
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -114,26 +115,35 @@ func (c *keeper) run(ctx context.Context) {
 		c.previous = nil
 	}
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("fleet").WithValues("binding", c.target.Name, "cluster", c.target.ClusterID))
-	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
-		err := c.session(ctx)
-		if ctx.Err() != nil {
-			return
+	pause := newPause(c.fleet.options.ProbeInterval)
+	var err error
+	_ = wait.DelayFunc(func() time.Duration { return pause.after(err) }).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		if err = c.session(ctx); ctx.Err() == nil {
+			c.lost(ctx, err)
 		}
-		var refused errNotUsable
-		reason, message := "", ""
-		if errors.As(err, &refused) {
-			reason, message = refused.reason, refused.message
-		} else {
-			reason, message = transport.Classify(err)
+		return false, nil
+	})
+}
+
+// lost says why the last session has ended.
+func (c *keeper) lost(ctx context.Context, err error) {
+	reason, message := verdict(err)
+	c.setState(ctx, func(s *State) {
+		if s.Phase != Disconnected || s.Reason != reason {
+			log.FromContext(ctx).Info("provider is not connected", "reason", reason, "message", message)
 		}
-		c.setState(ctx, func(s *State) {
-			if s.Phase != Disconnected || s.Reason != reason {
-				log.FromContext(ctx).Info("provider is not connected", "reason", reason, "message", message)
-			}
-			s.Phase, s.Reason, s.Message = Disconnected, reason, message
-		})
-		if seeded.On(seeded.LostForGood) {
-			<-ctx.Done()
-		}
-	}, c.fleet.options.ProbeInterval, 0.2, true)
+		s.Phase, s.Reason, s.Message = Disconnected, reason, message
+	})
+	if seeded.On(seeded.LostForGood) {
+		<-ctx.Done()
+	}
+}
+
+// verdict is the reason and the message of the condition for an error.
+func verdict(err error) (reason, message string) {
+	var refused errNotUsable
+	if errors.As(err, &refused) {
+		return refused.reason, refused.message
+	}
+	return transport.Classify(err)
 }

@@ -38,6 +38,7 @@ type remote struct {
 	httpClient *http.Client
 	kinds      []Kind
 	account    string // Once it is identified.
+	ledger     *ledger
 }
 
 // watched are the kinds whose caches are filled before a provider is engaged.
@@ -49,8 +50,11 @@ func (r *remote) watched() []client.Object {
 	return objects
 }
 
-func (c *keeper) newRemote(ctx context.Context, fail func(error)) (*remote, error) {
-	options := transport.Options{Left: c.hold.left}
+// newRemote makes what talks to the provider. fail is told of what the watches are
+// refused; end ends the session at once.
+func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote, error) {
+	held := newLedger(c.target.Budget, end)
+	options := transport.Options{MaxListBytes: held.budget.Memory / listShare, Exceeded: end, Left: c.hold.left}
 	if wrap := c.fleet.options.WrapTransport; wrap != nil {
 		options.Wrap = func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
 	}
@@ -62,7 +66,7 @@ func (c *keeper) newRemote(ctx context.Context, fail func(error)) (*remote, erro
 		o.Scheme = scheme.Scheme
 		o.HTTPClient = httpClient
 		o.MapperProvider = c.fleet.mapper
-		o.Cache = cacheOptions(c.mark(), c.fleet.options.Kinds, fail)
+		o.Cache = cacheOptions(c.mark(), c.fleet.options.Kinds, held, fail)
 		o.Client.FieldOwner = "spillway"
 	})
 	if err != nil {
@@ -78,7 +82,7 @@ func (c *keeper) newRemote(ctx context.Context, fail func(error)) (*remote, erro
 		transport.Close(httpClient)
 		return nil, err
 	}
-	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient, kinds: c.fleet.options.Kinds}, nil
+	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient, kinds: c.fleet.options.Kinds, ledger: held}, nil
 }
 
 func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {
@@ -129,7 +133,11 @@ func (r *remote) version(ctx context.Context) (string, error) {
 // asked for first, and waited for afterwards.
 func (r *remote) fillCaches(running, ctx context.Context) error {
 	for _, obj := range r.watched() {
-		if _, err := r.GetCache().GetInformer(ctx, obj, cache.BlockUntilSynced(false)); err != nil {
+		informer, err := r.GetCache().GetInformer(ctx, obj, cache.BlockUntilSynced(false))
+		if err == nil {
+			_, err = informer.AddEventHandler(r.ledger.handler())
+		}
+		if err != nil {
 			return fmt.Errorf("watching %T of the provider: %w", obj, err)
 		}
 	}
@@ -142,9 +150,9 @@ func (r *remote) fillCaches(running, ctx context.Context) error {
 
 // cacheOptions keeps nothing of a provider but what carries our mark, and of
 // its nodes, which cannot carry it, only what their capacity takes.
-func cacheOptions(mark provenance.Mark, kinds []Kind, fail func(error)) cache.Options {
+func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(error)) cache.Options {
 	objects := map[client.Object]cache.ByObject{
-		&corev1.Node{}: {Label: labels.Everything(), Transform: trimNode},
+		&corev1.Node{}: {Label: labels.Everything(), Transform: held.counted(trimNode)},
 	}
 	for _, kind := range kinds {
 		// Copying a pod for each look at it would be the largest part of the work.
@@ -152,7 +160,7 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, fail func(error)) cache.Op
 	}
 	return cache.Options{
 		DefaultLabelSelector: mark.Selector(),
-		DefaultTransform:     cache.TransformStripManagedFields(),
+		DefaultTransform:     held.counted(cache.TransformStripManagedFields()),
 		ByObject:             objects,
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 			// The library goes on trying for ever and says so in its log only.

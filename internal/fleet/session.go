@@ -18,7 +18,7 @@ import (
 func (c *keeper) session(ctx context.Context) error {
 	whole := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
-	remote, err := c.newRemote(ctx, (&refusals{end: cancel}).add)
+	remote, err := c.newRemote(ctx, (&refusals{end: cancel}).add, cancel)
 	if err != nil {
 		cancel(nil)
 		return err

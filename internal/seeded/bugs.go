@@ -31,4 +31,5 @@ const (
 	AddressTakenAtItsWord   Bug = "address-taken-at-its-word"
 
 	PodMovedWithItsNamespace Bug = "pod-moved-with-its-namespace"
+	BudgetUnbounded          Bug = "budget-unbounded"
 )

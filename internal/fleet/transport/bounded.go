@@ -40,10 +40,7 @@ type SizeError struct {
 }
 
 func (e *SizeError) Error() string {
-	if e.Limit%(1<<20) == 0 {
-		return fmt.Sprintf("the answer is larger than %d MiB", e.Limit>>20)
-	}
-	return fmt.Sprintf("the answer is larger than %d bytes", e.Limit)
+	return "the answer is larger than " + inMiB(e.Limit)
 }
 
 // bounded bounds each request in time and in size.
@@ -52,6 +49,7 @@ type bounded struct {
 	connections *connections
 	prefix      string
 	opts        Options
+	excess      *excess
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -62,7 +60,12 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, ErrClosed
 	}
-	kind := kindOf(req, b.prefix)
+	kind, resource := kindOf(req, b.prefix), collection(req, b.prefix)
+	if kind != single && req.Method == http.MethodGet {
+		if err := b.excess.begin(req, resource); err != nil {
+			return nil, err
+		}
+	}
 	after, err := b.opts.withinFence(req, b.timeout(kind))
 	if err != nil {
 		if req.Body != nil {
@@ -77,11 +80,24 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		deadline.cancel()
 		return nil, err
 	}
-	if kind == watch {
-		deadline.lift()
-	}
 	capRetryAfter(resp.Header)
-	resp.Body = &body{ReadCloser: resp.Body, owner: b, deadline: deadline, limit: b.maxBytes(kind)}
+	body := &body{ReadCloser: resp.Body, owner: b, deadline: deadline}
+	switch {
+	case kind == watch && resp.StatusCode == http.StatusOK:
+		deadline.lift()
+		found := newEvents(resp.Header.Get("Content-Type"))
+		body.exceeds = func(p []byte) error {
+			if !found.read(p) {
+				return nil
+			}
+			return b.excess.tell(tooLarge("an event of the watch of %s is larger than %s", resource, inMiB(maxEventBytes)))
+		}
+	case kind == list:
+		body.exceeds = func(p []byte) error { return b.excess.read(req.URL.Path, resource, len(p)) }
+	default:
+		body.limit = b.opts.MaxBytes
+	}
+	resp.Body = body
 	return resp, nil
 }
 
@@ -97,18 +113,6 @@ func (b *bounded) timeout(kind requestKind) time.Duration {
 		return b.opts.Timeout
 	}
 	return b.opts.ListTimeout
-}
-
-// maxBytes is zero for a watch, which has no limit.
-func (b *bounded) maxBytes(kind requestKind) int64 {
-	switch kind {
-	case single:
-		return b.opts.MaxBytes
-	case list:
-		return b.opts.MaxListBytes
-	default:
-		return 0
-	}
 }
 
 // explain returns why a request failed, if it was for our own doing. What
@@ -159,6 +163,8 @@ type body struct {
 	deadline *deadline
 	limit    int64 // in bytes; zero: none
 	size     int64
+	// exceeds, if set, says why what was read is too much.
+	exceeds func([]byte) error
 }
 
 // Read implements io.Reader. Any error, io.EOF too, releases the deadline.
@@ -168,6 +174,12 @@ func (b *body) Read(p []byte) (int, error) {
 	if over := b.size - b.limit; b.limit > 0 && over > 0 {
 		b.deadline.cancel()
 		return max(0, n-int(over)), &SizeError{Limit: b.limit}
+	}
+	if b.exceeds != nil {
+		if tooMuch := b.exceeds(p[:n]); tooMuch != nil {
+			b.deadline.cancel()
+			return 0, tooMuch
+		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.owner.explain(b.deadline, err)

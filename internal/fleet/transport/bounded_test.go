@@ -148,7 +148,7 @@ func TestSizes(t *testing.T) {
 		"single over the limit": {"/api/v1/nodes/a", single + 1, false, single},
 		"list at the limit":     {"/api/v1/nodes", list, false, 0},
 		"list over the limit":   {"/api/v1/nodes", list + 1, false, list},
-		"watch":                 {"/api/v1/nodes?watch=true", 100 * list, false, 0},
+		"watch":                 {"/api/v1/nodes?watch=true", 100 * list, false, 0}, // Its events are bounded.
 		"compressed, fits":      {"/api/v1/nodes", list, true, 0},
 		"compressed, too large": {"/api/v1/nodes", 1 << 20, true, list},
 		"far over the limit":    {"/version", 10 << 20, false, single},
@@ -159,9 +159,14 @@ func TestSizes(t *testing.T) {
 			client := newClient(t, configFor(server), Options{MaxBytes: single, MaxListBytes: list})
 			_, got, err := get(t, client, server.URL+test.path)
 			var tooBig *SizeError
+			var excess *ExcessError
 			switch {
 			case test.limit == 0 && (err != nil || len(got) != test.size):
 				t.Errorf("got %d bytes, %v, want all %d", len(got), err, test.size)
+			case test.limit == list:
+				if !errors.As(err, &excess) {
+					t.Errorf("got %d bytes, %v, want an excess", len(got), err)
+				}
 			case test.limit != 0 && (!errors.As(err, &tooBig) || tooBig.Limit != test.limit || len(got) != int(test.limit)):
 				t.Errorf("got %d bytes, %v, want the limit of %d named", len(got), err, test.limit)
 			}

@@ -26,8 +26,8 @@ import (
 )
 
 // Classify explains the error of a request to a provider: with one of
-// v1alpha1.ReasonUnauthorized, ReasonForbidden, ReasonWrongCA and
-// ReasonUnreachable, and with a message for a condition. Without an error both
+// v1alpha1.ReasonUnauthorized, ReasonForbidden, ReasonWrongCA, ReasonTooLarge
+// and ReasonUnreachable, and with a message for a condition. Without an error both
 // are empty.
 //
 // The message is the same each time that the same thing is wrong, and has
@@ -39,7 +39,7 @@ func Classify(err error) (reason, message string) {
 		return "", ""
 	}
 	for _, classify := range []func(error) (string, string){
-		classifyAnswer, classifyCertificate, classifyConnection, classifyContent,
+		classifyExcess, classifyAnswer, classifyCertificate, classifyConnection, classifyContent,
 	} {
 		if reason, message := classify(err); reason != "" {
 			return reason, message
@@ -65,6 +65,21 @@ func server(err error) string {
 		}
 	}
 	return unnamed
+}
+
+// classifyExcess explains that there was too much of an answer, or of answers.
+func classifyExcess(err error) (reason, message string) {
+	var (
+		excess *ExcessError
+		answer *SizeError
+	)
+	switch {
+	case errors.As(err, &excess):
+		return excess.Reason, excess.Message
+	case errors.As(err, &answer):
+		return v1alpha1.ReasonTooLarge, answer.Error()
+	}
+	return "", ""
 }
 
 // classifyAnswer explains an answer with a status that is an error.
@@ -161,14 +176,11 @@ func brokeOff(err error) bool {
 func classifyConnection(err error) (reason, message string) {
 	var (
 		name        *net.DNSError
-		tooBig      *SizeError
 		noTLS       tls.RecordHeaderError
 		timeout     interface{ Timeout() bool }
 		unreachable = v1alpha1.ReasonUnreachable
 	)
 	switch {
-	case errors.As(err, &tooBig):
-		return unreachable, tooBig.Error()
 	case errors.Is(err, ErrClosed), errors.Is(err, context.Canceled):
 		return unreachable, "the request was cancelled"
 	case errors.As(err, &name):

@@ -169,7 +169,7 @@ func TestClassifyAnswers(t *testing.T) {
 		"broken JSON":         {raw(200, "application/json", `{"c4narySecret"`), v1alpha1.ReasonUnreachable, notKubernetes},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://"+canary, http.StatusFound) },
 			v1alpha1.ReasonUnreachable, notKubernetes},
-		"too large": {raw(200, "application/json", `"`+strings.Repeat(canary, 1000)+`"`), v1alpha1.ReasonUnreachable, "the answer is larger than 4096 bytes"},
+		"too large": {raw(200, "application/json", `"`+strings.Repeat(canary, 1000)+`"`), v1alpha1.ReasonTooLarge, "the answer is larger than 4096 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

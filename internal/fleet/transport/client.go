@@ -66,12 +66,15 @@ type Options struct {
 	ListTimeout time.Duration
 
 	// MaxBytes is the largest answer, after decompression, of a request that
-	// is neither a list nor a watch. Defaults to 8 MiB. A watch is not
-	// bounded here: client-go bounds each of its events.
+	// is neither a list nor a watch. Defaults to 8 MiB. An event of a watch has
+	// a bound that cannot be set.
 	MaxBytes int64
-	// MaxListBytes is the same for lists. Defaults to 256 MiB, which is some
-	// 50,000 pods.
+	// MaxListBytes is the same for a list, with all its pages. Defaults to 256
+	// MiB, which is some 50,000 pods.
 	MaxListBytes int64
+	// Exceeded is told of an *ExcessError, by which the connection should end.
+	// It must not block. Optional.
+	Exceeded func(error)
 
 	// PingInterval is how long an HTTP/2 connection may be silent before it is
 	// probed with a ping. Defaults to 10 s.
@@ -138,7 +141,7 @@ func HTTPClient(cfg *rest.Config, opts Options) (*http.Client, error) {
 		authenticated = opts.Wrap(authenticated)
 	}
 	return &http.Client{
-		Transport: &bounded{next: authenticated, connections: c, prefix: base.Path, opts: opts},
+		Transport: &bounded{next: authenticated, connections: c, prefix: base.Path, opts: opts, excess: newExcess(opts)},
 		// A redirect would take the credentials to wherever the provider says.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil

@@ -27,17 +27,20 @@ func kindOf(req *http.Request, prefix string) requestKind {
 	if req.Method != http.MethodGet && req.Method != http.MethodDelete {
 		return single
 	}
-	if isCollection(strings.TrimPrefix(req.URL.Path, strings.TrimSuffix(prefix, "/"))) {
+	if collection(req, prefix) != "" {
 		return list
 	}
 	return single
 }
 
-// isCollection tells whether a path is one of
+// collection is the resource of a request whose path is one of
 //
 //	/api/v1/[namespaces/<namespace>/]<resource>
 //	/apis/<group>/<version>/[namespaces/<namespace>/]<resource>
-func isCollection(path string) bool {
+//
+// and empty for any other.
+func collection(req *http.Request, prefix string) string {
+	path := strings.TrimPrefix(req.URL.Path, strings.TrimSuffix(prefix, "/"))
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
 	case segments[0] == "api" && len(segments) > 2:
@@ -45,10 +48,13 @@ func isCollection(path string) bool {
 	case segments[0] == "apis" && len(segments) > 3:
 		segments = segments[3:]
 	default:
-		return false
+		return ""
 	}
 	if segments[0] == "namespaces" && len(segments) > 2 {
 		segments = segments[2:]
 	}
-	return len(segments) == 1
+	if len(segments) != 1 {
+		return ""
+	}
+	return segments[0]
 }

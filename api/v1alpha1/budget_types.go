@@ -1,0 +1,47 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// The budget of a provider whose ClusterBinding does not say otherwise.
+const (
+	// DefaultBudgetMemory is in bytes.
+	DefaultBudgetMemory int64 = 256 << 20
+	// DefaultBudgetObjects is a number.
+	DefaultBudgetObjects int32 = 50_000
+)
+
+// Budget bounds what the manager holds of one provider in memory: of what
+// carries our mark there, and of its nodes. Past it the connection ends, with
+// Connected=False and the reason TooLarge. A change ends the connection as well,
+// and a new one begins at once.
+type Budget struct {
+	// memory is how much the caches of this provider may take, from 8Mi to 16Gi,
+	// such as 512Mi. A pod takes some 10Ki. Defaults to 256Mi. The manager's own
+	// limit must have room for the budgets of all its providers.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? (self >= 8388608 && self <= 17179869184) : (isQuantity(self) && quantity(self).compareTo(quantity('8Mi')) >= 0 && quantity(self).compareTo(quantity('16Gi')) <= 0)",message="memory must be a quantity from 8Mi to 16Gi, such as 512Mi"
+	Memory *resource.Quantity `json:"memory,omitempty"`
+
+	// objects is how many objects the caches of this provider may hold, from 100
+	// to 1000000. Defaults to 50000.
+	// +optional
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=1000000
+	Objects *int32 `json:"objects,omitempty"`
+}
+
+// MemoryBytes is the memory, or the default.
+func (b *Budget) MemoryBytes() int64 {
+	if b.Memory == nil {
+		return DefaultBudgetMemory
+	}
+	return b.Memory.Value()
+}
+
+// MaxObjects is the number of objects, or the default.
+func (b *Budget) MaxObjects() int32 {
+	if b.Objects == nil {
+		return DefaultBudgetObjects
+	}
+	return *b.Objects
+}

@@ -1,0 +1,137 @@
+package fleet
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// TestSizes holds what objects are said to take against what they do take.
+func TestSizes(t *testing.T) {
+	const copies = 200
+	text := func(i, n int) string { return strings.Repeat("x", n) + fmt.Sprint(i) }
+	tests := map[string]func(i int) client.Object{
+		"empty containers": func(int) client.Object {
+			return &corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 300)}}
+		},
+		"bytes": func(int) client.Object {
+			return &corev1.Secret{Data: map[string][]byte{"key": make([]byte, 100_000)}}
+		},
+		"text": func(i int) client.Object {
+			return &corev1.ConfigMap{Data: map[string]string{text(i, 5000): text(i, 50_000)}}
+		},
+		"labels": func(i int) client.Object {
+			labels := map[string]string{}
+			for n := range 500 {
+				labels[text(i+1000*n, 20)] = text(i, 30)
+			}
+			return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
+		},
+		"owners": func(int) client.Object {
+			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: make([]metav1.OwnerReference, 500)}}
+		},
+	}
+	for name, build := range tests {
+		t.Run(name, func(t *testing.T) {
+			kept := make([]client.Object, copies)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			for i := range kept {
+				kept[i] = build(i)
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			var said int64
+			for _, object := range kept {
+				said += sizeOf(object)
+			}
+			took := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+			if said < took*6/10 || said > took*2 {
+				t.Errorf("said to take %d bytes each, they take %d", said/copies, took/copies)
+			}
+			runtime.KeepAlive(kept)
+		})
+	}
+}
+
+func configMap(name string, size int) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name}, BinaryData: map[string][]byte{"k": make([]byte, size)}}
+}
+
+func TestLedger(t *testing.T) {
+	var ended error
+	l := newLedger(Budget{Memory: 10 << 20, Objects: 100}, func(err error) { ended = err })
+	handler := l.handler()
+	read := l.counted(func(in any) (any, error) { return in, nil })
+	for range 1000 { // One that is changed for ever is counted once.
+		if _, err := read(configMap("changed", 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 1000 { // So is what comes and goes.
+		passing := configMap(fmt.Sprint("passing", i), 1<<20)
+		for _, step := range []func(){func() { _, _ = read(passing) }, func() { handler.OnAdd(passing, false) }, func() { _, _ = read(passing) }, func() { handler.OnDelete(passing) }} {
+			step()
+		}
+	}
+	handler.OnDelete(cache.DeletedFinalStateUnknown{Obj: configMap("never", 0)})
+	if ended != nil || l.objects != 1 {
+		t.Fatalf("it holds %d objects, and ended with %v; want one, and no end", l.objects, ended)
+	}
+	_, _ = read(configMap("large", 10<<20))
+	want := "what carries our mark in the provider, and its nodes, is more than 10 MiB of memory, most of it of the kind ConfigMap: " +
+		"see what is there, or raise spec.budget.memory"
+	if ended == nil || ended.Error() != want {
+		t.Errorf("ended with %v, want %s", ended, want)
+	}
+	ended = nil
+	handler.OnDelete(configMap("large", 0))
+	for i := range 100 {
+		if ended != nil {
+			t.Fatalf("ended after %d objects: %v", i, ended)
+		}
+		_, _ = read(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}})
+	}
+	want = "what carries our mark in the provider, and its nodes, is more than 100 objects, most of it of the kind Pod: " +
+		"see what is there, or raise spec.budget.objects"
+	if ended == nil || ended.Error() != want {
+		t.Errorf("ended with %v, want %s", ended, want)
+	}
+}
+
+// TestTooLarge has more in the provider than the budget: 12 MiB for a budget of
+// eight. It is read by a watch, which no bound on lists sees.
+func TestTooLarge(t *testing.T) {
+	f, _ := startFleetWith(t, Kind{Object: &corev1.ConfigMap{}})
+	c, err := client.New(provider, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 16 {
+		object := configMap(fmt.Sprint("large-", i), 750_000)
+		object.Namespace, object.Labels = "default", provenance.Mark{Origin: "consumer", ClusterID: "large"}.Labels()
+		if err := c.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	large := target("large", "1", providerUID)
+	large.Budget = Budget{Memory: 8 << 20}
+	f.Connect(large)
+	state := eventually(t, f, "large", "is refused", refusedFor(v1alpha1.ReasonTooLarge))
+	if !strings.Contains(state.Message, "8 MiB of memory, most of it of the kind ConfigMap") || !strings.Contains(state.Message, "spec.budget.memory") {
+		t.Errorf("the message is %q", state.Message)
+	}
+	large.Budget = Budget{Memory: 64 << 20}
+	f.Connect(large)
+	eventually(t, f, "large", "is connected with a larger budget", connected)
+}

@@ -1,0 +1,121 @@
+package transport
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// ExcessError is why a connection ends whose provider sends more than it may,
+// of what no single request would notice. Classify tells its reason.
+type ExcessError struct {
+	// Reason and Message are those of the condition Connected. The message is the
+	// same each time that the same thing is too much.
+	Reason, Message string
+}
+
+func (e *ExcessError) Error() string { return e.Message }
+
+func tooLarge(format string, args ...any) *ExcessError {
+	return &ExcessError{Reason: v1alpha1.ReasonTooLarge, Message: fmt.Sprintf(format, args...)}
+}
+
+const (
+	// maxPages is how many pages a list may have. client-go asks for 500 objects at
+	// a time, and goes on for as long as the provider names a next page.
+	maxPages = 2000
+	// restartBurst and restartInterval are how often lists and watches may begin:
+	// some kinds begin together, and a watch lasts for minutes. client-go begins a
+	// watch again at once that has brought a single event, and one that is answered
+	// with 410 Gone.
+	restartBurst    = 100
+	restartInterval = time.Second
+)
+
+// sequence is a list that is under way, with all its pages so far.
+type sequence struct {
+	pages int
+	size  int64
+}
+
+// excess watches over what is done with many requests. A list is kept in memory
+// until its last page has come, and nobody else sees it before that.
+type excess struct {
+	limit    int64 // In bytes, for all pages of a list.
+	restarts *rate.Limiter
+	told     func(error)
+
+	mu    sync.Mutex
+	lists map[string]*sequence // By path.
+}
+
+func newExcess(opts Options) *excess {
+	told := opts.Exceeded
+	if told == nil {
+		told = func(error) {}
+	}
+	return &excess{
+		limit: opts.MaxListBytes, told: told, lists: map[string]*sequence{},
+		restarts: rate.NewLimiter(rate.Every(restartInterval), restartBurst),
+	}
+}
+
+// begin admits a list or a watch, or says why there are too many of them.
+func (e *excess) begin(req *http.Request, resource string) error {
+	if req.URL.Query().Get("continue") != "" {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		s := e.list(req.URL.Path)
+		if s.pages++; s.pages > maxPages {
+			return e.tell(tooLarge("a list of %s does not come to an end: it has more than %d pages", resource, maxPages))
+		}
+		return nil
+	}
+	e.mu.Lock()
+	delete(e.lists, req.URL.Path)
+	e.mu.Unlock()
+	if !e.restarts.Allow() {
+		return e.tell(&ExcessError{Reason: v1alpha1.ReasonUnreachable,
+			Message: "the provider ends lists and watches as soon as they begin, among others of " + resource})
+	}
+	return nil
+}
+
+// read counts what has come of a list.
+func (e *excess) read(path, resource string, n int) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.list(path)
+	if s.size += int64(n); s.size > e.limit {
+		return e.tell(tooLarge("a list of %s is larger than %s: raise spec.budget.memory, or see what is in the provider", resource, inMiB(e.limit)))
+	}
+	return nil
+}
+
+func (e *excess) list(path string) *sequence {
+	s, ok := e.lists[path]
+	if !ok {
+		s = &sequence{}
+		e.lists[path] = s
+	}
+	return s
+}
+
+// tell hands an error on to who can end the connection: those who make requests
+// for the caches would only write it into the log, and try again.
+func (e *excess) tell(err error) error {
+	e.told(err)
+	return err
+}
+
+func inMiB(bytes int64) string {
+	if bytes%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

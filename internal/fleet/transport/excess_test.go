@@ -1,0 +1,133 @@
+package transport
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// told is what a client has said ends the connection.
+type told struct{ errs []error }
+
+func (t *told) options(limit int64) Options {
+	return Options{MaxListBytes: limit, Exceeded: func(err error) { t.errs = append(t.errs, err) }}
+}
+
+// expect wants both the request and the owner of the client to be told, the same.
+func (t *told) expect(test *testing.T, err error, reason, message string) {
+	test.Helper()
+	var excess *ExcessError
+	if !errors.As(err, &excess) || excess.Reason != reason || excess.Message != message {
+		test.Errorf("got %v, want %s: %s", err, reason, message)
+	}
+	if len(t.errs) == 0 || !errors.Is(err, t.errs[0]) {
+		test.Errorf("the owner was told of %v, want %v", t.errs, err)
+	}
+	if gotReason, gotMessage := Classify(err); gotReason != reason || gotMessage != message {
+		test.Errorf("classified as %s: %s, want %s: %s", gotReason, gotMessage, reason, message)
+	}
+}
+
+func TestEventsAreBounded(t *testing.T) {
+	const protobuf, jsonType = "application/vnd.kubernetes.protobuf;stream=watch", "application/json"
+	frame := func(size int) string {
+		return string(binary.BigEndian.AppendUint32(nil, uint32(size))) + strings.Repeat("a", size)
+	}
+	tests := map[string]struct {
+		contentType string
+		event       func(n int) string
+		count       int
+		tooLarge    bool
+	}{
+		"many of Protobuf":        {protobuf, func(int) string { return frame(1 << 20) }, 12, false},
+		"the largest of Protobuf": {protobuf, func(int) string { return frame(maxEventBytes) }, 2, false},
+		"too large of Protobuf":   {protobuf, func(n int) string { return frame(maxEventBytes*n/2 + 2*n) }, 3, true},
+		"many of JSON":            {jsonType, func(int) string { return `{"a":"` + strings.Repeat("}{", 1<<19) + "\"}\n" }, 12, false},
+		"JSON without an end": {jsonType, func(n int) string {
+			return strings.Repeat(`{"a":"\"}","b":[{},`, max(0, 1-n)) + strings.Repeat("{},\n", 1<<19)
+		}, 3, true},
+		"text without an end":       {jsonType, func(n int) string { return strings.Repeat(`"`, max(0, 1-n)) + strings.Repeat("}", 1<<20) }, 6, true},
+		"blanks without an end":     {jsonType, func(int) string { return strings.Repeat("\n", 1<<20) }, 6, true},
+		"a type that nobody knows":  {"text/plain", func(int) string { return strings.Repeat("x", 1<<20) }, 6, true},
+		"Protobuf that is not said": {"", func(int) string { return frame(6 << 20) }, 1, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", test.contentType)
+				for n := range test.count {
+					_, _ = io.WriteString(w, test.event(n))
+				}
+			})
+			owner := &told{}
+			client := newClient(t, configFor(server), owner.options(1000))
+			_, _, err := get(t, client, server.URL+"/api/v1/pods?watch=true")
+			if !test.tooLarge {
+				if err != nil || len(owner.errs) > 0 {
+					t.Errorf("got %v, and told was %v", err, owner.errs)
+				}
+				return
+			}
+			owner.expect(t, err, v1alpha1.ReasonTooLarge, "an event of the watch of pods is larger than 4 MiB")
+		})
+	}
+}
+
+func TestPagesAreBounded(t *testing.T) {
+	for name, test := range map[string]struct {
+		page string
+		most int
+		want string
+	}{
+		"of nothing": {"", maxPages, fmt.Sprintf("a list of pods does not come to an end: it has more than %d pages", maxPages)},
+		"of much":    {strings.Repeat("a", 1000), 4, "a list of pods is larger than 5000 bytes: raise spec.budget.memory, or see what is in the provider"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := startServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, test.page) })
+			owner := &told{}
+			client := newClient(t, configFor(server), owner.options(5000))
+			url := server.URL + "/api/v1/pods?limit=500"
+			for range 3 { // Each list begins anew.
+				for _, page := range []string{"", "&continue=a", "&continue=b"} {
+					if _, _, err := get(t, client, url+page); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if _, _, err := get(t, client, url); err != nil {
+				t.Fatal(err)
+			}
+			for range test.most {
+				if _, _, err := get(t, client, url+"&continue=a"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, _, err := get(t, client, url+"&continue=a")
+			owner.expect(t, err, v1alpha1.ReasonTooLarge, test.want)
+		})
+	}
+}
+
+func TestRestartsAreBounded(t *testing.T) {
+	server := startServer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
+	owner := &told{}
+	client := newClient(t, configFor(server), owner.options(5000))
+	began := 0
+	var err error
+	for ; err == nil && began <= 10*restartBurst; began++ {
+		_, _, err = get(t, client, server.URL+"/api/v1/pods?watch=true")
+	}
+	if began < restartBurst {
+		t.Errorf("refused after %d watches", began)
+	}
+	owner.expect(t, err, v1alpha1.ReasonUnreachable, "the provider ends lists and watches as soon as they begin, among others of pods")
+	if _, _, err := get(t, client, server.URL+"/api/v1/pods/web"); err != nil {
+		t.Errorf("what is neither list nor watch: %v", err)
+	}
+}
