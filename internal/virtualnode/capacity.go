@@ -13,7 +13,8 @@ import (
 
 // Capacity is what the provider's nodes offer together, no more of each
 // resource than its limit: a quantity, or a percentage of that sum. Nodes that
-// are not ready, cordoned, or virtual themselves offer nothing.
+// are not ready, cordoned, or virtual themselves offer nothing. What a provider
+// says is bounded: see offered and bounded.
 func Capacity(provider []corev1.Node, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for i := range provider {
@@ -21,11 +22,15 @@ func Capacity(provider []corev1.Node, limits map[corev1.ResourceName]intstr.IntO
 			continue
 		}
 		for name, quantity := range provider[i].Status.Allocatable {
+			if !offered(name, quantity) {
+				continue
+			}
 			sum := total[name]
 			sum.Add(quantity)
 			total[name] = sum
 		}
 	}
+	total = bounded(total)
 	for name, limit := range limits {
 		if sum, ok := total[name]; ok {
 			total[name] = capped(name, sum, limit)

@@ -182,7 +182,7 @@ func setCondition(conditions *[]corev1.NodeCondition, wanted corev1.NodeConditio
 func architecture(provider []corev1.Node) string {
 	counts := map[string]int{}
 	for i := range provider {
-		if a := provider[i].Status.NodeInfo.Architecture; a != "" {
+		if a := provider[i].Status.NodeInfo.Architecture; isArchitecture(a) {
 			counts[a]++
 		}
 	}

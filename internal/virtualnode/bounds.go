@@ -1,0 +1,57 @@
+package virtualnode
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	// maxResources is how many resources a virtual node offers. Those of a provider
+	// are some ten; each name is written into a Node of the consumer, and into the
+	// memory of its scheduler.
+	maxResources = 64
+	// maxArchitecture is how long the name of an architecture may be. The longest
+	// that Go knows has eight characters.
+	maxArchitecture = 16
+)
+
+// offered is what may be said of a resource that a provider names: nothing, if it
+// has no valid name, or is less than nothing.
+func offered(name corev1.ResourceName, quantity resource.Quantity) bool {
+	return quantity.Sign() >= 0 && len(validation.IsQualifiedName(string(name))) == 0
+}
+
+// bounded keeps the resources that every node has, then the first by name: always
+// the same ones, or each pass would write others.
+func bounded(total corev1.ResourceList) corev1.ResourceList {
+	if len(total) <= maxResources {
+		return total
+	}
+	kept := corev1.ResourceList{}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage} {
+		if quantity, ok := total[name]; ok {
+			kept[name] = quantity
+		}
+	}
+	names := make([]corev1.ResourceName, 0, len(total))
+	for name := range total {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if len(kept) == maxResources {
+			break
+		}
+		kept[name] = total[name]
+	}
+	return kept
+}
+
+// isArchitecture tells whether a provider's name of one can be one: it becomes a
+// label in the consumer, by which pods are scheduled.
+func isArchitecture(name string) bool {
+	return name != "" && len(name) <= maxArchitecture && len(validation.IsValidLabelValue(name)) == 0
+}

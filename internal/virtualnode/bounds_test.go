@@ -1,0 +1,46 @@
+package virtualnode
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+func TestCapacityIsBounded(t *testing.T) {
+	node := builder.Node("n").Obj()
+	node.Status.Allocatable = corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourcePods: resource.MustParse("110"),
+		"example.com/debt":                   resource.MustParse("-1"),
+		"no name":                            resource.MustParse("1"),
+		"a/" + corev1.ResourceName(longer()): resource.MustParse("1"),
+	}
+	if got := Capacity([]corev1.Node{*node}, nil); len(got) != 2 {
+		t.Errorf("of a node with two resources that can be told there are %v", got)
+	}
+	for i := range 1000 {
+		node.Status.Allocatable[corev1.ResourceName(fmt.Sprintf("a.example.com/%04d", i))] = resource.MustParse("1")
+	}
+	for range 10 {
+		got := Capacity([]corev1.Node{*node}, nil)
+		if _, ok := got["a.example.com/0061"]; len(got) != maxResources || got.Cpu().String() != "8" || got.Pods().String() != "110" || !ok {
+			t.Fatalf("of 1002 resources %d are told, CPU %s, pods %s, the last: %v", len(got), got.Cpu(), got.Pods(), ok)
+		}
+	}
+}
+
+func longer() string { return strings.Repeat("a", 64) }
+
+func TestArchitectureIsBounded(t *testing.T) {
+	for said, want := range map[string]string{"arm64": "arm64", "": "", longer(): "", "amd64\n": "", "a b": "", "ä": ""} {
+		node := builder.Node("n").Obj()
+		node.Status.NodeInfo.Architecture = said
+		if got := architecture([]corev1.Node{*node}); got != want {
+			t.Errorf("%q is told as %q, want %q", said, got, want)
+		}
+	}
+}
