@@ -126,7 +126,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: consumer, Residents: present, Settings: o.Settings, Pace: pace.New(specInterval, specMost, now),
 		}).SetupWithManager(local),
 		"namespacemap": (&namespacemap.Reconciler{
-			Client: consumer, Fleet: o.Fleet, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace,
+			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Residents: present, Origin: o.Origin, Settings: o.Settings,
 			Clock: now, Pace: pace.New(statusInterval, statusMost, now),
 		}).SetupWithManager(mgr),
 		"offloadingstatus": (&offloadingstatus.Reconciler{

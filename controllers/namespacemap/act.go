@@ -142,7 +142,7 @@ func (a *acting) existing(ctx context.Context, c nsmap.Create) {
 		Desired:          []v1alpha1.DesiredMapping{{Namespace: c.Namespace, RemoteNamespace: c.RemoteNamespace}},
 		Locals:           localUIDs{c.Namespace: c.LocalUID},
 		Remotes:          map[string]nsmap.RemoteNamespace{remote.Name: remoteNamespace(remote)},
-		ManagerNamespace: a.ManagerNamespace,
+		ManagerNamespace: a.Settings.ManagerNamespace,
 	})
 	a.succeeded(c.Namespace, c.RemoteNamespace, decided.Known[c.Namespace].Outcome)
 }
@@ -150,6 +150,10 @@ func (a *acting) existing(ctx context.Context, c nsmap.Create) {
 func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	if asks, err := a.asks(ctx, a.Live, a.binding, d); err != nil || asks {
+		a.spared(d, err)
+		return
+	}
 	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.RemoteNamespace}}
 	err := a.provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &d.UID})
 	if step.IgnoreGone(err) != nil {

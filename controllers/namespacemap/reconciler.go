@@ -30,12 +30,14 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
-// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps;namespaceoffloadings,verbs=get;list;watch
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespacemaps/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
@@ -45,9 +47,12 @@ type Reconciler struct {
 	Fleet  *fleet.Fleet
 	// Origin is the identity of the consumer.
 	Origin string
-	// ManagerNamespace is never a target.
-	ManagerNamespace string
-	Clock            clock.PassiveClock
+	// Live reads past the caches: what an offloading asks for, before what it
+	// does not ask for is deleted.
+	Live      client.Reader
+	Residents *residents.Residents
+	Settings  offloading.Settings
+	Clock     clock.PassiveClock
 	// Pace spaces out the writes of one map's status.
 	Pace *pace.Pacer
 
@@ -113,7 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 // believed in all things.
 func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding,
 	provider cluster.Cluster) (nsmap.Snapshot, time.Duration, error) {
-	s := nsmap.Snapshot{Desired: nsm.Spec.DesiredMapping, ManagerNamespace: r.ManagerNamespace, Locals: map[string]types.UID{}}
+	s := nsmap.Snapshot{Desired: nsm.Spec.DesiredMapping, ManagerNamespace: r.Settings.ManagerNamespace, Locals: map[string]types.UID{}}
 	for _, entry := range s.Desired {
 		local := &metav1.PartialObjectMetadata{}
 		local.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -138,7 +143,9 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 	}
 	assumed := r.assumed.overlay(binding.Name, provider, s.Remotes, r.Clock.Now())
 	s.BackingOff, _ = r.outcomes.backingOff(binding.Name, asked(s))
-	return s, assumed, nil
+	var err error
+	s.Kept, err = r.kept(ctx, binding, nsmap.Decide(s).Deletes)
+	return s, assumed, err
 }
 
 // asked are the remote namespaces that something may be asked of.

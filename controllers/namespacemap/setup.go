@@ -18,6 +18,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/drain"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
@@ -36,7 +37,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 		Named("namespacemap").
 		For(&v1alpha1.NamespaceMap{}, engage[0], engage[1], mcbuilder.WithPredicates(trigger.NotOurs(&r.written))).
 		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(&handler.EnqueueRequestForObject{}), engage[0], engage[1],
-			mcbuilder.WithPredicates(trigger.Reach())).
+			mcbuilder.WithPredicates(predicate.Or(trigger.Reach(), empties()))).
 		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(r.asking)), engage[0], engage[1],
 			mcbuilder.WithPredicates(predicate.Funcs{UpdateFunc: trigger.MadeAgain})).
 		Watches(&corev1.Namespace{}, trigger.ToBinding,
@@ -53,6 +54,19 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 		return err
 	}
 	return c.MultiClusterWatch(trigger.OnEngage{})
+}
+
+// empties passes that the deletion of a binding has come to the remote namespaces:
+// of some of them the map may have no entry that is still to be taken out.
+func empties() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
+			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
+			return ok1 && ok2 && drain.Empties(before) != drain.Empties(after)
+		},
+	}
 }
 
 // asking are the maps that ask for a local namespace that has come or gone.

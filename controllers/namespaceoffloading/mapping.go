@@ -2,23 +2,22 @@ package namespaceoffloading
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/drain"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/placement"
 	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -44,7 +43,7 @@ func (r *Mapping) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		r.Pace.Forget(req.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if binding.Spec.Paused || (!binding.DeletionTimestamp.IsZero() && !emptying(binding)) {
+	if binding.Spec.Paused || (!binding.DeletionTimestamp.IsZero() && !drain.Empties(binding)) {
 		return ctrl.Result{}, nil
 	}
 	if wait := r.Pace.Wait(binding.Name); wait > 0 {
@@ -67,12 +66,6 @@ func (r *Mapping) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	}
 }
 
-// emptying tells whether the ordered deletion of the binding has come to the
-// remote namespaces.
-func emptying(binding *v1alpha1.ClusterBinding) bool {
-	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
-}
-
 func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) ([]nsmap.Wanted, error) {
 	if !binding.DeletionTimestamp.IsZero() {
 		return nil, nil
@@ -81,14 +74,17 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing NamespaceOffloadings: %w", err)
 	}
-	entries := nsmap.Asked(nsm)
+	entries := sets.New[string]()
+	for _, entry := range nsmap.Entries(nsm) {
+		entries.Insert(entry.Namespace)
+	}
 	var wanted []nsmap.Wanted
 	for i := range all.Items {
 		nso, left := &all.Items[i], 0
 		asked := entries.Has(nso.Namespace)
 		if asked {
 			var err error
-			if left, err = r.podsLeft(ctx, nso, binding, nsm); err != nil {
+			if left, err = r.Residents.Holding(ctx, nso, binding); err != nil {
 				return nil, err
 			}
 		}
@@ -97,19 +93,6 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 		}
 	}
 	return wanted, nil
-}
-
-// podsLeft counts the pods for whose sake an entry that there is stays, though
-// the offloading does not ask for it any more.
-func (r *Mapping) podsLeft(ctx context.Context, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (int, error) {
-	if seeded.On(seeded.EntryRemovedFirst) || !residents.Leaves(nso, binding, nsm) {
-		return 0, nil
-	}
-	left, err := r.Residents.Left(ctx, binding.Name, nso.Namespace)
-	if errors.Is(err, residents.ErrUnknown) {
-		return 1, nil // There may be some. That it is known brings us back.
-	}
-	return left.Count, err
 }
 
 // create makes the map of a binding that holds its clusterID and is not being deleted.
@@ -146,7 +129,7 @@ func (r *Mapping) update(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	if err := r.own(binding, nsm); err != nil {
 		return err
 	}
-	nsm.Spec.DesiredMapping = nsmap.Desired(nsm.Spec.DesiredMapping, wanted)
+	nsm.Spec.DesiredMapping = nsmap.Desired(nsmap.Entries(nsm), wanted)
 	if equality.Semantic.DeepEqual(before, nsm) {
 		return nil
 	}

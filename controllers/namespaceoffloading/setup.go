@@ -75,7 +75,7 @@ func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("namespacemapping").
 		For(&v1alpha1.ClusterBinding{}, builder.WithPredicates(mappingChanges())).
-		Watches(&v1alpha1.NamespaceMap{}, handler.EnqueueRequestsFromMapFunc(sameName), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.NamespaceMap{}, handler.EnqueueRequestsFromMapFunc(sameName), builder.WithPredicates(entryChanges())).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.allBindings), builder.WithPredicates(trigger.NotStatus())).
 		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
 			if len(residents.Offloadings(ctx, r.Client, change)) == 0 {
@@ -96,6 +96,16 @@ func mappingChanges() predicate.Predicate {
 		return !ok1 || !ok2 || before.Generation != after.Generation ||
 			conditions.Reason(before.Status.Conditions, v1alpha1.BindingDrained) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingDrained) ||
 			conditions.Reason(before.Status.Conditions, v1alpha1.BindingReady) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingReady)
+	}}
+}
+
+// entryChanges passes the changes of a map's spec, and that a remote namespace is
+// said to be there for which it has no entry.
+func entryChanges() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
+		after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
+		return !ok1 || !ok2 || before.Generation != after.Generation || len(nsmap.Entries(after)) > len(after.Spec.DesiredMapping)
 	}}
 }
 

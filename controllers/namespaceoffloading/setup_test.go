@@ -15,17 +15,27 @@ func drained(reason string) *v1alpha1.ClusterBinding {
 	return builder.Binding("eu").Deleted(time.Second).Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, reason, "").Obj()
 }
 
-func TestEmptying(t *testing.T) {
-	for reason, want := range map[string]bool{
-		v1alpha1.ReasonCordoning: false, v1alpha1.ReasonEvictingPods: false, v1alpha1.ReasonDeletingNamespaces: true,
-		v1alpha1.ReasonProviderUnreachable: false, v1alpha1.ReasonDeletingNamespaceMap: false, v1alpha1.ReasonDeletingNode: false,
+func TestEntryChanges(t *testing.T) {
+	accepted := func() *builder.MapBuilder { return builder.Map("eu").Accepted("team", "team-home") }
+	there := builder.Map("eu").Current("team", "team-home", v1alpha1.MappingAccepted, "", "").Obj()
+	edited := accepted().Obj()
+	edited.Generation++
+	for name, test := range map[string]struct {
+		before, after *v1alpha1.NamespaceMap
+		want          bool
+	}{
+		"nothing":                          {accepted().Obj(), accepted().Obj(), false},
+		"the spec":                         {accepted().Obj(), edited, true},
+		"one is ready":                     {builder.Map("eu").Desired("team", "team-home").Obj(), accepted().Obj(), false},
+		"one is there that has no entry":   {builder.Map("eu").Obj(), there, true},
+		"one goes, as nobody asks for it":  {there, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, "", "").Obj(), false},
+		"one that nobody asks for is gone": {builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, "", "").Obj(), builder.Map("eu").Obj(), false},
 	} {
-		if got := emptying(drained(reason)); got != want {
-			t.Errorf("at %s: %v", reason, got)
-		}
-	}
-	if emptying(builder.Binding("eu").Deleted(0).Obj()) {
-		t.Error("before its first step")
+		t.Run(name, func(t *testing.T) {
+			if got := entryChanges().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.want {
+				t.Errorf("passes: %v", got)
+			}
+		})
 	}
 }
 

@@ -8,7 +8,9 @@
 //
 // With the policy Orphan, and for a provider that was never usable, the steps in
 // the provider are left out. For one that cannot be reached they are waited for
-// until deletionTimeout has passed, and left out then.
+// until deletionTimeout has passed, and left out then. So are remote namespaces that
+// a provider has been asked to delete, and does not get rid of though it answers. The
+// pods are waited for as long as it answers: a budget of the consumer may hold them.
 package drain
 
 import (
@@ -99,12 +101,18 @@ func Decide(s Snapshot) Plan {
 		return s.deleteMap()
 	case s.Marked > 0:
 		return step(Release, v1alpha1.ReasonReleasingObjects,
-			fmt.Sprintf("label, annotation and finalizer of the binding are taken off %d objects", s.Marked))
+			"label, annotation and finalizer of the binding are taken off "+counted(s.Marked, "object"))
 	case s.NodeExists:
 		return s.deleteNode()
 	default:
 		return step(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
 	}
+}
+
+// Empties tells whether the ordered deletion of the binding has come to the
+// remote namespaces.
+func Empties(binding *v1alpha1.ClusterBinding) bool {
+	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
 }
 
 func (s Snapshot) deleteMap() Plan {

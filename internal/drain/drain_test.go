@@ -32,6 +32,11 @@ func (p Plan) leaves(what string) Plan {
 	return p
 }
 
+// hangs is a map whose last remote namespace has been asked to go, and stays.
+func hangs() *v1alpha1.NamespaceMap {
+	return builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x").Obj()
+}
+
 func pods3() eviction.Left {
 	return eviction.Left{Count: 3, Names: []string{"team/a", "team/b", "team/c"}}
 }
@@ -81,7 +86,7 @@ func TestDecide(t *testing.T) {
 			deleteMap.leaves(left)},
 		"the pods, and the time is up, and the map is gone: what has the mark loses it": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, Marked: 1, Now: builder.Epoch.Add(time.Minute)},
-			plan(Release, v1alpha1.ReasonReleasingObjects, "label, annotation and finalizer of the binding are taken off 1 objects")},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "label, annotation and finalizer of the binding are taken off 1 object")},
 		"the pods, and the time is up, and only the node is left": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Now: builder.Epoch.Add(time.Minute)},
 			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted").leaves(
@@ -99,13 +104,13 @@ func TestDecide(t *testing.T) {
 			plan(Wait, v1alpha1.ReasonDeletingCopies, "the copies of 2 objects (ConfigMap team/c, Secret team/s) are being deleted")},
 		"the copies, and the provider does not answer": {
 			Snapshot{Binding: binding().Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Unreachable: "no route to host"},
-			plan(Wait, v1alpha1.ReasonProviderUnreachable, "the deletion waits for the provider, to delete the copies of 1 objects (Secret team/s) there: no route to host")},
+			plan(Wait, v1alpha1.ReasonProviderUnreachable, "the deletion waits for the provider, to delete the copies of 1 object (Secret team/s) there: no route to host")},
 		"the mount namespace is one of the remote namespaces": {
 			Snapshot{Binding: mounted().Obj(), NamespaceMap: two, Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "3 remote namespaces are being deleted (mount, ra, rb)")},
 		"the mount namespace, though the map is gone": {
 			Snapshot{Binding: mounted().Obj(), Connected: true},
-			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespaces are being deleted (mount)")},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (mount)")},
 		"the mount namespace stays, orphaned": {
 			Snapshot{Binding: mounted().Orphan().Obj(), NamespaceMap: builder.Map("eu").Obj(), Connected: true},
 			deleteMap.leaves("remote namespaces that stay in provider eu: mount")},
@@ -123,10 +128,10 @@ func TestDecide(t *testing.T) {
 			deleteMap},
 		"one that could not be made, but is asked for, may be there soon": {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Current("a", "ra", v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict, "x").Obj(), Connected: true},
-			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespaces are being deleted (ra)")},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
 		"one that is going is still there": {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x").Obj(), Connected: true},
-			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespaces are being deleted (ra)")},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
 		"an empty map that has not been looked at proves nothing": {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Unobserved().Obj(), Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "0 remote namespaces are being deleted")},
@@ -143,7 +148,23 @@ func TestDecide(t *testing.T) {
 		"the time is up": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: two, Unreachable: "no route to host", Now: builder.Epoch.Add(time.Minute)},
 			deleteMap.leaves(left)},
-		"the time is up, but the provider answers": {
+		"two asked for one name": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Accepted("a", "r").Desired("b", "r").
+				Current("b", "r", v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameTaken, "x").Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (r)")},
+		"one hangs in a provider that answers": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs(), Connected: true, Now: builder.Epoch.Add(20 * time.Second)},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)").retry(40 * time.Second)},
+		"one hangs in a provider that answers, and the time is up": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs(), Connected: true, Now: builder.Epoch.Add(time.Minute)},
+			deleteMap.leaves("remote namespaces that stay in provider eu: ra")},
+		"the mount namespace has not been asked to go, and the time is up": {
+			Snapshot{Binding: mounted().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs(), Connected: true, Now: builder.Epoch.Add(time.Minute)},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (mount, ra)")},
+		"pods of a provider that answers, whatever time has passed": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
+			plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
+		"the time is up, but the provider answers, and has not been asked": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (ra, rb)")},
 		"paused, at any step": {
@@ -158,7 +179,7 @@ func TestDecide(t *testing.T) {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Untouched().Obj(), Unreachable: "no route to host"}, deleteMap},
 		"not looked at yet, but usable": {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Untouched().Obj(), Connected: true},
-			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespaces are being deleted (ra)")},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
 		"orphaned": {
 			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, NamespaceMap: two, Connected: true}, deleteMap.leaves(left)},
 		"orphaned, and the provider does not answer": {
@@ -290,5 +311,22 @@ func TestNeedsProvider(t *testing.T) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+func TestEmpties(t *testing.T) {
+	drained := func(reason string) *v1alpha1.ClusterBinding {
+		return builder.Binding("eu").Deleted(time.Second).Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, reason, "").Obj()
+	}
+	for reason, want := range map[string]bool{
+		v1alpha1.ReasonCordoning: false, v1alpha1.ReasonEvictingPods: false, v1alpha1.ReasonDeletingNamespaces: true,
+		v1alpha1.ReasonProviderUnreachable: false, v1alpha1.ReasonDeletingNamespaceMap: false, v1alpha1.ReasonDeletingNode: false,
+	} {
+		if got := Empties(drained(reason)); got != want {
+			t.Errorf("at %s: %v", reason, got)
+		}
+	}
+	if Empties(builder.Binding("eu").Deleted(0).Obj()) {
+		t.Error("before its first step")
 	}
 }

@@ -2,9 +2,11 @@ package drain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/mountns"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
@@ -46,7 +48,7 @@ func copies(s Snapshot) *Plan {
 	if len(s.Copies) == 0 || s.skipped() || s.unused() {
 		return nil
 	}
-	what := fmt.Sprintf("the copies of %d objects%s", len(s.Copies), listed(s.Copies))
+	what := fmt.Sprintf("the copies of %s%s", counted(len(s.Copies), "object"), listed(s.Copies))
 	return s.remotely(v1alpha1.ReasonDeletingCopies, what+" are being deleted", "to delete "+what+" there")
 }
 
@@ -56,9 +58,34 @@ func namespaces(s Snapshot) *Plan {
 	if s.skipped() || s.unused() || s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {
 		return nil
 	}
-	return s.remotely(v1alpha1.ReasonDeletingNamespaces,
-		fmt.Sprintf("%d remote namespaces are being deleted%s", len(left), listed(left)),
-		fmt.Sprintf("to delete %d remote namespaces%s there", len(left), listed(left)))
+	are := "are"
+	if len(left) == 1 {
+		are = "is"
+	}
+	what := counted(len(left), "remote namespace")
+	plan := s.remotely(v1alpha1.ReasonDeletingNamespaces,
+		fmt.Sprintf("%s %s being deleted%s", what, are, listed(left)), fmt.Sprintf("to delete %s%s there", what, listed(left)))
+	if s.Connected && s.asked() {
+		return s.untilTimeout(plan)
+	}
+	return plan
+}
+
+// asked tells whether the deletion of all that is left has been asked for: before
+// that the provider has not been given any time.
+func (s Snapshot) asked() bool {
+	switch conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
+	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive:
+		return false
+	}
+	nsm := s.NamespaceMap
+	if nsm == nil {
+		return true
+	}
+	return len(nsm.Spec.DesiredMapping) == 0 && nsm.Status.ObservedGeneration == nsm.Generation &&
+		!slices.ContainsFunc(nsm.Status.CurrentMapping, func(entry v1alpha1.CurrentMapping) bool {
+			return entry.Phase == v1alpha1.MappingAccepted
+		})
 }
 
 // emptied tells whether it is certain that no remote namespace is left.
@@ -75,21 +102,28 @@ func (s Snapshot) emptied(left []string) bool {
 	return untouched || (len(left) == 0 && nsm.Status.ObservedGeneration == nsm.Generation)
 }
 
-// remotely waits for what happens in the provider; nil if it has been waited for
-// long enough. during and unreachable say what is waited for.
+// remotely waits for what happens in the provider; nil if one that does not answer
+// has been waited for long enough. during and unreachable say what is waited for.
 func (s Snapshot) remotely(reason, during, unreachable string) *Plan {
 	if s.Connected {
 		wait := step(Wait, reason, during)
 		return &wait
 	}
 	wait := step(Wait, v1alpha1.ReasonProviderUnreachable, fmt.Sprintf("the deletion waits for the provider, %s: %s", unreachable, s.Unreachable))
-	if timeout := s.Binding.Spec.Unreachable.DeletionTimeout; timeout != nil {
-		wait.RetryAfter = s.Binding.DeletionTimestamp.Add(timeout.Duration).Sub(s.Now)
-		if wait.RetryAfter <= 0 {
-			return nil
-		}
+	return s.untilTimeout(&wait)
+}
+
+// untilTimeout is the plan to wait until deletionTimeout has passed, and nil then.
+func (s Snapshot) untilTimeout(wait *Plan) *Plan {
+	timeout := s.Binding.Spec.Unreachable.DeletionTimeout
+	if timeout == nil {
+		return wait
 	}
-	return &wait
+	wait.RetryAfter = s.Binding.DeletionTimestamp.Add(timeout.Duration).Sub(s.Now)
+	if wait.RetryAfter <= 0 {
+		return nil
+	}
+	return wait
 }
 
 // remoteNamespaces are those that are there, or may be.
@@ -108,11 +142,19 @@ func (s Snapshot) remoteNamespaces() []string {
 		}
 	}
 	for _, entry := range s.NamespaceMap.Spec.DesiredMapping {
-		if !seen[entry.Namespace] {
+		if !seen[entry.Namespace] && !slices.Contains(names, entry.RemoteNamespace) { // Two may ask for one.
 			names = append(names, entry.RemoteNamespace)
 		}
 	}
 	return names
+}
+
+// counted is a number of things, such as "1 object" or "2 objects".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // listed names the first few.

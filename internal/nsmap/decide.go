@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -30,6 +31,9 @@ type Snapshot struct {
 	// BackingOff are the remote namespaces whose last try was refused and whose
 	// next one is not due, by their name.
 	BackingOff map[string]Outcome
+	// Kept are the remote namespaces that stay though no entry asks for them: an
+	// offloading still does, so that somebody else has changed the entries.
+	Kept sets.Set[string]
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
 }
@@ -46,6 +50,8 @@ type Delete struct {
 	Namespace       string
 	RemoteNamespace string
 	UID             types.UID
+	// LocalUID is that of the local namespace that it stands for.
+	LocalUID types.UID
 }
 
 // Outcome is what became of an entry: what is known of it already, or what an
@@ -74,11 +80,15 @@ type Known struct {
 // Decide compares what is desired with what is there.
 func Decide(s Snapshot) Plan {
 	plan := Plan{Known: make(map[string]Known, len(s.Desired))}
+	s.decideKept(&plan)
 	desired := make(map[string]string, len(s.Desired)) // remote name → local namespace
 	for _, entry := range s.Desired {
 		first, taken := desired[entry.RemoteNamespace]
 		if !taken {
 			desired[entry.RemoteNamespace] = entry.Namespace
+		}
+		if _, kept := plan.Known[entry.Namespace]; kept {
+			continue // Another one is not made for it meanwhile.
 		}
 		outcome, create := s.decideEntry(entry, first)
 		switch {
@@ -135,6 +145,15 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 	}
 }
 
+// decideKept reports what is kept as it was before somebody changed the entries.
+func (s Snapshot) decideKept(plan *Plan) {
+	for _, name := range sets.List(s.Kept) {
+		if remote, ok := s.Remotes[name]; ok && !remote.Terminating {
+			plan.Known[remote.LocalNamespace] = Known{name, Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive}}
+		}
+	}
+}
+
 // decideUndesired deletes the remote namespaces that carry our mark and that
 // nobody asks for any more. One that does not say which local namespace it
 // stands for is none of ours to delete.
@@ -145,7 +164,10 @@ func (s Snapshot) decideUndesired(plan *Plan, desired map[string]string) {
 			continue
 		}
 		if !remote.Terminating {
-			plan.Deletes = append(plan.Deletes, Delete{remote.LocalNamespace, name, remote.UID})
+			if s.Kept.Has(name) {
+				continue
+			}
+			plan.Deletes = append(plan.Deletes, Delete{remote.LocalNamespace, name, remote.UID, remote.LocalUID})
 		}
 		if _, known := plan.Known[remote.LocalNamespace]; !known {
 			plan.Known[remote.LocalNamespace] = Known{name, Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired,

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -76,7 +77,7 @@ func TestDecide(t *testing.T) {
 		"it stands for another namespace, which does not want it any more": {
 			Snapshot{Desired: entries("a", "r"), Locals: locals("a", "b"), Remotes: remotes(ours("r", "b"))},
 			Plan{
-				Deletes: []Delete{{"b", "r", "remote-r"}},
+				Deletes: []Delete{{"b", "r", "remote-r", "uid-b"}},
 				Known: map[string]Known{
 					"a": {"r", loopBackOff(v1alpha1.ReasonNameConflict, "remote namespace r stands for local namespace b with UID uid-b, not for this one")},
 					"b": {"r", notRequired},
@@ -122,17 +123,29 @@ func TestDecide(t *testing.T) {
 				"remote namespace spillway-system belongs to the provider and is never a target")}}}},
 		"nobody wants it any more": {
 			Snapshot{Locals: locals("a"), Remotes: remotes(ours("r", "a"))},
-			Plan{Deletes: []Delete{{"a", "r", "remote-r"}}, Known: map[string]Known{"a": {"r", notRequired}}}},
+			Plan{Deletes: []Delete{{"a", "r", "remote-r", "uid-a"}}, Known: map[string]Known{"a": {"r", notRequired}}}},
 		"nobody wants it any more, and it is going": {
 			Snapshot{Remotes: remotes(terminating(ours("r", "a")))},
 			Plan{Known: map[string]Known{"a": {"r", notRequired}}}},
 		"it is wanted under another name: the new one is what is told of": {
 			Snapshot{Desired: entries("a", "new"), Locals: locals("a"), Remotes: remotes(ours("old", "a"), ours("new", "a"))},
-			Plan{Deletes: []Delete{{"a", "old", "remote-old"}}, Known: map[string]Known{"a": {"new", active}}}},
+			Plan{Deletes: []Delete{{"a", "old", "remote-old", "uid-a"}}, Known: map[string]Known{"a": {"new", active}}}},
+		"its entry is gone, but the offloading still asks for it": {
+			Snapshot{Locals: locals("a"), Remotes: remotes(ours("r", "a")), Kept: sets.New("r")},
+			Plan{Known: map[string]Known{"a": {"r", active}}}},
+		"its entry has another name, but the offloading asks for the one that is there": {
+			Snapshot{Desired: entries("a", "new"), Locals: locals("a"), Remotes: remotes(ours("r", "a")), Kept: sets.New("r")},
+			Plan{Known: map[string]Known{"a": {"r", active}}}},
+		"the offloading asks for it, but somebody else deletes it": {
+			Snapshot{Remotes: remotes(terminating(ours("r", "a"))), Kept: sets.New("r")},
+			Plan{Known: map[string]Known{"a": {"r", notRequired}}}},
+		"one of two is asked for": {
+			Snapshot{Remotes: remotes(ours("r1", "a"), ours("r2", "a")), Kept: sets.New("r2")},
+			Plan{Deletes: []Delete{{"a", "r1", "remote-r1", "uid-a"}}, Known: map[string]Known{"a": {"r2", active}}}},
 		"several that nobody wants: always the same one is told of": {
 			Snapshot{Remotes: remotes(ours("r3", "a"), ours("r1", "a"), ours("r2", "a"))},
 			Plan{
-				Deletes: []Delete{{"a", "r1", "remote-r1"}, {"a", "r2", "remote-r2"}, {"a", "r3", "remote-r3"}},
+				Deletes: []Delete{{"a", "r1", "remote-r1", "uid-a"}, {"a", "r2", "remote-r2", "uid-a"}, {"a", "r3", "remote-r3", "uid-a"}},
 				Known:   map[string]Known{"a": {"r1", notRequired}},
 			}},
 	}

@@ -10,6 +10,7 @@ package nsmap
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,6 +31,36 @@ type Wanted struct {
 	Created time.Time
 }
 
+// Means tells whether a remote namespace of that name is the one that is wanted,
+// under whatever consumer id it was made.
+func (w Wanted) Means(remote string) bool {
+	return remote == w.RemoteNamespace || w.Default && isDefaultName(remote, w.Namespace)
+}
+
+// Entries are those of the spec and, behind them, those that somebody has taken out
+// of it: the remote namespace of such a one is still said to be there. An entry
+// that was given another name by hand has the one that is there. An entry that
+// nobody wants any more is among them until its remote namespace goes.
+func Entries(nsm *v1alpha1.NamespaceMap) []v1alpha1.DesiredMapping {
+	there := make(map[string]string, len(nsm.Status.CurrentMapping))
+	for i := range nsm.Status.CurrentMapping {
+		if entry := &nsm.Status.CurrentMapping[i]; entry.Phase == v1alpha1.MappingAccepted {
+			there[entry.Namespace] = entry.RemoteNamespace
+		}
+	}
+	entries := slices.Clone(nsm.Spec.DesiredMapping)
+	for i := range entries {
+		if remote, ok := there[entries[i].Namespace]; ok {
+			entries[i].RemoteNamespace = remote
+			delete(there, entries[i].Namespace)
+		}
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(there)) {
+		entries = append(entries, v1alpha1.DesiredMapping{Namespace: namespace, RemoteNamespace: there[namespace]})
+	}
+	return entries
+}
+
 // Desired are the entries of a NamespaceMap: those of current that are still
 // wanted, in their order, and behind them the new ones, oldest first. The
 // order says who keeps a remote name that two namespaces ask for.
@@ -45,7 +76,7 @@ func Desired(current []v1alpha1.DesiredMapping, wanted []Wanted) []v1alpha1.Desi
 			continue
 		}
 		delete(missing, entry.Namespace)
-		if !w.Default || !isDefaultName(entry.RemoteNamespace, entry.Namespace) {
+		if !w.Means(entry.RemoteNamespace) {
 			entry.RemoteNamespace = w.RemoteNamespace
 		}
 		desired = append(desired, entry)

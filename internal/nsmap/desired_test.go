@@ -82,6 +82,26 @@ func TestDesired(t *testing.T) {
 	}
 }
 
+func TestEntries(t *testing.T) {
+	const there, gone = v1alpha1.MappingAccepted, v1alpha1.MappingTerminating
+	for name, test := range map[string]struct {
+		nsm  *v1alpha1.NamespaceMap
+		want []v1alpha1.DesiredMapping
+	}{
+		"as they are":              {builder.Map("eu").Accepted("b", "rb").Desired("a", "ra").Obj(), entries("b", "rb", "a", "ra")},
+		"one was taken out":        {builder.Map("eu").Accepted("b", "rb").Current("a", "ra", there, "", "").Obj(), entries("b", "rb", "a", "ra")},
+		"one was given a new name": {builder.Map("eu").Desired("a", "other").Current("a", "ra", there, "", "").Obj(), entries("a", "ra")},
+		"one goes":                 {builder.Map("eu").Current("a", "ra", gone, "", "").Obj(), entries()},
+		"one goes, and comes":      {builder.Map("eu").Desired("a", "other").Current("a", "ra", gone, "", "").Obj(), entries("a", "other")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Entries(test.nsm), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestDesiredIsStable(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -11,6 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/eviction"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // World is what is known of all providers, for decisions about one offloading.
@@ -37,6 +38,19 @@ func (r *Residents) World(ctx context.Context, cache client.Reader, nso *v1alpha
 		world.Pods[binding.Name] = left
 	}
 	return world, nil
+}
+
+// Holding counts the pods for whose sake the remote namespace of an offloading
+// stays, though the offloading does not ask for it any more.
+func (r *Residents) Holding(ctx context.Context, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (int, error) {
+	if seeded.On(seeded.EntryRemovedFirst) || offloading.Selects(nso, binding) {
+		return 0, nil
+	}
+	left, err := r.Left(ctx, binding.Name, nso.Namespace)
+	if errors.Is(err, ErrUnknown) {
+		return 1, nil // There may be some. Source tells when it is known.
+	}
+	return left.Count, err
 }
 
 // Leaves tells whether the pods of the offloading's namespace have to leave the

@@ -19,6 +19,7 @@ const (
 	CopyStays               Bug = "copy-stays"
 	CopyReleasedFirst       Bug = "copy-released-first"
 	EntryRemovedFirst       Bug = "entry-removed-first"
+	EntriesTrusted          Bug = "entries-trusted"
 	DrainForgetsNamespaces  Bug = "drain-forgets-namespaces"
 	RestartForgetsGoing     Bug = "restart-forgets-going"
 	RestartWritesAgain      Bug = "restart-writes-again"

@@ -31,6 +31,7 @@ func All() []Description {
 		{CopyStays, "a copy is not deleted after the last pod that needs it", []string{"crash"}, false, []string{"pod-with-configmap-secret-and-claim"}},
 		{CopyReleasedFirst, "the finalizer of what was copied goes before the copy", []string{"crash"}, false, []string{"pod-with-configmap-secret-and-claim"}},
 		{EntryRemovedFirst, "the entry of a namespace is removed from the map while its pods are there", []string{"crash"}, false, []string{"un-offload", "selector-moves-a-namespace"}},
+		{EntriesTrusted, "what is not in a NamespaceMap is deleted in the provider, whatever the offloadings say", []string{"outofband"}, false, []string{"entry-removed", "entry-renamed"}},
 		{DrainForgetsNamespaces, "a binding is released without waiting for its remote namespaces", []string{"crash"}, false, []string{"unbind"}},
 		{RestartForgetsGoing, "what was being deleted when the manager starts is never looked at", []string{"crash"}, true, []string{"pod-deleted"}},
 		{RestartWritesAgain, "each start writes a status that is right already", []string{"crash"}, false, []string{"bind", "offload"}},

@@ -61,7 +61,8 @@ func (m *mapping) place(mark provenance.Mark, namespace string) Place {
 			place.Problem = notReady(desired, current, mark.ClusterID)
 		}
 	case current != nil:
-		place.Namespace, place.Leaving = current.RemoteNamespace, true
+		// Before it is said to go, somebody may have taken the entry out of the map.
+		place.Namespace, place.Leaving = current.RemoteNamespace, current.Phase != v1alpha1.MappingAccepted
 		place.Problem = leaving(current.RemoteNamespace, mark.ClusterID, namespace)
 	case !m.known:
 		place.Problem = Problem{v1alpha1.ReasonNamespaceNotReady, fmt.Sprintf(

@@ -72,6 +72,27 @@ var _ = Describe("Taking back, in order", func() {
 		Expect(eu.has(remoteName(team))()).To(BeFalse())
 	})
 
+	It("a NamespaceOffloading whose remote namespace hangs: the time that it may take is bounded", func() {
+		team := home.offloadNew(here)
+		home.offloadingIsReady(team)
+		home.bindingIsReady(toEU)
+		eu.hold(remoteName(team))
+		nso := newOffloading(team, nil)
+		home.drop(nso)
+		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired))
+		deleted, err := now(home, nso)()
+		Expect(err).NotTo(HaveOccurred())
+		change(home, toEU, func(cb *v1alpha1.ClusterBinding) {
+			cb.Spec.Unreachable.DeletionTimeout = &metav1.Duration{Duration: time.Since(deleted.DeletionTimestamp.Time) + 2*time.Second}
+		})
+		Eventually(home.fetching(nso)).Should(absent, "the time is up, though the provider answers")
+		Eventually(home.eventsAbout(nso)).Should(ContainElement(And(HaveField("Reason", "LeftBehind"), noting(remoteName(team)))))
+		Expect(eu.namespace(remoteName(team))()).To(going, "it is held there")
+		change(home, toEU, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Unreachable.DeletionTimeout = nil })
+		eu.release(remoteName(team))
+		Eventually(eu.has(remoteName(team))).Should(BeFalse())
+	})
+
 	It("a ClusterBinding: namespaces, then the map, then node and lease", func() {
 		team := home.offloadNew(here)
 		home.offloadingIsReady(team)
@@ -82,7 +103,7 @@ var _ = Describe("Taking back, in order", func() {
 
 		home.drop(toEU)
 		Eventually(home.condition(toEU, v1alpha1.BindingDrained)).Should(
-			isFalse(v1alpha1.ReasonDeletingNamespaces, "1 remote namespaces", remoteName(team)), "the remote namespace is held")
+			isFalse(v1alpha1.ReasonDeletingNamespaces, "1 remote namespace", remoteName(team)), "the remote namespace is held")
 		Expect(home.condition(toEU, v1alpha1.BindingReady)()).To(isFalse(v1alpha1.ReasonDeleting, v1alpha1.BindingDrained))
 		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired))
 		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseNoClusterSelected),
@@ -137,7 +158,7 @@ var _ = Describe("Taking back from a provider that cannot be reached", func() {
 	waiting := func() {
 		GinkgoHelper()
 		Eventually(home.condition(cut, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonProviderUnreachable,
-			"waits for the provider", "1 remote namespaces ("+remoteName(team)+")"), "the provider is cut off")
+			"waits for the provider", "1 remote namespace ("+remoteName(team)+")"), "the provider is cut off")
 	}
 
 	// endsSoon lets the waiting of a deletion end in a moment: not at once, so

@@ -44,7 +44,7 @@ var _ = Describe("Taking back what has pods", func() {
 		Eventually(now(eu, remoteGuarded)).Should(going)
 		eu.end(remoteGuarded)
 		Eventually(home.condition(t.cb, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonDeletingCopies,
-			"1 objects (ConfigMap "+t.namespace+"/settings)"), "the copy is held")
+			"1 object (ConfigMap "+t.namespace+"/settings)"), "the copy is held")
 		Expect(eu.namespace(t.remote)()).To(Not(going), "what is in it goes first")
 		eu.releaseObject(copied)
 		Eventually(home.fetching(t.cb)).Should(absent, "the copy has gone")

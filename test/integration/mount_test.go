@@ -54,7 +54,7 @@ var _ = Describe("The mount namespace", func() {
 		By("its binding being deleted")
 		eu.hold(mount)
 		home.drop(cb)
-		Eventually(home.condition(cb, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonDeletingNamespaces, "1 remote namespaces", mount), "it is held")
+		Eventually(home.condition(cb, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonDeletingNamespaces, "1 remote namespace", mount), "it is held")
 		eu.release(mount)
 		Eventually(home.fetching(cb)).Should(absent)
 		Expect(eu.has(mount)()).To(BeFalse())

@@ -17,6 +17,14 @@ import (
 var mapDeleted = ownObject("map-deleted", "somebody deletes the NamespaceMap",
 	deleteLocal(&v1alpha1.NamespaceMap{}, "", world.P1))
 
+var entryRemoved = ownObject("entry-removed", "somebody takes the entry of the namespace out of the NamespaceMap",
+	change(world.Consumer, named("", world.P1), func(_ *world.World, nsm *v1alpha1.NamespaceMap) { nsm.Spec.DesiredMapping = nil }))
+
+var entryRenamed = ownObject("entry-renamed", "somebody gives the entry of the namespace another remote name",
+	change(world.Consumer, named("", world.P1), func(_ *world.World, nsm *v1alpha1.NamespaceMap) {
+		nsm.Spec.DesiredMapping[0].RemoteNamespace = "elsewhere"
+	}))
+
 var virtualNodeDeleted = ownObject("virtual-node-deleted", "somebody deletes the virtual node",
 	deleteLocal(&corev1.Node{}, "", v1alpha1.VirtualNodePrefix+world.P1))
 

@@ -66,7 +66,7 @@ func OutOfBand() []Scenario {
 		remoteNamespaceDeleted, remotePodDeleted, remotePodOfEndedDeleted, remotePodMadeAgain, copyDeleted,
 		namespaceUnlabelled, podUnlabelled, copyUnlabelled,
 		offloadingReleased, offloadingGone, bindingReleased, bindingGone, originalReleased,
-		mapDeleted, mapStatusWiped, offloadingStatusWiped, bindingStatusWiped, virtualNodeDeleted,
+		mapDeleted, entryRemoved, entryRenamed, mapStatusWiped, offloadingStatusWiped, bindingStatusWiped, virtualNodeDeleted,
 		foreignNamespace, foreignPod, foreignConfigMap, hostileAddress,
 	}
 }

@@ -1,0 +1,91 @@
+package namespacemap
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/drain"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/seeded"
+)
+
+// The entries of a map say what to make. What to delete they do not say alone:
+// a missing entry may be somebody's edit, and everything in the remote namespace
+// would go with it. So the offloading is asked as well, first as the cache shows
+// it and, since that may be behind, once more at the API server just before the
+// deletion.
+
+// kept are the remote namespaces, of those that no entry asks for, that stay.
+func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding, undesired []nsmap.Delete) (sets.Set[string], error) {
+	kept := sets.New[string]()
+	for _, d := range undesired {
+		asks, err := r.asks(ctx, r.Client, binding, d)
+		if err != nil {
+			return nil, err
+		}
+		if asks {
+			kept.Insert(d.RemoteNamespace)
+		}
+	}
+	return kept, nil
+}
+
+// asks tells whether an offloading asks for a remote namespace, or has pods there
+// that have to be evicted first. Once the binding's own deletion has come to the
+// remote namespaces, nobody does.
+func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1alpha1.ClusterBinding, d nsmap.Delete) (bool, error) {
+	if seeded.On(seeded.EntriesTrusted) || !binding.DeletionTimestamp.IsZero() && drain.Empties(binding) {
+		return false, nil
+	}
+	nso := &v1alpha1.NamespaceOffloading{}
+	if err := from.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: v1alpha1.OffloadingName}, nso); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			return false, nil
+		}
+		return false, fmt.Errorf("getting the NamespaceOffloading of namespace %s: %w", d.Namespace, err)
+	}
+	if earlier, err := r.ofEarlier(ctx, d); err != nil || earlier {
+		return false, err
+	}
+	holding, err := r.Residents.Holding(ctx, nso, binding)
+	if err != nil {
+		return false, err
+	}
+	wanted, ok := offloading.Wanted(nso, binding, true, holding, r.Settings)
+	return ok && wanted.Means(d.RemoteNamespace), nil
+}
+
+// ofEarlier tells whether the remote namespace stands for an earlier local
+// namespace of that name than the one that there is: the offloading does not ask
+// for that.
+func (r *Reconciler) ofEarlier(ctx context.Context, d nsmap.Delete) (bool, error) {
+	local := &metav1.PartialObjectMetadata{}
+	local.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: d.Namespace}, local); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			return false, nil
+		}
+		return false, fmt.Errorf("getting namespace %s: %w", d.Namespace, err)
+	}
+	return local.UID != d.LocalUID, nil
+}
+
+// spared notes that a remote namespace was not deleted: because the offloading
+// asks for it after all, or because that could not be found out.
+func (a *acting) spared(d nsmap.Delete, err error) {
+	a.note(d.Namespace, d.RemoteNamespace, nsmap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
+	if err != nil {
+		a.failed(err)
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.overtaken = true
+}
