@@ -296,13 +296,16 @@ type VirtualNodeTaint struct {
 	Effect corev1.TaintEffect `json:"effect,omitempty"`
 }
 
-// UnreachablePolicy says what to do about a provider that does not answer.
+// UnreachablePolicy says what to do about a provider that does not answer, or
+// does not do what it is asked for.
 type UnreachablePolicy struct {
 	// deletionTimeout is how long an ordered deletion waits for a provider
-	// that does not answer, counted from the deletion request; then it goes
-	// on, and what is in the provider stays there until it answers again, if
-	// the ClusterBinding still exists by then. Such as 30m; at least 1s.
-	// Unset: for ever.
+	// that does not answer, or that answers and does not get rid of a remote
+	// namespace which it was asked to delete, counted from the deletion request.
+	// Then it goes on, and what is in the provider stays there until it answers
+	// again, if the ClusterBinding still exists by then; an event LeftBehind
+	// names it. Pods are waited for as long as the provider answers. Such as
+	// 30m; at least 1s. Unset: for ever.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32

@@ -71,7 +71,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	if left := offloading.LeftBehind(snapshot); len(left) > 0 {
 		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, "LeftBehind", "Delete", "%s", conditions.Note(
-			"deletionTimeout has passed; remote namespaces that stay until their provider answers again: "+strings.Join(left, "; ")))
+			"deletionTimeout has passed; remote namespaces that stay until their provider gets rid of them: "+strings.Join(left, "; ")))
 	}
 	controllerutil.RemoveFinalizer(nso, v1alpha1.FinalizerOffloading)
 	return step.Done(r.patch(ctx, nso, before))

@@ -37,6 +37,7 @@ type Reconciler struct {
 	Pace *pace.Pacer
 
 	written latest.Versions
+	firsts  firsts
 }
 
 // Reconcile brings the status of one NamespaceOffloading up to date.
@@ -45,6 +46,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, nso); err != nil {
 		r.Pace.Forget(req.String())
 		r.written.Forget(req.NamespacedName)
+		r.firsts.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if len(nso.Finalizers) == 0 {
@@ -91,13 +93,14 @@ func goes(nso *v1alpha1.NamespaceOffloading, snapshot offloading.Snapshot) bool 
 
 func (r *Reconciler) report(ctx context.Context, nso *v1alpha1.NamespaceOffloading, status v1alpha1.NamespaceOffloadingStatus) error {
 	before := nso.DeepCopy()
+	r.firsts.note(nso)
 	nso.Status = status
 	if err := r.Client.Status().Patch(ctx, nso, step.Locked(before)); err != nil {
 		return fmt.Errorf("writing the status of NamespaceOffloading %s/%s: %w", nso.Namespace, nso.Name, err)
 	}
 	r.Pace.Wrote(client.ObjectKeyFromObject(nso).String())
 	r.written.Wrote(nso)
-	if status.OffloadingPhase == v1alpha1.OffloadingPhaseReady && before.Status.OffloadingPhase != status.OffloadingPhase && nso.Generation == 1 {
+	if r.firsts.ready(nso) {
 		metrics.OffloadingReady.Observe(r.Clock.Since(nso.CreationTimestamp.Time).Seconds())
 	}
 	return nil

@@ -25,6 +25,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.firsts.since = r.Clock.Now()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("offloadingstatus").
 		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotOurs(&r.written))).

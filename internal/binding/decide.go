@@ -103,7 +103,8 @@ func namespaceCounts(nsm *v1alpha1.NamespaceMap) v1alpha1.NamespaceCounts {
 	var desired, ready int32
 	if nsm != nil {
 		desired = int32(min(len(nsm.Spec.DesiredMapping), 1<<30)) //nolint:gosec // Bounded just here.
-		ready = ptr.Deref(nsm.Status.Ready, 0)
+		// The map's status is of a moment ago, when more may have been asked for.
+		ready = min(ptr.Deref(nsm.Status.Ready, 0), desired)
 	}
 	return v1alpha1.NamespaceCounts{Desired: &desired, Ready: &ready, Summary: fmt.Sprintf("%d/%d", ready, desired)}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
@@ -292,5 +293,14 @@ func TestValidity(t *testing.T) {
 				t.Errorf("a moment later:\n%s", cmp.Diff(status, again))
 			}
 		})
+	}
+}
+
+func TestNeverMoreAreReadyThanAskedFor(t *testing.T) {
+	nsm := builder.Map("eu").Accepted("a", "ra").Accepted("b", "rb").Obj()
+	nsm.Status.Ready = ptr.To[int32](2)
+	nsm.Spec.DesiredMapping = nsm.Spec.DesiredMapping[:1] // One was taken back, and the status has not followed yet.
+	if got := namespaceCounts(nsm).Summary; got != "1/1" {
+		t.Errorf("the summary is %s", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // NamespaceOffloading until it is Ready.
 var OffloadingReady = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Name:    "spillway_offloading_ready_seconds",
-	Help:    "Time from the creation of a NamespaceOffloading until it is Ready. One that ceases to be, as when a provider is added, counts once more.",
+	Help:    "Time from the creation of a NamespaceOffloading until it is Ready for the first time. Only those count that were made and became Ready under one process, with a provider to wait for throughout.",
 	Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
 })
 

@@ -36,7 +36,7 @@ type Cluster struct {
 	// offloading does not want them there any more.
 	Pods eviction.Left
 	// DeletionTimeout is how long a deletion waits while the provider cannot
-	// be reached; zero: for ever.
+	// be reached, or does not get rid of the remote namespace; zero: for ever.
 	DeletionTimeout time.Duration
 }
 

@@ -205,10 +205,10 @@ func TestDeletionSteps(t *testing.T) {
 			[]Cluster{timeout(silent(leftover("eu")), time.Hour), timeout(silent(leftover("us")), time.Minute), silent(leftover("ap"))}, at(0), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host; us: Unreachable: no route to host; ap: Unreachable: no route to host", false, time.Minute},
 		"the time is up": {
-			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers that cannot be reached: eu: team-c", true, 0},
+			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers: eu: team-c", true, 0},
 		"the time is up, and pods are left": {
 			[]Cluster{timeout(silent(withPods(accepted("eu"), "team/a")), time.Minute)}, at(time.Hour), v1alpha1.ReasonProviderUnreachable,
-			"deletionTimeout has passed; what stays in providers that cannot be reached: eu: team-c, with 1 pod (team/a) left", true, 0},
+			"deletionTimeout has passed; what stays in providers: eu: team-c, with 1 pod (team/a) left", true, 0},
 		"the time is up, but the provider answers, and pods are left": {
 			[]Cluster{timeout(withPods(accepted("eu"), "team/a"), time.Minute)}, at(time.Hour), v1alpha1.ReasonEvictingPods,
 			"pods are being evicted from virtual nodes: eu: 1 pod (team/a)", false, 0},
@@ -217,6 +217,13 @@ func TestDeletionSteps(t *testing.T) {
 			"the deletion waits for providers that cannot be reached: us: Unreachable: no route to host", false, 58 * time.Minute},
 		"the time is up, but the provider answers": {
 			[]Cluster{timeout(accepted("eu"), time.Minute)}, at(time.Hour), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+		"it hangs in a provider that answers": {
+			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(20 * time.Second), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 40 * time.Second},
+		"it hangs in a provider that answers, and the time is up": {
+			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonDeletingNamespaces, "deletionTimeout has passed; what stays in providers: eu: team-c", true, 0},
+		"it hangs in one that answers, and another does not": {
+			[]Cluster{timeout(notSelected(going("eu")), time.Minute), timeout(silent(leftover("us")), time.Minute)}, at(time.Minute), v1alpha1.ReasonProviderUnreachable,
+			"deletionTimeout has passed; what stays in providers: eu: team-c; us: team-c", true, 0},
 		"out of reach, and nothing was there": {
 			[]Cluster{silent(Cluster{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"})}, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
 		"all are gone": {nil, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},

@@ -31,7 +31,7 @@ func (s Snapshot) deletionStep() (reason, message string) {
 	case len(unreachable) > 0:
 		return v1alpha1.ReasonProviderUnreachable, "the deletion waits for providers that cannot be reached: " + strings.Join(unreachable, "; ")
 	case len(LeftBehind(s)) > 0:
-		return v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers that cannot be reached: " + strings.Join(LeftBehind(s), "; ")
+		return s.gaveUp(), "deletionTimeout has passed; what stays in providers: " + strings.Join(LeftBehind(s), "; ")
 	default:
 		return v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone"
 	}
@@ -52,13 +52,32 @@ func (c Cluster) refusals() string {
 	return ""
 }
 
+// gaveUp is why something stays: a provider that does not answer, or one that does
+// not get rid of it.
+func (s Snapshot) gaveUp() string {
+	for _, c := range s.Clusters {
+		if c.Unreachable != "" {
+			return v1alpha1.ReasonProviderUnreachable
+		}
+	}
+	return v1alpha1.ReasonDeletingNamespaces
+}
+
 // released tells whether a deletion need not wait for the provider: nothing is
-// there any more, or it has been out of reach for as long as it was allowed to.
+// there any more, or it has been waited for as long as was allowed.
 func (c Cluster) released(s Snapshot) bool {
 	if !c.Desired && c.Current == nil && !c.Unobserved && c.Pods.Count == 0 {
 		return true
 	}
-	return c.Unreachable != "" && c.DeletionTimeout > 0 && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
+	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
+}
+
+// timed tells whether deletionTimeout counts: the provider does not answer, or it
+// has been asked to delete the remote namespace, and has not done so. Pods that a
+// budget holds, or that have not ended, are waited for while it answers.
+func (c Cluster) timed() bool {
+	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired && !c.Unobserved && c.Pods.Count == 0
+	return c.DeletionTimeout > 0 && (c.Unreachable != "" || hangs)
 }
 
 // LeftBehind names the remote namespaces that a deletion which has come to its
@@ -83,7 +102,7 @@ func Removable(s Snapshot) (bool, time.Duration) {
 			continue
 		}
 		removable = false
-		if c.Unreachable != "" && c.DeletionTimeout > 0 {
+		if c.timed() {
 			wait := s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout).Sub(s.Now)
 			if retry == 0 || wait < retry {
 				retry = wait

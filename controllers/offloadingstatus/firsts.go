@@ -1,0 +1,56 @@
+package offloadingstatus
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// firsts are the offloadings whose whole way from their creation to Ready this
+// process sees. Of others it is not known how long that took: a manager may have
+// been away meanwhile, or they may have been Ready before.
+type firsts struct {
+	// since is when this process has begun.
+	since time.Time
+
+	mu     sync.Mutex
+	before map[types.NamespacedName]types.UID
+}
+
+// note remembers an offloading of which nothing has been reported yet.
+func (f *firsts) note(nso *v1alpha1.NamespaceOffloading) {
+	if nso.Status.OffloadingPhase != "" || nso.CreationTimestamp.Time.Before(f.since) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.before == nil {
+		f.before = map[types.NamespacedName]types.UID{}
+	}
+	f.before[client.ObjectKeyFromObject(nso)] = nso.UID
+}
+
+// ready tells whether an offloading that was noted is Ready now, with the spec that
+// it was made with. It does so once; one that has no cluster to wait for does not count.
+func (f *firsts) ready(nso *v1alpha1.NamespaceOffloading) bool {
+	phase := nso.Status.OffloadingPhase
+	if phase == v1alpha1.OffloadingPhaseInProgress {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := client.ObjectKeyFromObject(nso)
+	uid, noted := f.before[key]
+	delete(f.before, key)
+	return noted && uid == nso.UID && phase == v1alpha1.OffloadingPhaseReady && nso.Generation == 1
+}
+
+func (f *firsts) forget(key types.NamespacedName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.before, key)
+}
