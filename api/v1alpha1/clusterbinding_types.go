@@ -185,6 +185,11 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && self != 'default'",message="mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider"
 	MountNamespace string `json:"mountNamespace,omitempty"`
 
+	// remoteNamespaces says which names teams may have for their remote namespaces.
+	// It is about new ones: one that is there stays.
+	// +optional
+	RemoteNamespaces RemoteNamespaces `json:"remoteNamespaces,omitzero"`
+
 	// virtualNode says what the virtual node shows.
 	// +optional
 	VirtualNode VirtualNodeTemplate `json:"virtualNode,omitzero"`

@@ -118,7 +118,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 // believed in all things.
 func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding,
 	provider cluster.Cluster) (nsmap.Snapshot, time.Duration, error) {
-	s := nsmap.Snapshot{Desired: nsm.Spec.DesiredMapping, ManagerNamespace: r.Settings.ManagerNamespace, Locals: map[string]types.UID{}}
+	s := nsmap.Snapshot{
+		Desired: nsm.Spec.DesiredMapping, ManagerNamespace: r.Settings.ManagerNamespace, Locals: map[string]types.UID{},
+		Rules:    &nsmap.Rules{RemoteNamespaces: binding.Spec.RemoteNamespaces, Binding: binding.Name, ConsumerID: r.Settings.ConsumerID},
+		WasThere: nsmap.WasThere(nsm),
+	}
 	for _, entry := range s.Desired {
 		local := &metav1.PartialObjectMetadata{}
 		local.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

@@ -34,6 +34,10 @@ type Snapshot struct {
 	// Kept are the remote namespaces that stay though no entry asks for them: an
 	// offloading still does, so that somebody else has changed the entries.
 	Kept sets.Set[string]
+	// Rules say which names new remote namespaces may have; nil: any.
+	Rules *Rules
+	// WasThere are the remote namespaces that are not new, by the local one.
+	WasThere map[string]string
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
 }
@@ -119,6 +123,8 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 	}
 	remote, exists := s.Remotes[entry.RemoteNamespace]
 	switch {
+	case !exists && s.WasThere[entry.Namespace] != entry.RemoteNamespace && s.Rules.refusal(entry) != "":
+		return failed(v1alpha1.ReasonNameNotAllowed, s.Rules.refusal(entry)), nil
 	case !exists:
 		if outcome, ok := s.BackingOff[entry.RemoteNamespace]; ok {
 			return &outcome, nil

@@ -42,13 +42,23 @@ func withClusterID(id string) bindingOption {
 	return func(cb *v1alpha1.ClusterBinding) { cb.Spec.ClusterID = id }
 }
 
-// newBinding has the name also for its clusterID and for its Secret.
+func allowingNames(pattern string, strategies ...v1alpha1.NamespaceMappingStrategy) bindingOption {
+	return func(cb *v1alpha1.ClusterBinding) {
+		cb.Spec.RemoteNamespaces = v1alpha1.RemoteNamespaces{Strategies: strategies, NamePattern: pattern}
+	}
+}
+
+// newBinding has the name also for its clusterID and for its Secret. It lets teams
+// choose the names of their remote namespaces.
 func newBinding(name string, options ...bindingOption) *v1alpha1.ClusterBinding {
 	cb := &v1alpha1.ClusterBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.ClusterBindingSpec{
 			ClusterID:           name,
 			KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: name},
+			RemoteNamespaces: v1alpha1.RemoteNamespaces{Strategies: []v1alpha1.NamespaceMappingStrategy{
+				v1alpha1.MappingDefaultName, v1alpha1.MappingEnforceSameName, v1alpha1.MappingSelectedName,
+			}},
 		},
 	}
 	for _, option := range options {

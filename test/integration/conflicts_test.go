@@ -43,6 +43,26 @@ var _ = Describe("A namespace that cannot be offloaded", Ordered, func() {
 		Entry("the manager's own, with all credentials in it", manager.DefaultNamespace),
 	)
 
+	It("wants a name that the binding does not allow, until it does", func() {
+		own, name := unique("spec"), unique("chosen")
+		cb := home.bind(eu, own, allowingNames("", v1alpha1.MappingDefaultName))
+		home.bindingIsReady(cb)
+		byDefault := home.offloadNew(selecting(labelSpec, own))
+		home.offloadingIsReady(byDefault)
+		team := home.offloadNew(selecting(labelSpec, own), selectedName(name))
+		rule := []string{"spec.remoteNamespaces.strategies of ClusterBinding " + cb.Name, "allows DefaultName", "ask the platform engineer"}
+		Eventually(home.entry(cb, team)).Should(mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameNotAllowed, rule...))
+		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseAllFailed, rule...),
+			remoteCondition(cb, v1alpha1.RemoteNamespaceReady, isFalse(v1alpha1.ReasonNameNotAllowed, rule...))))
+		Consistently(eu.has(name)).Should(BeFalse())
+
+		change(home, cb, func(cb *v1alpha1.ClusterBinding) { allowingNames(name, v1alpha1.MappingSelectedName)(cb) })
+		home.offloadingIsReady(team)
+		change(home, cb, func(cb *v1alpha1.ClusterBinding) { allowingNames("another", v1alpha1.MappingDefaultName)(cb) })
+		Consistently(home.entry(cb, team)).Should(accepted, "what is there stays")
+		Expect(home.entry(cb, byDefault)()).To(accepted)
+	})
+
 	It("wants the name of the manager's namespace", func() {
 		team := home.offloadNew(here, selectedName(manager.DefaultNamespace))
 		reserved := mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, "remote namespace "+manager.DefaultNamespace, "never a target")

@@ -1,0 +1,27 @@
+package v1alpha1
+
+// ReasonNameNotAllowed: spec.remoteNamespaces of the ClusterBinding does not allow
+// the name of the remote namespace. The message names the rule.
+const ReasonNameNotAllowed = "NameNotAllowed"
+
+// RemoteNamespaces says which names teams may have for their remote namespaces. A
+// name that anybody may choose can be one that is free today, and that something
+// of the provider's own is installed under tomorrow.
+type RemoteNamespaces struct {
+	// strategies that NamespaceOffloadings may use with this provider. Defaults to
+	// DefaultName alone, which gives each consumer names of its own.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	Strategies []NamespaceMappingStrategy `json:"strategies,omitempty"`
+	// namePattern is a regular expression (RE2) that the whole name of a remote
+	// namespace has to match, whatever its strategy. At most 256 characters. Unset:
+	// any name.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.matches(r'[a-z0-9.\\\\[]')",message="namePattern must be able to match a DNS label: lower-case letters, digits and '-'"
+	// +kubebuilder:validation:XValidation:rule="'a'.matches(self) in [true, false] && !'default'.matches('^(?:' + self + ')$') && !'kube-system'.matches('^(?:' + self + ')$') && !'spillway-provider'.matches('^(?:' + self + ')$')",message="namePattern must not match default, kube-system or spillway-provider: that would allow too much"
+	NamePattern string `json:"namePattern,omitempty"`
+}
