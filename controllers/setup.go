@@ -130,7 +130,8 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Clock: now, Pace: pace.New(statusInterval, statusMost, now),
 		}).SetupWithManager(mgr),
 		"offloadingstatus": (&offloadingstatus.Reconciler{
-			Client: consumer, Residents: present, Settings: o.Settings, Clock: now, Pace: pace.New(progressInterval, progressMost, now),
+			Client: consumer, Residents: present, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
+			Clock: now, Pace: pace.New(progressInterval, progressMost, now),
 		}).SetupWithManager(local),
 		"unscheduledpod": (&unscheduledpod.Reconciler{
 			Client: consumer, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),

@@ -65,6 +65,10 @@ const (
 	// be understood; the message says which.
 	ReasonRefused = "Refused"
 
+	// ReasonPodsOutdated is the reason of an event: pods of the namespace wait for a
+	// node with the affinity that the offloading asked for before it was changed.
+	ReasonPodsOutdated = "PodsOutdated"
+
 	// RemoteNamespaceRequired is the condition of a remote namespace that
 	// tells whether the NamespaceOffloading asks for it.
 	RemoteNamespaceRequired = "OffloadingRequired"

@@ -7,13 +7,19 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/eviction"
+	"github.com/spillway-io/spillway/internal/latecomer"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/offloading"
@@ -25,12 +31,15 @@ import (
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings;namespacemaps;clusterbindings,verbs=get;list;watch
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler reconciles the status of NamespaceOffloadings.
 type Reconciler struct {
 	Client    client.Client
 	Residents *residents.Residents
 	Settings  offloading.Settings
+	Events    events.EventRecorder
 	Clock     clock.PassiveClock
 	// Pace spaces out the reports of one offloading's progress. Reports of
 	// anything else are not delayed, but progress waits for its time after them.
@@ -62,6 +71,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if world.Outdated, err = r.outdated(ctx, nso); err != nil {
+		return ctrl.Result{}, err
+	}
 	snapshot := offloading.Observe(nso, world, r.Settings, r.Clock.Now())
 	if goes(nso, snapshot) {
 		return ctrl.Result{}, nil
@@ -74,10 +86,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	err = r.report(ctx, nso, plan.Status)
+	if err == nil && plan.Outdated != "" {
+		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, v1alpha1.ReasonPodsOutdated, "Report", "%s", conditions.Note(plan.Outdated))
+	}
 	if seeded.On(seeded.StatusForgotten) {
 		return ctrl.Result{}, nil
 	}
 	return step.Done(err)
+}
+
+// outdated are the pods that wait for a node with the affinity of what the
+// offloading said earlier. The cache has only pods that are on no node.
+func (r *Reconciler) outdated(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (eviction.Left, error) {
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return eviction.Left{}, fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
+	}
+	var names []types.NamespacedName
+	for i := range pods.Items {
+		if latecomer.Outdated(&pods.Items[i], nso) {
+			names = append(names, client.ObjectKeyFromObject(&pods.Items[i]))
+		}
+	}
+	return eviction.Summarise(names, nil), nil
 }
 
 // goes tells whether the finalizer is about to be removed. A status would be in

@@ -3,6 +3,7 @@ package offloadingstatus
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -51,11 +52,25 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			},
 			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueAffected(ctx, e.Object, nil, q) },
 		}).
+		Watches(&corev1.Pod{}, handler.Funcs{
+			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { r.enqueueOutdated(ctx, e.ObjectNew, q) },
+			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueOutdated(ctx, e.Object, q) },
+		}).
 		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
 			return trigger.OffloadingsOf(residents.Offloadings(ctx, r.Client, change))
 		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: step.Backoff[reconcile.Request]()}).
 		Complete(r)
+}
+
+// enqueueOutdated asks for the offloading of a pod that waits for a node no longer,
+// if that says that some do which have an earlier affinity.
+func (r *Reconciler) enqueueOutdated(ctx context.Context, pod client.Object, q queue) {
+	nso := &v1alpha1.NamespaceOffloading{}
+	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: v1alpha1.OffloadingName}
+	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && offloading.SaysOutdated(nso) {
+		q.AddAfter(trigger.Offloading(nso.Namespace), residents.Settle)
+	}
 }
 
 // enqueueChanged asks for the offloadings whose entries differ.

@@ -42,6 +42,26 @@ func trimWaitingPod(obj any) (any, error) {
 			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp, OwnerReferences: pod.OwnerReferences,
 		},
-		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, Tolerations: pod.Spec.Tolerations},
+		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, Tolerations: pod.Spec.Tolerations, Affinity: requiredNodes(pod)},
 	}, nil
+}
+
+// requiredNodes is the node affinity that the scheduler insists on, if it says
+// anything of virtual nodes: no other is looked at.
+func requiredNodes(pod *corev1.Pod) *corev1.Affinity {
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		return nil
+	}
+	required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil {
+		return nil
+	}
+	for _, term := range required.NodeSelectorTerms {
+		for _, r := range term.MatchExpressions {
+			if r.Key == v1alpha1.LabelNodeType {
+				return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+			}
+		}
+	}
+	return nil
 }

@@ -74,6 +74,31 @@ func TestTrimWaitingPod(t *testing.T) {
 	}
 }
 
+// TestTrimKeepsWhichNodesAPodAsksFor holds what is decided about the affinity of a
+// trimmed pod against what is decided about that of the whole one.
+func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
+	nso := builder.Offloading("team").Obj()
+	nso.Spec.PodOffloadingStrategy = v1alpha1.PodsLocal
+	pod := waitingPod("ReplicaSet")
+	asks := func(key string) {
+		pod.Spec.Affinity = &corev1.Affinity{
+			PodAffinity: &corev1.PodAffinity{},
+			NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+				{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{v1alpha1.NodeTypeVirtual}}}},
+			}}},
+		}
+	}
+	asks(v1alpha1.LabelNodeType)
+	small := trimmed(t, pod)
+	if !latecomer.Outdated(pod, nso) || !latecomer.Outdated(small, nso) || small.Spec.Affinity.PodAffinity != nil {
+		t.Errorf("of virtual nodes: %+v", small.Spec.Affinity)
+	}
+	asks("disk")
+	if small := trimmed(t, pod); small.Spec.Affinity != nil {
+		t.Errorf("of other nodes: %+v", small.Spec.Affinity)
+	}
+}
+
 // patch is what adds the tolerations of a plan to a pod.
 func patch(t *testing.T, pod *corev1.Pod, plan latecomer.Plan) string {
 	t.Helper()

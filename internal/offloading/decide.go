@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -50,12 +52,17 @@ type Snapshot struct {
 	// Clusters are the providers that are selected or still hold an entry,
 	// sorted by ClusterID.
 	Clusters []Cluster
+	// Outdated are the pods that wait with an affinity that is not the present one.
+	Outdated eviction.Left
 	Now      time.Time
 }
 
 // Plan is the status to report.
 type Plan struct {
 	Status v1alpha1.NamespaceOffloadingStatus
+	// Outdated says, for an event, that pods wait with an earlier affinity, if that
+	// has not been said yet.
+	Outdated string
 	// Progress tells that neither the phase nor the step of a deletion differs
 	// from what has been reported, and that it goes on: the report may wait for
 	// more of it. With many providers that saves a write for each of them.
@@ -76,9 +83,38 @@ func Decide(s Snapshot) Plan {
 	status.OffloadingPhase = phase
 	conditions.Set(&status.Conditions, s.Offloading.Generation, condition)
 
-	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating
+	plan := Plan{Status: status}
+	if !SaysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
+		plan.Outdated = s.outdated()
+	}
+	// How many pods wait may change with each of them.
+	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating ||
+		(SaysOutdated(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
-	return Plan{Status: status, Progress: goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation}
+	plan.Progress = goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation
+	return plan
+}
+
+// outdatedMark is what the message about such pods contains, and no other does.
+const outdatedMark = "with the node affinity that the offloading asked for earlier"
+
+// outdated says which pods wait with an earlier affinity, and what to do; "" if none.
+func (s Snapshot) outdated() string {
+	if s.Outdated.Count == 0 || !s.Offloading.DeletionTimestamp.IsZero() {
+		return ""
+	}
+	waits := "wait"
+	if s.Outdated.Count == 1 {
+		waits = "waits"
+	}
+	return fmt.Sprintf("%s %s for a node %s, which Kubernetes does not let be changed: delete them, or roll what made them (kubectl rollout restart)",
+		s.Outdated, waits, outdatedMark)
+}
+
+// SaysOutdated tells whether the status says that such pods wait.
+func SaysOutdated(nso *v1alpha1.NamespaceOffloading) bool {
+	ready := meta.FindStatusCondition(nso.Status.Conditions, v1alpha1.OffloadingReady)
+	return ready != nil && strings.Contains(ready.Message, outdatedMark)
 }
 
 // summary is the phase and the condition Ready. Entries that are not required
@@ -89,6 +125,9 @@ func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
 		return v1alpha1.OffloadingPhaseTerminating, conditions.New(v1alpha1.OffloadingReady, metav1.ConditionFalse, reason, message)
 	}
 	phase, message := s.phase()
+	if outdated := s.outdated(); outdated != "" {
+		message = outdated + "; " + message // In front: of a long message the end is cut off.
+	}
 	reason := string(phase)
 	status := metav1.ConditionFalse
 	if phase == v1alpha1.OffloadingPhaseReady {

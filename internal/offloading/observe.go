@@ -28,11 +28,14 @@ type World struct {
 	// Pods are those of the offloading's namespace that have to leave virtual
 	// nodes, by the name of the ClusterBinding.
 	Pods map[string]eviction.Left
+	// Outdated are the pods of the namespace that wait for a node with the affinity
+	// of what the offloading said earlier.
+	Outdated eviction.Left
 }
 
 // Observe gathers what is known about an offloading.
 func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, now time.Time) Snapshot {
-	s := Snapshot{Offloading: nso, RemoteName: nsmap.RemoteName(nso, settings.ConsumerID), Now: now}
+	s := Snapshot{Offloading: nso, RemoteName: nsmap.RemoteName(nso, settings.ConsumerID), Outdated: world.Outdated, Now: now}
 	if err := nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace); err != nil {
 		s.Refusal = err.Error()
 	}
