@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -90,6 +91,7 @@ func startFleet(t *testing.T) (*Fleet, *manager) {
 
 func startFleetWith(t *testing.T, kinds ...Kind) (*Fleet, *manager) {
 	t.Helper()
+	forgetLeases(t)
 	f := New(Options{Origin: "consumer", ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, Kinds: kinds})
 	m := &manager{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -101,6 +103,19 @@ func startFleetWith(t *testing.T, kinds ...Kind) (*Fleet, *manager) {
 	go remember(ctx, f)
 	t.Cleanup(func() { cancel(); <-stopped })
 	return f, m
+}
+
+// forgetLeases removes what other tests' managers have left: to the Leases, all
+// fleets here work for one consumer, and the bindings of a new one remember nothing.
+func forgetLeases(t *testing.T) {
+	t.Helper()
+	c, err := client.New(provider, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.DeleteAllOf(t.Context(), &coordinationv1.Lease{}, client.InNamespace(v1alpha1.ProviderNamespace)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // remember plays the ClusterBindings: what they are to remember is remembered.
@@ -230,7 +245,9 @@ func TestReconnecting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Connect(target("eu", fmt.Sprint(i), providerUID))
+		again := target("eu", fmt.Sprint(i), providerUID)
+		again.Holder = f.State("eu").Holder // Its ClusterBinding remembers it.
+		f.Connect(again)
 		eventually(t, f, "eu", "is connected again", connected)
 		if now, err := f.Get(t.Context(), "eu"); err != nil || now == last {
 			t.Fatalf("after new credentials: cluster %v, error %v, want a new cluster", now, err)

@@ -27,13 +27,14 @@ func trimForeignNode(obj any) (any, error) {
 // trimWaitingPod leaves of a pod that waits for a node what internal/latecomer
 // looks at, and what it takes to patch the tolerations. Most such pods are of
 // namespaces that are not offloaded, and there may be thousands of them. Few are
-// such that they can never be sent; of those all is looked at.
+// such that they can never be sent; of those all is looked at. A DaemonSet's pods
+// are left alone whatever else they are.
 func trimWaitingPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return obj, nil
 	}
-	if translate.PodRefusal(pod) != nil {
+	if owner := metav1.GetControllerOf(pod); (owner == nil || owner.Kind != "DaemonSet") && translate.PodRefusal(pod) != nil {
 		pod.ManagedFields = nil
 		return pod, nil
 	}
