@@ -30,7 +30,7 @@ func toRegions(regions ...string) *v1alpha1.ClusterSelector {
 
 func TestOutdated(t *testing.T) {
 	const remote, both, local, first = v1alpha1.PodsRemote, v1alpha1.PodsLocalAndRemote, v1alpha1.PodsLocal, v1alpha1.PodsLocalFirst
-	eu, us, any, home := term(onVirtual, in("region", "eu")), term(onVirtual, in("region", "us")), term(onVirtual), term(onLocal)
+	eu, us, all, home := term(onVirtual, in("region", "eu")), term(onVirtual, in("region", "us")), term(onVirtual), term(onLocal)
 	ssd := in("disk", "ssd")
 	for name, test := range map[string]struct {
 		strategy v1alpha1.PodOffloadingStrategy
@@ -46,12 +46,12 @@ func TestOutdated(t *testing.T) {
 		"one region more since":                       {remote, toRegions("eu", "us"), []corev1.NodeSelectorTerm{eu}, true},
 		"one region less since":                       {remote, toRegions("eu"), []corev1.NodeSelectorTerm{eu, us}, true},
 		"everywhere since":                            {remote, nil, []corev1.NodeSelectorTerm{eu}, false},
-		"only there since":                            {remote, toRegions("eu"), []corev1.NodeSelectorTerm{any}, true},
+		"only there since":                            {remote, toRegions("eu"), []corev1.NodeSelectorTerm{all}, true},
 		"local too, as it is now":                     {both, toRegions("eu"), []corev1.NodeSelectorTerm{eu, home}, false},
 		"local too, another region since":             {both, toRegions("us"), []corev1.NodeSelectorTerm{eu, home}, true},
 		"local too since":                             {both, toRegions("eu"), []corev1.NodeSelectorTerm{eu}, true},
 		"local too, everywhere since":                 {first, nil, []corev1.NodeSelectorTerm{eu, home}, true},
-		"everywhere, and the user asks for virtual":   {both, nil, []corev1.NodeSelectorTerm{any}, false},
+		"everywhere, and the user asks for virtual":   {both, nil, []corev1.NodeSelectorTerm{all}, false},
 		"the user asks for local nodes":               {both, toRegions("eu"), []corev1.NodeSelectorTerm{home}, false},
 		"only local since":                            {local, toRegions("eu"), []corev1.NodeSelectorTerm{eu}, true},
 		"only local since, and the pod may run there": {local, toRegions("eu"), []corev1.NodeSelectorTerm{eu, home}, false},

@@ -123,13 +123,8 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 	}
 	remote, exists := s.Remotes[entry.RemoteNamespace]
 	switch {
-	case !exists && s.WasThere[entry.Namespace] != entry.RemoteNamespace && s.Rules.refusal(entry) != "":
-		return failed(v1alpha1.ReasonNameNotAllowed, s.Rules.refusal(entry)), nil
 	case !exists:
-		if outcome, ok := s.BackingOff[entry.RemoteNamespace]; ok {
-			return &outcome, nil
-		}
-		return nil, &Create{entry.Namespace, entry.RemoteNamespace, localUID}
+		return s.decideMissing(entry, localUID)
 	case remote.LocalNamespace == entry.Namespace && remote.LocalUID == localUID && !remote.Terminating:
 		return &Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive}, nil
 	case remote.LocalNamespace == entry.Namespace && remote.LocalUID == localUID:
@@ -149,6 +144,20 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 		return failed(v1alpha1.ReasonNameConflict,
 			fmt.Sprintf("remote namespace %s stands for local namespace %s with UID %s, not for this one", remote.Name, remote.LocalNamespace, remote.LocalUID)), nil
 	}
+}
+
+// decideMissing creates the remote namespace of an entry, if the binding allows
+// the name. One that was there before is made again whatever the rules say now.
+func (s Snapshot) decideMissing(entry v1alpha1.DesiredMapping, localUID types.UID) (*Outcome, *Create) {
+	if s.WasThere[entry.Namespace] != entry.RemoteNamespace {
+		if refusal := s.Rules.refusal(entry); refusal != "" {
+			return failed(v1alpha1.ReasonNameNotAllowed, refusal), nil
+		}
+	}
+	if outcome, ok := s.BackingOff[entry.RemoteNamespace]; ok {
+		return &outcome, nil
+	}
+	return nil, &Create{entry.Namespace, entry.RemoteNamespace, localUID}
 }
 
 // decideKept reports what is kept as it was before somebody changed the entries.

@@ -249,13 +249,7 @@ func (c *kindController[T]) assess(ctx context.Context, ref Ref, in string) (nee
 		need.Problem = usedElsewhere(c.title(), ref.NamespacedName, s.Place.Namespace, in)
 		return need, true, nil
 	}
-	plan := Decide(s, c.Syncer)
-	if len(s.Strays) == 0 {
-		plan = decideHere(s, c.Syncer)
-	}
-	if len(plan.Actions) > 0 && !c.memory.isRefused(ref.NamespacedName) {
-		c.enqueue(ref.NamespacedName) // It may not know yet that it is needed there. What was refused has a time of its own.
-	}
+	plan := c.planHere(s)
 	switch {
 	case plan.Problem != nil:
 		need.Problem = *plan.Problem
@@ -272,4 +266,18 @@ func (c *kindController[T]) assess(ctx context.Context, ref Ref, in string) (nee
 		need.Ready = true
 	}
 	return need, true, nil
+}
+
+// planHere is what is to be done about an object that is needed in one place. A
+// pass is asked for if that is anything: it may not know yet that it is needed
+// there. What was refused has a time of its own.
+func (c *kindController[T]) planHere(s Snapshot[T]) Plan {
+	plan := Decide(s, c.Syncer)
+	if len(s.Strays) == 0 {
+		plan = decideHere(s, c.Syncer)
+	}
+	if len(plan.Actions) > 0 && !c.memory.isRefused(s.Key) {
+		c.enqueue(s.Key)
+	}
+	return plan
 }

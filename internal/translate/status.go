@@ -103,7 +103,7 @@ func addresses(from *corev1.PodStatus, allowed func(netip.Addr) bool) []string {
 		list = append(list, ip.String())
 	}
 	add(from.PodIP)
-	for i := 0; i < len(from.PodIPs) && !(has4 && has6); i++ {
+	for i := 0; i < len(from.PodIPs) && (!has4 || !has6); i++ {
 		add(from.PodIPs[i].IP)
 	}
 	return list
