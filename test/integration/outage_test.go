@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -163,7 +164,14 @@ func (c *controlPlane) versions(toEU, toUS *v1alpha1.ClusterBinding, team string
 		versions[fmt.Sprintf("%T %s", object, object.GetName())] = object.GetResourceVersion()
 	}
 	for _, cb := range []*v1alpha1.ClusterBinding{toEU, toUS} {
-		note(&v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: cb.Name}})
+		// A manager that takes a provider over raises the generation of the Lease
+		// there, which the binding remembers. All else is to stay.
+		binding := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: cb.Name}}
+		Expect(c.fetching(binding)()).To(Succeed())
+		binding.ResourceVersion, binding.ManagedFields, binding.Status.Holder = "", nil, v1alpha1.HolderStatus{}
+		content, err := json.Marshal(binding)
+		Expect(err).NotTo(HaveOccurred())
+		versions["ClusterBinding "+binding.Name] = string(content)
 		note(&v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: cb.Name}})
 		note(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: cb.VirtualNodeName()}})
 	}
