@@ -21,6 +21,8 @@ func (d *demo) show(ctx context.Context) error {
 		{"Those in provider us, to which only team-b is", "us", managed},
 		{"team-a's pods, as the team sees them: those of the Deployment are on the node of provider eu", consumer, "get pods -n team-a -o wide"},
 		{"team-b's pods: wherever the scheduler has put them, the consumer's own nodes or a provider", consumer, "get pods -n team-b -o wide"},
+		{"No route leads to provider eu, so that team-a's Service has no addresses", consumer, "get endpointslices -n team-a"},
+		{"team-b's has those of the consumer's own pods", consumer, "get endpointslices -n team-b"},
 		{"The same pods in provider eu, with the ConfigMap and the Secret that they need", "eu", pods},
 		{"And in provider us", "us", pods},
 	} {
@@ -68,6 +70,13 @@ Things to try, on the consumer:
   # A pod that needs what there is not says so.
   kubectl run lost --image=none -n team-a --overrides='{"spec":{"containers":[{"name":"lost","image":"none","envFrom":[{"secretRef":{"name":"nowhere"}}]}]}}'
   kubectl describe pod lost -n team-a
+
+  # Say that a network leads to provider eu, and see its pods' addresses come; there
+  # can be one with this range only.
+  kubectl patch clusterbinding eu --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["10.0.0.0/24"]}}}'
+  kubectl get pods,endpointslices -n team-a -o wide
+  kubectl patch clusterbinding us --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["10.0.0.0/24"]}}}'
+  kubectl describe clusterbinding us
 
   # Cut off provider us, see it within 15 s, and bring it back.
   go run ./hack/demo kill us
