@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+	_ "time/tzdata" // A machine may have none.
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,6 +63,20 @@ func TestSizes(t *testing.T) {
 			}
 			runtime.KeepAlive(kept)
 		})
+	}
+}
+
+// TestSizeLeavesOutTheTimeZone has one that knows the changes of a century.
+func TestSizeLeavesOutTheTimeZone(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	there, here := configMap("a", 1), configMap("a", 1)
+	there.CreationTimestamp, here.CreationTimestamp = metav1.NewTime(at.In(berlin)), metav1.NewTime(at)
+	if got, want := sizeOf(there), sizeOf(here); got != want {
+		t.Errorf("%d bytes with a time zone, %d without", got, want)
 	}
 }
 

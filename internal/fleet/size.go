@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"reflect"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -19,8 +20,15 @@ func sizeOf(object client.Object) int64 {
 	return perObject + within(reflect.ValueOf(object))
 }
 
+// timeType refers to a time zone that all times of a process share. Counted with
+// each of them, it would be the largest part of an object.
+var timeType = reflect.TypeFor[time.Time]()
+
 // within is what a value refers to, itself not counted.
 func within(v reflect.Value) int64 {
+	if v.Type() == timeType {
+		return 0
+	}
 	switch v.Kind() {
 	case reflect.String:
 		return int64(v.Len())
