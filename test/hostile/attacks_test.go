@@ -1,0 +1,161 @@
+package hostile
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// attacks are what the hostile provider does, and what the condition Connected of
+// its ClusterBinding says of it: part of the message is enough.
+var attacks = []struct {
+	name string
+	attack
+	reason, message string
+}{
+	{
+		"a watch that brings more and more objects", onWatch("configmaps", moreAndMore),
+		v1alpha1.ReasonTooLarge, "of memory, most of it of the kind ConfigMap",
+	},
+	{
+		"a watch whose beginning has no end", onWatch("configmaps", everTheSame),
+		v1alpha1.ReasonUnreachable, "in time",
+	},
+	{
+		"a list without an end", onList("configmaps", endlessItems),
+		v1alpha1.ReasonTooLarge, "a list of configmaps is larger than",
+	},
+	{
+		"pages without an end", onList("configmaps", endlessPages),
+		v1alpha1.ReasonTooLarge, "a list of configmaps does not come to an end",
+	},
+	{
+		"a list that unpacks a thousand times larger", onList("configmaps", zipped("[")),
+		v1alpha1.ReasonTooLarge, "a list of configmaps is larger than",
+	},
+	{
+		"an event that unpacks a thousand times larger", onWatch("configmaps", zipped(`{"type":"ADDED","object":`)),
+		v1alpha1.ReasonTooLarge, "an event of the watch of configmaps is larger than",
+	},
+	{
+		"errors with messages of megabytes", onAll(longError),
+		v1alpha1.ReasonUnreachable, "the provider answered 500 Internal Server Error",
+	},
+	{
+		"answers that never come", onAll(never),
+		v1alpha1.ReasonUnreachable, "in time",
+	},
+	{
+		"watches that never say anything", onWatch("pods", never),
+		v1alpha1.ReasonUnreachable, "in time",
+	},
+}
+
+// onAll answers every request.
+func onAll(answer http.HandlerFunc) attack {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		answer(w, r)
+		return true
+	}
+}
+
+// onWatch answers the watches of a resource.
+func onWatch(resource string, answer http.HandlerFunc) attack {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if !isOf(r, resource) || !isWatch(r) {
+			return false
+		}
+		answer(w, r)
+		return true
+	}
+}
+
+// onList answers the lists of a resource, and refuses the watches that would take
+// their place.
+func onList(resource string, answer http.HandlerFunc) attack {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case !isOf(r, resource):
+			return false
+		case isWatch(r):
+			http.Error(w, "no watch here", http.StatusBadRequest)
+		default:
+			answer(w, r)
+		}
+		return true
+	}
+}
+
+func isOf(r *http.Request, resource string) bool {
+	return r.Method == http.MethodGet && r.URL.Path == "/api/v1/"+resource
+}
+
+func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
+
+// moreAndMore is a watch that begins with objects of a megabyte each.
+func moreAndMore(w http.ResponseWriter, _ *http.Request) {
+	content := strings.Repeat("x", 1<<20)
+	asEvents(w)
+	for i := 0; ; i++ {
+		if !send(w, "ADDED", configMap(fmt.Sprintf("more-%d", i), content)) {
+			return
+		}
+	}
+}
+
+// everTheSame is one that begins with the same object, over and over.
+func everTheSame(w http.ResponseWriter, _ *http.Request) {
+	asEvents(w)
+	for send(w, "ADDED", configMap("same", "")) {
+	}
+}
+
+func configMap(name, content string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "1", ResourceVersion: "1"}, Data: map[string]string{"x": content},
+	}
+}
+
+func endlessItems(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`)
+	for item := strings.Repeat(`{"data":{"x":"y"}},`, 1000); err == nil; {
+		_, err = io.WriteString(w, item)
+	}
+}
+
+func endlessPages(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1","continue":"more"},"items":[]}`)
+}
+
+// zipped is an answer that goes on with blanks, packed.
+func zipped(begin string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		packed := gzip.NewWriter(w)
+		_, err := io.WriteString(packed, begin)
+		for blanks := strings.Repeat(" ", 1<<20); err == nil; {
+			_, err = io.WriteString(packed, blanks)
+		}
+	}
+}
+
+func longError(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusInternalServerError)
+	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"reason":"InternalError","message":"%s"}`,
+		strings.Repeat(`\u001b[31m x`, 600_000))
+}
+
+// never answers nothing before the one who asks is gone.
+func never(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }

@@ -1,0 +1,18 @@
+// Package hostile puts a provider that does its worst next to one that is good,
+// with the manager that is shipped between them, under the roles that are shipped.
+//
+// The hostile one is a real API server behind a front of the test's, which speaks
+// HTTP/2 and TLS as that does, and answers in its place for as long as an attack
+// lasts: with lists, watches and pages without an end, with bodies that unpack a
+// thousand times larger, with a few bytes that decode to gigabytes, or not at all.
+//
+// Of each attack three things are asserted, all of them counts:
+//
+//   - The ClusterBinding of the hostile provider says what is wrong.
+//   - The manager's heap stays below what its budget allows.
+//   - The good provider is asked for exactly what it is asked for when all is
+//     calm, no watch of it begins anew, and its pods come and go.
+//
+// How long those pods take is written into the log, beside how long they take
+// when all is calm, and decides nothing.
+package hostile

@@ -1,0 +1,103 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+const (
+	// memoryLimit is what the process may take, as GOMEMLIMIT would say. The
+	// clusters' clients of this test are in it, too.
+	memoryLimit = 256 << 20
+	// mostRequests is what the hostile provider may be asked for in one attack: the
+	// pages of the longest list, and as much again for all else.
+	mostRequests = 2 * 2000
+)
+
+func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts control planes")
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
+	s := up(t)
+	s.round(t, "warm")
+	calm := s.round(t, "calm")
+	for i, a := range attacks {
+		t.Run(a.name, func(t *testing.T) {
+			heap := watchHeap()
+			s.front.set(a.attack)
+			s.connectAnew(t)
+			meanwhile := s.round(t, fmt.Sprintf("attack-%d", i))
+			s.eventually(t, "the binding to say what is wrong", func(ctx context.Context) error {
+				reason, message, err := s.connected(ctx)
+				if err == nil && (reason != a.reason || !strings.Contains(message, a.message)) {
+					err = fmt.Errorf("Connected has reason %s: %s; want %s: %s", reason, message, a.reason, a.message)
+				}
+				return err
+			})
+			asked := s.front.requests.Load()
+			if asked > mostRequests {
+				t.Errorf("the hostile provider was asked for %d things, want at most %d", asked, mostRequests)
+			}
+			peak := heap()
+			if peak > memoryLimit {
+				t.Errorf("the heap took %d MiB, want at most %d", peak>>20, memoryLimit>>20)
+			}
+			t.Logf("heap at most %d MiB; %d requests to the hostile provider; pods of the good one run after %s, %.1f times as long as when all is calm",
+				peak>>20, asked, p99(meanwhile), p99(meanwhile).Seconds()/p99(calm).Seconds())
+			s.peace(t)
+		})
+	}
+}
+
+// peace ends an attack, and awaits that the binding is Ready again.
+func (s *setup) peace(t *testing.T) {
+	t.Helper()
+	s.front.set(nil)
+	s.connectAnew(t)
+	s.eventually(t, "the bindings to be Ready again", func(ctx context.Context) error {
+		reason, message, err := s.connected(ctx)
+		if err == nil && reason != v1alpha1.ReasonConnected {
+			err = fmt.Errorf("Connected has reason %s: %s", reason, message)
+		}
+		return err
+	})
+}
+
+// p99 is of sorted times.
+func p99(sorted []time.Duration) time.Duration { return sorted[len(sorted)*99/100] }
+
+// watchHeap returns what ends it, and tells how large the heap was at most.
+func watchHeap() (most func() uint64) {
+	const name = "/memory/classes/heap/objects:bytes"
+	done, result := make(chan struct{}), make(chan uint64)
+	go func() {
+		ticker := time.NewTicker(5 * time.Millisecond)
+		defer ticker.Stop()
+		var peak uint64
+		for {
+			sample := []metrics.Sample{{Name: name}}
+			metrics.Read(sample)
+			peak = max(peak, sample[0].Value.Uint64())
+			select {
+			case <-ticker.C:
+			case <-done:
+				result <- peak
+				return
+			}
+		}
+	}()
+	return func() uint64 {
+		close(done)
+		return <-result
+	}
+}
+
