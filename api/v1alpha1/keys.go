@@ -77,6 +77,11 @@ const (
 	// Its value is the clusterID, its effect NoSchedule.
 	TaintVirtualNode = "spillway.io/virtual-node"
 
+	// AnnotationBreakGlass on a NamespaceMap, with a reason as its value, lets
+	// others than the manager write its spec. The manager never sets it, and puts
+	// the entries back all the same.
+	AnnotationBreakGlass = "spillway.io/break-glass"
+
 	// FinalizerOffloading keeps a NamespaceOffloading until the remote
 	// namespaces that it asked for are gone.
 	FinalizerOffloading = "offloading.spillway.io/remote-namespaces"

@@ -23,6 +23,9 @@ var _ = Describe("Somebody edits the spec of a NamespaceMap", func() {
 		}
 		nsm := &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: t.cb.Name}}
 		deletions := eu.deletionsOf(t.remote)
+		Expect(home.Patch(ctx, nsm.DeepCopy(), client.RawPatch(types.JSONPatchType, []byte(edit)))).To(
+			MatchError(ContainSubstring("spec.desiredMapping is written by the manager alone")))
+		home.breakGlass(nsm)
 
 		Expect(home.Patch(ctx, nsm, client.RawPatch(types.JSONPatchType, []byte(edit)))).To(Succeed())
 		Eventually(func() ([]v1alpha1.DesiredMapping, error) {
@@ -48,6 +51,7 @@ var _ = Describe("Somebody edits the spec of a NamespaceMap", func() {
 		home.drop(newOffloading(t.namespace, nil))
 		Eventually(home.offloading(t.namespace)).Should(HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonEvictingPods, "refuses to evict "+nameOf(local)))))
 		nsm := &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: t.cb.Name}}
+		home.breakGlass(nsm)
 		Expect(home.Patch(ctx, nsm, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/desiredMapping/0"}]`)))).To(Succeed())
 		Eventually(func() (*v1alpha1.DesiredMapping, error) {
 			found, err := now(home, nsm)()
@@ -62,6 +66,14 @@ var _ = Describe("Somebody edits the spec of a NamespaceMap", func() {
 		Eventually(eu.has(t.remote)).Should(BeFalse())
 	})
 })
+
+// breakGlass lets the spec of a NamespaceMap be edited.
+func (c *controlPlane) breakGlass(nsm *v1alpha1.NamespaceMap) {
+	GinkgoHelper()
+	change(c, nsm, func(nsm *v1alpha1.NamespaceMap) {
+		metav1.SetMetaDataAnnotation(&nsm.ObjectMeta, v1alpha1.AnnotationBreakGlass, "a test")
+	})
+}
 
 // deletionsOf names what is being deleted, or gone, of what is in a namespace now.
 func (c *controlPlane) deletionsOf(namespace string) func() ([]string, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -18,12 +19,21 @@ var mapDeleted = ownObject("map-deleted", "somebody deletes the NamespaceMap",
 	deleteLocal(&v1alpha1.NamespaceMap{}, "", world.P1))
 
 var entryRemoved = ownObject("entry-removed", "somebody takes the entry of the namespace out of the NamespaceMap",
-	change(world.Consumer, named("", world.P1), func(_ *world.World, nsm *v1alpha1.NamespaceMap) { nsm.Spec.DesiredMapping = nil }))
+	change(world.Consumer, named("", world.P1), func(_ *world.World, nsm *v1alpha1.NamespaceMap) {
+		breakGlass(nsm)
+		nsm.Spec.DesiredMapping = nil
+	}))
 
 var entryRenamed = ownObject("entry-renamed", "somebody gives the entry of the namespace another remote name",
 	change(world.Consumer, named("", world.P1), func(_ *world.World, nsm *v1alpha1.NamespaceMap) {
+		breakGlass(nsm)
 		nsm.Spec.DesiredMapping[0].RemoteNamespace = "elsewhere"
 	}))
+
+// breakGlass is what it takes to edit the spec of a NamespaceMap.
+func breakGlass(nsm *v1alpha1.NamespaceMap) {
+	metav1.SetMetaDataAnnotation(&nsm.ObjectMeta, v1alpha1.AnnotationBreakGlass, "a test")
+}
 
 var virtualNodeDeleted = ownObject("virtual-node-deleted", "somebody deletes the virtual node",
 	deleteLocal(&corev1.Node{}, "", v1alpha1.VirtualNodePrefix+world.P1))

@@ -1,0 +1,86 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+const (
+	marking = `{"metadata":{"labels":{"synced-to.spillway.io/eu":"true"},"annotations":{"remote.spillway.io/eu":"a/x,b/x"},"finalizers":["sync.spillway.io/eu"]}}`
+	release = `{"metadata":{"labels":{"synced-to.spillway.io/us":null},"annotations":{"remote.spillway.io/us":null},"$deleteFromPrimitiveList/finalizers":["sync.spillway.io/us"]}}`
+)
+
+// TestManagerObjects is about what is sent to providers.
+func TestManagerObjects(t *testing.T) {
+	manager := inConsumer(t)
+	namespace := namespaceOf(t, nil)
+	meta := metav1.ObjectMeta{
+		Namespace: namespace, Name: "object",
+		Labels:      map[string]string{"team": "a", v1alpha1.LabelSyncedTo + "us": "true"},
+		Annotations: map[string]string{v1alpha1.LabelSync: v1alpha1.SyncNever, v1alpha1.AnnotationRemote + "us": "a/x"},
+		Finalizers:  []string{"example.com/mine", v1alpha1.FinalizerSync + "us"},
+	}
+	settings := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": "1"}}
+	password := &corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"a": []byte("1")}, Type: corev1.SecretTypeOpaque}
+	claim := claimOf(meta, "")
+	volumeMeta := *meta.DeepCopy()
+	volumeMeta.Namespace, volumeMeta.Name = "", namespace
+	volume := volumeOf(volumeMeta)
+	for _, object := range []client.Object{settings, password, claim, volume} {
+		made(t, object)
+		t.Cleanup(func() {
+			_ = server.Patch(context.Background(), object, merge(`{"metadata":{"finalizers":null}}`))
+			_ = server.Delete(context.Background(), object)
+		})
+		tries := map[string]try{
+			"marks it":         {patching(manager, object, marking), ""},
+			"takes a mark off": {patching(manager, object, release), ""},
+			"marks, and takes another mark off, of a version": {
+				patching(manager, object, fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{"synced-to.spillway.io/eu":"true","synced-to.spillway.io/us":null}}}`, object.GetUID())), ""},
+			"another label":           {patching(manager, object, `{"metadata":{"labels":{"team":"b"}}}`), "metadata.labels[team] must stay"},
+			"one label less":          {patching(manager, object, `{"metadata":{"labels":{"team":null}}}`), "metadata.labels[team] must stay"},
+			"what holds it back":      {patching(manager, object, `{"metadata":{"annotations":{"spillway.io/sync":null}}}`), "metadata.annotations[spillway.io/sync] must stay"},
+			"an annotation, marking":  {patching(manager, object, `{"metadata":{"labels":{"synced-to.spillway.io/eu":"true"},"annotations":{"a":"b"}}}`), "metadata.annotations[a] must stay"},
+			"the finalizer of others": {patching(manager, object, `{"metadata":{"$deleteFromPrimitiveList/finalizers":["example.com/mine"]}}`), "metadata.finalizers[example.com/mine] must stay"},
+			"an owner that is not there": {patching(manager, object,
+				`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"gone"}]}}`), "metadata.ownerReferences must stay"},
+			"delete it": {deleting(manager, object), "cannot delete resource"},
+		}
+		for name, patch := range map[string]string{
+			"data":       `{"data":{"a":"Mg=="}}`,
+			"one more":   `{"data":{"b":"Mg=="}}`,
+			"immutable":  `{"immutable":true}`,
+			"text":       `{"stringData":{"a":"2"}}`,
+			"binaryData": `{"binaryData":{"b":"Mg=="}}`,
+		} {
+			if object == client.Object(password) && name != "binaryData" || object == client.Object(settings) && name != "text" {
+				tries["its content: "+name] = try{patching(manager, object, patch), "must stay as it is: of what it sends"}
+			}
+		}
+		switch object.(type) {
+		case *corev1.PersistentVolumeClaim:
+			tries["its size"] = try{patching(manager, object, `{"spec":{"volumeName":"another"}}`), "spec must stay"}
+		case *corev1.PersistentVolume:
+			tries["its claim"] = try{patching(manager, object, `{"spec":{"claimRef":{"name":"another"}}}`), "spec must stay"}
+			tries["what becomes of it"] = try{patching(manager, object, `{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`), "spec must stay"}
+		}
+		t.Run(fmt.Sprintf("%T", object), func(t *testing.T) { attempt(t, tries) })
+	}
+}
+
+// TestManagerObjectsOfOthers: nobody else is held to that.
+func TestManagerObjectsOfOthers(t *testing.T) {
+	inConsumer(t)
+	settings := temporary(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "settings"}, Data: map[string]string{"a": "1"}})
+	refused(t, patching(server, settings, `{"data":{"a":"2"}}`)(t.Context()), "")
+}

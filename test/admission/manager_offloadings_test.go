@@ -1,0 +1,101 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/manifests"
+)
+
+func TestManagerOffloadings(t *testing.T) {
+	manager := inConsumer(t)
+	asks := map[string]string{v1alpha1.LabelOffload: v1alpha1.OffloadTrue}
+	asking, silent, made, ended := namespaceOf(t, asks), namespaceOf(t, nil), namespaceOf(t, asks), namespaceOf(t, nil)
+	byLabel := temporary(t, offloadingOf(made, v1alpha1.CreatedByNamespaceLabel))
+	left := temporary(t, offloadingOf(ended, v1alpha1.CreatedByNamespaceLabel))
+	byTeam := temporary(t, offloadingOf(namespaceOf(t, nil), ""))
+	binding := temporary(t, &v1alpha1.ClusterBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "guarded"},
+		Spec:       v1alpha1.ClusterBindingSpec{ClusterID: "guarded", KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: "guarded"}},
+	})
+	const onlyLabelled = "only NamespaceOffloadings that a label of their namespace asks for"
+	tries := map[string]try{
+		"makes what a label asks for":         {creating(manager, offloadingOf(asking, v1alpha1.CreatedByNamespaceLabel)), ""},
+		"makes one that nobody asks for":      {creating(manager, offloadingOf(silent, v1alpha1.CreatedByNamespaceLabel)), "namespace " + silent + " does not ask"},
+		"makes one that looks like a team's":  {creating(manager, offloadingOf(asking, "")), onlyLabelled},
+		"deletes what no label asks for":      {deleting(manager, left.DeepCopy()), ""},
+		"deletes what a label still asks for": {deleting(manager, byLabel.DeepCopy()), "namespace " + made + " still asks"},
+		"deletes a team's":                    {deleting(manager, byTeam.DeepCopy()), onlyLabelled},
+		"makes a binding":                     {creating(manager, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), "cannot create resource"},
+		"writes the status of an offloading":  {patching(manager, byTeam, `{"status":{"observedGeneration":1}}`, "status"), ""},
+		"writes the status of a binding":      {patching(manager, binding, `{"status":{"observedGeneration":1}}`, "status"), ""},
+		"changes what a team asks for":        {patching(manager, byTeam, `{"spec":{"podOffloadingStrategy":"Remote"}}`), "spec must stay"},
+		"leads a binding elsewhere":           {patching(manager, binding, `{"spec":{"kubeconfigSecretRef":{"name":"thief"}}}`), "spec must stay"},
+		"gives itself leave to take over":     {patching(manager, binding, `{"metadata":{"annotations":{"spillway.io/take-over":"1"}}}`), "metadata.annotations must stay"},
+	}
+	for name, object := range map[string]client.Object{"an offloading": byTeam, "a binding": binding} {
+		tries["puts a finalizer on "+name] = try{patching(manager, object, `{"metadata":{"finalizers":["offloading.spillway.io/x"]}}`), ""}
+		tries["puts a finalizer of others on "+name] = try{patching(manager, object, `{"metadata":{"finalizers":["example.com/x"]}}`), "metadata.finalizers[example.com/x] must stay"}
+		tries["makes up an owner of "+name] = try{patching(manager, object, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}}`), "metadata.ownerReferences must stay"}
+	}
+	attempt(t, tries)
+}
+
+// TestManagerWritesNamespaceMaps is about what only the manager may write.
+func TestManagerWritesNamespaceMaps(t *testing.T) {
+	manager := inConsumer(t)
+	nsm := temporary(t, mapOf("guarded-map"))
+	if err := manager.Patch(t.Context(), nsm, merge(`{"spec":{"desiredMapping":[{"namespace":"team","remoteNamespace":"team-home"}]}}`)); err != nil {
+		t.Fatal(err)
+	}
+	const alone = "spec.desiredMapping is written by the manager alone"
+	const emptied = `"spec":{"desiredMapping":[]}`
+	attempt(t, map[string]try{
+		"the manager makes one":            {creating(manager, mapOf("another", "team")), ""},
+		"the manager empties it":           {patching(manager, nsm, "{"+emptied+"}"), ""},
+		"the manager deletes it":           {deleting(manager, nsm.DeepCopy()), ""},
+		"somebody makes one":               {creating(server, mapOf("another", "team")), alone},
+		"somebody empties it":              {patching(server, nsm, "{"+emptied+"}"), alone},
+		"somebody renames an entry":        {patching(server, nsm, `{"spec":{"desiredMapping":[{"namespace":"team","remoteNamespace":"elsewhere"}]}}`), alone},
+		"somebody gives no reason":         {patching(server, nsm, `{"metadata":{"annotations":{"spillway.io/break-glass":""}},`+emptied+"}"), alone},
+		"somebody breaks the glass":        {patching(server, nsm, `{"metadata":{"annotations":{"spillway.io/break-glass":"the manager is gone"}},`+emptied+"}"), ""},
+		"somebody labels it":               {patching(server, nsm, `{"metadata":{"labels":{"a":"b"}}}`), ""},
+		"somebody releases it":             {patching(server, nsm, `{"metadata":{"finalizers":null,"ownerReferences":null}}`), ""},
+		"Kubernetes deletes it":            {deleting(server, nsm.DeepCopy()), ""},
+		"somebody makes one without entry": {creating(server, mapOf("another")), ""},
+	})
+}
+
+// TestManagerIsKnownByItsAccount: the name of the account is written once, and each
+// of the policies has it.
+func TestManagerIsKnownByItsAccount(t *testing.T) {
+	shipped, err := manifests.Kustomized(t.Context(), "config/default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies := 0
+	for _, object := range shipped {
+		if object.GetKind() == "ServiceAccount" && "system:serviceaccount:"+object.GetNamespace()+":"+object.GetName() != managerName {
+			t.Errorf("the account is %s in %s", object.GetName(), object.GetNamespace())
+		}
+		if object.GetKind() != "ValidatingAdmissionPolicy" {
+			continue
+		}
+		policies++
+		spec, _ := object.Object["spec"].(map[string]any)
+		conditions, _ := spec["matchConditions"].([]any)
+		if first, _ := conditions[0].(map[string]any); !strings.Contains(first["expression"].(string), "'"+managerName+"'") {
+			t.Errorf("policy %s knows the manager as %v", object.GetName(), first["expression"])
+		}
+	}
+	if policies != 7 {
+		t.Errorf("%d policies, want 7", policies)
+	}
+}

@@ -1,0 +1,103 @@
+// Copyright The Spillway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// onNode is a pod that is on a node, or on none.
+func onNode(namespace, name, node string) *corev1.Pod {
+	pod := newPod(namespace)
+	pod.Name, pod.Spec.NodeName = name, node
+	pod.Labels, pod.Annotations = map[string]string{"app": "web"}, map[string]string{"note": "1"}
+	pod.Finalizers = []string{"example.com/mine"}
+	return pod
+}
+
+func TestManagerPods(t *testing.T) {
+	manager := inConsumer(t)
+	namespace := namespaceOf(t, nil)
+	offloaded, local, waiting := onNode(namespace, "offloaded", "spillway-eu"), onNode(namespace, "local", "worker-1"), onNode(namespace, "waiting", "")
+	for _, pod := range []*corev1.Pod{offloaded, local, waiting} {
+		made(t, pod)
+		t.Cleanup(func() {
+			_ = server.Patch(context.Background(), pod, merge(`{"metadata":{"finalizers":null}}`))
+			_ = server.Delete(context.Background(), pod, client.GracePeriodSeconds(0))
+		})
+	}
+	const (
+		running = `{"status":{"phase":"Running","podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}]}`
+		shown   = running + `,"metadata":{"annotations":{"spillway.io/remote-namespace":"a","spillway.io/remote-name":"b","spillway.io/remote-uid":"c",` +
+			`"spillway.io/remote-for-uid":"d","spillway.io/remote-ip":"10.0.0.1","spillway.io/last-sync-time":"2026-01-02T03:04:05Z"}}}`
+		late   = `{"spec":{"tolerations":[{"key":"spillway.io/virtual-node","operator":"Equal","value":"eu","effect":"NoSchedule"}]}}`
+		imaged = `{"spec":{"containers":[{"name":"c","image":"thief"}]}}`
+	)
+	attempt(t, map[string]try{
+		"the status of an offloaded pod":              {patching(manager, offloaded, shown, "status"), ""},
+		"and without annotations":                     {patching(manager, offloaded, running+"}", "status"), ""},
+		"the status of a local pod":                   {patching(manager, local, running+"}", "status"), "pod " + namespace + "/local is not on a virtual node"},
+		"the status of a waiting pod":                 {patching(manager, waiting, running+"}", "status"), "is not on a virtual node"},
+		"a label, with the status":                    {patching(manager, offloaded, running+`,"metadata":{"labels":{"app":"other"}}}`, "status"), "metadata.labels must stay"},
+		"an annotation of others, with the status":    {patching(manager, offloaded, running+`,"metadata":{"annotations":{"note":null}}}`, "status"), "metadata.annotations[note] must stay"},
+		"what users say to Spillway, with the status": {patching(manager, offloaded, running+`,"metadata":{"annotations":{"spillway.io/offload-daemonset":"true"}}}`, "status"), "must stay"},
+		"a finalizer, with the status":                {patching(manager, offloaded, running+`,"metadata":{"finalizers":null}}`, "status"), "metadata.finalizers must stay"},
+		"tolerations of a waiting pod":                {patching(manager, waiting, late), ""},
+		"tolerations of everything":                   {adding(manager, waiting, `[{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}]`), "spec.tolerations must get none of every taint"},
+		"tolerations of an offloaded pod":             {patching(manager, offloaded, late), "is on node spillway-eu"},
+		"tolerations of a local pod":                  {patching(manager, local, late), "is on node worker-1"},
+		"the image of a waiting pod":                  {patching(manager, waiting, imaged), "spec.containers must stay"},
+		"the image of a local pod":                    {patching(manager, local, imaged), "is on node worker-1"},
+		"the image of an offloaded pod":               {patching(manager, offloaded, imaged), "is on node spillway-eu"},
+		"a label of a waiting pod":                    {patching(manager, waiting, `{"metadata":{"labels":{"app":"other"}}}`), "metadata.labels must stay"},
+		"an annotation of a waiting pod":              {patching(manager, waiting, `{"metadata":{"annotations":{"spillway.io/remote-uid":"x"}}}`), "must stay"},
+		"a finalizer of a waiting pod":                {patching(manager, waiting, `{"metadata":{"finalizers":null}}`), "metadata.finalizers must stay"},
+		"a made-up owner of a waiting pod":            {patching(manager, waiting, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}}`), "metadata.ownerReferences must stay"},
+		"the deletion of an offloaded pod":            {deleting(manager, offloaded.DeepCopy()), ""},
+		"the deletion of a local pod":                 {deleting(manager, local.DeepCopy()), "pod " + namespace + "/local is not on a virtual node"},
+		"the deletion of a waiting pod":               {deleting(manager, waiting.DeepCopy()), "is not on a virtual node"},
+		"the deletion of all pods": {func(ctx context.Context) error {
+			return manager.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace))
+		}, "cannot deletecollection"},
+		"the creation of a pod": {creating(manager, newPod(namespace)), "cannot create resource"},
+		"the eviction of a local pod, as none can tell": {func(ctx context.Context) error {
+			return manager.SubResource("eviction").Create(ctx, local.DeepCopy(), &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}})
+		}, ""},
+	})
+}
+
+// adding is a request that adds to a list of an object.
+func adding(c client.Client, object client.Object, patch string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		copied, _ := object.DeepCopyObject().(client.Object)
+		return c.Patch(ctx, copied, client.RawPatch(types.JSONPatchType, []byte(patch)), client.DryRunAll)
+	}
+}
+
+func TestManagerEvents(t *testing.T) {
+	manager := inConsumer(t)
+	namespace := namespaceOf(t, nil)
+	foreign, own := told(namespace, "kubelet"), told(namespace, "spillway")
+	made(t, foreign)
+	made(t, own)
+	const none = "the manager writes no event of anybody else"
+	attempt(t, map[string]try{
+		"tells":                            {creating(manager, told(namespace, "spillway")), ""},
+		"tells again":                      {patching(manager, own, `{"count":2,"message":"more"}`), ""},
+		"tells as the kubelet":             {creating(manager, told(namespace, "kubelet")), none},
+		"tells as one like it":             {creating(manager, told(namespace, "spillways")), none},
+		"tells as nobody":                  {creating(manager, told(namespace, "")), none},
+		"changes what a kubelet says":      {patching(manager, foreign, `{"message":"all is well"}`), none},
+		"takes it over":                    {patching(manager, foreign, `{"reportingComponent":"spillway"}`), none},
+		"says who leads":                   {creating(manager, told("spillway-system", "spillway-manager-6d8f_0b1c")), ""},
+		"says who leads, by a host's name": {creating(manager, told("spillway-system", "host_0b1c")), ""},
+	})
+}
