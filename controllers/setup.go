@@ -117,6 +117,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(mgr),
 		"virtualnode": (&virtualnode.Reconciler{
 			Client: consumer, Fleet: o.Fleet, Clock: now, Pace: pace.New(nodeInterval, nodeMost, now),
+			KeepsFeatures: o.PolicyServed, // Both come with Kubernetes 1.36.
 		}).SetupWithManager(mgr, &virtualnode.Leases{Client: consumer, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
 		"namespacelabel": (&namespacelabel.Reconciler{Client: consumer, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
 		"namespaceoffloading": (&namespaceoffloading.Lifecycle{

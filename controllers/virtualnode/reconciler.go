@@ -37,6 +37,9 @@ type Reconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
 	Clock  clock.PassiveClock
+	// KeepsFeatures tells whether the consumer's API server knows of features that
+	// a node declares. One that does not drops them, and each pass would write them.
+	KeepsFeatures bool
 	// Pace spaces out the writes that follow the provider's nodes.
 	Pace *pace.Pacer
 }
@@ -111,6 +114,9 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 	}
 	before = node.DeepCopy()
 	virtualnode.ApplyStatus(node, binding, nodes, metav1.NewTime(r.Clock.Now()))
+	if !r.KeepsFeatures {
+		node.Status.DeclaredFeatures = before.Status.DeclaredFeatures
+	}
 	if equality.Semantic.DeepEqual(before, node) {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package virtualnode
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -50,6 +52,7 @@ func offerChanges() predicate.Predicate {
 		before, ok1 := e.ObjectOld.(*corev1.Node)
 		after, ok2 := e.ObjectNew.(*corev1.Node)
 		return !ok1 || !ok2 || virtualnode.Offers(before) != virtualnode.Offers(after) ||
-			!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable)
+			!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable) ||
+			!slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)
 	}}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -172,7 +173,7 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 	}
 }
 
-// trimNode keeps what capacity takes.
+// trimNode keeps what capacity takes, and the features that a virtual node declares.
 func trimNode(obj any) (any, error) {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
@@ -182,7 +183,7 @@ func trimNode(obj any) (any, error) {
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
 			Labels: node.Labels, CreationTimestamp: node.CreationTimestamp, DeletionTimestamp: node.DeletionTimestamp},
 		Spec:   corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable},
-		Status: corev1.NodeStatus{Allocatable: node.Status.Allocatable},
+		Status: corev1.NodeStatus{Allocatable: node.Status.Allocatable, DeclaredFeatures: boundedFeatures(node.Status.DeclaredFeatures)},
 	}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
@@ -191,6 +192,24 @@ func trimNode(obj any) (any, error) {
 	}
 	trimmed.Status.NodeInfo.Architecture = node.Status.NodeInfo.Architecture
 	return trimmed, nil
+}
+
+// mostFeatures is how many features of a node are looked at: Kubernetes 1.36 knows five.
+const mostFeatures = 64
+
+// featureName is what a Node may declare. The consumer would refuse all others, and
+// with one of them the whole status of the virtual node.
+var featureName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}(/[A-Za-z][A-Za-z0-9]{0,62}){0,2}$`)
+
+// boundedFeatures are those that a virtual node could declare as well.
+func boundedFeatures(declared []string) []string {
+	var features []string
+	for _, name := range declared[:min(len(declared), mostFeatures)] {
+		if featureName.MatchString(name) {
+			features = append(features, name)
+		}
+	}
+	return features
 }
 
 // mapper knows the kinds that are watched, and Leases, so that nothing has to be discovered:

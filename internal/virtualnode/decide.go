@@ -23,6 +23,9 @@ import (
 // that come from the ClusterBinding.
 const annotationApplied = "spillway.io/applied"
 
+// providerScheme is no cloud's: a node of it is none of theirs.
+const providerScheme = "spillway://"
+
 // applied are those keys, sorted.
 type applied struct {
 	Labels      []string `json:"labels,omitempty"`
@@ -71,6 +74,9 @@ func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
 		node.Annotations[annotationApplied] = string(encoded)
 	}
 	node.Spec.Taints = mergedTaints(node.Spec.Taints, taints, before.Taints)
+	// It can be set once only. Without one, the controllers of a cloud look for a
+	// machine of the node's name, and delete the node when it is not Ready.
+	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+binding.Spec.ClusterID)
 }
 
 // wantedTaints are the taints of the binding. Of two of one key and effect the
@@ -152,6 +158,7 @@ func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, provider [
 	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)
 	node.Status.NodeInfo.OperatingSystem = "linux"
 	node.Status.NodeInfo.Architecture = architecture(provider)
+	node.Status.DeclaredFeatures = declaredFeatures(provider)
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: node.Name}}
 	for _, wanted := range healthy {
 		setCondition(&node.Status.Conditions, wanted, now)

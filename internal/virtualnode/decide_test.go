@@ -32,8 +32,23 @@ func TestNew(t *testing.T) {
 	if diff := cmp.Diff([]corev1.Taint{ownTaint, {Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoExecute}}, node.Spec.Taints); diff != "" {
 		t.Errorf("taints (-want +got)\n%s", diff)
 	}
+	if node.Spec.ProviderID != "spillway://eu" {
+		t.Errorf("providerID %s", node.Spec.ProviderID)
+	}
 	if node.Annotations["contact"] != "ops" || node.Spec.Unschedulable {
 		t.Errorf("annotations %v, unschedulable: %v", node.Annotations, node.Spec.Unschedulable)
+	}
+}
+
+// A provider ID can be set once, and is refused if it is to change.
+func TestProviderID(t *testing.T) {
+	for before, want := range map[string]string{"": "spillway://eu", "spillway://eu": "spillway://eu", "somebody://else": "somebody://else"} {
+		node := New(rich().Obj())
+		node.Spec.ProviderID = before
+		Apply(node, rich().Obj())
+		if node.Spec.ProviderID != want {
+			t.Errorf("%q became %q, want %q", before, node.Spec.ProviderID, want)
+		}
 	}
 }
 
