@@ -213,7 +213,8 @@ type ClusterBindingSpec struct {
 	Budget Budget `json:"budget,omitzero"`
 
 	// paused stops all writes to the provider and to the virtual node. What
-	// is there is kept, and the connection too.
+	// is there is kept, and the connection too; a virtual node that is gone is
+	// made again, for the sake of its pods.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }

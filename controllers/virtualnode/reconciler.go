@@ -30,9 +30,11 @@ import (
 // +kubebuilder:rbac:groups="",resources=nodes/status,verbs=patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=kube-node-lease
 
-// Reconciler keeps the Node of each ClusterBinding. It writes only while the
+// Reconciler keeps the Node of each ClusterBinding. It changes one only while the
 // provider is connected: a node whose provider is cut off becomes NotReady by
-// Kubernetes' own rules, because its Lease is not renewed.
+// Kubernetes' own rules, because its Lease is not renewed. But one that is gone is
+// made again at once, whatever the provider does: Kubernetes deletes the pods of a
+// node that has been away for 40 seconds.
 type Reconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
@@ -50,57 +52,65 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !binding.DeletionTimestamp.IsZero() || binding.Spec.Paused {
+	if !binding.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	nodes, err := r.providerNodes(ctx, binding.Name)
-	if errors.Is(err, multicluster.ErrClusterNotFound) {
-		return ctrl.Result{}, nil // Engaging it brings us back here.
-	}
+	nodes, connected, err := r.providerNodes(ctx, binding.Name)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
+	connected = connected && !binding.Spec.Paused
 	node := &corev1.Node{}
 	err = r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
 	switch {
-	case apierrors.IsNotFound(err):
-		return step.Done(r.create(ctx, binding, nodes))
+	case apierrors.IsNotFound(err) && (connected || binding.Status.RemoteClusterUID != ""):
+		if node, err = r.create(ctx, binding); err != nil || node == nil {
+			return step.Done(err)
+		}
 	case err != nil:
-		return ctrl.Result{}, fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
+		return ctrl.Result{}, client.IgnoreNotFound(err) // There has been none: engaging the provider brings us back here.
 	case !metav1.IsControlledBy(node, binding):
 		return ctrl.Result{}, nil // The clusterbinding controller reports it.
+	default:
+		if wait := r.Pace.Wait(binding.Name); connected && wait > 0 {
+			return ctrl.Result{RequeueAfter: wait}, nil
+		}
 	}
-	if wait := r.Pace.Wait(binding.Name); wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, nil
+	if !connected {
+		return ctrl.Result{}, nil
 	}
 	return step.Done(r.update(ctx, binding, node, nodes))
 }
 
-func (r *Reconciler) providerNodes(ctx context.Context, name string) ([]corev1.Node, error) {
+// providerNodes are those of the provider, if it is connected.
+func (r *Reconciler) providerNodes(ctx context.Context, name string) (nodes []corev1.Node, connected bool, err error) {
 	cl, err := r.Fleet.Get(ctx, multicluster.ClusterName(name))
-	if err != nil {
-		return nil, err
+	if errors.Is(err, multicluster.ErrClusterNotFound) {
+		return nil, false, nil
 	}
-	var nodes corev1.NodeList
-	err = cl.GetClient().List(ctx, &nodes, client.UnsafeDisableDeepCopy)
-	return nodes.Items, err
+	if err != nil {
+		return nil, false, err
+	}
+	var list corev1.NodeList
+	err = cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
+	return list.Items, err == nil, err
 }
 
 // create makes the Node, unless the ClusterBinding does not hold its
 // clusterID: then the connection does not exist either, but may for a moment.
-func (r *Reconciler) create(ctx context.Context, binding *v1alpha1.ClusterBinding, nodes []corev1.Node) error {
+func (r *Reconciler) create(ctx context.Context, binding *v1alpha1.ClusterBinding) (*corev1.Node, error) {
 	var all v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing ClusterBindings: %w", err)
+		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
 	if placement.Holder(all.Items, binding.Spec.ClusterID) != binding.Name {
-		return nil
+		return nil, nil
 	}
 	node := virtualnode.New(binding)
 	if err := r.Client.Create(ctx, node); err != nil {
-		return fmt.Errorf("creating Node %s: %w", node.Name, err)
+		return nil, fmt.Errorf("creating Node %s: %w", node.Name, err)
 	}
-	return r.update(ctx, binding, node, nodes)
+	return node, nil
 }
 
 // update writes what differs: metadata and spec, then the status.

@@ -23,7 +23,9 @@ import (
 // that come from the ClusterBinding.
 const annotationApplied = "spillway.io/applied"
 
-// providerScheme is no cloud's: a node of it is none of theirs.
+// providerScheme is no cloud's: a node of it is none of theirs. What follows it
+// is the name of the Node and not the clusterID: some clouds look only at what
+// follows the last slash, and one takes whatever begins with "i-" for a machine of its own.
 const providerScheme = "spillway://"
 
 // applied are those keys, sorted.
@@ -76,7 +78,7 @@ func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
 	node.Spec.Taints = mergedTaints(node.Spec.Taints, taints, before.Taints)
 	// It can be set once only. Without one, the controllers of a cloud look for a
 	// machine of the node's name, and delete the node when it is not Ready.
-	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+binding.Spec.ClusterID)
+	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+binding.VirtualNodeName())
 }
 
 // wantedTaints are the taints of the binding. Of two of one key and effect the

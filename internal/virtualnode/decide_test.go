@@ -1,6 +1,7 @@
 package virtualnode
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestNew(t *testing.T) {
 	if diff := cmp.Diff([]corev1.Taint{ownTaint, {Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoExecute}}, node.Spec.Taints); diff != "" {
 		t.Errorf("taints (-want +got)\n%s", diff)
 	}
-	if node.Spec.ProviderID != "spillway://eu" {
+	if node.Spec.ProviderID != "spillway://spillway-eu" {
 		t.Errorf("providerID %s", node.Spec.ProviderID)
 	}
 	if node.Annotations["contact"] != "ops" || node.Spec.Unschedulable {
@@ -42,12 +43,20 @@ func TestNew(t *testing.T) {
 
 // A provider ID can be set once, and is refused if it is to change.
 func TestProviderID(t *testing.T) {
-	for before, want := range map[string]string{"": "spillway://eu", "spillway://eu": "spillway://eu", "somebody://else": "somebody://else"} {
+	for before, want := range map[string]string{"": "spillway://spillway-eu", "spillway://spillway-eu": "spillway://spillway-eu", "somebody://else": "somebody://else"} {
 		node := New(rich().Obj())
 		node.Spec.ProviderID = before
 		Apply(node, rich().Obj())
 		if node.Spec.ProviderID != want {
 			t.Errorf("%q became %q, want %q", before, node.Spec.ProviderID, want)
+		}
+	}
+	// The cloud provider of AWS takes what follows the last slash for one of its own
+	// machines if it begins so, does not find it, and has the node deleted.
+	for _, clusterID := range []string{"i-team", "fargate-team"} {
+		id := New(builder.Binding(clusterID).Obj()).Spec.ProviderID
+		if last := id[strings.LastIndex(id, "/")+1:]; strings.HasPrefix(last, "i-") || strings.HasPrefix(last, "fargate-") {
+			t.Errorf("%s looks like a machine of AWS", id)
 		}
 	}
 }
