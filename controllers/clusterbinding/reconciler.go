@@ -265,7 +265,7 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 
 // tell records an event when the reason of Ready, or of Drained, has changed.
 func (r *Reconciler) tell(before, after *v1alpha1.ClusterBinding) {
-	for _, kind := range []string{v1alpha1.BindingReady, v1alpha1.BindingDrained} {
+	for _, kind := range []string{v1alpha1.BindingReady, v1alpha1.BindingLimited, v1alpha1.BindingDrained} {
 		reason := conditions.Reason(after.Status.Conditions, kind)
 		if reason == "" || reason == conditions.Reason(before.Status.Conditions, kind) {
 			continue

@@ -55,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if !binding.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	nodes, connected, err := r.providerNodes(ctx, binding.Name)
+	offer, connected, err := r.offer(ctx, binding.Name)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
@@ -79,21 +79,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if !connected {
 		return ctrl.Result{}, nil
 	}
-	return step.Done(r.update(ctx, binding, node, nodes))
+	return step.Done(r.update(ctx, binding, node, offer))
 }
 
-// providerNodes are those of the provider, if it is connected.
-func (r *Reconciler) providerNodes(ctx context.Context, name string) (nodes []corev1.Node, connected bool, err error) {
+// offer is what the provider has, if it is connected. One that does not let us see
+// its nodes may have any.
+func (r *Reconciler) offer(ctx context.Context, name string) (offer virtualnode.Offer, connected bool, err error) {
 	cl, err := r.Fleet.Get(ctx, multicluster.ClusterName(name))
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
-		return nil, false, nil
+		return offer, false, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return offer, false, err
 	}
 	var list corev1.NodeList
 	err = cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
-	return list.Items, err == nil, err
+	return virtualnode.Offer{Nodes: list.Items, Unknown: fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""}, err == nil, err
 }
 
 // create makes the Node, unless the ClusterBinding does not hold its
@@ -114,7 +115,7 @@ func (r *Reconciler) create(ctx context.Context, binding *v1alpha1.ClusterBindin
 }
 
 // update writes what differs: metadata and spec, then the status.
-func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBinding, node *corev1.Node, nodes []corev1.Node) error {
+func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBinding, node *corev1.Node, offer virtualnode.Offer) error {
 	before := node.DeepCopy()
 	virtualnode.Apply(node, binding)
 	if !equality.Semantic.DeepEqual(before, node) {
@@ -123,7 +124,7 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 		}
 	}
 	before = node.DeepCopy()
-	virtualnode.ApplyStatus(node, binding, nodes, metav1.NewTime(r.Clock.Now()))
+	virtualnode.ApplyStatus(node, binding, offer, metav1.NewTime(r.Clock.Now()))
 	if !r.KeepsFeatures {
 		node.Status.DeclaredFeatures = before.Status.DeclaredFeatures
 	}

@@ -81,6 +81,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 			conditions.Set(&status.Conditions, s.Binding.Generation, *c)
 		}
 	}
+	limit(s, &status)
 	conditions.Set(&status.Conditions, s.Binding.Generation, ready(s, status.Conditions))
 	if s.Binding.DeletionTimestamp.IsZero() {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingDrained)

@@ -40,6 +40,9 @@ type State struct {
 	Holder v1alpha1.HolderStatus
 	// Fence tells of the Lease in the provider.
 	Fence Fence
+	// Limited says what the provider does not let us read, such as "list and watch
+	// configmaps"; empty: nothing that we need.
+	Limited string
 }
 
 // Fence tells whether the Lease in a provider is held.

@@ -47,7 +47,9 @@ type Snapshot struct {
 	// Connected tells whether the provider answers; Unreachable why not.
 	Connected   bool
 	Unreachable string
-	Now         time.Time
+	// Limited says which rights to read are missing in one that answers.
+	Limited string
+	Now     time.Time
 }
 
 // Action is what to do next; each is safe to repeat.

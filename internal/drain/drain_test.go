@@ -102,6 +102,11 @@ func TestDecide(t *testing.T) {
 		"then the copies": {
 			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Copies: []string{"ConfigMap team/c", "Secret team/s"}, NamespaceMap: two, Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingCopies, "the copies of 2 objects (ConfigMap team/c, Secret team/s) are being deleted")},
+		"the copies, and the provider does not let us see all kinds": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true,
+				Limited: "list and watch secrets", Now: builder.Epoch},
+			plan(Wait, v1alpha1.ReasonDeletingCopies,
+				"the copies of 1 object (Secret team/s) are being deleted; the provider gives no right to list and watch secrets").retry(time.Minute)},
 		"the copies, and the provider does not answer": {
 			Snapshot{Binding: binding().Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Unreachable: "no route to host"},
 			plan(Wait, v1alpha1.ReasonProviderUnreachable, "the deletion waits for the provider, to delete the copies of 1 object (Secret team/s) there: no route to host")},

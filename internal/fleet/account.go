@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/rights"
 )
 
 // connectedCluster is the provider during one connection, with what was asked of it once. It
@@ -18,6 +19,7 @@ import (
 type connectedCluster struct {
 	cluster.Cluster
 	account string
+	rights  *rights.Rights
 }
 
 // AccountOf is the account by which the provider of a connection knows us, see

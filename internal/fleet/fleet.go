@@ -80,6 +80,9 @@ type Kind struct {
 	Object client.Object
 	// ClusterScoped tells that it has no namespace.
 	ClusterScoped bool
+	// Optional tells that the rest works without it: if the provider does not let
+	// us read it, that is said, and the connection goes on (see package rights).
+	Optional bool
 }
 
 func (o *Options) defaults() {

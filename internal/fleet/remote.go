@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -29,6 +30,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/rights"
 )
 
 // remote is a provider during one session.
@@ -40,21 +42,30 @@ type remote struct {
 	kinds      []Kind
 	account    string // Once it is identified.
 	ledger     *ledger
+	rights     *rights.Rights
 }
 
 // watched are the kinds whose caches are filled before a provider is engaged.
 func (r *remote) watched() []client.Object {
-	objects := []client.Object{&corev1.Namespace{}, &corev1.Node{}}
-	for _, kind := range r.kinds {
+	var objects []client.Object
+	for _, kind := range allKinds(r.kinds) {
 		objects = append(objects, kind.Object)
 	}
 	return objects
+}
+
+// allKinds are those that the caches hold. Without the nodes the virtual one keeps
+// the capacity that it has.
+func allKinds(kinds []Kind) []Kind {
+	return append([]Kind{{Object: &corev1.Namespace{}, ClusterScoped: true}, {Object: &corev1.Node{}, ClusterScoped: true, Optional: true}}, kinds...)
 }
 
 // newRemote makes what talks to the provider. fail is told of what the watches are
 // refused; end ends the session at once.
 func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote, error) {
 	held := newLedger(c.target.Budget, end)
+	var missing *rights.Rights
+	missing = rights.New(func() { c.setState(ctx, func(s *State) { s.Limited = missing.String() }) })
 	options := transport.Options{MaxListBytes: held.budget.Memory / listShare, Exceeded: end, Left: c.hold.left}
 	if wrap := c.fleet.options.WrapTransport; wrap != nil {
 		options.Wrap = func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
@@ -68,6 +79,7 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		o.HTTPClient = httpClient
 		o.MapperProvider = c.fleet.mapper
 		o.Cache = cacheOptions(c.mark(), c.fleet.options.Kinds, held, fail)
+		o.Cache.NewInformer = informers(allKinds(c.fleet.options.Kinds), missing)
 		o.Client.FieldOwner = "spillway"
 	})
 	if err != nil {
@@ -83,7 +95,7 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		transport.Close(httpClient)
 		return nil, err
 	}
-	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient, kinds: c.fleet.options.Kinds, ledger: held}, nil
+	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient, kinds: c.fleet.options.Kinds, ledger: held, rights: missing}, nil
 }
 
 func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {
@@ -146,6 +158,7 @@ func (r *remote) fillCaches(running, ctx context.Context) error {
 	if !r.GetCache().WaitForCacheSync(ctx) {
 		return fmt.Errorf("reading what is watched of the provider: %w", context.Cause(ctx))
 	}
+	r.rights.Settle() // Before anybody decides on what the caches show.
 	return nil
 }
 
@@ -166,7 +179,8 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 			// The library goes on trying for ever and says so in its log only.
 			// What trying cannot mend ends the session, with its reason.
-			if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+			var limits rights.MissingError
+			if apierrors.IsForbidden(err) && !errors.As(err, &limits) || apierrors.IsUnauthorized(err) {
 				fail(err)
 			}
 		},
@@ -216,8 +230,7 @@ func boundedFeatures(declared []string) []string {
 // discovery costs requests, and would block on a provider that hangs.
 func (f *Fleet) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion})
-	kinds := append([]Kind{{&corev1.Namespace{}, true}, {&corev1.Node{}, true}, {&coordinationv1.Lease{}, false}}, f.options.Kinds...)
-	for _, kind := range kinds {
+	for _, kind := range append(allKinds(f.options.Kinds), Kind{Object: &coordinationv1.Lease{}}) {
 		gvk, err := apiutil.GVKForObject(kind.Object, scheme.Scheme)
 		if err != nil {
 			return nil, fmt.Errorf("the kind of %T: %w", kind.Object, err)

@@ -61,7 +61,9 @@ func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCaus
 		return err
 	}
 	log.FromContext(ctx).Info("provider is connected", "version", c.currentState().Version)
-	c.setState(ctx, func(s *State) { s.Phase, s.Reason, s.Message = Connected, "", "" })
+	c.setState(ctx, func(s *State) {
+		s.Phase, s.Reason, s.Message, s.Limited = Connected, "", "", remote.rights.String()
+	})
 	return c.watchHealth(ctx, remote)
 }
 
@@ -116,7 +118,7 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	if err := remote.fillCaches(ctx, syncCtx); err != nil {
 		return err
 	}
-	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account}); err != nil {
+	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account, remote.rights}); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}
 	return nil

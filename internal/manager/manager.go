@@ -156,7 +156,7 @@ func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
 	var remote []fleet.Kind
 	for _, kind := range kinds {
 		_, volume := kind.Object().(*corev1.PersistentVolume)
-		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: volume})
+		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: volume, Optional: kind.IsCopied()})
 	}
 	return remote
 }

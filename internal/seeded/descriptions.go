@@ -44,5 +44,6 @@ func All() []Description {
 		{PodMovedWithItsNamespace, "a pod that runs in the mount namespace goes when its namespace is offloaded", []string{"crash"}, false, []string{"offload-with-mounted-pods"}},
 		{AddressTakenAtItsWord, "the address that a provider names for a pod is shown here, whatever it is", []string{"outofband"}, false, []string{"hostile-address"}},
 		{BudgetUnbounded, "what the caches hold of a provider is not counted, so that one provider can fill the memory of the manager", []string{"identity"}, false, []string{"too-large"}},
+		{RightEndsConnection, "a right to read that is missing ends the connection, whatever it is for", []string{"identity"}, false, []string{"right-taken-away"}},
 	}
 }

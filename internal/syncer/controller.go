@@ -23,6 +23,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
@@ -43,7 +44,8 @@ var errRounds = errors.New("the decisions do not come to an end")
 type kindController[T client.Object] struct {
 	Kind[T]
 	*pair
-	memory *memory
+	memory   *memory
+	resource string
 
 	mu       sync.Mutex
 	queue    priorityqueue.PriorityQueue[reconcile.Request] // nil before start.
@@ -51,7 +53,7 @@ type kindController[T client.Object] struct {
 }
 
 func (k Kind[T]) attach(p *pair) attached {
-	return &kindController[T]{Kind: k, pair: p, memory: newMemory(p.clock), problems: map[types.NamespacedName]Problem{}}
+	return &kindController[T]{Kind: k, pair: p, memory: newMemory(p.clock), resource: fleet.ResourceOf(k.New()), problems: map[types.NamespacedName]Problem{}}
 }
 
 // start runs the controller until ctx ends.
@@ -120,7 +122,7 @@ func (c *kindController[T]) enqueueWith(priority int, keys ...types.NamespacedNa
 
 // Reconcile brings one local object forward, until there is nothing left to do.
 func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if c.paused() {
+	if c.paused() || c.lacking() != "" {
 		return ctrl.Result{}, nil // When it is not any more, all are asked for.
 	}
 	refusals := 0
@@ -213,6 +215,9 @@ func (c *kindController[T]) announce(s Snapshot[T], plan Plan) {
 	}
 }
 
+// lacking says which verbs the provider does not let us use on the kind, or "".
+func (c *kindController[T]) lacking() string { return c.rights.Lacks(c.resource) }
+
 // title is how messages call the kind.
 func (c *kindController[T]) title() string { return reflect.TypeFor[T]().Elem().Name() }
 
@@ -242,6 +247,10 @@ func (c *kindController[T]) assess(ctx context.Context, ref Ref, in string) (nee
 		need.Ready = ref.Optional
 		need.Problem = missing(c.title(), ref.NamespacedName)
 		return need, false, nil
+	}
+	if verbs := c.lacking(); verbs != "" {
+		need.Problem = noRight(c.title(), ref.NamespacedName, c.clusterID, verbs+" "+c.resource)
+		return need, true, nil
 	}
 	if i := slices.IndexFunc(s.Sites, func(site Site[T]) bool { return site.Place.Namespace == in }); i >= 0 {
 		s = s.at(s.Sites[i])

@@ -114,6 +114,8 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 			return err
 		}
 	}
+	// A kind that comes back, or goes, may be what anything waits for, or needs.
+	p.rights.Follow(ctx, func() { p.enqueueNamespace(ctx, "") })
 	return errors.Join(p.follow(ctx, e.Cache), p.followOffloadings(ctx, e.Cache))
 }
 
@@ -121,7 +123,7 @@ func (e *Engine) pair(binding *v1alpha1.ClusterBinding, view *views.View, provid
 	p := &pair{
 		binding: binding.Name, clusterID: binding.Spec.ClusterID,
 		mark:     provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
-		consumer: e.Consumer, provider: provider, view: view, catalogueCache: e.Views.Catalogue,
+		consumer: e.Consumer, provider: provider, rights: fleet.RightsOf(provider), view: view, catalogueCache: e.Views.Catalogue,
 		local:     latest.New(view, e.Clock),
 		remote:    latest.New(provider.GetCache(), e.Clock),
 		catalogue: latest.New(e.Views.Catalogue, e.Clock),

@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/rights"
 	"github.com/spillway-io/spillway/internal/views"
 )
 
@@ -28,6 +29,7 @@ type pair struct {
 
 	consumer client.Client
 	provider cluster.Cluster
+	rights   *rights.Rights
 	view     *views.View
 	// What the caches show, put right by what has been written.
 	local, remote, catalogue *latest.Reader

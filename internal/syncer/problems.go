@@ -72,6 +72,12 @@ func notSynced(kind string, name types.NamespacedName) Problem {
 	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf("%s %s is being sent to the provider", kind, location(name))}
 }
 
+// noRight is said of what cannot be sent because the provider does not let us see it.
+func noRight(kind string, name types.NamespacedName, clusterID, right string) Problem {
+	return Problem{v1alpha1.ReasonRightsMissing, fmt.Sprintf(
+		"%s %s cannot be sent: provider %s gives no right to %s", kind, location(name), clusterID, right)}
+}
+
 // usedElsewhere is said of what can be in one place at a time, and is in another.
 func usedElsewhere(kind string, name types.NamespacedName, there, in string) Problem {
 	return Problem{v1alpha1.ReasonReferenceNotSynced, fmt.Sprintf(

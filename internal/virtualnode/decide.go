@@ -151,16 +151,26 @@ var healthy = []corev1.NodeCondition{
 	{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes"},
 }
 
+// Offer is what a provider has.
+type Offer struct {
+	Nodes []corev1.Node
+	// Unknown is set for one that does not let us see its nodes.
+	Unknown bool
+}
+
 // ApplyStatus makes the status of node that of a provider that answers and has
-// those nodes. A version that the binding does not say is left as it was: the
-// provider has one, and the next status of the binding says it again.
-func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, provider []corev1.Node, now metav1.Time) {
-	capacity := Capacity(provider, binding.Spec.VirtualNode.Capacity)
-	node.Status.Capacity, node.Status.Allocatable = capacity, capacity
+// that offer; if it is not known, the virtual node goes on offering what it did. A
+// version that the binding does not say is left as it was: the provider has one,
+// and the next status of the binding says it again.
+func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, now metav1.Time) {
+	if !offer.Unknown {
+		capacity := Capacity(offer.Nodes, binding.Spec.VirtualNode.Capacity)
+		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
+		node.Status.NodeInfo.Architecture = architecture(offer.Nodes)
+		node.Status.DeclaredFeatures = declaredFeatures(offer.Nodes)
+	}
 	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)
 	node.Status.NodeInfo.OperatingSystem = "linux"
-	node.Status.NodeInfo.Architecture = architecture(provider)
-	node.Status.DeclaredFeatures = declaredFeatures(provider)
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: node.Name}}
 	for _, wanted := range healthy {
 		setCondition(&node.Status.Conditions, wanted, now)

@@ -143,7 +143,7 @@ func TestApplyStatus(t *testing.T) {
 	provider := []corev1.Node{*size("a", "1", "1Gi").Architecture("arm64").Obj(), *size("b", "2", "2Gi").Architecture("amd64").Obj(), *size("c", "4", "4Gi").Architecture("amd64").Obj()}
 	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
 	node := New(binding)
-	ApplyStatus(node, binding, provider, first)
+	ApplyStatus(node, binding, Offer{Nodes: provider}, first)
 
 	if got := node.Status.Capacity.Cpu().String() + " " + node.Status.Allocatable.Memory().String(); got != "7 7Gi" {
 		t.Errorf("capacity %s", got)
@@ -161,15 +161,20 @@ func TestApplyStatus(t *testing.T) {
 	}
 
 	again := node.DeepCopy()
-	ApplyStatus(again, binding, []corev1.Node{provider[2], provider[0], provider[1]}, later)
+	ApplyStatus(again, binding, Offer{Nodes: []corev1.Node{provider[2], provider[0], provider[1]}}, later)
 	if diff := cmp.Diff(node, again); diff != "" {
 		t.Errorf("nothing changed, and it differs (-first +second)\n%s", diff)
+	}
+
+	ApplyStatus(again, binding, Offer{Unknown: true}, later)
+	if diff := cmp.Diff(node, again); diff != "" {
+		t.Errorf("the provider's nodes cannot be seen, and the offer differs (-before +after)\n%s", diff)
 	}
 
 	// Kubernetes turned it Unknown while the provider was out of reach; what others say stays.
 	again.Status.Conditions[0].Status, again.Status.Conditions[0].Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
 	again.Status.Conditions = append(again.Status.Conditions, corev1.NodeCondition{Type: "Theirs", Status: corev1.ConditionTrue})
-	ApplyStatus(again, binding, nil, later)
+	ApplyStatus(again, binding, Offer{}, later)
 	if c := again.Status.Conditions[0]; c.Status != corev1.ConditionTrue || !c.LastTransitionTime.Equal(&later) || c.Reason != "ProviderConnected" {
 		t.Errorf("it is not Ready again: %+v", c)
 	}
@@ -180,7 +185,7 @@ func TestApplyStatus(t *testing.T) {
 	// Somebody has emptied the binding's status: what it said was not wrong.
 	binding.Status = v1alpha1.ClusterBindingStatus{}
 	wiped := node.DeepCopy()
-	ApplyStatus(wiped, binding, provider, later)
+	ApplyStatus(wiped, binding, Offer{Nodes: provider}, later)
 	if diff := cmp.Diff(node, wiped); diff != "" {
 		t.Errorf("the binding says no version, and the node differs (-before +after)\n%s", diff)
 	}

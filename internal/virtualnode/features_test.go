@@ -33,7 +33,7 @@ func TestDeclaredFeatures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			node, binding := &corev1.Node{}, builder.Binding("eu").Obj()
-			ApplyStatus(node, binding, test.nodes, metav1.NewTime(builder.Epoch))
+			ApplyStatus(node, binding, Offer{Nodes: test.nodes}, metav1.NewTime(builder.Epoch))
 			if diff := cmp.Diff(test.want, node.Status.DeclaredFeatures); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

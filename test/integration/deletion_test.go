@@ -231,7 +231,7 @@ var _ = Describe("Unbinding a provider that was never connected", func() {
 			server(func(cluster *clientcmdapi.Cluster) { cluster.Server = "https://127.0.0.1:1" })),
 		Entry("because the Secret is no good", v1alpha1.ReasonInvalidKubeconfig, func() []byte { return []byte("nonsense") }),
 		Entry("because the token is no good", v1alpha1.ReasonUnauthorized, user(func(*clientcmdapi.AuthInfo) {})),
-		Entry("because a right is missing", v1alpha1.ReasonForbidden, func() []byte { return eu.lacking("nodes", "list", "watch") }),
+		Entry("because a right is missing", v1alpha1.ReasonForbidden, func() []byte { return eu.lacking("pods", "list", "watch") }),
 	)
 })
 

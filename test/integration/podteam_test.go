@@ -27,8 +27,14 @@ type team struct {
 // newTeam makes a team, and takes its pods away when the specs that share it end.
 func newTeam() team {
 	GinkgoHelper()
+	return newTeamWith(eu.providerKubeconfig())
+}
+
+// newTeamWith makes a team whose binding has that kubeconfig.
+func newTeamWith(kubeconfig []byte) team {
+	GinkgoHelper()
 	t := team{spec: unique("spec")}
-	t.cb = home.bind(eu, t.spec)
+	t.cb = home.bindWith(kubeconfig, eu.Name, t.spec)
 	t.namespace = home.newNamespace()
 	home.offload(t.namespace, selecting(labelSpec, t.spec))
 	t.remote = remoteName(t.namespace)

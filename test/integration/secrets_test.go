@@ -152,10 +152,10 @@ var _ = Describe("Credentials that a provider does not accept", func() {
 			isFalse(v1alpha1.ReasonUnauthorized, "the token expired at "+expiry.UTC().Format(time.RFC3339)), "the token has expired")
 	})
 
-	It("lack the right to list and watch nodes", func() {
-		cb := home.bindWith(eu.lacking("nodes", "list", "watch"), "nodeless", spec)
+	It("lack the right to list and watch pods", func() {
+		cb := home.bindWith(eu.lacking("pods", "list", "watch"), "podless", spec)
 		Eventually(home.condition(cb, v1alpha1.BindingCredentialsValid)).Should(
-			isFalse(v1alpha1.ReasonForbidden, "they lack a right", `cannot list resource "nodes"`), "the role lacks nodes")
+			isFalse(v1alpha1.ReasonForbidden, "they lack a right", `cannot list resource "pods"`), "the role lacks pods")
 		Expect(home.condition(cb, v1alpha1.BindingConnected)()).To(isFalse(v1alpha1.ReasonCredentialsInvalid))
 	})
 

@@ -65,6 +65,13 @@ func withObjects(provider string) Func {
 		if err := bindAndOffload(provider)(ctx, w); err != nil {
 			return err
 		}
+		return objectsIn(provider)(ctx, w)
+	}
+}
+
+// objectsIn is withObjects, for a namespace that is offloaded already.
+func objectsIn(provider string) Func {
+	return func(ctx context.Context, w *world.World) error {
 		pod := using(world.Pod(team, web, provider), settings, password)
 		if err := w.Create(ctx, configMap("1"), secret("1"), pod); err != nil {
 			return err

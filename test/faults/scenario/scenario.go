@@ -74,5 +74,5 @@ func OutOfBand() []Scenario {
 // Identity are those in which a provider is not what it was, does not accept the
 // manager, or is too large for it.
 func Identity() []Scenario {
-	return []Scenario{otherCluster, ownCluster, badToken, badKubeconfig, secretGone, secondManager, tooLarge}
+	return []Scenario{otherCluster, ownCluster, badToken, badKubeconfig, secretGone, secondManager, tooLarge, rightTakenAway}
 }

@@ -1,0 +1,130 @@
+// Package rights knows which kinds a provider does not let us read, during one
+// connection. A kind that cannot be read is switched off: nothing is decided about
+// it, because what the cache shows of it is nothing, or old.
+//
+// Who lists and watches notes each answer; who decides asks Lacks. What is noted
+// counts a moment later: a role that lacks a kind makes several refusals at once,
+// and the message should be the same each time.
+package rights
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// gathering is how long what was noted waits for more.
+const gathering = 500 * time.Millisecond
+
+// Rights are those that are missing. A nil one lacks nothing.
+type Rights struct {
+	changed func()
+
+	mu sync.Mutex
+	// refused has the verbs of each resource to which the last answer was no, and
+	// counts what of it is acted on.
+	refused, counts map[string][]string
+	due             bool
+	followers       map[*func()]bool
+}
+
+// New is for a connection that begins. changed is called when something else is
+// missing than before; optional.
+func New(changed func()) *Rights {
+	return &Rights{changed: changed, refused: map[string][]string{}, counts: map[string][]string{}, followers: map[*func()]bool{}}
+}
+
+// Note notes the answer to a verb, such as list, on a resource, such as configmaps.
+// An error that says nothing about rights changes nothing.
+func (r *Rights) Note(resource, verb string, err error) {
+	if r == nil || err != nil && !apierrors.IsForbidden(err) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	verbs := r.refused[resource]
+	if slices.Contains(verbs, verb) == (err != nil) {
+		return
+	}
+	verbs = slices.DeleteFunc(slices.Clone(verbs), func(v string) bool { return v == verb })
+	if err != nil {
+		verbs = append(verbs, verb)
+	}
+	slices.Sort(verbs)
+	r.refused[resource] = verbs
+	if !r.due {
+		r.due = true
+		time.AfterFunc(gathering, r.Settle)
+	}
+}
+
+// Settle makes what was noted so far count.
+func (r *Rights) Settle() {
+	r.mu.Lock()
+	r.due = false
+	before := r.counts
+	r.counts = map[string][]string{}
+	for resource, verbs := range r.refused {
+		if len(verbs) > 0 {
+			r.counts[resource] = verbs
+		}
+	}
+	same := maps.EqualFunc(before, r.counts, slices.Equal)
+	followers := slices.Collect(maps.Keys(r.followers))
+	r.mu.Unlock()
+	if same {
+		return
+	}
+	if r.changed != nil {
+		r.changed()
+	}
+	for _, follower := range followers {
+		(*follower)()
+	}
+}
+
+// Lacks says in words which verbs are missing for a resource, such as "list and
+// watch", or "" if none is.
+func (r *Rights) Lacks(resource string) string {
+	if r == nil {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.counts[resource], " and ")
+}
+
+// String lists all that is missing, in a fixed order, or "".
+func (r *Rights) String() string {
+	if r == nil {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []string
+	for _, resource := range slices.Sorted(maps.Keys(r.counts)) {
+		all = append(all, strings.Join(r.counts[resource], " and ")+" "+resource)
+	}
+	return strings.Join(all, ", ")
+}
+
+// Follow calls the follower whenever something else is missing than before, until
+// ctx ends.
+func (r *Rights) Follow(ctx context.Context, follower func()) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.followers[&follower] = true
+	context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.followers, &follower)
+	})
+}

@@ -1,0 +1,134 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/faults/world"
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+// docs/troubleshooting.md: a right that is missing switches off the kind that it is
+// for, and nothing else. What is there stays, and what needs such an object waits.
+var rightTakenAway = Scenario{
+	Name: "right-taken-away", Prepare: all(withRightsOfItsOwn, note(world.P1, remotely(team, web))),
+	Steps: []Step{{
+		Name: "the right to read ConfigMaps is taken away, and all watches end",
+		Do:   all(reading("get", "create", "patch", "delete"), endWatches),
+		Until: all(bindingIs(v1alpha1.BindingLimited, metav1.ConditionTrue, v1alpha1.ReasonRightsMissing),
+			bindingIs(v1alpha1.BindingConnected, metav1.ConditionTrue, v1alpha1.ReasonConnected),
+			noted(world.P1, remotely(team, web)), configMapIs("1", world.P1, remotely(team, settings))),
+	}, {
+		Name: "the ConfigMap is changed, and a pod is created that needs it",
+		Do: all(change(world.Consumer, named(team, settings), func(_ *world.World, original *corev1.ConfigMap) { original.Data[key] = "2" }),
+			func(ctx context.Context, w *world.World) error {
+				return w.Create(ctx, using(world.Pod(team, second, world.P1), settings, ""))
+			}),
+		Until: all(podStaysHome(team, second, v1alpha1.ReasonRightsMissing), bindingIs(v1alpha1.BindingConnected, metav1.ConditionTrue, v1alpha1.ReasonConnected),
+			noted(world.P1, remotely(team, web)), configMapIs("1", world.P1, remotely(team, settings))),
+	}, {
+		Name: "the right is given back",
+		Do:   reading("get", "list", "watch", "create", "patch", "delete"),
+		Until: all(bound(world.P1), unlimited, configMapIs("2", world.P1, remotely(team, settings)), noted(world.P1, remotely(team, web)),
+			podIs(corev1.PodRunning, team, web, world.P1), podIs(corev1.PodRunning, team, second, world.P1)),
+	}},
+}
+
+// withRightsOfItsOwn is withObjects, with an account that no other lane uses.
+func withRightsOfItsOwn(ctx context.Context, w *world.World) error {
+	name, admin := ownAccount(w), w.Cluster(world.P1).Admin
+	shipped := &rbacv1.ClusterRole{}
+	if err := admin.Get(ctx, client.ObjectKey{Name: rig.ProviderServiceAccount}, shipped); err != nil {
+		return fmt.Errorf("reading the role that is shipped: %w", err)
+	}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, rule := range shipped.Rules {
+		for _, resource := range rule.Resources {
+			one := rule.DeepCopy()
+			one.Resources = []string{resource}
+			role.Rules = append(role.Rules, *one)
+		}
+	}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: rig.ProviderNamespace, Name: name}}
+	for _, object := range []client.Object{
+		role,
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: rig.ProviderNamespace, Name: name}},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: rig.ProviderNamespace, Name: name}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "spillway-consumer-leases"}},
+	} { // They stay, for the next run.
+		if err := admin.Create(ctx, object); client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("making the account %s: %w", name, err)
+		}
+	}
+	if err := reading(role.Rules[slices.IndexFunc(role.Rules, isOfConfigMaps)].Verbs...)(ctx, w); err != nil {
+		return err
+	}
+	return bindAs(ctx, w, name)
+}
+
+// bindAs binds P1 with the credentials of an account, and has a pod run there that
+// needs a ConfigMap and a Secret.
+func bindAs(ctx context.Context, w *world.World, name string) error {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: rig.ProviderNamespace, Name: name}}
+	token := &authenticationv1.TokenRequest{}
+	if err := w.Cluster(world.P1).Admin.SubResource("token").Create(ctx, account, token); err != nil {
+		return fmt.Errorf("asking for a token of %s: %w", name, err)
+	}
+	err := w.Create(ctx, w.KubeconfigSecret(world.P1, withToken(w.Kubeconfig(world.P1), token.Status.Token)), &v1alpha1.ClusterBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: world.P1},
+		Spec:       v1alpha1.ClusterBindingSpec{ClusterID: world.P1, KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: world.P1}},
+	})
+	if err != nil {
+		return err
+	}
+	if err := eventually(ctx, w, bound(world.P1)); err != nil {
+		return err
+	}
+	if err := w.Offload(ctx, team); err != nil {
+		return err
+	}
+	if err := eventually(ctx, w, offloaded(team, world.P1)); err != nil {
+		return err
+	}
+	return objectsIn(world.P1)(ctx, w)
+}
+
+func ownAccount(w *world.World) string { return "alone-" + w.ConsumerID }
+
+func isOfConfigMaps(rule rbacv1.PolicyRule) bool { return slices.Contains(rule.Resources, "configmaps") }
+
+// reading sets what the account may do with ConfigMaps.
+func reading(verbs ...string) Func {
+	return change(world.P1, func(w *world.World) client.ObjectKey { return client.ObjectKey{Name: ownAccount(w)} },
+		func(_ *world.World, role *rbacv1.ClusterRole) {
+			role.Rules[slices.IndexFunc(role.Rules, isOfConfigMaps)].Verbs = verbs
+		})
+}
+
+// endWatches has all connections made again: a watch that has begun goes on,
+// whatever becomes of the right to it.
+func endWatches(_ context.Context, w *world.World) error {
+	w.Proxy(world.P1).Reset()
+	w.Proxy(world.P1).Heal()
+	return nil
+}
+
+// unlimited wants the binding of P1 to miss no right.
+func unlimited(ctx context.Context, w *world.World) error {
+	binding, err := get[v1alpha1.ClusterBinding](ctx, w, world.Consumer, "", world.P1)
+	if err != nil {
+		return err
+	}
+	return same("that a right is missing", meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingLimited) != nil, false)
+}
