@@ -1,6 +1,3 @@
-// Copyright The Spillway Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Package admission tests the admission policies of config/policy, and that of
 // config/provider, on a real API server.
 //

@@ -1,6 +1,3 @@
-// Copyright The Spillway Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 package docs
 
 import (
@@ -48,7 +45,7 @@ var placeholders = strings.NewReplacer("CLUSTERID", "eu", "NAME", "web")
 // before is what the pages take for granted: that somebody has run the demo, and
 // that there are the things which the placeholders stand for.
 const before = `set -euo pipefail
-export PATH="$PWD/bin/kube:$PATH" KUBECONFIG="$PWD/admin.kubeconfig"
+export PATH="$PWD/bin/kube:$PATH" KUBECONFIG="$PWD/admin.kubeconfig" KUBE_EDITOR=true # It changes nothing.
 kubectl() {
   case " $* " in
   *" delete "*) command kubectl "$@" --dry-run=server ;;

@@ -1,6 +1,3 @@
-// Copyright The Spillway Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Package docs runs the commands of the documentation, so that they stay right.
 //
 // They run in their order, in one shell for each page, against one API server
