@@ -194,10 +194,10 @@ func down(s snapshot) syncer.Plan {
 func up(s snapshot, problem *syncer.Problem) syncer.Plan {
 	status := translate.PodStatus(s.Local, s.Remote, s.Reach)
 	told := problem
-	if withheld := withheld(s.Local); problem == nil && withheld != nil && !Terminal(s.Local) {
-		problem = &syncer.Problem{Reason: v1alpha1.ReasonOffloaded, Message: withheld.Message}
+	if remark := remark(s); problem == nil && remark != nil && !Terminal(s.Local) {
+		problem = &syncer.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
 		if !says(s.Local, problem.Message) {
-			told = withheld
+			told = remark
 		}
 	}
 	setOffloaded(&status, problem, s.Local.Generation, s.Now)
@@ -211,6 +211,20 @@ func up(s snapshot, problem *syncer.Problem) syncer.Plan {
 		plan.Event = told
 	}
 	return plan
+}
+
+// remark is what is to be said of a pod that runs in the provider, though it is no
+// failure of it, or nil.
+func remark(s snapshot) *syncer.Problem {
+	said := withheld(s.Local)
+	if s.Outdated == nil {
+		return said
+	}
+	outdated := syncer.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on with an older state of what it uses: " + s.Outdated.Message}
+	if said != nil {
+		outdated.Message += "; " + said.Message
+	}
+	return &outdated
 }
 
 // withheld is why some containers for debugging are not sent, or nil. The pod runs

@@ -121,6 +121,16 @@ func saysDebugger(p *corev1.Pod) {
 	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.EphemeralContainerRefusals(p)[0].Message)(p)
 }
 
+// outdated is what is found when a change of something that the pod uses was
+// refused, and saysOutdated what is said of that.
+func outdated(s *snapshot) {
+	s.Outdated = &syncer.Problem{Reason: "UpdateRejected", Message: "ConfigMap team/settings: no"}
+}
+
+func saysOutdated(p *corev1.Pod) {
+	offloaded("True", "Offloaded", "the pod runs on with an older state of what it uses: ConfigMap team/settings: no")(p)
+}
+
 // in makes a snapshot in which all is as it should be.
 func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
@@ -260,6 +270,13 @@ func TestDecide(t *testing.T) {
 			refusedTo(syncer.Patch, "ServerError", 0)(s)
 			s.Refused.Subresource = "resize"
 		}), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
+		"what it uses is older there": {in(local(), remote(phase("Running")), outdated), []string{
+			"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1", "event UpdateRejected"}},
+		"and the pod says so": {in(local(saysOutdated), remote(phase("Running")), outdated), []string{
+			"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"and is not any more": {in(local(started, phase("Running"), saysOutdated), remote(phase("Running"))), []string{
+			"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"what one that has ended used is nothing":     {in(local(started, phase("Succeeded")), remote(phase("Succeeded")), outdated), nil},
 		"a debugger of one that has ended is nothing": {in(local(started, phase("Succeeded"), debugger), remote(phase("Succeeded"))), nil},
 		"its resize is sent first":                    {in(local(cpu("2")), remote()), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
 		"its status is refused":                       {in(local(), remote(phase("Running")), refusedTo(syncer.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},

@@ -170,7 +170,7 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 	if step.IsServerError(err) { // It is not for the object alone, and so is in the log, too.
 		log.FromContext(ctx).Info("it is tried again later", "error", wrapped.Error())
 	}
-	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: a.Verb, Subresource: a.Subresource, In: c.namespaceOf(a), Problem: problemOf(a, c.clusterID, err)})
+	c.refuse(s, a, problemOf(a, c.clusterID, err))
 	return nil
 }
 
@@ -186,13 +186,12 @@ func (c *kindController[T]) namespaceOf(a Action) string {
 // again. What meets one conflict after the other when it is created is refused: no
 // version of it can be old, and it is an admission webhook that answers so. What
 // meets one server error after the other is most often held up by a webhook that
-// does not answer: its owner is told, and it is tried about as often as before. To
-// a deletion of a copy nobody is left who could be told.
+// does not answer: its owner is told, and it is tried about as often as before.
 func (c *kindController[T]) mayPass(s Snapshot[T], a Action, err error) bool {
 	switch {
 	case a.Verb == Create && apierrors.IsConflict(err):
 		return !c.memory.overtaken.Note(s.Key, c.clock.Now())
-	case step.IsServerError(err) && a.Side == Remote && (a.Verb == Create || a.Verb == Patch || a.Verb == Delete && !c.Copied):
+	case step.IsServerError(err) && a.Side == Remote && (a.Verb == Create || a.Verb == Patch || a.Verb == Delete):
 		return !c.memory.failing.Note(s.Key, c.clock.Now())
 	default:
 		return true

@@ -46,7 +46,7 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	case !c.toBeSent(s):
 		return Plan{} // There are others still.
 	case !c.marked(s):
-		return act(c.mark(s))
+		return c.marking(s)
 	case !s.Known:
 		return wait(v1alpha1.ReasonReferenceNotSynced, "its content has not been read yet")
 	}
@@ -78,7 +78,7 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 		return wait(v1alpha1.ReasonReplacing, "its copy is being deleted in the provider, and is made again when it is gone")
 	}
 	if !c.marked(s) {
-		return act(c.mark(s))
+		return c.marking(s)
 	}
 	if !s.Known {
 		return Plan{}
@@ -152,6 +152,15 @@ func location(name types.NamespacedName) string {
 		return name.Name
 	}
 	return name.String()
+}
+
+// marking marks the local object, unless the consumer has just refused that: a
+// webhook of its own may change more of it in the same request than policies allow.
+func (c copies[T]) marking(s Snapshot[T]) Plan {
+	if s.Refused != nil && s.Refused.Verb == Patch && s.Refused.In == "" && s.Refused.Wait > 0 {
+		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
+	}
+	return act(c.mark(s))
 }
 
 // mark writes label, annotation and finalizer in one patch. It is not locked to a

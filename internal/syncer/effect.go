@@ -36,16 +36,15 @@ func (c *kindController[T]) effective(s Snapshot[T], made []attempt) Plan {
 		case a.Verb == PatchStatus:
 			c.memory.noteUnkept(s.Key, attempt{a, a.Before.GetResourceVersion()})
 		case a.Side == Remote && present(s.Local):
-			c.memory.noteRefused(s.Key, version(s.Local), Refused{
-				Verb: a.Verb, Subresource: a.Subresource, In: c.namespaceOf(a), Problem: problemOfTakenBack(a, c.clusterID)})
+			c.refuse(s, a, problemOfTakenBack(a, c.clusterID))
 			c.observeRefusals(&s)
-			return Decide(s, c.Syncer)
+			return c.postponed(s, Decide(s, c.Syncer))
 		}
 	}
 	if unkept, ok := c.memory.unkeptOf(s.Key); ok {
 		plan.Actions = slices.DeleteFunc(plan.Actions, func(a Action) bool { return a.Verb == PatchStatus && a.isWithin(unkept) })
 	}
-	return plan
+	return c.postponed(s, plan)
 }
 
 // isWithin tells whether a patch asks for nothing but what was asked for before,

@@ -69,24 +69,26 @@ func newMemory(clock clock.WithTicker) *memory {
 	}
 }
 
-// noteRefused remembers what was refused. Of a server error the first text is kept:
-// it may have a port in it, and would be told again and again.
-func (m *memory) noteRefused(key types.NamespacedName, version string, what Refused) {
+// noteRefused remembers what was refused, and reports whether that is news. Of a
+// server error the first text is kept: it may have a port in it, and would be told
+// again and again.
+func (m *memory) noteRefused(key types.NamespacedName, version string, what Refused) (isNews bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if what.Reason == v1alpha1.ReasonServerError {
-		if i := m.find(key, what.In); i >= 0 && m.refused[key][i].version == version && m.refused[key][i].isSame(&what) {
-			what.Problem = m.refused[key][i].Problem
-		}
+	i := m.find(key, what.In)
+	isNews = i < 0 || m.refused[key][i].version != version || !m.refused[key][i].isSame(&what)
+	if !isNews && what.Reason == v1alpha1.ReasonServerError {
+		what.Problem = m.refused[key][i].Problem
 	}
 	now, id := m.backoff.Clock.Now(), backoffID(key, what.In)
 	m.backoff.Next(id, now)
 	wait := m.backoff.Get(id)
-	if what.Reason == v1alpha1.ReasonServerError {
+	if what.Reason == v1alpha1.ReasonServerError || what.Verb == Delete {
 		wait = min(wait, step.ServerErrorWait)
 	}
 	m.drop(key, what.In)
 	m.refused[key] = append(m.refused[key], refusal{what, version, now.Add(wait)})
+	return isNews
 }
 
 // find is where the refusal is that is about a namespace, or -1.
@@ -99,6 +101,26 @@ func (m *memory) isRefused(key types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.refused[key]) > 0
+}
+
+// anyRefused reports whether anything is refused of any object.
+func (m *memory) anyRefused() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.refused) > 0
+}
+
+// refusedChange is the refusal of a change of the copy in a namespace of the
+// provider, or nil.
+func (m *memory) refusedChange(key types.NamespacedName, in string) *Refused {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.refused[key] {
+		if r.Verb == Patch && (r.In == in || r.In == "") {
+			return &r.Refused
+		}
+	}
+	return nil
 }
 
 func (m *memory) drop(key types.NamespacedName, in string) {

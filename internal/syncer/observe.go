@@ -61,6 +61,8 @@ func (c *kindController[T]) observeNeeds(ctx context.Context, s *Snapshot[T]) er
 		s.Needs = s.Sites[0].Needs
 	case !present(s.Remote):
 		s.Needs, err = c.needs(ctx, c.Needs(s.Local), s.Place)
+	case c.pair.anyRefused():
+		s.Outdated = c.pair.outdated(c.Needs(s.Local), s.Place)
 	}
 	return err
 }
@@ -68,9 +70,15 @@ func (c *kindController[T]) observeNeeds(ctx context.Context, s *Snapshot[T]) er
 // observeRefusals recalls what was refused.
 func (c *kindController[T]) observeRefusals(s *Snapshot[T]) {
 	v := version(s.Local)
-	s.Refused = c.memory.refusal(s.Key, v, c.in(s.Place))
+	refusal := func(place Place) *Refused {
+		if refused := c.memory.refusal(s.Key, v, c.in(place)); refused != nil {
+			return refused
+		}
+		return c.memory.refusal(s.Key, v, "") // Of the mark, which is for all places.
+	}
+	s.Refused = refusal(s.Place)
 	for i := range s.Sites {
-		s.Sites[i].Refused = c.memory.refusal(s.Key, v, c.in(s.Sites[i].Place))
+		s.Sites[i].Refused = refusal(s.Sites[i].Place)
 	}
 }
 

@@ -54,6 +54,10 @@ type attached interface {
 	need(ctx context.Context, ref Ref, in string) (Need, error)
 	// places are where an object of the kind is, or goes.
 	places(ctx context.Context, key types.NamespacedName) ([]Place, error)
+	// anyRefused reports whether an API server has refused anything of a copy.
+	anyRefused() bool
+	// outdated is why a copy in a namespace of the provider is not as the object is, or nil.
+	outdated(key types.NamespacedName, in string) *Problem
 	// referers are the objects of the kind that need ref.
 	referers(ctx context.Context, ref Ref) ([]types.NamespacedName, error)
 }

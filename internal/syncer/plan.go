@@ -145,6 +145,8 @@ type Snapshot[T client.Object] struct {
 	// Wanted tells whether anything that is sent needs this object.
 	Wanted bool
 	Needs  []Need
+	// Outdated is why what Remote uses in the provider is not as it is here, or nil.
+	Outdated *Problem
 	// Refused is what an API server said to the last try, or nil.
 	Refused *Refused
 	// Lost tells that the provider has been asked, and that the remote object

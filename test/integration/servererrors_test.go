@@ -6,6 +6,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -64,6 +65,65 @@ var _ = Describe("A webhook of the provider that does not answer", Ordered, func
 		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded), "nothing is held up any more")
 	})
 
+	It("holds up a change of what a running pod uses, and both say so", func() {
+		settings := newConfigMap(t.namespace, unique("settings"), "1")
+		home.make(settings)
+		local, _ := t.running(withConfigMap(settings.GetName(), false))
+		copied := newConfigMap(t.remote, settings.GetName(), "")
+		webhook := eu.silent("configmaps", t.remote, func() error {
+			return eu.Patch(ctx, copied, client.RawPatch(types.MergePatchType, []byte(`{"data":{"probe":"1"}}`)), client.DryRunAll)
+		})
+		change(home, settings, func(object client.Object) {
+			if settings, ok := object.(*corev1.ConfigMap); ok {
+				settings.Data["key"] = "2"
+			}
+		})
+		told := And(HaveField("Reason", v1alpha1.ReasonServerError), noting("provider "+t.cb.Spec.ClusterID+" fails to patch", webhookFails))
+		Eventually(home.eventsAbout(settings)).Should(ConsistOf(told), "its owner should be told once")
+		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded, "runs on with an older state", settings.GetName(), webhookFails))
+		Eventually(home.eventsAbout(local)).Should(ConsistOf(told), "the owner of the pod should be told once")
+		Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning))
+		eu.drop(webhook)
+		Eventually(now(eu, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: settings.GetName()}})).Should(
+			HaveField("Data", HaveKeyWithValue("key", "2")), "it is tried again by itself")
+		Eventually(func() (string, error) {
+			condition, err := home.offloaded(local)()
+			return condition.Message, err
+		}).Should(BeEmpty(), "nothing is to be said any more")
+		Consistently(home.eventsAbout(settings)).Should(HaveLen(1))
+	})
+
+	It("holds up the deletion of a pod, which says so", func() {
+		local, remote := t.running()
+		webhook := eu.silent("pods", t.remote, func() error { return eu.Delete(ctx, remote.DeepCopy(), client.DryRunAll) }, admissionv1.Delete)
+		home.drop(local)
+		Eventually(home.offloaded(local)).Should(isFalse(v1alpha1.ReasonServerError, "provider "+t.cb.Spec.ClusterID+" fails to delete", webhookFails), "the pod should say so")
+		Eventually(home.eventsAbout(local)).Should(ContainElement(And(HaveField("Reason", v1alpha1.ReasonServerError), noting("fails to delete"))))
+		Expect(now(eu, remote)()).To(Not(going))
+		eu.drop(webhook)
+		Eventually(now(eu, remote)).Should(going, "it is tried again by itself")
+		eu.end(remote)
+		Eventually(home.fetching(local)).Should(absent)
+	})
+
+	It("holds up the deletion of a copy, and the object says so", func() {
+		settings := newConfigMap(t.namespace, unique("settings"), "1")
+		home.make(settings)
+		local, remote := t.running(withConfigMap(settings.GetName(), false))
+		copied := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: settings.GetName()}}
+		webhook := eu.silent("configmaps", t.remote, func() error { return eu.Delete(ctx, copied.DeepCopy(), client.DryRunAll) }, admissionv1.Delete)
+		home.drop(local)
+		Eventually(now(eu, remote)).Should(going)
+		eu.end(remote)
+		Eventually(home.fetching(local)).Should(absent)
+		Eventually(home.eventsAbout(settings)).Should(ConsistOf(And(HaveField("Reason", v1alpha1.ReasonServerError),
+			noting("provider "+t.cb.Spec.ClusterID+" fails to delete "+t.remote+"/"+settings.GetName(), webhookFails))), "its owner should be told once")
+		Expect(eu.fetching(copied)()).To(Succeed())
+		eu.drop(webhook)
+		Eventually(eu.fetching(copied)).Should(absent, "it is tried again by itself")
+		Eventually(now(home, settings)).Should(HaveField("ObjectMeta.Finalizers", BeEmpty()), "and the mark goes")
+	})
+
 	It("holds up a namespace, and its offloading says so", func() {
 		namespace := home.newNamespace()
 		probe := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: remoteName(namespace)}}
@@ -87,9 +147,13 @@ var _ = Describe("A webhook of the provider that does not answer", Ordered, func
 })
 
 // silent has a webhook that nobody serves be asked about each creation and change
-// of a resource in, or of, a namespace, until it fails what try does.
-func (c *controlPlane) silent(resource, namespace string, try func() error) *admissionv1.ValidatingWebhookConfiguration {
+// of a resource in, or of, a namespace, or about what else is said, until it fails
+// what try does.
+func (c *controlPlane) silent(resource, namespace string, try func() error, verbs ...admissionv1.OperationType) *admissionv1.ValidatingWebhookConfiguration {
 	GinkgoHelper()
+	if len(verbs) == 0 {
+		verbs = []admissionv1.OperationType{admissionv1.Create, admissionv1.Update}
+	}
 	webhook := &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: unique("silent")},
 		Webhooks: []admissionv1.ValidatingWebhook{{
@@ -97,7 +161,7 @@ func (c *controlPlane) silent(resource, namespace string, try func() error) *adm
 			ClientConfig:      admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
 			Rules: []admissionv1.RuleWithOperations{{
-				Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+				Operations: verbs,
 				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}},
 			}},
 			FailurePolicy:           ptr.To(admissionv1.Fail),
