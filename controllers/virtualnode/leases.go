@@ -42,12 +42,19 @@ type Leases struct {
 	Kubernetes kubernetes.Interface
 	Fleet      *fleet.Fleet
 	Clock      clock.Clock
+
+	restored restored
 }
 
-// Start has nothing to do: each provider's lease lives as long as its engagement.
+// Start ends the manager when the consumer was restored from a backup. Each
+// provider's lease lives as long as its engagement.
 func (l *Leases) Start(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-l.restored.signal():
+		return err
+	}
 }
 
 // Engage renews the lease of a provider until ctx ends.
@@ -66,6 +73,9 @@ func (l *Leases) Engage(ctx context.Context, name multicluster.ClusterName, _ cl
 // prepare is asked before each renewal. Its error keeps the lease from being renewed.
 func (l *Leases) prepare(ctx context.Context, name, nodeName string) lease.ProcessLeaseFunc {
 	return func(lease *coordinationv1.Lease) error {
+		if err := l.restored.note(lease); err != nil {
+			return err
+		}
 		if age := l.Clock.Since(l.Fleet.LastContact(name)); age > 2*renewInterval {
 			return fmt.Errorf("the provider has not answered for %s", age.Round(time.Second))
 		}

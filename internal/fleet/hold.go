@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"os"
 	"sync"
 	"time"
@@ -11,11 +12,16 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/holder"
+	"github.com/spillway-io/spillway/internal/latest"
 )
 
 // raiseInterval is how often the generation of a Lease is raised. A copy of the
 // consumer that is younger than the last raise cannot be told from the original.
 const raiseInterval = time.Hour
+
+// refusedDurations is for how many durations of a Lease it has to be refused to one
+// who has held it before that one goes on without.
+const refusedDurations = 4
 
 // identity of a manager: where it runs, and a number that no other one has.
 func identity() string {
@@ -47,6 +53,14 @@ type hold struct {
 
 	recorded v1alpha1.HolderStatus
 	takeOver int64
+
+	// under is how many writes are under way, and idle is told when none is any
+	// more. brokenOff is when the last one has ended without an answer.
+	under     int
+	idle      chan struct{}
+	brokenOff time.Time
+	// refused is since when the provider lets us have a Lease no more that we held.
+	refused time.Time
 }
 
 func newHold(target *Target, options *Options) *hold {
@@ -89,13 +103,21 @@ func (h *hold) see(lease *coordinationv1.Lease) {
 	}
 }
 
+// wentBack tells whether the provider shows an older version than before: its etcd
+// was restored from a backup. Then a watch goes on in the future, and shows nothing.
+func (h *hold) wentBack(lease *coordinationv1.Lease) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return lease != nil && h.lease != nil && latest.Older(lease, h.lease)
+}
+
 // wrote notes what has been written, and when that began: nobody can have seen it
 // before.
 func (h *hold) wrote(lease *coordinationv1.Lease, began time.Time) {
 	h.see(lease)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.fenced, h.until = true, began.Add(h.duration*4/5)
+	h.fenced, h.until, h.refused = true, began.Add(h.duration*4/5), time.Time{}
 }
 
 // raise notes that the generation has risen.
@@ -124,6 +146,62 @@ func (h *hold) drop() *coordinationv1.Lease {
 	return h.lease
 }
 
+// writing notes that a write is sent.
+func (h *hold) writing() (ended func(answered bool)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.under++
+	return func(answered bool) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if !answered {
+			h.brokenOff = h.clock.Now()
+		}
+		if h.under--; h.under == 0 && h.idle != nil {
+			close(h.idle)
+			h.idle = nil
+		}
+	}
+}
+
+// settled waits until no write is under way, and tells whether all of late were
+// answered: another one may still be carried out, for as long as a successor waits
+// that finds our Lease.
+func (h *hold) settled(ctx context.Context) bool {
+	h.mu.Lock()
+	if h.under > 0 && h.idle == nil {
+		h.idle = make(chan struct{})
+	}
+	idle := h.idle
+	h.mu.Unlock()
+	if idle != nil {
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.brokenOff.IsZero() || h.clock.Now().Sub(h.brokenOff) >= h.duration
+}
+
+// patient tells whether a refusal of the Lease is too young to go on without it. A
+// right that is missing for a moment must not let two managers write: the other one
+// waits for less than this.
+func (h *hold) patient() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lease == nil || h.raised.IsZero() {
+		return false // We never held it.
+	}
+	now := h.clock.Now()
+	if h.refused.IsZero() {
+		h.refused = now
+	}
+	return now.Sub(h.refused) < refusedDurations*h.duration
+}
+
 // left is how much time a write has; false if it is not bounded.
 func (h *hold) left() (time.Duration, bool) {
 	h.mu.Lock()
@@ -136,6 +214,13 @@ func (h *hold) held() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.fenced && h.lease != nil && !h.until.IsZero()
+}
+
+// known tells whether there is a Lease, as we have seen it last.
+func (h *hold) known() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lease != nil
 }
 
 // snapshot is what is decided on.

@@ -123,6 +123,9 @@ func (c *keeper) run(ctx context.Context) {
 		}
 		return false, nil
 	})
+	if c.leaving.Load() {
+		c.leave(context.WithoutCancel(ctx))
+	}
 }
 
 // lost says why the last session has ended.

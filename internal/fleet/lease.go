@@ -8,6 +8,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -95,6 +96,10 @@ func (c *keeper) look(ctx context.Context, r *remote) (settled bool, err error) 
 	if err != nil {
 		return c.without(ctx, err)
 	}
+	if c.hold.wentBack(lease) {
+		c.hold.see(lease)
+		return false, errNotUsable{v1alpha1.ReasonStartFailed, "the provider was restored from a backup: its versions have gone back, and all of it is read anew"}
+	}
 	c.hold.see(lease)
 	s := c.snapshot(r.account)
 	d := holder.Decide(s)
@@ -172,9 +177,38 @@ func (c *keeper) without(ctx context.Context, err error) (settled bool, _ error)
 	default:
 		return false, err
 	}
+	if c.hold.patient() {
+		return false, errNotUsable{fence.Reason, fence.Message + "; the Lease was held before: without it this goes on in a minute"}
+	}
 	c.hold.lift()
 	c.setState(ctx, func(s *State) { s.Fence = fence })
 	return true, nil
+}
+
+// leave deletes our Lease after the last session of a binding that leaves the
+// provider, if that was not done with it: because there was none just then.
+func (c *keeper) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), c.fleet.options.ProbeTimeout)
+	defer cancel()
+	if !c.hold.known() {
+		return
+	}
+	r, err := c.newRemote(ctx, func(error) {}, func(error) { cancel() })
+	if err != nil {
+		return
+	}
+	defer r.close()
+	err = c.identify(ctx, r)
+	var lease *coordinationv1.Lease
+	if err == nil {
+		lease, err = c.readLease(ctx, r)
+	}
+	if err == nil && lease != nil && ptr.Deref(lease.Spec.HolderIdentity, "") == c.fleet.options.Identity {
+		err = r.GetClient().Delete(ctx, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
+	}
+	if err != nil {
+		log.FromContext(ctx).Info("the Lease in the provider stays", "error", err.Error())
+	}
 }
 
 // release gives the Lease back, so that the next manager need not wait, or
@@ -186,9 +220,14 @@ func (c *keeper) release(ctx context.Context, r *remote) {
 	}
 	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), c.fleet.options.ProbeTimeout)
 	defer cancel()
+	if settled := c.hold.settled(ctx); !settled && !c.leaving.Load() {
+		log.FromContext(ctx).Info("a write in the provider was not answered: its Lease is left to expire, and the next manager waits until then")
+		return
+	}
 	var err error
 	if c.leaving.Load() {
 		err = r.GetClient().Delete(ctx, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
+		c.hold.see(nil)
 	} else {
 		err = r.GetClient().Patch(ctx, holder.Released(lease), client.MergeFromWithOptions(lease, client.MergeFromWithOptimisticLock{}))
 	}

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,6 +30,7 @@ type writer struct {
 	mu     sync.Mutex
 	writes []string
 	dead   bool
+	lost   string // The resource, the answers to whose writes are lost.
 }
 
 func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
@@ -39,7 +43,12 @@ func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 		if req.Method != http.MethodGet && req.URL.Path != "/apis/authentication.k8s.io/v1/selfsubjectreviews" {
 			w.writes = append(w.writes, req.Method+" "+req.URL.Path)
 		}
-		return next.RoundTrip(req)
+		resp, err := next.RoundTrip(req)
+		if err == nil && w.lost != "" && req.Method != http.MethodGet && strings.HasSuffix(req.URL.Path, "/"+w.lost) {
+			_ = resp.Body.Close()
+			return nil, errors.New("lost")
+		}
+		return resp, err
 	})
 }
 
@@ -47,6 +56,14 @@ func (w *writer) written() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.writes)
+}
+
+func (w *writer) lose(resource string, lose bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if lose {
+		w.lost = resource
+	}
 }
 
 func (w *writer) kill() {
@@ -223,5 +240,109 @@ func TestWithTheBindingTheLeaseGoes(t *testing.T) {
 	eventually(t, f, "eu", "is connected again", connected)
 	if got := leaseIn(t, c, origin); got.Annotations[v1alpha1.AnnotationGeneration] != "1" || *got.Spec.LeaseTransitions != 0 {
 		t.Errorf("the Lease is an old one: %+v", got)
+	}
+}
+
+// TestWithTheBindingTheLeaseGoesBetweenSessions leaves while there is no session.
+func TestWithTheBindingTheLeaseGoesBetweenSessions(t *testing.T) {
+	const origin = "left-between"
+	c := admin(t)
+	g := &gate{refused: map[string]bool{}, asked: map[string]int{}, news: make(chan struct{})}
+	f := New(Options{Origin: origin, ProbeInterval: time.Second, WrapTransport: g.wrap})
+	go func() { _ = f.Start(t.Context(), &manager{}) }()
+	go remember(t.Context(), f)
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	g.refuse("kube-system", true)
+	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonForbidden))
+	g.refuse("kube-system", false)
+	f.Leave("eu") // In the second before the next try.
+	<-f.ended["eu"].done
+	lease := &coordinationv1.Lease{}
+	name := holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: name}, lease); !apierrors.IsNotFound(err) {
+		t.Errorf("the Lease is there (%v): %+v", err, lease.Spec)
+	}
+}
+
+// TestAWriteWithoutAnAnswerLeavesTheLease, which may be carried out still.
+func TestAWriteWithoutAnAnswerLeavesTheLease(t *testing.T) {
+	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
+		t.Run(name, func(t *testing.T) {
+			origin := "broken-off-" + strings.ReplaceAll(name, " ", "-")
+			c := admin(t)
+			f, wrote, stop := startManager(t, origin)
+			wrote.lose("namespaces", !answered)
+			f.Connect(target("eu", "1", providerUID))
+			eventually(t, f, "eu", "is connected", connected)
+			cl, err := f.Get(t.Context(), "eu")
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = cl.GetClient().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: origin}})
+			if (err == nil) != answered {
+				t.Errorf("the write has ended with %v", err)
+			}
+			stop()
+			if free := leaseIn(t, c, origin).Spec.HolderIdentity == nil; free != answered {
+				t.Errorf("the Lease is given back: %v", free)
+			}
+		})
+	}
+}
+
+// TestALeaseThatIsRefusedLater ends the connection, which goes on without it when
+// another manager would have taken it long ago.
+func TestALeaseThatIsRefusedLater(t *testing.T) {
+	const origin = "refused-later"
+	admin(t)
+	g := &gate{refused: map[string]bool{}, asked: map[string]int{}, news: make(chan struct{})}
+	f := New(Options{Origin: origin, ProbeInterval: 100 * time.Millisecond, LeaseDuration: leaseDuration, WrapTransport: g.wrap})
+	go func() { _ = f.Start(t.Context(), &manager{}) }()
+	go remember(t.Context(), f)
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	cl, err := f.Get(t.Context(), "eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.refuse(holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"}), true)
+	began := time.Now()
+	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonLeaseForbidden))
+	if err := cl.GetClient().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: origin}}); !errors.Is(err, transport.ErrFenced) && !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("the fence is lifted: %v", err)
+	}
+	state := eventually(t, f, "eu", "goes on without", connected)
+	if took := time.Since(began); took < 3*leaseDuration || state.Fence.Reason != v1alpha1.ReasonLeaseForbidden {
+		t.Errorf("after %s it is %+v", took, state)
+	}
+}
+
+// TestARestoredProviderIsReadAnew, whose Lease shows an older version than before.
+func TestARestoredProviderIsReadAnew(t *testing.T) {
+	lease := func(version string) *coordinationv1.Lease {
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "l", UID: "1", ResourceVersion: version}}
+	}
+	for name, test := range map[string]struct {
+		seen, shown *coordinationv1.Lease
+		want        bool
+	}{
+		"the first":             {nil, lease("7"), false},
+		"none any more":         {lease("7"), nil, false},
+		"as it was":             {lease("7"), lease("7"), false},
+		"written by another":    {lease("7"), lease("19"), false},
+		"restored":              {lease("19"), lease("7"), true},
+		"with fewer characters": {lease("1000"), lease("999"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &hold{clock: clock.RealClock{}}
+			h.see(test.seen)
+			if got := h.wentBack(test.shown); got != test.want {
+				t.Errorf("its versions have gone back: %v", got)
+			}
+			if h.see(test.shown); h.wentBack(test.shown) {
+				t.Error("and again, for ever")
+			}
+		})
 	}
 }

@@ -66,10 +66,12 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 	held := newLedger(c.target.Budget, end)
 	var missing *rights.Rights
 	missing = rights.New(func() { c.setState(ctx, func(s *State) { s.Limited = missing.String() }) })
-	options := transport.Options{MaxListBytes: held.budget.Memory / listShare, Exceeded: end, Left: c.hold.left}
+	options := transport.Options{MaxListBytes: held.budget.Memory / listShare, Exceeded: end, Left: c.hold.left, Writing: c.hold.writing}
 	if wrap := c.fleet.options.WrapTransport; wrap != nil {
 		options.Wrap = func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
 	}
+	again := options // The connections by which others are judged.
+	options.Redialed = func(ctx context.Context) error { return c.recognise(ctx, again, end) }
 	httpClient, err := transport.HTTPClient(c.target.Config, options)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
@@ -115,10 +117,12 @@ func (r *remote) close() { transport.Close(r.httpClient) }
 // identity is the UID of the provider's kube-system namespace, which is what
 // tells clusters apart. Asking for it proves at once that the provider is
 // there, is the right one, and accepts the credentials.
-func (r *remote) identity(ctx context.Context) (string, error) {
+func (r *remote) identity(ctx context.Context) (string, error) { return identityOf(ctx, r.live) }
+
+func identityOf(ctx context.Context, live client.Reader) (string, error) {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	if err := r.live.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
+	if err := live.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
 		return "", err
 	}
 	if namespace.UID == "" {

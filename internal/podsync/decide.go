@@ -97,7 +97,15 @@ const goingReason = "Going"
 // k8s.io/apiserver/pkg/registry/rest), and a request that is broken off between
 // them leaves the pod behind, for ever: so after a while it is deleted once more.
 // A kubelet does the same for the pods of its node.
+//
+// One whose creation there was not answered may be there all the same, with the
+// identity that its successor is to have: so the provider is asked first, once.
 func finish(s snapshot) syncer.Plan {
+	if s.Unanswered && s.Place.Namespace != "" && !seeded.On(seeded.LocalPodGoesFirst) {
+		if remote, refusal := translate.Pod(s.Local, s.Place.Target); refusal == nil {
+			return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Find, Side: syncer.Remote, Object: remote}}}
+		}
+	}
 	grace := s.Local.DeletionGracePeriodSeconds
 	if grace != nil && *grace == 0 {
 		if len(s.Local.Finalizers) > 0 {

@@ -64,6 +64,8 @@ func going(grace int64) func(*corev1.Pod) {
 	}
 }
 
+func unanswered(s *snapshot) { s.Unanswered = true }
+
 func held(p *corev1.Pod) { p.Finalizers = []string{"example.com/held"} }
 
 func started(p *corev1.Pod) {
@@ -306,14 +308,18 @@ func TestDecide(t *testing.T) {
 		"a terminal one is deleted there": {in(local(phase("Succeeded"), going(30)), remote()), []string{"delete in the provider, UID remote-1, grace 30"}},
 
 		// deleting
-		"deleted with its grace":          {in(local(going(45)), remote()), []string{"delete in the provider, UID remote-1, grace 45"}},
-		"and its status still comes":      {in(local(going(45)), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1", "delete in the provider, UID remote-1, grace 45"}},
-		"it is going":                     {in(local(going(45)), remote(going(45))), nil},
-		"it is to go sooner":              {in(local(going(5)), remote(going(45))), []string{"delete in the provider, UID remote-1, grace 5"}},
-		"it is going sooner anyway":       {in(local(going(45)), remote(going(5))), nil},
-		"its deletion fails":              {in(local(going(45)), remote(), refusedTo(syncer.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
-		"and is tried again there":        {in(local(started, going(45), offloaded("False", "ServerError", "no")), remote(), refusedTo(syncer.Delete, "ServerError", 0)), []string{"delete in the provider, UID remote-1, grace 45"}},
-		"it has gone":                     {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"deleted with its grace":        {in(local(going(45)), remote()), []string{"delete in the provider, UID remote-1, grace 45"}},
+		"and its status still comes":    {in(local(going(45)), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1", "delete in the provider, UID remote-1, grace 45"}},
+		"it is going":                   {in(local(going(45)), remote(going(45))), nil},
+		"it is to go sooner":            {in(local(going(5)), remote(going(45))), []string{"delete in the provider, UID remote-1, grace 5"}},
+		"it is going sooner anyway":     {in(local(going(45)), remote(going(5))), nil},
+		"its deletion fails":            {in(local(going(45)), remote(), refusedTo(syncer.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
+		"and is tried again there":      {in(local(started, going(45), offloaded("False", "ServerError", "no")), remote(), refusedTo(syncer.Delete, "ServerError", 0)), []string{"delete in the provider, UID remote-1, grace 45"}},
+		"it has gone":                   {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"its creation was not answered": {in(local(going(45)), nil, unanswered), []string{"find in the provider, UID "}},
+		"nor was it, and it is removed": {in(local(going(0)), nil, unanswered, waiting("Going", time.Hour)), []string{"find in the provider, UID "}},
+		"nor was it, and it may not go": {in(local(going(45), func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil, unanswered),
+			[]string{"delete in the consumer, UID local-1, grace 0"}},
 		"somebody else still holds it":    {in(local(going(0), held), nil, waiting("Going", time.Hour)), nil},
 		"the API server is removing it":   {in(local(going(0)), nil), []string{"problem Going", "again after 2s"}},
 		"it is removing it still":         {in(local(going(0)), nil, waiting("Going", time.Second)), []string{"problem Going", "again after 2s"}},

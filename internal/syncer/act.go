@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,6 +27,7 @@ const requestTimeout = 15 * time.Second
 func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (made []attempt, done bool, err error) {
 	for _, a := range plan.Actions {
 		answered, err := c.do(ctx, s, a)
+		c.noteAnswer(s, a, err)
 		if err != nil {
 			return made, false, c.failed(ctx, s, a, err)
 		}
@@ -42,6 +44,19 @@ func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (
 		}
 	}
 	return made, true, nil
+}
+
+// noteAnswer remembers whether a creation may have been carried out that has failed.
+func (c *kindController[T]) noteAnswer(s Snapshot[T], a Action, err error) {
+	if a.Verb != Create || a.Side != Remote || !present(s.Local) {
+		return
+	}
+	var status apierrors.APIStatus
+	if err != nil && (!errors.As(err, &status) || apierrors.IsTimeout(err)) {
+		c.memory.noteUnanswered(s.Key, s.Local.GetUID())
+	} else if err == nil {
+		c.memory.noteUnanswered(s.Key, "")
+	}
 }
 
 // do makes one request, and notes what it has made of the object: the version

@@ -20,7 +20,12 @@ func (c *kindController[T]) find(ctx context.Context, s Snapshot[T], wanted clie
 	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
 	found := c.New()
 	err := c.provider.GetAPIReader().Get(ctx, name, found)
+	if err == nil || step.IsGone(err) {
+		c.memory.noteUnanswered(s.Key, "")
+	}
 	switch {
+	case step.IsGone(err) && s.Unanswered:
+		return nil
 	case step.IsGone(err) && !creating:
 		c.memory.noteLost(s.Key, s.Local.GetUID())
 		return nil

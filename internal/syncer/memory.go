@@ -28,10 +28,13 @@ type memory struct {
 	mu      sync.Mutex
 	refused map[types.NamespacedName][]refusal // One for each namespace that a copy was to be in.
 	lost    map[types.NamespacedName]types.UID
-	waiting map[types.NamespacedName]waiting
-	changed map[types.NamespacedName]time.Time
-	untold  map[types.NamespacedName]bool
-	unkept  map[types.NamespacedName]attempt
+	// unanswered are the local objects whose creation may have been carried out: there
+	// was no answer.
+	unanswered map[types.NamespacedName]types.UID
+	waiting    map[types.NamespacedName]waiting
+	changed    map[types.NamespacedName]time.Time
+	untold     map[types.NamespacedName]bool
+	unkept     map[types.NamespacedName]attempt
 
 	// overtaken are the creations that meet conflicts.
 	overtaken *step.Streaks[types.NamespacedName]
@@ -59,6 +62,9 @@ func newMemory(clock clock.WithTicker) *memory {
 		backoff: flowcontrol.NewBackOff(firstRetry, mostRetry),
 		refused: map[types.NamespacedName][]refusal{},
 		lost:    map[types.NamespacedName]types.UID{},
+
+		unanswered: map[types.NamespacedName]types.UID{},
+
 		waiting: map[types.NamespacedName]waiting{},
 		changed: map[types.NamespacedName]time.Time{},
 		untold:  map[types.NamespacedName]bool{},
@@ -189,6 +195,24 @@ func (m *memory) noteLost(key types.NamespacedName, uid types.UID) {
 	m.lost[key] = uid
 }
 
+// noteUnanswered remembers that nobody knows what has become of the creation of the
+// remote object; an empty UID: it is known.
+func (m *memory) noteUnanswered(key types.NamespacedName, uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if uid == "" {
+		delete(m.unanswered, key)
+	} else {
+		m.unanswered[key] = uid
+	}
+}
+
+func (m *memory) isUnanswered(key types.NamespacedName, uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.unanswered[key] == uid
+}
+
 func (m *memory) isLost(key types.NamespacedName, uid types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -288,6 +312,7 @@ func (m *memory) forget(key types.NamespacedName) {
 	defer m.mu.Unlock()
 	m.forgive(key)
 	delete(m.lost, key)
+	delete(m.unanswered, key)
 	delete(m.waiting, key)
 	delete(m.changed, key)
 	delete(m.unkept, key)

@@ -149,6 +149,9 @@ type Snapshot[T client.Object] struct {
 	Outdated *Problem
 	// Refused is what an API server said to the last try, or nil.
 	Refused *Refused
+	// Unanswered tells that the remote object may be there, though the cache does not
+	// show it: its creation was not answered.
+	Unanswered bool
 	// Lost tells that the provider has been asked, and that the remote object
 	// that there was is gone.
 	Lost bool

@@ -74,7 +74,9 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	deadline := newDeadline(req.Context(), after)
+	ended := b.opts.writing(req)
 	resp, err := b.next.RoundTrip(req.WithContext(deadline.ctx)) //nolint:contextcheck // The deadline's context comes from the request's.
+	ended(err == nil)
 	if err != nil {
 		err = b.explain(deadline, err)
 		deadline.cancel()

@@ -89,6 +89,15 @@ type Options struct {
 	// much time is left for it; false: as much as it likes. One that has none left
 	// is refused with ErrFenced. Optional.
 	Left func() (time.Duration, bool)
+	// Writing, if set, is told of each of them that is sent, and what it returns
+	// when that has ended, and whether there was an answer. Optional.
+	Writing func() (ended func(answered bool))
+
+	// Redialed, if set, is asked before a connection is used that is not the first:
+	// behind the same address there may be another cluster now, whose certificate
+	// and whose keys for tokens are the same. If it fails, so do the requests that
+	// wanted the connection. Optional.
+	Redialed func(ctx context.Context) error
 
 	// Wrap may count requests, or make them fail. It sees every request once
 	// as it is made, without credentials, and inside of the bounds, so that
@@ -129,7 +138,7 @@ func HTTPClient(cfg *rest.Config, opts Options) (*http.Client, error) {
 	if err != nil || base.Scheme != "https" {
 		return nil, errors.New("client for a provider: the host is not an https URL")
 	}
-	c := &connections{tracker: connrotation.NewConnectionTracker()}
+	c := &connections{tracker: connrotation.NewConnectionTracker(), redialed: opts.Redialed}
 	if c.pool, err = c.newPool(cfg, opts); err != nil {
 		return nil, fmt.Errorf("client for a provider: %w", err)
 	}
@@ -177,6 +186,9 @@ type connections struct {
 	pool    *http.Transport
 	tracker *connrotation.ConnectionTracker
 	closed  atomic.Bool
+
+	dialed   atomic.Bool
+	redialed func(context.Context) error
 }
 
 func (c *connections) newPool(cfg *rest.Config, opts Options) (*http.Transport, error) {
@@ -216,6 +228,12 @@ func (c *connections) dial(ctx context.Context, network, address string) (net.Co
 	if c.closed.Load() {
 		_ = tracked.Close()
 		return nil, ErrClosed
+	}
+	if again := c.dialed.Swap(true); again && c.redialed != nil {
+		if err := c.redialed(ctx); err != nil {
+			_ = tracked.Close()
+			return nil, err
+		}
 	}
 	return tracked, nil
 }

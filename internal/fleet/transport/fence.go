@@ -20,11 +20,25 @@ func PastTheFence(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pastTheFence{}, true)
 }
 
+// fenced tells whether a request may change something, and is not one by which
+// time is won.
+func fenced(req *http.Request) bool {
+	return req.Method != http.MethodGet && req.Method != http.MethodHead && req.Method != http.MethodOptions &&
+		req.Context().Value(pastTheFence{}) == nil
+}
+
+// writing tells of a request that is sent.
+func (o *Options) writing(req *http.Request) (ended func(answered bool)) {
+	if o.Writing == nil || !fenced(req) {
+		return func(bool) {}
+	}
+	return o.Writing()
+}
+
 // withinFence shortens the time-out of a request that may change something to the
 // time that is left.
 func (o *Options) withinFence(req *http.Request, timeout time.Duration) (time.Duration, error) {
-	if o.Left == nil || req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions ||
-		req.Context().Value(pastTheFence{}) != nil {
+	if o.Left == nil || !fenced(req) {
 		return timeout, nil
 	}
 	left, bounded := o.Left()

@@ -1,0 +1,110 @@
+package fleet
+
+import (
+	"crypto/tls"
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// address is one behind which there is the provider, and later another cluster,
+// with the same certificate, that accepts the same token and is empty.
+type address struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	another bool
+	asked   []string // Of the other one.
+}
+
+func newAddress(t *testing.T) *address {
+	t.Helper()
+	transport, err := rest.TransportFor(provider)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := url.Parse(provider.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Header.Del("Authorization") }, Transport: transport,
+		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+	}
+	a := &address{}
+	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.mu.Lock()
+		another := a.another
+		if another {
+			a.asked = append(a.asked, r.Method+" "+r.URL.Path)
+		}
+		a.mu.Unlock()
+		if !another {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/namespaces/kube-system") {
+			_, _ = io.WriteString(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"kube-system","uid":"another"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)
+	}))
+	a.EnableHTTP2, a.TLS, a.Config.ErrorLog = true, &tls.Config{MinVersion: tls.VersionTLS12}, log.New(io.Discard, "", 0)
+	a.StartTLS()
+	t.Cleanup(func() { a.CloseClientConnections(); a.Close() })
+	return a
+}
+
+// move has the address lead to the other cluster, or back.
+func (a *address) move(another bool) {
+	a.mu.Lock()
+	a.another = another
+	a.mu.Unlock()
+	a.CloseClientConnections()
+}
+
+func (a *address) asks() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.asked)
+}
+
+// TestAnotherClusterBehindTheAddress comes between two probes, which are an hour
+// apart. Nothing is read there, so that nothing seems to have gone, and nothing is
+// written.
+func TestAnotherClusterBehindTheAddress(t *testing.T) {
+	forgetLeases(t)
+	a := newAddress(t)
+	f, m := New(Options{Origin: "moved", ProbeInterval: time.Hour, LeaseDuration: time.Hour, Kinds: []Kind{{Object: &corev1.Pod{}}}}), &manager{}
+	go func() { _ = f.Start(t.Context(), m) }()
+	go remember(t.Context(), f)
+	to := target("eu", "1", providerUID)
+	to.Config = &rest.Config{Host: a.URL, BearerToken: "any", TLSClientConfig: rest.TLSClientConfig{
+		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate().Raw})}}
+	f.Connect(to)
+	eventually(t, f, "eu", "is connected", connected)
+
+	a.move(true)
+	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonIdentityChanged))
+	if asked := slices.Compact(slices.Sorted(slices.Values(a.asks()))); !slices.Equal(asked, []string{"GET /api/v1/namespaces/kube-system"}) {
+		t.Errorf("the other cluster was asked for %v", asked)
+	}
+	if got := m.engaged.Load(); got != 1 {
+		t.Errorf("engaged %d times", got)
+	}
+}

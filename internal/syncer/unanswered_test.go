@@ -1,0 +1,95 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+)
+
+var configMaps = schema.GroupResource{Resource: "configmaps"}
+
+func TestNoteAnswer(t *testing.T) {
+	create := Action{Verb: Create, Side: Remote, Object: remoteMap()}
+	lost := errors.New("connection reset by peer")
+	for name, test := range map[string]struct {
+		action  Action
+		answers []error
+		want    bool
+	}{
+		"made":                        {create, []error{nil}, false},
+		"refused":                     {create, []error{apierrors.NewForbidden(configMaps, "settings", nil)}, false},
+		"no answer":                   {create, []error{lost}, true},
+		"no answer in time":           {create, []error{context.DeadlineExceeded}, true},
+		"given up by the API server":  {create, []error{apierrors.NewTimeoutError("request did not complete", 0)}, true},
+		"no answer, then refused":     {create, []error{lost, apierrors.NewForbidden(configMaps, "settings", nil)}, true},
+		"no answer, then made":        {create, []error{lost, nil}, false},
+		"no answer to something else": {Action{Verb: Patch, Side: Remote, Object: remoteMap()}, []error{lost}, false},
+		"no answer of the consumer":   {Action{Verb: Create, Side: Local, Object: localMap()}, []error{lost}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, _ := testMemory()
+			c := &kindController[*corev1.ConfigMap]{pair: &pair{}, memory: m}
+			s := wanted(localMap(), nil)
+			for _, err := range test.answers {
+				c.noteAnswer(s, test.action, err)
+			}
+			if got := m.isUnanswered(s.Key, s.Local.GetUID()); got != test.want {
+				t.Errorf("it counts as unanswered: %v", got)
+			}
+			if m.isUnanswered(s.Key, "another") {
+				t.Error("so does another one of its name")
+			}
+			m.forget(s.Key)
+			if m.isUnanswered(s.Key, s.Local.GetUID()) {
+				t.Error("it is remembered when it is gone")
+			}
+		})
+	}
+}
+
+// asked is a provider that answers one request.
+type asked struct {
+	cluster.Cluster
+	client.Reader
+	err error
+}
+
+func (a asked) GetAPIReader() client.Reader { return a }
+
+func (a asked) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return a.err
+}
+
+// TestTheProviderIsAskedOnce about what may be there: no is an answer, and none is not.
+func TestTheProviderIsAskedOnce(t *testing.T) {
+	broken := errors.New("connection reset by peer")
+	for name, test := range map[string]struct{ err, want error }{
+		"it is not there": {apierrors.NewNotFound(configMaps, "settings"), nil},
+		"no answer again": {broken, broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, _ := testMemory()
+			c := &kindController[*corev1.ConfigMap]{
+				Kind: Kind[*corev1.ConfigMap]{Name: "configmap", New: func() *corev1.ConfigMap { return &corev1.ConfigMap{} }},
+				pair: &pair{clusterID: "eu", provider: asked{err: test.err}}, memory: m}
+			s := wanted(localMap(), nil)
+			s.Unanswered = true
+			m.noteUnanswered(s.Key, s.Local.GetUID())
+			if err := c.find(t.Context(), s, remoteMap()); !errors.Is(err, test.want) {
+				t.Errorf("got %v", err)
+			}
+			if got := m.isUnanswered(s.Key, s.Local.GetUID()); got != (test.want != nil) {
+				t.Errorf("it counts as unanswered: %v", got)
+			}
+			if m.isLost(s.Key, s.Local.GetUID()) {
+				t.Error("it counts as lost")
+			}
+		})
+	}
+}
