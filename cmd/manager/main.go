@@ -51,6 +51,7 @@ func main() {
 		fmt.Println(version)
 		return
 	}
+	manager.LimitMemory(os.Getenv)
 	logger := zap.New(zap.UseFlagOptions(&logging))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger) //nolint:forbidigo // For what Kubernetes' own libraries log, such as those of leader election.
