@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/spillway-io/spillway/internal/logs"
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
@@ -52,7 +53,7 @@ func main() {
 		return
 	}
 	manager.LimitMemory(os.Getenv)
-	logger := zap.New(zap.UseFlagOptions(&logging))
+	logger := logs.Bounded(zap.New(zap.UseFlagOptions(&logging)))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger) //nolint:forbidigo // For what Kubernetes' own libraries log, such as those of leader election.
 	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}

@@ -1,0 +1,92 @@
+// Package logs bounds what is written into the log. Errors of a provider's API
+// have a text that the provider has chosen, of up to megabytes, and the libraries
+// that meet them write them down as they are.
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/go-logr/logr"
+
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// most is the longest text that is written, in bytes.
+const most = 2048
+
+// Bounded is a logger that cuts each text that is longer, and writes it on one
+// line and without what cannot be printed.
+func Bounded(to logr.Logger) logr.Logger {
+	return to.WithSink(&sink{to.WithCallDepth(1).GetSink()}) // It is one more call.
+}
+
+// sink bounds what it hands on.
+type sink struct{ logr.LogSink }
+
+var _ logr.CallDepthLogSink = &sink{}
+
+// Info implements logr.LogSink.
+func (s *sink) Info(level int, message string, pairs ...any) {
+	s.LogSink.Info(level, text(message), values(pairs)...)
+}
+
+// Error implements logr.LogSink.
+func (s *sink) Error(err error, message string, pairs ...any) {
+	s.LogSink.Error(failure(err), text(message), values(pairs)...)
+}
+
+// WithValues implements logr.LogSink.
+func (s *sink) WithValues(pairs ...any) logr.LogSink {
+	return &sink{s.LogSink.WithValues(values(pairs)...)}
+}
+
+// WithName implements logr.LogSink.
+func (s *sink) WithName(name string) logr.LogSink { return &sink{s.LogSink.WithName(name)} }
+
+// WithCallDepth implements logr.CallDepthLogSink.
+func (s *sink) WithCallDepth(depth int) logr.LogSink {
+	if deep, ok := s.LogSink.(logr.CallDepthLogSink); ok {
+		return &sink{deep.WithCallDepth(depth)}
+	}
+	return s
+}
+
+// values bounds those that are text, or become text.
+func values(pairs []any) []any {
+	bounded := make([]any, len(pairs))
+	for i, value := range pairs {
+		switch v := value.(type) {
+		case string:
+			bounded[i] = text(v)
+		case error:
+			bounded[i] = failure(v)
+		default:
+			bounded[i] = value
+		}
+	}
+	return bounded
+}
+
+// failure is an error whose text is bounded.
+func failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	if is := err.Error(); text(is) != is {
+		return errors.New(text(is))
+	}
+	return err
+}
+
+func text(s string) string {
+	if len(s) > most {
+		end := most
+		for end > 0 && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = fmt.Sprintf("%s… (%d bytes more)", s[:end], len(s)-end)
+	}
+	return provenance.Clean(s)
+}
