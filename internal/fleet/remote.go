@@ -66,7 +66,10 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 	held := newLedger(c.target.Budget, end)
 	var missing *rights.Rights
 	missing = rights.New(func() { c.setState(ctx, func(s *State) { s.Limited = missing.String() }) })
-	options := transport.Options{MaxListBytes: held.budget.Memory / listShare, Exceeded: end, Left: c.hold.left, Writing: c.hold.writing}
+	options := transport.Options{
+		MaxListBytes: held.budget.Memory / listShare, MaxListMemory: held.budget.Memory,
+		Exceeded: end, Left: c.hold.left, Writing: c.hold.writing,
+	}
 	if wrap := c.fleet.options.WrapTransport; wrap != nil {
 		options.Wrap = func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
 	}

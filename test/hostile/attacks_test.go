@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -43,6 +45,14 @@ var attacks = []struct {
 	{
 		"an event that unpacks a thousand times larger", onWatch("configmaps", zipped(`{"type":"ADDED","object":`)),
 		v1alpha1.ReasonTooLarge, "an event of the watch of configmaps is larger than",
+	},
+	{
+		"an event that decodes to gigabytes", onWatch("pods", emptyContainers),
+		v1alpha1.ReasonTooLarge, "an event of the watch of pods takes more than 64 MiB of memory",
+	},
+	{
+		"a list that decodes to gigabytes", onList("pods", emptyPods),
+		v1alpha1.ReasonTooLarge, "a list of pods takes more than",
 	},
 	{
 		"errors with messages of megabytes", onAll(longError),
@@ -124,10 +134,22 @@ func configMap(name, content string) *corev1.ConfigMap {
 	}
 }
 
+// emptyContainers is a watch with a pod that has two million of them, in 4 MiB.
+func emptyContainers(w http.ResponseWriter, _ *http.Request) {
+	asEvents(w)
+	sendRaw(w, "ADDED", object("Pod", field(2, bytes.Repeat(field(2, nil), 2_000_000))))
+}
+
+// emptyPods is a list of four million of them, in 8 MiB.
+func emptyPods(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+	_, _ = w.Write(object("PodList", bytes.Repeat(field(2, nil), 4_000_000)))
+}
+
 func endlessItems(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, err := io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`)
-	for item := strings.Repeat(`{"data":{"x":"y"}},`, 1000); err == nil; {
+	for item := `{"data":{"x":"` + strings.Repeat("y", 1<<16) + `"}},`; err == nil; {
 		_, err = io.WriteString(w, item)
 	}
 }

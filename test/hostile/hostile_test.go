@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
@@ -100,4 +99,3 @@ func watchHeap() (most func() uint64) {
 		return <-result
 	}
 }
-

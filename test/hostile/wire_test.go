@@ -39,3 +39,16 @@ func sendRaw(w http.ResponseWriter, event string, raw []byte) bool {
 	}
 	return err == nil
 }
+
+// object is one of the core API with that content, which nobody has to hold in
+// memory as what it decodes to.
+func object(kind string, content []byte) []byte {
+	identity := append(field(1, []byte("v1")), field(2, []byte(kind))...)
+	return append([]byte("k8s\x00"), append(field(1, identity), field(2, content)...)...)
+}
+
+// field is one of a message of Protobuf.
+func field(number int, content []byte) []byte {
+	const isBytes, bits = 2, 3
+	return append(binary.AppendUvarint([]byte{byte(number<<bits | isBytes)}, uint64(len(content))), content...)
+}

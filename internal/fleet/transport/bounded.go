@@ -87,17 +87,13 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case kind == watch && resp.StatusCode == http.StatusOK:
 		deadline.lift()
-		found := newEvents(resp.Header.Get("Content-Type"))
-		body.exceeds = func(p []byte) error {
-			if !found.read(p) {
-				return nil
-			}
-			return b.excess.tell(tooLarge("an event of the watch of %s is larger than %s", resource, inMiB(maxEventBytes)))
-		}
+		body.exceeds = b.ofEvents(resp, resource)
 	case kind == list:
-		body.exceeds = func(p []byte) error { return b.excess.read(req.URL.Path, resource, len(p)) }
+		meter := meterOf(resp)
+		body.exceeds = func(p []byte) error { return b.excess.read(req.URL.Path, resource, p, meter) }
 	default:
 		body.limit = b.opts.MaxBytes
+		body.exceeds = ofOne(resp)
 	}
 	resp.Body = body
 	return resp, nil

@@ -72,6 +72,9 @@ type Options struct {
 	// MaxListBytes is the same for a list, with all its pages. Defaults to 256
 	// MiB, which is some 50,000 pods.
 	MaxListBytes int64
+	// MaxListMemory is how much memory it may take once it is decoded. Defaults to
+	// four times as much.
+	MaxListMemory int64
 	// Exceeded is told of an *ExcessError, by which the connection should end.
 	// It must not block. Optional.
 	Exceeded func(error)
@@ -110,6 +113,7 @@ func (o *Options) setDefaults() {
 	setDefault(&o.ListTimeout, 60*time.Second)
 	setDefault(&o.MaxBytes, 8<<20)
 	setDefault(&o.MaxListBytes, 256<<20)
+	setDefault(&o.MaxListMemory, 4*o.MaxListBytes)
 	setDefault(&o.PingInterval, 10*time.Second)
 	setDefault(&o.PingTimeout, 5*time.Second)
 }

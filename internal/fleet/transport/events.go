@@ -2,87 +2,80 @@ package transport
 
 import (
 	"encoding/binary"
-	"mime"
+
+	"github.com/spillway-io/spillway/internal/fleet/transport/decoded"
 )
 
-// maxEventBytes is the largest event of a watch. An API server stores no object
-// that is half as large, unless it is told to.
-const maxEventBytes = 4 << 20
+const (
+	// maxEventBytes is the largest event of a watch, as it is sent. An API server
+	// stores no object that is half as large, unless it is told to.
+	maxEventBytes = 4 << 20
+	// maxDecoded is the most memory that an event may take, or any answer that is
+	// no list, once it is decoded.
+	maxDecoded = 64 << 20
+)
 
 // events finds where each event of a watch ends, so that one that is too large is
 // noticed before it has been read: client-go puts an event of JSON together in
-// memory, however long it is.
+// memory, however long it is, and decodes one of Protobuf to whatever it says.
 type events struct {
-	isJSON bool
+	isProtobuf bool
 
-	// Of Protobuf: the length that stands before each event, and how much of it
-	// has been read.
+	// The event so far: as it was sent, and as it will be decoded.
+	size, took int64
+
+	// Of Protobuf: the length that stands before each event, how much of that has
+	// been read, and how much of the event is to come.
 	length [4]byte
 	known  int
 	rest   int64
+	meter  *decoded.Protobuf
 
-	// Of JSON: the size of the event so far, and where in it this is.
-	size           int64
-	depth          int
-	quoted, escape bool
+	text decoded.JSON
 }
 
-// newEvents is for an answer with that Content-Type.
-func newEvents(contentType string) *events {
-	mediaType, _, err := mime.ParseMediaType(contentType)
-	return &events{isJSON: err != nil || mediaType != "application/vnd.kubernetes.protobuf"}
+// read looks at more of the answer. It says what is too large of an event; the
+// error is about bytes that are none.
+func (e *events) read(p []byte) (excess string, err error) {
+	for len(p) > 0 && excess == "" && err == nil {
+		if e.isProtobuf {
+			p, err = e.protobuf(p)
+		} else {
+			p, err = e.json(p)
+		}
+		switch {
+		case e.size > maxEventBytes:
+			excess = "is larger than " + inMiB(maxEventBytes)
+		case e.took > maxDecoded:
+			excess = "takes more than " + inMiB(maxDecoded) + " of memory"
+		}
+	}
+	return excess, err
 }
 
-// read looks at more of the answer. It reports whether an event is too large.
-func (e *events) read(p []byte) bool {
-	if !e.isJSON {
-		return e.protobuf(p)
+// protobuf looks at the length of an event, or at what there is of it, and returns
+// what is left.
+func (e *events) protobuf(p []byte) (left []byte, err error) {
+	if e.rest > 0 {
+		n := min(e.rest, int64(len(p)))
+		took, err := e.meter.Read(p[:n])
+		e.rest, e.took = e.rest-n, e.took+took
+		return p[n:], err
 	}
-	for _, b := range p {
-		e.size++
-		e.json(b)
-		if e.size > maxEventBytes {
-			return true
-		}
+	e.length[e.known] = p[0]
+	if e.known++; e.known == len(e.length) {
+		e.known, e.took, e.rest = 0, 0, int64(binary.BigEndian.Uint32(e.length[:]))
+		e.size, e.meter = e.rest, decoded.NewEvent(e.rest)
 	}
-	return false
+	return p[1:], nil
 }
 
-func (e *events) protobuf(p []byte) bool {
-	for len(p) > 0 {
-		if e.rest > 0 {
-			n := min(e.rest, int64(len(p)))
-			e.rest, p = e.rest-n, p[n:]
-			continue
-		}
-		e.length[e.known] = p[0]
-		p = p[1:]
-		if e.known++; e.known < len(e.length) {
-			continue
-		}
-		e.known, e.rest = 0, int64(binary.BigEndian.Uint32(e.length[:]))
-		if e.rest > maxEventBytes {
-			return true
-		}
+// json looks at a byte. An event of JSON says nothing of its length before.
+func (e *events) json(p []byte) (left []byte, err error) {
+	took, err := e.text.Read(p[:1])
+	e.size, e.took = e.size+1, e.took+took
+	if e.text.Ends(p[0]) {
+		e.size, e.took = 0, 0
 	}
-	return false
-}
-
-func (e *events) json(b byte) {
-	switch {
-	case e.escape:
-		e.escape = false
-	case e.quoted && b == '\\':
-		e.escape = true
-	case b == '"':
-		e.quoted = !e.quoted
-	case e.quoted:
-	case b == '{' || b == '[':
-		e.depth++
-	case b == '}' || b == ']':
-		e.depth--
-	}
-	if e.depth <= 0 && !e.quoted && (b == '}' || b == ']') {
-		e.size, e.depth = 0, 0
-	}
+	return p[1:], err
 }

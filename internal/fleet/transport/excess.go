@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet/transport/decoded"
 )
 
 // ExcessError is why a connection ends whose provider sends more than it may,
@@ -40,13 +41,15 @@ const (
 // sequence is a list that is under way, with all its pages so far.
 type sequence struct {
 	pages int
-	size  int64
+	size  int64 // As it was sent.
+	took  int64 // As it is decoded.
 }
 
 // excess watches over what is done with many requests. A list is kept in memory
 // until its last page has come, and nobody else sees it before that.
 type excess struct {
 	limit    int64 // In bytes, for all pages of a list.
+	memory   int64 // The same, once they are decoded.
 	restarts *rate.Limiter
 	told     func(error)
 
@@ -60,7 +63,7 @@ func newExcess(opts Options) *excess {
 		told = func(error) {}
 	}
 	return &excess{
-		limit: opts.MaxListBytes, told: told, lists: map[string]*sequence{},
+		limit: opts.MaxListBytes, memory: opts.MaxListMemory, told: told, lists: map[string]*sequence{},
 		restarts: rate.NewLimiter(rate.Every(restartInterval), restartBurst),
 	}
 }
@@ -86,13 +89,23 @@ func (e *excess) begin(req *http.Request, resource string) error {
 	return nil
 }
 
-// read counts what has come of a list.
-func (e *excess) read(path, resource string, n int) error {
+// read counts what has come of a list, and what it takes once it is decoded.
+func (e *excess) read(path, resource string, p []byte, meter decoded.Meter) error {
+	took, err := meter.Read(p)
+	if err != nil {
+		return e.tell(notMeasured())
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.list(path)
-	if s.size += int64(n); s.size > e.limit {
-		return e.tell(tooLarge("a list of %s is larger than %s: raise spec.budget.memory, or see what is in the provider", resource, inMiB(e.limit)))
+	s.size += int64(len(p))
+	s.took += took
+	const cure = "raise spec.budget.memory, or see what is in the provider"
+	switch {
+	case s.size > e.limit:
+		return e.tell(tooLarge("a list of %s is larger than %s: %s", resource, inMiB(e.limit), cure))
+	case s.took > e.memory:
+		return e.tell(tooLarge("a list of %s takes more than %s of memory: %s", resource, inMiB(e.memory), cure))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ func (t *told) expect(test *testing.T, err error, reason, message string) {
 
 func TestEventsAreBounded(t *testing.T) {
 	const protobuf, jsonType = "application/vnd.kubernetes.protobuf;stream=watch", "application/json"
+	const larger = "is larger than 4 MiB"
 	frame := func(size int) string {
 		return string(binary.BigEndian.AppendUint32(nil, uint32(size))) + strings.Repeat("a", size)
 	}
@@ -44,18 +46,23 @@ func TestEventsAreBounded(t *testing.T) {
 		event       func(n int) string
 		count       int
 		tooLarge    bool
+		want        string
 	}{
-		"many of Protobuf":        {protobuf, func(int) string { return frame(1 << 20) }, 12, false},
-		"the largest of Protobuf": {protobuf, func(int) string { return frame(maxEventBytes) }, 2, false},
-		"too large of Protobuf":   {protobuf, func(n int) string { return frame(maxEventBytes*n/2 + 2*n) }, 3, true},
-		"many of JSON":            {jsonType, func(int) string { return `{"a":"` + strings.Repeat("}{", 1<<19) + "\"}\n" }, 12, false},
+		"many of Protobuf":        {protobuf, func(int) string { return frame(1 << 20) }, 12, false, ""},
+		"the largest of Protobuf": {protobuf, func(int) string { return frame(maxEventBytes) }, 2, false, ""},
+		"too large of Protobuf":   {protobuf, func(n int) string { return frame(maxEventBytes*n/2 + 2*n) }, 3, true, larger},
+		"many of JSON":            {jsonType, func(int) string { return `{"a":"` + strings.Repeat("}{", 1<<19) + "\"}\n" }, 12, false, ""},
 		"JSON without an end": {jsonType, func(n int) string {
 			return strings.Repeat(`{"a":"\"}","b":[{},`, max(0, 1-n)) + strings.Repeat("{},\n", 1<<19)
-		}, 3, true},
-		"text without an end":       {jsonType, func(n int) string { return strings.Repeat(`"`, max(0, 1-n)) + strings.Repeat("}", 1<<20) }, 6, true},
-		"blanks without an end":     {jsonType, func(int) string { return strings.Repeat("\n", 1<<20) }, 6, true},
-		"a type that nobody knows":  {"text/plain", func(int) string { return strings.Repeat("x", 1<<20) }, 6, true},
-		"Protobuf that is not said": {"", func(int) string { return frame(6 << 20) }, 1, true},
+		}, 3, true, "takes more than 64 MiB of memory"},
+		"text without an end":      {jsonType, func(n int) string { return strings.Repeat(`"`, max(0, 1-n)) + strings.Repeat("}", 1<<20) }, 6, true, larger},
+		"blanks without an end":    {jsonType, func(int) string { return strings.Repeat("\n", 1<<20) }, 6, true, larger},
+		"a type that nobody knows": {"text/plain", func(int) string { return strings.Repeat("x", 1<<20) }, 6, true, larger},
+		"empty containers of Protobuf": {protobuf, func(int) string {
+			body := string(emptyContainers(1 << 20))
+			return string(binary.BigEndian.AppendUint32(nil, uint32(len(body)))) + body
+		}, 1, true, "takes more than 64 MiB of memory"},
+		"Protobuf that is not said": {"", func(int) string { return frame(6 << 20) }, 1, true, larger},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +81,50 @@ func TestEventsAreBounded(t *testing.T) {
 				}
 				return
 			}
-			owner.expect(t, err, v1alpha1.ReasonTooLarge, "an event of the watch of pods is larger than 4 MiB")
+			owner.expect(t, err, v1alpha1.ReasonTooLarge, "an event of the watch of pods "+test.want)
+		})
+	}
+}
+
+// emptyContainers is an event about a pod that has so many of them.
+func emptyContainers(count int) []byte {
+	field := func(number int, content []byte) []byte {
+		return append(binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(len(content))), content...)
+	}
+	spec := bytes.Repeat(field(2, nil), count)
+	meta := append(field(1, []byte("v1")), field(2, []byte("Pod"))...)
+	raw := append([]byte("k8s\x00"), append(field(1, meta), field(2, field(2, spec))...)...)
+	return append(field(1, []byte("ADDED")), field(2, field(1, raw))...)
+}
+
+// TestWhatAListTakesIsBounded has one of half a megabyte, which would take more
+// than a hundred once it is decoded, and an answer that is no list.
+func TestWhatAListTakesIsBounded(t *testing.T) {
+	for name, test := range map[string]struct{ path, contentType, body, want string }{
+		"of Protobuf": {"/api/v1/pods", "application/vnd.kubernetes.protobuf",
+			"k8s\x00\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\x80\x80\x20" + strings.Repeat("\x12\x00", 1<<18),
+			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or see what is in the provider"},
+		"of JSON": {"/api/v1/pods", "application/json", `{"items":[` + strings.Repeat("{},", 1<<18),
+			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or see what is in the provider"},
+		"of what is said to be YAML": {"/api/v1/pods", "application/yaml", `{"items":[` + strings.Repeat("{},", 1<<18),
+			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or see what is in the provider"},
+		"a pod": {"/api/v1/namespaces/n/pods/web", "", `{"spec":{"containers":[` + strings.Repeat("{},", 1<<18),
+			"an answer takes more than 64 MiB of memory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Content-Type"] = []string{test.contentType}
+				_, _ = io.WriteString(w, test.body)
+			})
+			options := (&told{}).options(1 << 20)
+			client := newClient(t, configFor(server), options)
+			resp, _, err := get(t, client, server.URL+test.path)
+			if reason, message := Classify(err); reason != v1alpha1.ReasonTooLarge || message != test.want {
+				t.Errorf("got %s: %s, want %s", reason, message, test.want)
+			}
+			if resp != nil && test.contentType != "application/vnd.kubernetes.protobuf" && resp.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("it would be decoded as %q", resp.Header.Get("Content-Type"))
+			}
 		})
 	}
 }

@@ -1,0 +1,72 @@
+package transport
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet/transport/decoded"
+)
+
+// isProtobuf tells whether an answer is Protobuf. Whatever else one with a success
+// is called, it is read as JSON: nobody is to decode it as what it was not measured
+// for. Those with an error may be text, for people.
+func isProtobuf(resp *http.Response) bool {
+	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case err == nil && mediaType == runtime.ContentTypeProtobuf:
+		return true
+	case err == nil && (mediaType == runtime.ContentTypeJSON || resp.StatusCode >= http.StatusBadRequest && strings.HasPrefix(mediaType, "text/")):
+		return false // With what else it says of itself.
+	}
+	resp.Header.Set("Content-Type", runtime.ContentTypeJSON)
+	return false
+}
+
+// meterOf measures an answer that is an object, or a list of them.
+func meterOf(resp *http.Response) decoded.Meter {
+	if isProtobuf(resp) {
+		return decoded.NewObject()
+	}
+	return &decoded.JSON{}
+}
+
+// ofOne bounds what an answer takes that is neither list nor watch.
+func ofOne(resp *http.Response) func([]byte) error {
+	meter := meterOf(resp)
+	var sum int64
+	return func(p []byte) error {
+		took, err := meter.Read(p)
+		if err != nil {
+			return err
+		}
+		if sum += took; sum > maxDecoded {
+			return tooLarge("an answer takes more than %s of memory", inMiB(maxDecoded))
+		}
+		return nil
+	}
+}
+
+// ofEvents bounds each event of a watch.
+func (b *bounded) ofEvents(resp *http.Response, resource string) func([]byte) error {
+	found := &events{isProtobuf: isProtobuf(resp)}
+	return func(p []byte) error {
+		excess, err := found.read(p)
+		switch {
+		case err != nil:
+			return b.excess.tell(notMeasured())
+		case excess != "":
+			return b.excess.tell(tooLarge("an event of the watch of %s %s", resource, excess))
+		}
+		return nil
+	}
+}
+
+// notMeasured is the error of an answer that says not what it is. The connection
+// ends: the caches would ask for it again and again.
+func notMeasured() *ExcessError {
+	return &ExcessError{Reason: v1alpha1.ReasonUnreachable, Message: notKubernetes}
+}
