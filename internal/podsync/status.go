@@ -93,7 +93,9 @@ func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]str
 }
 
 // statusPatch writes a status, and with it, in the same request, annotations.
-// Both pods of the patch hold no more than what it is about.
+// Both pods of the patch hold no more than what it is about. It waits for its turn,
+// unless the pod has begun or ended: what is gone from the provider by then would
+// be said to be lost.
 func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[string]string) syncer.Action {
 	before := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -113,5 +115,8 @@ func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[str
 		maps.DeleteFunc(all, func(key, value string) bool { return key == v1alpha1.AnnotationRemoteIP && value == "" })
 		after.Annotations = all
 	}
-	return syncer.Action{Verb: syncer.PatchStatus, Side: syncer.Local, Object: after, Before: before}
+	return syncer.Action{
+		Verb: syncer.PatchStatus, Side: syncer.Local, Object: after, Before: before,
+		Paced: local.Status.Phase == status.Phase, // A phase never goes back, so that there are few.
+	}
 }

@@ -34,4 +34,5 @@ const (
 	PodMovedWithItsNamespace Bug = "pod-moved-with-its-namespace"
 	BudgetUnbounded          Bug = "budget-unbounded"
 	RightEndsConnection      Bug = "right-ends-connection"
+	StatusUnpaced            Bug = "status-unpaced"
 )

@@ -45,5 +45,6 @@ func All() []Description {
 		{AddressTakenAtItsWord, "the address that a provider names for a pod is shown here, whatever it is", []string{"outofband"}, false, []string{"hostile-address"}},
 		{BudgetUnbounded, "what the caches hold of a provider is not counted, so that one provider can fill the memory of the manager", []string{"identity"}, false, []string{"too-large"}},
 		{RightEndsConnection, "a right to read that is missing ends the connection, whatever it is for", []string{"identity"}, false, []string{"right-taken-away"}},
+		{StatusUnpaced, "a pod's status is written as often as the provider changes it", []string{"outofband"}, false, []string{"status-flaps"}},
 	}
 }

@@ -35,6 +35,9 @@ func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (
 			made = append(made, attempt{a, answered})
 		}
 		c.memory.succeeded(s.Key, a.Verb, c.namespaceOf(a))
+		if a.Verb == PatchStatus {
+			c.memory.statuses.Wrote(s.Key)
+		}
 		if c.Done != nil {
 			seen := time.Time{}
 			if a.Verb == PatchStatus {

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/step"
 )
 
 // attempt is a patch that an API server has said yes to, and the version of the
@@ -38,14 +41,33 @@ func (c *kindController[T]) effective(s Snapshot[T], made []attempt) Plan {
 		case a.Side == Remote && present(s.Local):
 			c.refuse(s, a, problemOfTakenBack(a, c.clusterID))
 			c.observeRefusals(&s)
-			return c.postponed(s, Decide(s, c.Syncer))
+			return c.due(s, Decide(s, c.Syncer))
 		}
 	}
 	if unkept, ok := c.memory.unkeptOf(s.Key); ok {
 		plan.Actions = slices.DeleteFunc(plan.Actions, func(a Action) bool { return a.Verb == PatchStatus && a.isWithin(unkept) })
 	}
-	return c.postponed(s, plan)
+	return c.due(s, plan)
 }
+
+// due is what of a plan may be done now.
+func (c *kindController[T]) due(s Snapshot[T], plan Plan) Plan {
+	return paced(c.postponed(s, plan), c.memory.statuses.Wait(s.Key))
+}
+
+// paced is a plan without what may wait, and has to. It is decided anew then, on
+// what there is by then, so that the latest always gets there. All else goes on.
+func paced(plan Plan, wait time.Duration) Plan {
+	if wait == 0 || !slices.ContainsFunc(plan.Actions, isPaced) || seeded.On(seeded.StatusUnpaced) {
+		return plan
+	}
+	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), isPaced)
+	plan.Event = nil // It tells of what has been written.
+	plan.RetryAfter = step.Sooner(plan.RetryAfter, wait)
+	return plan
+}
+
+func isPaced(a Action) bool { return a.Paced }
 
 // isWithin tells whether a patch asks for nothing but what was asked for before,
 // of the very object that was the answer to that.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
@@ -17,6 +18,14 @@ import (
 const (
 	firstRetry = 5 * time.Second
 	mostRetry  = 5 * time.Minute
+)
+
+// How many statuses of one object are written at once, and how often after them:
+// a provider changes them as often as it likes. A pod that begins and ends takes
+// fewer.
+const (
+	fewStatuses    = 5
+	statusInterval = time.Second
 )
 
 // memory is what a controller remembers of its objects. Losing it, with the
@@ -40,6 +49,8 @@ type memory struct {
 	overtaken *step.Streaks[types.NamespacedName]
 	// failing are the requests that meet server errors.
 	failing *step.Streaks[types.NamespacedName]
+	// statuses are the writes of them.
+	statuses *pace.Allowance[types.NamespacedName]
 }
 
 type refusal struct {
@@ -72,6 +83,7 @@ func newMemory(clock clock.WithTicker) *memory {
 
 		overtaken: step.NewConflicts[types.NamespacedName](),
 		failing:   step.NewServerErrors[types.NamespacedName](),
+		statuses:  pace.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
 	}
 }
 
@@ -318,4 +330,5 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.unkept, key)
 	m.overtaken.Forget(key)
 	m.failing.Forget(key)
+	m.statuses.Forget(key)
 }

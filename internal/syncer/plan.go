@@ -47,6 +47,9 @@ type Action struct {
 	Subresource string
 	// Locked makes a patch fail if anybody has written in between.
 	Locked bool
+	// Paced tells that it may wait, so that one object is not written again and
+	// again for changes that its provider makes up.
+	Paced bool
 	// Grace is the grace period of a deletion, in seconds; nil for the default.
 	Grace *int64
 }

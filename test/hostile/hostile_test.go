@@ -29,6 +29,7 @@ func TestHostile(t *testing.T) {
 	s := up(t)
 	s.round(t, "warm")
 	calm := s.round(t, "calm")
+	t.Run("a status that changes a hundred times a second", s.flapping)
 	for i, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
 			heap := watchHeap()
