@@ -321,9 +321,10 @@ type UnreachablePolicy struct {
 
 // ClusterBindingStatus is what Spillway knows about a provider.
 type ClusterBindingStatus struct {
-	// conditions: Ready, CredentialsValid, Connected, Fenced, VirtualNodeReady,
-	// PodAdmission, Network, with a mountNamespace MountNamespaceReady, while a
-	// right to read is missing Limited and, while being deleted, Drained.
+	// conditions: Ready, CredentialsValid, Connected, Fenced, LimitsKnown,
+	// VirtualNodeReady, PodAdmission, Network, with a mountNamespace
+	// MountNamespaceReady, while a right to read is missing Limited and, while being
+	// deleted, Drained.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

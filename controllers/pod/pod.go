@@ -32,6 +32,7 @@ func Kind() syncer.Registration {
 		Syncer:     podsync.Syncer{},
 		RemoteName: syncer.Namespaced{}.RemoteName,
 		Needs:      Needs,
+		Refused:    refused,
 		Workers:    workers,
 		Urgent:     awaited,
 		Done:       measure,
@@ -70,6 +71,11 @@ func Needs(pod *corev1.Pod) []syncer.Ref {
 	add("secret", references.Secrets)
 	add("persistentvolumeclaim", references.PersistentVolumeClaims)
 	return refs
+}
+
+// refused tells whether the provider's limits keep a pod from being sent.
+func refused(pod *corev1.Pod, limits *translate.Limits) bool {
+	return translate.LimitRefusal(pod, limits) != nil
 }
 
 // measure notes how long the two ways took.

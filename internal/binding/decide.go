@@ -76,7 +76,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	if s.OwnsNode() {
 		status.VirtualNodes = []v1alpha1.VirtualNodeStatus{{Name: s.Node.Name}}
 	}
-	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, fenced, virtualNodeReady, podAdmission, reach} {
+	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, fenced, virtualNodeReady, limits, podAdmission, reach} {
 		if c := decide(s); c != nil {
 			conditions.Set(&status.Conditions, s.Binding.Generation, *c)
 		}
@@ -164,6 +164,19 @@ func fenced(s Snapshot) *metav1.Condition {
 	}
 }
 
+// limits tells whether what the provider allows is known. While it is not
+// connected, the last verdict stands.
+func limits(s Snapshot) *metav1.Condition {
+	switch known := s.Connection.Limits; {
+	case s.Connection.Phase != connection.Connected || known.Reason == "":
+		return nil
+	case known.Reason == v1alpha1.ReasonLimitsRead:
+		return condition(v1alpha1.BindingLimits, metav1.ConditionTrue, known.Reason, "")
+	default:
+		return condition(v1alpha1.BindingLimits, metav1.ConditionFalse, known.Reason, known.Message)
+	}
+}
+
 // isFence tells whether a provider is refused because of its Lease.
 func isFence(reason string) bool {
 	switch reason {
@@ -241,7 +254,7 @@ func ready(s Snapshot, all []metav1.Condition) metav1.Condition {
 	case s.Binding.Spec.Paused:
 		return no(v1alpha1.ReasonPaused, "spec.paused is set: nothing is written to the provider")
 	}
-	kinds := []string{v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingVirtualNodeReady}
+	kinds := []string{v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingLimits, v1alpha1.BindingVirtualNodeReady}
 	if s.Binding.Spec.MountNamespace != "" {
 		kinds = append(kinds, v1alpha1.BindingMountNamespaceReady)
 	}

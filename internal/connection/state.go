@@ -43,6 +43,14 @@ type State struct {
 	// Limited says what the provider does not let us read, such as "list and watch
 	// configmaps"; empty: nothing that we need.
 	Limited string
+	// Limits tells whether what the provider allows is known.
+	Limits Limits
+}
+
+// Limits tells whether what a provider allows is known.
+type Limits struct {
+	// Reason is one of those of the condition LimitsKnown; empty: not known yet.
+	Reason, Message string
 }
 
 // Fence tells whether the Lease in a provider is held.

@@ -20,6 +20,7 @@ type connectedCluster struct {
 	cluster.Cluster
 	account string
 	rights  *rights.Rights
+	limits  *limits
 }
 
 // AccountOf is the account by which the provider of a connection knows us, see

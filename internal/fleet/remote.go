@@ -41,6 +41,7 @@ type remote struct {
 	httpClient *http.Client
 	kinds      []Kind
 	account    string // Once it is identified.
+	limits     *limits
 	ledger     *ledger
 	rights     *rights.Rights
 }
@@ -96,11 +97,16 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		transport.Close(httpClient)
 		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
 	}
-	if err := c.fleet.addIndexes(ctx, cl); err != nil {
+	limits, err := c.newLimits(httpClient, held)
+	if err == nil {
+		err = c.fleet.addIndexes(ctx, cl)
+	}
+	if err != nil {
 		transport.Close(httpClient)
 		return nil, err
 	}
-	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient, kinds: c.fleet.options.Kinds, ledger: held, rights: missing}, nil
+	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient,
+		kinds: c.fleet.options.Kinds, ledger: held, rights: missing, limits: limits}, nil
 }
 
 func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {
@@ -233,11 +239,11 @@ func boundedFeatures(declared []string) []string {
 	return features
 }
 
-// mapper knows the kinds that are watched, and Leases, so that nothing has to be discovered:
+// mapper knows the kinds that are watched, Leases, and ConfigMaps for the limits, so that nothing has to be discovered:
 // discovery costs requests, and would block on a provider that hangs.
 func (f *Fleet) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion})
-	for _, kind := range append(allKinds(f.options.Kinds), Kind{Object: &coordinationv1.Lease{}}) {
+	for _, kind := range append(allKinds(f.options.Kinds), Kind{Object: &coordinationv1.Lease{}}, Kind{Object: &corev1.ConfigMap{}}) {
 		gvk, err := apiutil.GVKForObject(kind.Object, scheme.Scheme)
 		if err != nil {
 			return nil, fmt.Errorf("the kind of %T: %w", kind.Object, err)

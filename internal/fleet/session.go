@@ -115,10 +115,14 @@ func (c *keeper) verify(uid string) error {
 func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	syncCtx, cancel := context.WithTimeout(ctx, c.fleet.options.SyncTimeout)
 	defer cancel()
+	remote.limits.follow(c.noteLimits(ctx))
 	if err := remote.fillCaches(ctx, syncCtx); err != nil {
 		return err
 	}
-	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account, remote.rights}); err != nil {
+	if err := remote.limits.start(ctx, syncCtx); err != nil {
+		return err
+	}
+	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account, remote.rights, remote.limits}); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}
 	return nil

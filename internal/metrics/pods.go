@@ -53,6 +53,10 @@ var reasons = map[string]bool{
 	translate.ReasonResourceClaims:       true,
 	translate.ReasonCredentials:          true,
 	translate.ReasonVolumeNotPortable:    true,
+	translate.ReasonVolumeNotAllowed:     true,
+	v1alpha1.ReasonLimitsMissing:         true,
+	v1alpha1.ReasonLimitsInvalid:         true,
+	v1alpha1.ReasonLimitsForbidden:       true,
 	translate.ReasonClaimNotBound:        true,
 	translate.ReasonSyncNever:            true,
 }

@@ -13,7 +13,6 @@
 package podsync
 
 import (
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,6 +53,9 @@ func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 	if refusal := translate.PodRefusal(s.Local); refusal != nil {
 		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
 	}
+	if refusal := translate.LimitRefusal(s.Local, s.Limits); refusal != nil {
+		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, limitPatience(s.Limits))
+	}
 	if !s.Place.Open {
 		return report(s, s.Place.Problem, patience(s.Place.Problem))
 	}
@@ -65,7 +67,7 @@ func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 	if need := s.Unready(); need != nil {
 		return report(s, need.Problem, patience(need.Problem))
 	}
-	remote, refusal := translate.Pod(s.Local, s.Place.Target)
+	remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits)
 	if refusal != nil {
 		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
 	}
@@ -87,6 +89,15 @@ func patience(problem syncer.Problem) time.Duration {
 	return Patience
 }
 
+// limitPatience is for a pod that the limits refuse: those that are not known may
+// be in a moment.
+func limitPatience(limits *translate.Limits) time.Duration {
+	if limits.Unknown != nil {
+		return Patience
+	}
+	return 0
+}
+
 // goingReason is why a pod is waited for that has no grace left.
 const goingReason = "Going"
 
@@ -102,7 +113,7 @@ const goingReason = "Going"
 // identity that its successor is to have: so the provider is asked first, once.
 func finish(s snapshot) syncer.Plan {
 	if s.Unanswered && s.Place.Namespace != "" && !seeded.On(seeded.LocalPodGoesFirst) {
-		if remote, refusal := translate.Pod(s.Local, s.Place.Target); refusal == nil {
+		if remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits); refusal == nil {
 			return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Find, Side: syncer.Remote, Object: remote}}}
 		}
 	}
@@ -176,7 +187,7 @@ func down(s snapshot) syncer.Plan {
 		plan.RetryAfter = refused.Wait
 		return plan
 	}
-	changes := translate.PodUpdate(s.Local, s.Remote, s.Place.Target)
+	changes := translate.PodUpdate(s.Local, s.Remote, s.Place.Target, s.Limits)
 	var plan syncer.Plan
 	add := func(changed *corev1.Pod, subresource string) {
 		switch {
@@ -204,8 +215,8 @@ func up(s snapshot, problem *syncer.Problem) syncer.Plan {
 	told := problem
 	if remark := remark(s); problem == nil && remark != nil && !Terminal(s.Local) {
 		problem = &syncer.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
-		if !says(s.Local, problem.Message) {
-			told = remark
+		if remark.Reason != translate.ReasonTolerationNotAllowed && !says(s.Local, problem.Message) {
+			told = remark // Of tolerations there is no event: many pods may have some, and each would be one write more.
 		}
 	}
 	setOffloaded(&status, problem, s.Local.Generation, s.Now)
@@ -219,33 +230,4 @@ func up(s snapshot, problem *syncer.Problem) syncer.Plan {
 		plan.Event = told
 	}
 	return plan
-}
-
-// remark is what is to be said of a pod that runs in the provider, though it is no
-// failure of it, or nil.
-func remark(s snapshot) *syncer.Problem {
-	said := withheld(s.Local)
-	if s.Outdated == nil {
-		return said
-	}
-	outdated := syncer.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on with an older state of what it uses: " + s.Outdated.Message}
-	if said != nil {
-		outdated.Message += "; " + said.Message
-	}
-	return &outdated
-}
-
-// withheld is why some containers for debugging are not sent, or nil. The pod runs
-// on without them, and Kubernetes lets nobody remove them: so it is no failure of
-// the pod, but said all the same.
-func withheld(local *corev1.Pod) *syncer.Problem {
-	refusals := translate.EphemeralContainerRefusals(local)
-	if len(refusals) == 0 {
-		return nil
-	}
-	messages := make([]string, len(refusals))
-	for i, refusal := range refusals {
-		messages[i] = refusal.Message
-	}
-	return &syncer.Problem{Reason: refusals[0].Reason, Message: "the pod runs on without what is not sent: " + strings.Join(messages, "; ")}
 }

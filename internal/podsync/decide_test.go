@@ -42,7 +42,7 @@ func local(changes ...func(*corev1.Pod)) *corev1.Pod {
 
 // remote is what stands for it in the provider, as Spillway made it.
 func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
-	pod, refusal := translate.Pod(local(), target)
+	pod, refusal := translate.Pod(local(), target, &translate.Limits{})
 	if refusal != nil {
 		panic(refusal)
 	}
@@ -133,11 +133,27 @@ func saysOutdated(p *corev1.Pod) {
 	offloaded("True", "Offloaded", "the pod runs on with an older state of what it uses: ConfigMap team/settings: no")(p)
 }
 
+func nfs(p *corev1.Pod) {
+	p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}}}
+}
+
+func unlimited(s *snapshot) { s.Limits = translate.MissingLimits() }
+
+// tolerant has it tolerate a taint, and saysTolerant is what is said when that is
+// not sent.
+func tolerant(p *corev1.Pod) {
+	p.Spec.Tolerations = []corev1.Toleration{{Key: "example.com/batch", Operator: corev1.TolerationOpExists}}
+}
+
+func saysTolerant(p *corev1.Pod) {
+	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.WithheldTolerations(p, &corev1.Pod{})[0].Message)(p)
+}
+
 // in makes a snapshot in which all is as it should be.
 func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
 		Key: types.NamespacedName{Namespace: "team", Name: "web"}, Local: l, Known: true, Remote: r,
-		Place: syncer.Place{Target: target, Open: true}, ClusterID: "eu", Now: builder.Epoch.Add(time.Hour),
+		Place: syncer.Place{Target: target, Open: true}, Limits: &translate.Limits{}, ClusterID: "eu", Now: builder.Epoch.Add(time.Hour),
 	}
 	for _, change := range changes {
 		change(&s)
@@ -239,6 +255,11 @@ func TestDecide(t *testing.T) {
 		"the provider has refused it":                    {in(local(), nil, refusedTo(syncer.Create, "Rejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False Rejected", "problem Rejected", "event Rejected", "again after 1m0s"}},
 		"and is asked again":                             {in(local(offloaded("False", "Rejected", "no")), nil, refusedTo(syncer.Create, "Rejected", 0)), []string{"create in the provider"}},
 		"it may not go":                                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False PodSecurity", "problem PodSecurity", "event PodSecurity"}},
+		"it describes a volume":                          {in(local(nfs), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False VolumeNotAllowed", "problem VolumeNotAllowed", "event VolumeNotAllowed"}},
+		"and the provider allows that":                   {in(local(nfs), nil, func(s *snapshot) { s.Limits = &translate.Limits{VolumeTypes: []string{"nfs"}} }), []string{"create in the provider"}},
+		"there are no limits for a moment":               {in(local(), nil, unlimited), []string{"problem LimitsMissing", "again after 2s"}},
+		"there are none for long":                        {in(local(), nil, unlimited, waiting("LimitsMissing", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False LimitsMissing", "problem LimitsMissing", "event LimitsMissing"}},
+		"it was there, before there were limits":         {in(local(nfs, started, writtenFor("local-1")), nil, unlimited), []string{"find in the provider, UID remote-1"}},
 		"it was there: the provider is asked":            {in(local(started, phase("Running")), nil), []string{"find in the provider, UID remote-1"}},
 		"it is lost":                                     {in(local(started, phase("Running")), nil, func(s *snapshot) { s.Lost = true }), []string{"patch the status of in the consumer: Failed, RemotePodLost, remote remote-1", "event RemotePodLost"}},
 		"lost wins over any refusal":                     {in(local(started, writtenFor("local-1")), nil, notOffloaded), []string{"find in the provider, UID remote-1"}},
@@ -285,6 +306,16 @@ func TestDecide(t *testing.T) {
 		"the provider is deleting it":                 {in(local(started, image("app:2")), remote(going(30))), nil},
 		"it may not go but is there":                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 		"its namespace is being closed":               {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+
+		// what the provider allows
+		"it runs with a volume that is not allowed now": {in(local(nfs), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"it runs while there are no limits":             {in(local(), remote(phase("Running")), unlimited), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"it tolerates what is not offered":              {in(local(tolerant), remote(initialized)), []string{"patch the status of in the consumer: Pending, Initialized True , spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"which is no write of its own":                  {in(local(tolerant), remote()), nil},
+		"and is said once":                              {in(local(tolerant, started, initialized, saysTolerant), remote(initialized)), nil},
+		"it is offered now": {in(local(tolerant, started, initialized, saysTolerant), remote(initialized), func(s *snapshot) {
+			s.Limits = &translate.Limits{TolerationKeys: []string{"example.com/batch"}}
+		}), []string{"patch in the provider: image app:1"}},
 
 		// its address
 		"its address is told":                    {in(local(), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},

@@ -46,6 +46,7 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/views"
 )
 
@@ -109,6 +110,7 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 	if err := p.load(ctx, e.Consumer, e.world(ctx)); err != nil {
 		return err
 	}
+	fleet.FollowLimits(provider, func(limits *translate.Limits) { p.limit(ctx, limits) })
 	for _, kind := range p.kinds {
 		if err := kind.start(ctx); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/mountns"
 	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // load reads where the namespaces go, before anything is decided.
@@ -88,6 +89,14 @@ func (e *Engine) world(ctx context.Context) world {
 		}
 		return offloading.Selects(nso, binding)
 	}}
+}
+
+// limit takes up what the provider allows. What can be sent now, or cannot any
+// more, and what that needs, is decided anew.
+func (p *pair) limit(ctx context.Context, limits *translate.Limits) {
+	if before := p.limits.Swap(limits); before != nil {
+		p.enqueueNamespace(ctx, "")
+	}
 }
 
 // remap changes where the namespaces go.

@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ import (
 // caches only.
 func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName) (Snapshot[T], error) {
 	s := Snapshot[T]{
-		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(), Reach: c.reach(),
+		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(), Reach: c.reach(), Limits: c.limits.Load(),
 		Elsewhere: func(namespace string) translate.Target { return c.place(namespace).Target },
 	}
 	s.WaitingFor, s.Waiting = c.memory.since(key)
@@ -165,7 +166,30 @@ func (c *kindController[T]) referers(ctx context.Context, ref Ref) ([]types.Name
 	if err := c.view.List(ctx, list, client.MatchingFields{fieldNeeds: ref.String()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	return keysOf(list)
+	keys, err := keysOf(list)
+	if c.Refused == nil || err != nil {
+		return keys, err
+	}
+	return c.sent(ctx, keys)
+}
+
+// sent are those of these objects that are in the provider, or that its limits
+// allow to go there: what is refused needs nothing, but what runs needs it still.
+func (c *kindController[T]) sent(ctx context.Context, keys []types.NamespacedName) ([]types.NamespacedName, error) {
+	var errs []error
+	limits := c.limits.Load()
+	return slices.DeleteFunc(keys, func(key types.NamespacedName) bool {
+		local := c.New()
+		if err := c.local.Get(ctx, key, local); err != nil {
+			return false // It is going, and that comes with a pass of its own.
+		}
+		if !c.Refused(local, limits) {
+			return false
+		}
+		remotes, err := c.standIns(ctx, key)
+		errs = append(errs, err)
+		return len(remotes) == 0
+	}), errors.Join(errs...)
 }
 
 func keysOf(list client.ObjectList) ([]types.NamespacedName, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/rights"
+	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/views"
 )
 
@@ -26,6 +27,7 @@ type pair struct {
 	binding   string
 	clusterID string
 	mark      provenance.Mark
+	limits    atomic.Pointer[translate.Limits] // What the provider allows; nil before that is known.
 
 	consumer client.Client
 	provider cluster.Cluster
@@ -66,7 +68,9 @@ type attached interface {
 func (p *pair) paused() bool { return p.mapping.Load().binding.Spec.Paused }
 
 // place is where the new objects of a local namespace go.
-func (p *pair) place(namespace string) Place { return p.mapping.Load().place(p.mark, namespace) }
+func (p *pair) place(namespace string) Place {
+	return p.mapping.Load().place(p.mark, namespace)
+}
 
 // reach says which addresses of the provider are shown.
 func (p *pair) reach() network.Reach { return network.Of(p.mapping.Load().binding) }

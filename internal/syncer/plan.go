@@ -143,6 +143,8 @@ type Snapshot[T client.Object] struct {
 	Place  Place
 	// Reach says which addresses of the provider are shown.
 	Reach network.Reach
+	// Limits are what the provider allows.
+	Limits *translate.Limits
 	// Elsewhere is where the new objects of another local namespace go, or would.
 	Elsewhere func(namespace string) translate.Target
 	// Wanted tells whether anything that is sent needs this object.

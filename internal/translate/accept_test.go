@@ -77,7 +77,7 @@ func TestPodRefusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			local := podOf(t, test.pod)
 			refusal := PodRefusal(local)
-			_, again := Pod(local, mapped)
+			_, again := Pod(local, mapped, generous)
 			if diff := cmp.Diff(refusal, again); diff != "" {
 				t.Errorf("PodRefusal and Pod differ: %s", diff)
 			}

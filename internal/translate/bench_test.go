@@ -36,7 +36,7 @@ func BenchmarkPod(b *testing.B) {
 	local := podOf(b, bound)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, refusal := Pod(local, shared); refusal != nil {
+		if _, refusal := Pod(local, shared, generous); refusal != nil {
 			b.Fatal(refusal)
 		}
 	}
@@ -48,7 +48,7 @@ func BenchmarkPodUpdate(b *testing.B) {
 	remote := sentPod(b, local, shared)
 	b.ReportAllocs()
 	for b.Loop() {
-		if PodUpdate(local, remote, shared).Main != nil {
+		if PodUpdate(local, remote, shared, generous).Main != nil {
 			b.Fatal("there is nothing to send")
 		}
 	}

@@ -15,7 +15,7 @@ var podSpecFields = decisions{
 	"EphemeralContainers": drop("a pod is not created with any; PodUpdate sends them"),
 	"ImagePullSecrets":    change("names"),
 	"Hostname":            change("where names are hashed, it is the local name of the pod"),
-	"Tolerations":         change("the one for virtual nodes stays at home"),
+	"Tolerations":         change("the one for virtual nodes stays at home, and those that the provider has not offered; see limits.go"),
 	"AutomountServiceAccountToken": change(
 		"always false: a token of the provider's would be no use to the pod, and a right that nobody granted"),
 

@@ -27,7 +27,7 @@ spec:
   containers: [{name: web, securityContext: {}, envFrom: [{}], env: [{name: e, valueFrom: {}}]}]
   volumes: [{name: v}, {name: p, projected: {sources: [{}]}}]`)
 		set(reflect.ValueOf(where(local)).Elem())
-		remote, refusal := Pod(local, mapped)
+		remote, refusal := Pod(local, mapped, generous)
 		if refusal != nil {
 			return reflect.Value{}, refusal
 		}
@@ -178,7 +178,7 @@ func TestEphemeralContainersAreSentWhole(t *testing.T) {
 	plain.fill(reflect.ValueOf(&c).Elem())
 	c.SecurityContext.Privileged = nil
 	local.Spec.EphemeralContainers = []corev1.EphemeralContainer{c}
-	if diff := cmp.Diff(local.Spec.EphemeralContainers, PodUpdate(local, remote, mapped).Ephemeral.Spec.EphemeralContainers); diff != "" {
+	if diff := cmp.Diff(local.Spec.EphemeralContainers, PodUpdate(local, remote, mapped, generous).Ephemeral.Spec.EphemeralContainers); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -11,15 +11,18 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Pod is the remote pod to create for local.
-func Pod(local *corev1.Pod, t Target) (*corev1.Pod, *Refusal) {
+// Pod is the remote pod to create for local in a provider with these limits.
+func Pod(local *corev1.Pod, t Target, limits *Limits) (*corev1.Pod, *Refusal) {
 	if refusal := PodRefusal(local); refusal != nil {
 		return nil, refusal
 	}
+	if refusal := LimitRefusal(local, limits); refusal != nil {
+		return nil, refusal
+	}
 	remote := &corev1.Pod{ObjectMeta: Metadata(local, t)}
-	remote.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil)
 
-	spec := allowedPodSpec(&local.Spec, local.Name)
+	spec := allowedPodSpec(&local.Spec, local.Name, limits)
+	remote.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil, spec.Tolerations)
 	spec.DeepCopyInto(&remote.Spec)
 	localise(&remote.Spec, local, t)
 	remote.Spec.AutomountServiceAccountToken = ptr.To(false)
@@ -30,13 +33,13 @@ func Pod(local *corev1.Pod, t Target) (*corev1.Pod, *Refusal) {
 }
 
 // allowedPodSpec is what may be sent of a spec. It shares memory with spec.
-func allowedPodSpec(spec *corev1.PodSpec, pod string) corev1.PodSpec {
+func allowedPodSpec(spec *corev1.PodSpec, pod string, limits *Limits) corev1.PodSpec {
 	tokens := injectedTokens(spec.Volumes)
 	allowed := podSpecPlan.allowed(spec)
 	allowed.Volumes = allowedVolumes(spec.Volumes, pod)
 	allowed.InitContainers = allowedContainers(spec.InitContainers, tokens)
 	allowed.Containers = allowedContainers(spec.Containers, tokens)
-	allowed.Tolerations = allowedTolerations(spec.Tolerations)
+	allowed.Tolerations = allowedTolerations(spec.Tolerations, nil, limits)
 	if spec.SecurityContext != nil {
 		allowed.SecurityContext = ptr.To(podSecurityContextPlan.allowed(spec.SecurityContext))
 	}
@@ -80,15 +83,6 @@ func allowedContainer(c *corev1.Container, tokens []string) corev1.Container {
 		allowed.SecurityContext = ptr.To(securityContextPlan.allowed(c.SecurityContext))
 	}
 	return allowed
-}
-
-// allowedTolerations leave out the one that brings pods onto virtual nodes. One
-// that tolerates everything is the user's own, and stays.
-func allowedTolerations(tolerations []corev1.Toleration) []corev1.Toleration {
-	if !slices.ContainsFunc(tolerations, toleratesVirtualNode) {
-		return tolerations
-	}
-	return slices.DeleteFunc(slices.Clone(tolerations), toleratesVirtualNode)
 }
 
 func toleratesVirtualNode(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode }

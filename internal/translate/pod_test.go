@@ -22,7 +22,7 @@ spec:
   nodeSelector: {a: b}
   tolerations:
   - {key: spillway.io/virtual-node, operator: Exists}
-  - {operator: Exists, effect: NoExecute, tolerationSeconds: 30}
+  - {key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 30}
   imagePullSecrets: [{name: pull}]
   initContainers:
   - {name: init, image: init:1, volumeMounts: [{name: kube-api-access-x, mountPath: /t}]}
@@ -52,7 +52,7 @@ spec:
 const boundRemote = `
 spec:
   automountServiceAccountToken: false
-  tolerations: [{operator: Exists, effect: NoExecute, tolerationSeconds: 30}]
+  tolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 30}]
   imagePullSecrets: [{name: <pull>}]
   initContainers: [{name: init, image: "init:1", volumeMounts: []}]
   containers:
@@ -100,7 +100,7 @@ func TestPod(t *testing.T) {
 				t.Error(diff)
 			}
 			want.ObjectMeta = Metadata(local, test.target)
-			want.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil)
+			want.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil, remote.Spec.Tolerations)
 			if diff := cmp.Diff(want.ObjectMeta, remote.ObjectMeta); diff != "" {
 				t.Error(diff)
 			}

@@ -71,7 +71,7 @@ func TestReferencesAreThoseOfTheRemotePod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			local := podOf(t, everyReference)
 			remote := sentPod(t, local, target)
-			remote.Spec.EphemeralContainers = PodUpdate(local, remote, target).Ephemeral.Spec.EphemeralContainers
+			remote.Spec.EphemeralContainers = PodUpdate(local, remote, target, generous).Ephemeral.Spec.EphemeralContainers
 			want := PodReferences(local)
 			for _, list := range [][]Reference{want.ConfigMaps, want.Secrets, want.PersistentVolumeClaims} {
 				for i := range list {

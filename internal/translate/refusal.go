@@ -18,6 +18,11 @@ const (
 	ReasonCredentials = "Credentials"
 	// ReasonVolumeNotPortable: the volume is tied to the consumer's nodes or cloud.
 	ReasonVolumeNotPortable = "VolumeNotPortable"
+	// ReasonVolumeNotAllowed: the pod describes a volume itself, of a type that the
+	// limits of the provider do not allow.
+	ReasonVolumeNotAllowed = "VolumeNotAllowed"
+	// ReasonTolerationNotAllowed: the limits of the provider do not allow a toleration.
+	ReasonTolerationNotAllowed = "TolerationNotAllowed"
 	// ReasonClaimNotBound: the claim has no volume yet.
 	ReasonClaimNotBound = "ClaimNotBound"
 	// ReasonSyncNever: the object is labelled or annotated spillway.io/sync=never.

@@ -23,12 +23,13 @@ const (
 
 // specHash is the value of AnnotationSpecHash: a hash of each part, as in
 // "image.web=9f86d081884c7d65;tolerations=…". It is the same whenever the parts
-// are. An ephemeral container never changes, so that its name stands for it.
-func specHash(local *corev1.Pod, ephemeral []corev1.EphemeralContainer) string {
-	return string(appendSpecHash(make([]byte, 0, 512), local, ephemeral))
+// are. An ephemeral container never changes, so that its name stands for it. Of
+// these and of tolerations, those count that are sent.
+func specHash(local *corev1.Pod, ephemeral []corev1.EphemeralContainer, tolerations []corev1.Toleration) string {
+	return string(appendSpecHash(make([]byte, 0, 512), local, ephemeral, tolerations))
 }
 
-func appendSpecHash(b []byte, local *corev1.Pod, ephemeral []corev1.EphemeralContainer) []byte {
+func appendSpecHash(b []byte, local *corev1.Pod, ephemeral []corev1.EphemeralContainer, tolerations []corev1.Toleration) []byte {
 	spec := &local.Spec
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
@@ -51,13 +52,12 @@ func appendSpecHash(b []byte, local *corev1.Pod, ephemeral []corev1.EphemeralCon
 		names = names.text(ephemeral[i].Name)
 	}
 	b = appendPart(b, partEphemeral, "", names)
-	tolerations := newDigest()
-	for i := range spec.Tolerations {
-		if t := &spec.Tolerations[i]; !toleratesVirtualNode(*t) {
-			tolerations = tolerations.text(t.Key).text(string(t.Operator)).text(t.Value).text(string(t.Effect)).number(t.TolerationSeconds)
-		}
+	tolerated := newDigest()
+	for i := range tolerations {
+		t := &tolerations[i]
+		tolerated = tolerated.text(t.Key).text(string(t.Operator)).text(t.Value).text(string(t.Effect)).number(t.TolerationSeconds)
 	}
-	return appendPart(b, partTolerations, "", tolerations)
+	return appendPart(b, partTolerations, "", tolerated)
 }
 
 func appendPart(b []byte, part, container string, d digest) []byte {

@@ -8,8 +8,9 @@ import (
 )
 
 func TestSpecHashTellsPodsApart(t *testing.T) {
-	base := specHash(podOf(t, running), nil)
-	if again := specHash(podOf(t, running), nil); again != base {
+	hash := func(pod *corev1.Pod) string { return specHash(pod, nil, pod.Spec.Tolerations) }
+	base := hash(podOf(t, running))
+	if again := hash(podOf(t, running)); again != base {
 		t.Errorf("one pod has two hashes:\n%s\n%s", base, again)
 	}
 	apart := map[string]func(*corev1.Pod){
@@ -28,7 +29,7 @@ func TestSpecHashTellsPodsApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := podOf(t, running)
 			change(pod)
-			if specHash(pod, nil) == base {
+			if hash(pod) == base {
 				t.Errorf("got the same hash: %s", base)
 			}
 		})

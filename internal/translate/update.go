@@ -37,11 +37,13 @@ var resizable = [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemo
 // PodUpdate compares what local asks for with what was sent to remote, by the
 // hashes that remote carries. It does not compare the specs: what the provider's
 // admission has changed is the provider's, until the user changes that very part.
-// What Kubernetes would refuse, such as a longer deadline, is left as it is.
-func PodUpdate(local, remote *corev1.Pod, t Target) PodChanges {
+// What Kubernetes would refuse, such as a longer deadline, is left as it is. A
+// toleration is sent once the limits of the provider allow it.
+func PodUpdate(local, remote *corev1.Pod, t Target, limits *Limits) PodChanges {
 	ephemeral := allowedEphemeralContainers(local)
+	tolerations := allowedTolerations(local.Spec.Tolerations, remote.Spec.Tolerations, limits)
 	var buffer [512]byte
-	desired := appendSpecHash(buffer[:0], local, ephemeral)
+	desired := appendSpecHash(buffer[:0], local, ephemeral, tolerations)
 	recorded := remote.Annotations[v1alpha1.AnnotationSpecHash]
 
 	metadata := Metadata(local, t)
@@ -60,7 +62,7 @@ func PodUpdate(local, remote *corev1.Pod, t Target) PodChanges {
 	var changes PodChanges
 	changes.Main = remote.DeepCopy()
 	changes.Main.Labels, changes.Main.Annotations = labels, annotations
-	updateSpec(&changes.Main.Spec, &local.Spec, changed)
+	updateSpec(&changes.Main.Spec, &local.Spec, changed, tolerations)
 	if changed.Has(partEphemeral) {
 		changes.Ephemeral = withEphemeralContainers(remote, local, ephemeral, t)
 	}
@@ -69,7 +71,7 @@ func PodUpdate(local, remote *corev1.Pod, t Target) PodChanges {
 }
 
 // updateSpec sets what Kubernetes allows to change on the pod itself.
-func updateSpec(remote, local *corev1.PodSpec, changed sets.Set[string]) {
+func updateSpec(remote, local *corev1.PodSpec, changed sets.Set[string], tolerations []corev1.Toleration) {
 	updateImages(remote.InitContainers, local.InitContainers, changed)
 	updateImages(remote.Containers, local.Containers, changed)
 	if deadline := local.ActiveDeadlineSeconds; changed.Has(partDeadline) && deadline != nil &&
@@ -77,7 +79,7 @@ func updateSpec(remote, local *corev1.PodSpec, changed sets.Set[string]) {
 		remote.ActiveDeadlineSeconds = ptr.To(*deadline)
 	}
 	if changed.Has(partTolerations) {
-		remote.Tolerations = mergedTolerations(remote.Tolerations, allowedTolerations(local.Tolerations))
+		remote.Tolerations = mergedTolerations(remote.Tolerations, tolerations)
 	}
 }
 

@@ -159,8 +159,8 @@ func TestPodUpdate(t *testing.T) {
 			before := remote.DeepCopy()
 			test.user(local)
 
-			changes := PodUpdate(local, remote, mapped)
-			hash := specHash(local, allowedEphemeralContainers(local))
+			changes := PodUpdate(local, remote, mapped, generous)
+			hash := specHash(local, allowedEphemeralContainers(local), allowedTolerations(local.Spec.Tolerations, nil, generous))
 			want := PodChanges{Ephemeral: patched(remote, test.ephemeral), Resize: patched(remote, test.resize), Main: patched(remote, test.main)}
 			if want.Main != nil {
 				want.Main.Annotations[v1alpha1.AnnotationSpecHash] = hash
@@ -192,7 +192,7 @@ func checkConverges(t *testing.T, local, remote *corev1.Pod, changes PodChanges)
 	pod := remote.DeepCopy()
 	if changes.Ephemeral != nil {
 		pod.Spec.EphemeralContainers = changes.Ephemeral.Spec.EphemeralContainers
-		next := PodUpdate(local, pod, mapped)
+		next := PodUpdate(local, pod, mapped, generous)
 		if next.Ephemeral != nil || next.Main == nil || (next.Resize == nil) != (changes.Resize == nil) {
 			t.Errorf("after the ephemeral containers: %+v", next)
 		}
@@ -200,17 +200,17 @@ func checkConverges(t *testing.T, local, remote *corev1.Pod, changes PodChanges)
 	if changes.Resize != nil {
 		pod.Spec.InitContainers, pod.Spec.Containers = changes.Resize.Spec.InitContainers, changes.Resize.Spec.Containers
 		pod.Spec.Resources = changes.Resize.Spec.Resources
-		if next := PodUpdate(local, pod, mapped); next.Resize != nil || next.Ephemeral != nil || next.Main == nil {
+		if next := PodUpdate(local, pod, mapped, generous); next.Resize != nil || next.Ephemeral != nil || next.Main == nil {
 			t.Errorf("after the resize: %+v", next)
 		}
 	}
 	if changes.Main != nil {
 		pod.Labels, pod.Annotations = changes.Main.Labels, changes.Main.Annotations
 		pod.Spec.Tolerations, pod.Spec.ActiveDeadlineSeconds = changes.Main.Spec.Tolerations, changes.Main.Spec.ActiveDeadlineSeconds
-		updateImages(pod.Spec.Containers, changes.Main.Spec.Containers, changedParts("", specHash(local, nil)))
-		updateImages(pod.Spec.InitContainers, changes.Main.Spec.InitContainers, changedParts("", specHash(local, nil)))
+		updateImages(pod.Spec.Containers, changes.Main.Spec.Containers, changedParts("", specHash(local, nil, nil)))
+		updateImages(pod.Spec.InitContainers, changes.Main.Spec.InitContainers, changedParts("", specHash(local, nil, nil)))
 	}
-	if diff := cmp.Diff(PodChanges{}, PodUpdate(local, pod, mapped)); diff != "" {
+	if diff := cmp.Diff(PodChanges{}, PodUpdate(local, pod, mapped, generous)); diff != "" {
 		t.Errorf("in the end: %s", diff)
 	}
 }
@@ -222,7 +222,7 @@ func TestSpoiltSpecHash(t *testing.T) {
 			remote := sentPod(t, local, mapped)
 			want := remote.DeepCopy()
 			remote.Annotations[v1alpha1.AnnotationSpecHash] = spoilt
-			changes := PodUpdate(local, remote, mapped)
+			changes := PodUpdate(local, remote, mapped, generous)
 			if diff := cmp.Diff(PodChanges{Main: want}, changes); diff != "" {
 				t.Error(diff)
 			}
@@ -234,7 +234,7 @@ func TestPodLevelResources(t *testing.T) {
 	local := podOf(t, `{spec: {resources: {requests: {cpu: 1}}, containers: [{name: web}]}}`)
 	remote := sentPod(t, local, mapped)
 	local.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
-	changes := PodUpdate(local, remote, mapped)
+	changes := PodUpdate(local, remote, mapped, generous)
 	if changes.Resize == nil || changes.Resize.Spec.Resources.Requests.Cpu().String() != "2" {
 		t.Fatalf("got %+v", changes.Resize)
 	}

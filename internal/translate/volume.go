@@ -43,6 +43,11 @@ func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVo
 	if field := persistentVolumeSourcePlan.violation(&local.Spec.PersistentVolumeSource); field != nil {
 		return nil, field.refusal("PersistentVolume " + local.Name + ": spec")
 	}
+	if csi := local.Spec.CSI; csi != nil {
+		if key := secretAttribute(csi.VolumeAttributes); key != "" {
+			return nil, refusalf(ReasonCredentials, "PersistentVolume %s: spec.csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", local.Name, key)
+		}
+	}
 	if isTiedToNode(local.Spec.NodeAffinity) {
 		return nil, refusalf(ReasonVolumeNotPortable, "PersistentVolume %s: spec.nodeAffinity ties it to a node of the consumer by its name", local.Name)
 	}

@@ -134,9 +134,8 @@ func TestConsumerAccountsAndVolumes(t *testing.T) {
 		"the second's, as the first one": {shipped, markOf("second"), notYours},
 	} {
 		t.Run(name, func(t *testing.T) {
-			meta := metav1.ObjectMeta{GenerateName: "spillway-", Labels: test.labels}
-			refused(t, test.as.Create(t.Context(), volumeOf(meta), client.DryRunAll), test.want)
-			there := made(t, volumeOf(meta))
+			refused(t, test.as.Create(t.Context(), volumeOf(metav1.ObjectMeta{Name: volumeName, Labels: test.labels}), client.DryRunAll), test.want)
+			there := made(t, volumeOf(metav1.ObjectMeta{GenerateName: "volume-", Labels: test.labels}))
 			refused(t, test.as.Patch(t.Context(), there, merge(`{"metadata":{"annotations":{"a":"b"}}}`), client.DryRunAll), test.want)
 			if test.want == "" {
 				refused(t, test.as.Patch(t.Context(), there, merge(`{"metadata":{"labels":{"spillway.io/account":"else"}}}`), client.DryRunAll), stays)

@@ -7,6 +7,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
+// volumeName is one as Spillway makes them.
+const volumeName = "disk-0123456789abcdef0123456789abcdef"
+
 // podOf is a pod as Spillway sends them, after changes.
 func podOf(meta metav1.ObjectMeta, changes ...func(*corev1.PodSpec)) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: meta, Spec: newPod("").Spec}

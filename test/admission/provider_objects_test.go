@@ -22,7 +22,7 @@ var inNamespaces = map[string]func(metav1.ObjectMeta) client.Object{
 	"pod":       func(meta metav1.ObjectMeta) client.Object { return podOf(meta) },
 	"configmap": func(meta metav1.ObjectMeta) client.Object { return &corev1.ConfigMap{ObjectMeta: meta} },
 	"secret":    func(meta metav1.ObjectMeta) client.Object { return secretOf(meta, corev1.SecretTypeOpaque) },
-	"claim":     func(meta metav1.ObjectMeta) client.Object { return claimOf(meta, "volume") },
+	"claim":     func(meta metav1.ObjectMeta) client.Object { return claimOf(meta, volumeName) },
 }
 
 func TestConsumerCreatesAndDeletes(t *testing.T) {

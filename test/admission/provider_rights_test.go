@@ -52,6 +52,21 @@ func TestConsumerRights(t *testing.T) {
 	}
 }
 
+// TestEveryConsumerReadsTheLimits asks as an account that nobody has given a right.
+func TestEveryConsumerReadsTheLimits(t *testing.T) {
+	inProvider(t)
+	config := accountConfig(administrator, "anybody")
+	anybody, err := client.NewWithWatch(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, own := client.MatchingFields{"metadata.name": "limits"}, client.InNamespace("spillway-provider")
+	refused(t, anybody.List(t.Context(), &corev1.ConfigMapList{}, named, own), "")
+	refused(t, watching(t.Context(), anybody, &corev1.ConfigMapList{}, named, own), "")
+	refused(t, anybody.List(t.Context(), &corev1.ConfigMapList{}, own), `cannot list resource "configmaps"`)
+	refused(t, anybody.List(t.Context(), &corev1.ConfigMapList{}, named, client.InNamespace("default")), `cannot list resource "configmaps"`)
+}
+
 // rights are those that RBAC gives somebody in a namespace. What is granted by
 // a wildcard is a right on *.
 func rights(t *testing.T, c client.Client, namespace string) sets.Set[string] {

@@ -72,15 +72,28 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		object client.Object
 		hidden bool
 	}{
-		"secret":    {&corev1.Secret{ObjectMeta: meta}, true},
-		"configmap": {&corev1.ConfigMap{ObjectMeta: meta}, true},
-		"pod":       {&corev1.Pod{ObjectMeta: meta}, false},
-		"namespace": {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}, false},
+		"secret":            {&corev1.Secret{ObjectMeta: meta}, true},
+		"configmap":         {&corev1.ConfigMap{ObjectMeta: meta}, true},
+		"pod":               {&corev1.Pod{ObjectMeta: meta}, true},
+		"pod like its own":  {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-demo", Name: "pod"}}, false},
+		"pod not quite so":  {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-demo-system", Name: "pod"}}, true},
+		"claim":             {&corev1.PersistentVolumeClaim{ObjectMeta: meta}, true},
+		"volume":            {&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "object"}}, true},
+		"limits":            {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, false},
+		"limits of another": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}, true},
+		"namespace":         {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}, false},
 	} {
 		t.Run("get "+kind, func(t *testing.T) {
 			hidden(t, client.IgnoreNotFound(consumer.Get(t.Context(), client.ObjectKeyFromObject(test.object), test.object)), test.hidden)
 		})
 	}
+	t.Run("the limits", func(t *testing.T) {
+		named, in := client.MatchingFields{"metadata.name": "limits"}, client.InNamespace("spillway-provider")
+		hidden(t, consumer.List(t.Context(), &corev1.ConfigMapList{}, named, in), false)
+		hidden(t, watching(t.Context(), consumer, &corev1.ConfigMapList{}, named, in), false)
+		hidden(t, consumer.List(t.Context(), &corev1.ConfigMapList{}, in), true)
+		hidden(t, watching(t.Context(), consumer, &corev1.ConfigMapList{}, named, client.InNamespace("default")), true)
+	})
 	t.Run("nodes and namespaces", func(t *testing.T) {
 		hidden(t, consumer.List(t.Context(), &corev1.NodeList{}), false)
 		hidden(t, consumer.List(t.Context(), &corev1.NamespaceList{}), false)
@@ -98,7 +111,7 @@ func authorizationConfig(t *testing.T) string {
 		t.Fatal(err)
 	}
 	kubeconfig, config := filepath.Join(t.TempDir(), "nobody"), filepath.Join(t.TempDir(), "config")
-	filled := strings.NewReplacer("'ORIGIN'", "'origin'", "/etc/kubernetes/nobody.kubeconfig", kubeconfig).Replace(string(shipped))
+	filled := strings.NewReplacer("'ORIGIN'", "'origin'", "(?:NAMESPACES)", "(?:.*-demo)", "/etc/kubernetes/nobody.kubeconfig", kubeconfig).Replace(string(shipped))
 	for path, content := range map[string]string{kubeconfig: nobody, config: filled} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

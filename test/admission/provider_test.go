@@ -69,6 +69,10 @@ func untilConfined(ctx context.Context, consumer client.Client) error {
 		"spillway-consumers-claims":  claimOf(inMarked, ""),
 		"spillway-consumers-volumes": volumeOf(metav1.ObjectMeta{Name: "probe"}),
 		"spillway-consumers-leases":  leaseOf(nil),
+		"spillway-limits-namespaces": &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-probe", Labels: held(mark())}},
+		"spillway-limits-pods": podOf(inMarked, func(s *corev1.PodSpec) {
+			s.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}),
 	}
 	for policy, probe := range probes {
 		var last error
@@ -114,6 +118,14 @@ func refused(t *testing.T, err error, want string) {
 	case want != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want)):
 		t.Errorf("got error %v, want one that is Forbidden and says %q", err, want)
 	}
+}
+
+// says tells whether err is a refusal that says want, or nil if want is empty.
+func says(err error, want string) bool {
+	if want == "" {
+		return err == nil
+	}
+	return (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && strings.Contains(err.Error(), want)
 }
 
 // mark is what carries the mark of one consumer and binding.

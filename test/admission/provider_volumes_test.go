@@ -20,9 +20,10 @@ func TestConsumerSecretsAndClaims(t *testing.T) {
 		"Secret for a registry": {secretWith(meta, corev1.SecretTypeDockerConfigJson, ".dockerconfigjson", "{}"), ""},
 		"Secret for a token": {secretOf(meta, corev1.SecretTypeServiceAccountToken),
 			"type must not be kubernetes.io/service-account-token: it makes credentials of the provider"},
-		"Secret to join nodes": {secretOf(meta, "bootstrap.kubernetes.io/token"), "type must not be bootstrap.kubernetes.io/token"},
-		"claim of a volume":    {claimOf(meta, "volume"), ""},
-		"claim of any volume":  {claimOf(meta, ""), "spec.volumeName must name the consumer's volume"},
+		"Secret to join nodes":                     {secretOf(meta, "bootstrap.kubernetes.io/token"), "type must not be bootstrap.kubernetes.io/token"},
+		"claim of a volume":                        {claimOf(meta, volumeName), ""},
+		"claim of any volume":                      {claimOf(meta, ""), "spec.volumeName must name the consumer's volume"},
+		"claim of a free volume of the provider's": {claimOf(meta, "pvc-6fb5c2be-9dd8-4ee0-9f31-bf0f4a1f8a01"), "spec.volumeName must end in a hash"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, consumer.Create(t.Context(), test.object, client.DryRunAll), test.want)
@@ -49,7 +50,11 @@ func TestConsumerVolumes(t *testing.T) {
 			from(corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/tmp"}})(s)
 			s.NodeAffinity = &corev1.VolumeNodeAffinity{Required: required(labels(in("node", "n"))).NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution}
 		}, noSource},
-		"a foreign secret of iscsi": {from(corev1.PersistentVolumeSource{ISCSI: iscsi(foreign)}), foreignSecret},
+		"a foreign secret of iscsi":     {from(corev1.PersistentVolumeSource{ISCSI: iscsi(foreign)}), foreignSecret},
+		"a Secret among the attributes": {from(corev1.PersistentVolumeSource{CSI: csi(attribute("secretName"))}), "spec.csi.volumeAttributes[secretName] must not be set"},
+		"its namespace among them":      {from(corev1.PersistentVolumeSource{CSI: csi(attribute("nodeStageSecretNamespace"))}), "must not be set: it names a Secret"},
+		"written otherwise":             {from(corev1.PersistentVolumeSource{CSI: csi(attribute("secret-name"))}), "must not be set: it names a Secret"},
+		"other attributes":              {from(corev1.PersistentVolumeSource{CSI: csi(attribute("shareName"))}), ""},
 		"deleted with its claim": {func(s *corev1.PersistentVolumeSpec) {
 			s.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimDelete
 		}, "spec.persistentVolumeReclaimPolicy must be Retain"},
@@ -70,10 +75,24 @@ func TestConsumerVolumes(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			volume := volumeOf(metav1.ObjectMeta{Name: "volume", Labels: mark()}, test.change)
+			volume := volumeOf(metav1.ObjectMeta{Name: volumeName, Labels: mark()}, test.change)
 			refused(t, consumer.Create(t.Context(), volume, client.DryRunAll), test.want)
 		})
 	}
+}
+
+func TestConsumerNamesOfVolumes(t *testing.T) {
+	consumer := inProvider(t)
+	for name, want := range map[string]string{
+		volumeName: "",
+		"pvc-6fb5c2be-9dd8-4ee0-9f31-bf0f4a1f8a01": "metadata.name must end in a hash of 32 digits",
+		"volume": "metadata.name must end in a hash of 32 digits",
+	} {
+		refused(t, consumer.Create(t.Context(), volumeOf(metav1.ObjectMeta{Name: name, Labels: mark()}), client.DryRunAll), want)
+	}
+	old := made(t, volumeOf(metav1.ObjectMeta{GenerateName: "old-", Labels: mark()}))
+	refused(t, consumer.Patch(t.Context(), old, merge(`{"metadata":{"annotations":{"a":"b"}}}`)), "")
+	refused(t, consumer.Delete(t.Context(), old), "")
 }
 
 func TestConsumerVolumesOfOthers(t *testing.T) {
@@ -87,7 +106,7 @@ func TestConsumerVolumesOfOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			volume := made(t, volumeOf(metav1.ObjectMeta{GenerateName: "volume-", Labels: labels}))
-			created := volumeOf(metav1.ObjectMeta{GenerateName: "volume-", Labels: labels})
+			created := volumeOf(metav1.ObjectMeta{Name: volumeName, Labels: labels})
 			refused(t, consumer.Create(t.Context(), created, client.DryRunAll), unmarked)
 			refused(t, consumer.Delete(t.Context(), volume), unmarked)
 			refused(t, consumer.Patch(t.Context(), volume, merge(
@@ -137,4 +156,8 @@ func secretWith(meta metav1.ObjectMeta, kind corev1.SecretType, key, value strin
 	secret := secretOf(meta, kind)
 	secret.Data = map[string][]byte{key: []byte(value)}
 	return secret
+}
+
+func attribute(key string) func(*corev1.CSIPersistentVolumeSource) {
+	return func(s *corev1.CSIPersistentVolumeSource) { s.VolumeAttributes = map[string]string{key: "value"} }
 }

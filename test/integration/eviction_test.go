@@ -190,7 +190,7 @@ func daemonSet(t team) *appsv1.DaemonSet {
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
 					NodeSelector: map[string]string{v1alpha1.LabelCluster: t.cb.Spec.ClusterID},
-					Tolerations:  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+					Tolerations:  []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}},
 					Containers:   []corev1.Container{{Name: "agent", Image: "example.com/agent:1"}},
 				},
 			},

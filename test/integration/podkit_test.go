@@ -18,7 +18,7 @@ func (c *controlPlane) runPod(cb *v1alpha1.ClusterBinding, namespace string, opt
 		Spec: corev1.PodSpec{
 			NodeName:    cb.VirtualNodeName(),
 			Containers:  []corev1.Container{{Name: "app", Image: "example.com/app:1"}},
-			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			Tolerations: []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}},
 		},
 	}
 	for _, option := range options {

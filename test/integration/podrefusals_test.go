@@ -72,7 +72,7 @@ func newDaemonSet(t team) *appsv1.DaemonSet {
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
 					NodeSelector: map[string]string{labelSpec: t.spec},
-					Tolerations:  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+					Tolerations:  []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}},
 					Containers:   []corev1.Container{{Name: "app", Image: "example.com/agent:1"}},
 				},
 			},

@@ -48,7 +48,7 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 	})
 
 	It("a toleration that is added, unless it is for virtual nodes", func() {
-		added := corev1.Toleration{Key: "example.com/added", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](60)}
+		added := corev1.Toleration{Key: offeredKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](60)}
 		change(home, local, func(pod *corev1.Pod) {
 			virtual := corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpEqual, Value: "another"}
 			pod.Spec.Tolerations = append(pod.Spec.Tolerations, virtual, added)
@@ -64,14 +64,14 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 
 	It("its labels and annotations, also when some are removed", func() {
 		edit := func(all map[string]string) {
-			all["example.com/kept"], all["example.com/added"] = "2", "1"
+			all["example.com/kept"], all[offeredKey] = "2", "1"
 			delete(all, "example.com/removed")
 		}
 		change(home, local, func(pod *corev1.Pod) {
 			edit(pod.Labels)
 			edit(pod.Annotations)
 		})
-		followed := And(HaveKeyWithValue("example.com/kept", "2"), HaveKeyWithValue("example.com/added", "1"), Not(HaveKey("example.com/removed")))
+		followed := And(HaveKeyWithValue("example.com/kept", "2"), HaveKeyWithValue(offeredKey, "1"), Not(HaveKey("example.com/removed")))
 		Eventually(now(eu, remote)).Should(And(HaveField("Labels", followed), HaveField("Annotations", followed)), "what is copied follows")
 		Expect(now(eu, remote)()).To(HaveField("Labels", HaveKeyWithValue(v1alpha1.LabelBinding, t.cb.Spec.ClusterID)))
 	})

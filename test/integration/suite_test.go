@@ -90,6 +90,7 @@ var _ = BeforeSuite(func() {
 	other.install("config/default", policyKinds...)
 	eu.install("config/provider")
 	us.install("config/provider")
+	eu.limit("tolerationKeys", offeredKey)
 
 	running = startManager(home, manager.Options{ConsumerID: homeID})
 	DeferCleanup(func() { running.stop() })

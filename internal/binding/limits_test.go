@@ -1,0 +1,42 @@
+package binding
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+)
+
+func TestLimits(t *testing.T) {
+	known := func(reason, message string) Snapshot {
+		return up(func(s *Snapshot) { s.Connection.Limits = connection.Limits{Reason: reason, Message: message} })
+	}
+	missing := known(v1alpha1.ReasonLimitsMissing, "there are none")
+	for name, test := range map[string]struct {
+		snapshot Snapshot
+		want     []string // LimitsKnown, Ready.
+	}{
+		"nothing is known yet": {up(func(*Snapshot) {}), []string{"Ready=True Ready: "}},
+		"they are read":        {known(v1alpha1.ReasonLimitsRead, ""), []string{"LimitsKnown=True LimitsRead: ", "Ready=True Ready: "}},
+		"they are missing":     {missing, []string{"LimitsKnown=False LimitsMissing: there are none", "Ready=False LimitsMissing: there are none"}},
+		"the provider is away: the last verdict": {up(func(s *Snapshot) {
+			s.Binding.Status, s.Connection = Decide(missing), lost(v1alpha1.ReasonUnreachable, "why")
+		}), []string{"LimitsKnown=False LimitsMissing: there are none", "Ready=False Unreachable: why"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := Decide(test.snapshot)
+			var got []string
+			for _, kind := range []string{v1alpha1.BindingLimits, v1alpha1.BindingReady} {
+				if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
+					got = append(got, kind+"="+string(c.Status)+" "+c.Reason+": "+c.Message)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

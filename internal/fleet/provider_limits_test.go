@@ -1,0 +1,76 @@
+package fleet
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// unsynced is an informer whose watch has never begun.
+type unsynced struct{ cache.Informer }
+
+func (unsynced) HasSynced() bool { return false }
+
+// TestLimitsThatCannotBeRead is about a provider that does not let us: that holds
+// up nobody who connects, and allows nothing.
+func TestLimitsThatCannotBeRead(t *testing.T) {
+	configMaps := schema.GroupResource{Resource: "configmaps"}
+	for name, test := range map[string]struct {
+		err  error
+		want string // Empty: not known yet.
+	}{
+		"no right":                 {apierrors.NewForbidden(configMaps, v1alpha1.LimitsName, nil), v1alpha1.ReasonLimitsForbidden},
+		"an authorizer before":     {apierrors.NewInternalError(errors.New("the authorizer does not answer")), v1alpha1.ReasonLimitsForbidden},
+		"it is asked too much":     {apierrors.NewTooManyRequestsError("later"), ""},
+		"nothing has happened yet": {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &limits{news: make(chan struct{}, 1), known: make(chan struct{})}
+			if test.err != nil {
+				l.fail(test.err)
+			}
+			l.set(l.read(t.Context(), unsynced{}))
+			var got string
+			l.follow(func(limits *translate.Limits) { got = limits.Unknown.Reason })
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			select {
+			case <-l.known:
+				if test.want == "" {
+					t.Error("they count as known")
+				}
+			default:
+				if test.want != "" {
+					t.Error("who connects waits for them")
+				}
+			}
+		})
+	}
+}
+
+// TestFollowersOfLimits are told what there is, and what changes, and nothing twice.
+func TestFollowersOfLimits(t *testing.T) {
+	l := &limits{known: make(chan struct{})}
+	var told []int
+	count := func(limits *translate.Limits) { told = append(told, len(limits.TolerationKeys)) }
+	of := func(keys string) *translate.Limits {
+		return translate.LimitsOf(map[string]string{"tolerationKeys": keys})
+	}
+	l.follow(count)
+	for _, keys := range []string{"a,b", "b, a", "a,b", "a,b", ""} {
+		l.set(of(keys))
+	}
+	l.set(nil)
+	l.follow(count)
+	if diff := cmp.Diff([]int{2, 2, 2, 0, 0}, told); diff != "" {
+		t.Error(diff)
+	}
+}

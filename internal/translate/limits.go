@@ -1,0 +1,123 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// Limits are what the administrator of a provider allows pods beyond what
+// Spillway needs, in the ConfigMap spillway-provider/limits. The provider's
+// policies refuse what they do not allow; said here before that, it has a reason.
+type Limits struct {
+	// Unknown is why nothing is sent: there are no limits, or they cannot be
+	// understood. Else it is nil.
+	Unknown *Refusal
+	// VolumeTypes are those that pods may describe themselves.
+	VolumeTypes []string
+	// TolerationKeys are those of taints that pods may tolerate.
+	TolerationKeys []string
+}
+
+// LimitRefusal says why a provider with these limits does not take the pod, or is nil.
+func LimitRefusal(pod *corev1.Pod, limits *Limits) *Refusal {
+	if limits.Unknown != nil {
+		return limits.Unknown
+	}
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if kind := describedType(&v.VolumeSource); kind != "" && !slices.Contains(limits.VolumeTypes, kind) {
+			return refusalf(ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow pods to describe volumes of this type; "+
+				"use a PersistentVolumeClaim, or ask its administrator for it (%s in ConfigMap spillway-provider/limits)", v.Name, kind, limitVolumeTypes)
+		}
+		if v.CSI != nil {
+			if key := secretAttribute(v.CSI.VolumeAttributes); key != "" {
+				return refusalf(ReasonCredentials, "spec.volumes[%s].csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", v.Name, key)
+			}
+		}
+	}
+	return nil
+}
+
+// describedType is the type of a volume that is reached over a network, and
+// described in the pod itself; else it is empty.
+func describedType(v *corev1.VolumeSource) string {
+	switch {
+	case v.NFS != nil:
+		return "nfs"
+	case v.ISCSI != nil:
+		return "iscsi"
+	case v.FC != nil:
+		return "fc"
+	case v.CSI != nil:
+		return "csi"
+	}
+	return ""
+}
+
+// secretAttribute is the first attribute by which some drivers are told of a Secret.
+func secretAttribute(attributes map[string]string) string {
+	var found []string
+	for key := range attributes {
+		if _, after, ok := strings.Cut(strings.ToLower(key), "secret"); ok && strings.Contains(after, "name") {
+			found = append(found, key)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.Min(found)
+}
+
+// WithheldTolerations are those of a pod that its remote one does not have, but
+// for the one that brings pods onto virtual nodes. The pod runs on without them.
+func WithheldTolerations(local, remote *corev1.Pod) []*Refusal {
+	var refusals []*Refusal
+	for i := range local.Spec.Tolerations {
+		t := &local.Spec.Tolerations[i]
+		if toleratesVirtualNode(*t) || hasToleration(remote.Spec.Tolerations, t) {
+			continue
+		}
+		what := "the toleration of every taint"
+		if t.Key != "" {
+			what = "the toleration of " + t.Key
+		}
+		refusals = append(refusals, refusalf(ReasonTolerationNotAllowed,
+			"%s: the provider has not offered that (%s in ConfigMap spillway-provider/limits)", what, limitTolerationKeys))
+	}
+	return refusals
+}
+
+// tolerates reports whether a toleration may be sent: it is for a taint that the
+// provider has offered, or keeps no pod off a node, or is one of the two that
+// Kubernetes itself gives to each pod.
+func (l *Limits) tolerates(t *corev1.Toleration) bool {
+	switch {
+	case t.Key == "":
+		return false
+	case t.Effect == corev1.TaintEffectPreferNoSchedule:
+		return true
+	case t.Effect == corev1.TaintEffectNoExecute && (t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable):
+		return true
+	}
+	return slices.Contains(l.TolerationKeys, t.Key)
+}
+
+// allowedTolerations leave out the one that brings pods onto virtual nodes, and
+// those of taints that the provider has not offered. Those that the remote pod has
+// already stay: nobody can take them away, and nothing is to be written about them.
+func allowedTolerations(tolerations, there []corev1.Toleration, limits *Limits) []corev1.Toleration {
+	stays := func(t corev1.Toleration) bool {
+		return toleratesVirtualNode(t) || !limits.tolerates(&t) && !hasToleration(there, &t)
+	}
+	if !slices.ContainsFunc(tolerations, stays) {
+		return tolerations
+	}
+	return slices.DeleteFunc(slices.Clone(tolerations), stays)
+}
+
+func hasToleration(all []corev1.Toleration, wanted *corev1.Toleration) bool {
+	return slices.ContainsFunc(all, func(t corev1.Toleration) bool { return equality.Semantic.DeepEqual(&t, wanted) })
+}

@@ -1,0 +1,95 @@
+package translate
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// The keys of the ConfigMap. Pods are held to the first two here. The others are
+// for the provider's policies alone, but what is wrong with them is said here.
+const (
+	limitVolumeTypes     = "volumeTypes"
+	limitTolerationKeys  = "tolerationKeys"
+	limitPriorityClasses = "priorityClasses"
+	limitNamespaceLabels = "namespaceLabels"
+	limitNamePattern     = "namePattern"
+	limitReservedNames   = "reservedNames"
+)
+
+// limitSize bounds the value of a key: it is gone through for each pod.
+const limitSize = 4096
+
+var (
+	// unfolded takes away what YAML makes of a pattern on several lines.
+	unfolded  = strings.NewReplacer(" ", "", "\n", "")
+	limitKeys = []string{limitVolumeTypes, limitTolerationKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames}
+	// describable are the types of volumes that limits can allow.
+	describable = []string{"nfs", "iscsi", "fc", "csi"}
+)
+
+// NoLimits are those of a provider that does not say what it allows, for a reason.
+func NoLimits(reason, message string) *Limits {
+	return &Limits{Unknown: &Refusal{Reason: reason, Message: message}}
+}
+
+// MissingLimits are those of a provider without the ConfigMap.
+func MissingLimits() *Limits {
+	return NoLimits(v1alpha1.ReasonLimitsMissing, "the provider has no ConfigMap spillway-provider/limits, without which its policies let nothing in: "+
+		"its administrator has to apply the provider.yaml of this version")
+}
+
+// LimitsOf reads the data of the ConfigMap as the policies do: what they refuse
+// everything for makes limits unknown, with the key that is to be put right.
+func LimitsOf(data map[string]string) *Limits {
+	if problem := limitsProblem(data); problem != "" {
+		return NoLimits(v1alpha1.ReasonLimitsInvalid, "ConfigMap spillway-provider/limits of the provider, by which its policies let nothing in: "+problem)
+	}
+	return &Limits{VolumeTypes: listed(data[limitVolumeTypes]), TolerationKeys: listed(data[limitTolerationKeys])}
+}
+
+// limitsProblem is the first thing that is wrong, or empty. All text of the
+// provider's is bounded: keys of a ConfigMap by Kubernetes, values by limitSize.
+func limitsProblem(data map[string]string) string {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if !slices.Contains(limitKeys, key) {
+			return quoted(key) + " is none of the keys that there are (" + strings.Join(limitKeys, ", ") + ")"
+		}
+		if len(data[key]) > limitSize {
+			return key + " is longer than 4096 characters"
+		}
+	}
+	for _, kind := range listed(data[limitVolumeTypes]) {
+		if !slices.Contains(describable, kind) {
+			return limitVolumeTypes + " may list nfs, iscsi, fc, csi, and nothing else: " + quoted(kind)
+		}
+	}
+	for _, key := range []string{limitNamePattern, limitReservedNames} {
+		if _, err := regexp.Compile("^(?:" + unfolded.Replace(data[key]) + ")$"); err != nil {
+			return key + " is no regular expression: " + quoted(err.Error())
+		}
+	}
+	return ""
+}
+
+// quoted is text of the provider's as a message may show it.
+func quoted(text string) string {
+	const most = 128
+	runes := []rune(provenance.Clean(text))
+	return string(runes[:min(len(runes), most)])
+}
+
+// listed splits as the policies do.
+func listed(value string) []string {
+	var items []string
+	for item := range strings.SplitSeq(value, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

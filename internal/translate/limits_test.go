@@ -1,0 +1,176 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// generous are limits under which everything that the other tests send is sent.
+var generous = &Limits{VolumeTypes: []string{"nfs", "iscsi", "fc", "csi"}, TolerationKeys: []string{"a", "b"}}
+
+func TestLimitsOf(t *testing.T) {
+	want := &Limits{VolumeTypes: []string{"nfs", "csi"}, TolerationKeys: []string{"example.com/batch"}}
+	got := LimitsOf(map[string]string{
+		"volumeTypes": " nfs ,, csi", "tolerationKeys": "example.com/batch\n", "priorityClasses": "low", "namespaceLabels": "team",
+		"namePattern": ".*-demo", "reservedNames": "a|\n b",
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&Limits{}, LimitsOf(nil)); diff != "" {
+		t.Errorf("of an empty ConfigMap: %s", diff)
+	}
+}
+
+func TestLimitsThatMeanNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		data map[string]string
+		want string // Part of the message.
+	}{
+		"an unknown key":         {map[string]string{"tolerationKeys": "a", "tolerations": "b"}, "let nothing in: tolerations is none of the keys that there are (volumeTypes, "},
+		"a type that is never":   {map[string]string{"volumeTypes": "nfs, hostPath"}, "volumeTypes may list nfs, iscsi, fc, csi, and nothing else: hostPath"},
+		"no pattern":             {map[string]string{"namePattern": "("}, "namePattern is no regular expression: error parsing regexp: missing closing ): `^(?:()$`"},
+		"no pattern of reserved": {map[string]string{"reservedNames": "a|["}, "reservedNames is no regular expression"},
+		"a list without end":     {map[string]string{"tolerationKeys": strings.Repeat("a,", 5000)}, "tolerationKeys is longer than 4096 characters"},
+		"text that is no text":   {map[string]string{"volumeTypes": "\x1b" + strings.Repeat("x", 3000)}, "and nothing else:  " + strings.Repeat("x", 127)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits := LimitsOf(test.data)
+			if limits.Unknown == nil || limits.Unknown.Reason != v1alpha1.ReasonLimitsInvalid || !strings.Contains(limits.Unknown.Message, test.want) {
+				t.Errorf("got %v", limits.Unknown)
+			}
+			if limits.Unknown != nil && len(limits.Unknown.Message) > 1024 {
+				t.Errorf("the message has %d characters", len(limits.Unknown.Message))
+			}
+			if refusal := LimitRefusal(podOf(t, "spec: {containers: [{name: c, image: i}]}"), limits); refusal != limits.Unknown {
+				t.Errorf("a pod is refused: %v", refusal)
+			}
+		})
+	}
+}
+
+func TestLimitRefusal(t *testing.T) {
+	const ask = ": the provider does not allow pods to describe volumes of this type; use a PersistentVolumeClaim, " +
+		"or ask its administrator for it (volumeTypes in ConfigMap spillway-provider/limits)"
+	none, some := &Limits{}, &Limits{VolumeTypes: []string{"csi"}}
+	tests := map[string]struct {
+		limits *Limits
+		volume string
+		want   Refusal
+	}{
+		"nfs, and nothing is listed": {none, `nfs: {server: s, path: /}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].nfs" + ask}},
+		"nfs, and another is listed": {some, `nfs: {server: s, path: /}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].nfs" + ask}},
+		"nfs, which is listed":       {generous, `nfs: {server: s, path: /}`, Refusal{}},
+		"iscsi":                      {some, `iscsi: {targetPortal: p, iqn: i}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].iscsi" + ask}},
+		"fc":                         {some, `fc: {wwids: [w]}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].fc" + ask}},
+		"csi, which is listed":       {some, `csi: {driver: d, volumeAttributes: {share: s}}`, Refusal{}},
+		"csi that names a Secret":    {some, `csi: {driver: d, volumeAttributes: {secretName: s}}`, Refusal{ReasonCredentials, "spec.volumes[v].csi.volumeAttributes[secretName] is set: the driver would read a Secret of the provider's"}},
+		"nothing of the kind":        {none, `emptyDir: {}`, Refusal{}},
+		"there are no limits":        {MissingLimits(), `emptyDir: {}`, *MissingLimits().Unknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := podOf(t, "spec: {volumes: [{name: v, "+test.volume+"}], containers: [{name: c, image: i}]}")
+			got := Refusal{}
+			if refusal := LimitRefusal(pod, test.limits); refusal != nil {
+				got = *refusal
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if _, refusal := Pod(pod, mapped, test.limits); (refusal != nil) != (test.want != Refusal{}) {
+				t.Errorf("sending it is refused: %v", refusal)
+			}
+		})
+	}
+}
+
+func TestWithheldTolerations(t *testing.T) {
+	none, limits := &Limits{}, &Limits{TolerationKeys: []string{"example.com/batch"}}
+	const offered = ": the provider has not offered that (tolerationKeys in ConfigMap spillway-provider/limits)"
+	tests := map[string]struct {
+		limits     *Limits
+		toleration string
+		want       string // Empty: it is sent.
+		stays      bool   // It stays at home, and nothing is said of it.
+	}{
+		"every taint":                       {limits, `{operator: Exists}`, "the toleration of every taint" + offered, false},
+		"every taint softly":                {limits, `{operator: Exists, effect: PreferNoSchedule}`, "the toleration of every taint" + offered, false},
+		"control plane nodes":               {limits, `{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}`, "the toleration of node-role.kubernetes.io/control-plane" + offered, false},
+		"what is offered":                   {limits, `{key: example.com/batch, operator: Exists}`, "", false},
+		"what nothing is said of":           {none, `{key: example.com/batch, operator: Exists}`, "the toleration of example.com/batch" + offered, false},
+		"a soft taint":                      {none, `{key: a, operator: Exists, effect: PreferNoSchedule}`, "", false},
+		"what Kubernetes adds":              {none, `{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}`, "", false},
+		"what Kubernetes adds, and further": {none, `{key: node.kubernetes.io/unreachable, operator: Exists}`, "the toleration of node.kubernetes.io/unreachable" + offered, false},
+		"virtual nodes":                     {limits, `{key: spillway.io/virtual-node, operator: Exists}`, "", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := podOf(t, "spec: {tolerations: ["+test.toleration+"], containers: [{name: c, image: i}]}")
+			remote, refusal := Pod(pod, mapped, test.limits)
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			var said string
+			for _, refusal := range WithheldTolerations(pod, remote) {
+				said += refusal.Message
+			}
+			if diff := cmp.Diff(test.want, said); diff != "" {
+				t.Error(diff)
+			}
+			sent := len(remote.Spec.Tolerations) == 1
+			if want := test.want == "" && !test.stays; sent != want {
+				t.Errorf("it is sent: %t, want %t", sent, want)
+			}
+		})
+	}
+}
+
+// TestTolerationsAndChangedLimits follows a pod that runs: what the provider
+// offers later goes there, once, and what it takes back stays, without a write.
+func TestTolerationsAndChangedLimits(t *testing.T) {
+	local := podOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{key: example.com/batch, operator: Exists}, {operator: Exists}], containers: [{name: c, image: i}]}")
+	none, offering := &Limits{}, &Limits{TolerationKeys: []string{"example.com/batch"}}
+	remote, refusal := Pod(local, mapped, none)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	if changes := PodUpdate(local, remote, mapped, none); changes != (PodChanges{}) {
+		t.Fatalf("it is changed at once: %v", changes)
+	}
+	changes := PodUpdate(local, remote, mapped, offering)
+	if changes.Main == nil {
+		t.Fatal("what is offered is not sent")
+	}
+	if diff := cmp.Diff([]corev1.Toleration{{Key: "example.com/batch", Operator: corev1.TolerationOpExists}}, changes.Main.Spec.Tolerations); diff != "" {
+		t.Error(diff)
+	}
+	for name, limits := range map[string]*Limits{"offered": offering, "taken back": none, "missing": MissingLimits()} {
+		if again := PodUpdate(local, changes.Main, mapped, limits); again != (PodChanges{}) {
+			t.Errorf("%s: it is changed once more: %v", name, again)
+		}
+	}
+}
+
+// TestOldTolerationsStay is about pods that were sent before there were limits:
+// nothing is written because of them.
+func TestOldTolerationsStay(t *testing.T) {
+	local := podOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{operator: Exists}], containers: [{name: c, image: i}]}")
+	remote, refusal := Pod(local, mapped, generous)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	remote.Spec.Tolerations = local.Spec.Tolerations
+	remote.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil, local.Spec.Tolerations)
+	if changes := PodUpdate(local, remote, mapped, &Limits{}); changes != (PodChanges{}) {
+		t.Errorf("it is changed: %v", changes)
+	}
+	if withheld := WithheldTolerations(local, remote); withheld != nil {
+		t.Errorf("it is said to lack %v", withheld)
+	}
+}

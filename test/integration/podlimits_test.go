@@ -1,0 +1,117 @@
+package integration
+
+import (
+	"maps"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// offeredKey is that of a taint which the provider eu lets pods tolerate.
+const offeredKey = "example.com/added"
+
+var _ = Describe("The limits of a provider", Ordered, func() {
+	var t team
+
+	BeforeAll(func() { t = newTeam() })
+
+	// Whatever a spec makes of them, the next one finds them as they were.
+	BeforeEach(func() {
+		before := eu.limits()
+		DeferCleanup(func() {
+			change(eu, eu.limits(), func(limits *corev1.ConfigMap) { limits.Data = before.Data })
+		})
+	})
+
+	It("refuse a pod that describes a volume, for which nothing is sent, until they allow that", func() {
+		secret := newSecret(t.namespace, unique("secret"), "1")
+		home.make(secret)
+		pod := t.run(withVolume(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "nfs.example.com", Path: "/"}}), func(pod *corev1.Pod) {
+			pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: secret.GetName()}}}}
+		})
+		t.staysHome(pod, translate.ReasonVolumeNotAllowed, "spec.volumes[volume].nfs", "volumeTypes in ConfigMap spillway-provider/limits")
+		copied := in(t.remote, secret)
+		Expect(client.IgnoreNotFound(eu.fetching(copied)())).To(Succeed())
+		Expect(copied.GetUID()).To(BeEmpty(), "no Secret should go for a pod that does not")
+
+		eu.limit("volumeTypes", "nfs")
+		t.goesOn(pod)
+		Expect(eu.value(in(t.remote, secret))()).To(Equal("1"))
+
+		eu.limit("volumeTypes", "")
+		next := t.run(withVolume(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "nfs.example.com", Path: "/"}}))
+		t.staysHome(next, translate.ReasonVolumeNotAllowed, "spec.volumes[volume].nfs")
+		Expect(eu.value(in(t.remote, secret))()).To(Equal("1"), "what runs needs its Secret still")
+	})
+
+	It("leave out a toleration, which the pod says, until they offer it", func() {
+		const key = "example.com/gpu"
+		pod, remote := t.running(func(pod *corev1.Pod) {
+			pod.Spec.Tolerations = append(pod.Spec.Tolerations,
+				corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists}, corev1.Toleration{Key: offeredKey, Operator: corev1.TolerationOpExists})
+		})
+		Expect(remote.Spec.Tolerations).To(ContainElement(HaveField("Key", offeredKey)))
+		Expect(remote.Spec.Tolerations).NotTo(ContainElement(HaveField("Key", key)))
+		Eventually(home.offloaded(pod)).Should(isTrue(v1alpha1.ReasonOffloaded, "the toleration of "+key, "tolerationKeys in ConfigMap spillway-provider/limits"))
+
+		eu.limit("tolerationKeys", offeredKey+", "+key)
+		Eventually(now(eu, remote)).Should(HaveField("Spec.Tolerations", ContainElement(HaveField("Key", key))))
+		Eventually(home.offloaded(pod)).Should(HaveField("Message", BeEmpty()), "nothing is left out any more")
+	})
+
+	It("are missing: pods wait and say so, and nobody else is held up", func() {
+		limits := eu.limits()
+		Expect(eu.Delete(ctx, limits)).To(Succeed())
+		DeferCleanup(func() { Expect(client.IgnoreAlreadyExists(eu.Create(ctx, newLimits(limits.Data)))).To(Succeed()) })
+		Eventually(home.condition(t.cb, v1alpha1.BindingLimits)).Should(isFalse(v1alpha1.ReasonLimitsMissing, "no ConfigMap spillway-provider/limits"))
+		Eventually(home.condition(t.cb, v1alpha1.BindingReady)).Should(isFalse(v1alpha1.ReasonLimitsMissing))
+		pod := t.run()
+		t.staysHome(pod, v1alpha1.ReasonLimitsMissing, "ConfigMap spillway-provider/limits", "provider.yaml")
+		foreign := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: unique("foreign")},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "example.com/app:1"}}},
+		}
+		eu.takesPods(metav1.NamespaceDefault)
+		Expect(eu.Create(ctx, foreign, client.DryRunAll)).To(Succeed())
+
+		Expect(eu.Create(ctx, newLimits(limits.Data))).To(Succeed())
+		t.goesOn(pod)
+		Eventually(home.condition(t.cb, v1alpha1.BindingLimits)).Should(isTrue(v1alpha1.ReasonLimitsRead))
+	})
+
+	It("have a key that there is not: pods wait, and are told which", func() {
+		change(eu, eu.limits(), func(limits *corev1.ConfigMap) {
+			limits.Data = maps.Clone(limits.Data)
+			limits.Data["tolerations"] = "example.com/gpu"
+		})
+		pod := t.run()
+		t.staysHome(pod, v1alpha1.ReasonLimitsInvalid, "tolerations is none of the keys")
+		Eventually(home.condition(t.cb, v1alpha1.BindingLimits)).Should(isFalse(v1alpha1.ReasonLimitsInvalid, "tolerations is none of the keys"))
+		change(eu, eu.limits(), func(limits *corev1.ConfigMap) { delete(limits.Data, "tolerations") })
+		t.goesOn(pod)
+	})
+})
+
+func newLimits(data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: providerNamespace, Name: "limits"}, Data: data}
+}
+
+// limits are those of a provider, as they are now.
+func (c *controlPlane) limits() *corev1.ConfigMap {
+	GinkgoHelper()
+	limits := newLimits(nil)
+	Expect(c.fetching(limits)()).To(Succeed())
+	return limits
+}
+
+// limit changes one key of a provider's limits.
+func (c *controlPlane) limit(key, value string) {
+	GinkgoHelper()
+	change(c, c.limits(), func(limits *corev1.ConfigMap) { limits.Data[key] = value })
+}
