@@ -200,6 +200,7 @@ func policyServed(discover discovery.ServerResourcesInterface) (bool, error) {
 func cacheOptions(namespace string) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
+		NewInformer:      views.NewInformer, // Namespaces are held as metadata.
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{namespace: {}}},
 			&corev1.Pod{}:    {Field: fields.OneTermEqualSelector("spec.nodeName", ""), Transform: trimWaitingPod},

@@ -77,7 +77,7 @@ func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
 		objects[metadata] = config
 	}
 	catalogue, err := cache.New(o.Config, cache.Options{
-		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects,
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects, NewInformer: NewInformer,
 		DefaultTransform:             trimMetadata,
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 	})

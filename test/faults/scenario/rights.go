@@ -106,7 +106,9 @@ func bindAs(ctx context.Context, w *world.World, name string) error {
 
 func ownAccount(w *world.World) string { return "alone-" + w.ConsumerID }
 
-func isOfConfigMaps(rule rbacv1.PolicyRule) bool { return slices.Contains(rule.Resources, "configmaps") }
+func isOfConfigMaps(rule rbacv1.PolicyRule) bool {
+	return slices.Contains(rule.Resources, "configmaps")
+}
 
 // reading sets what the account may do with ConfigMaps.
 func reading(verbs ...string) Func {

@@ -93,10 +93,8 @@ func (m *Manager) Synced(ctx context.Context, within time.Duration) error {
 // Ended is closed when the manager has ended, by itself or because it was stopped.
 func (m *Manager) Ended() <-chan struct{} { return m.ended }
 
-// Stop ends the manager, and waits for its end, with that of its goroutines. Of
-// those that only pass on the events of a watch of metadata a few may stay: see
-// watch.Filter, which cannot be ended while nobody takes its event. The first
-// call returns how the manager has ended.
+// Stop ends the manager, and waits for its end, with that of its goroutines. The
+// first call returns how the manager has ended.
 func (m *Manager) Stop() error {
 	m.cancel()
 	<-m.ended
