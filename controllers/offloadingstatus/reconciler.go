@@ -99,7 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // offloading said earlier. The cache has only pods that are on no node.
 func (r *Reconciler) outdated(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (eviction.Left, error) {
 	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
 		return eviction.Left{}, fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
 	}
 	var names []types.NamespacedName

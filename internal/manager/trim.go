@@ -36,15 +36,21 @@ func trimWaitingPod(obj any) (any, error) {
 	}
 	if owner := metav1.GetControllerOf(pod); (owner == nil || owner.Kind != "DaemonSet") && translate.PodRefusal(pod) != nil {
 		pod.ManagedFields = nil
-		return pod, nil
+		return &waitingPod{ObjectMeta: identityOf(pod), whole: pod}, nil
 	}
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp, OwnerReferences: pod.OwnerReferences,
-		},
-		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, Tolerations: pod.Spec.Tolerations, Affinity: requiredNodes(pod)},
-	}, nil
+	return &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod)}, nil
+}
+
+// identityOf is who a pod is, and of what kind its controller.
+func identityOf(pod *corev1.Pod) metav1.ObjectMeta {
+	identity := metav1.ObjectMeta{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+		CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		identity.OwnerReferences = []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
+	}
+	return identity
 }
 
 // requiredNodes is the node affinity that the scheduler insists on, if it says

@@ -1,12 +1,16 @@
 package manager
 
 import (
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-func waitingPod(owner string) *corev1.Pod {
+func waitingPodOf(owner string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: "web", UID: "1", ResourceVersion: "5", CreationTimestamp: metav1.NewTime(builder.Epoch.Add(-time.Hour)),
@@ -37,24 +41,28 @@ func trimmed(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return obj.(*corev1.Pod)
+	again, err := trimWaitingPod(obj) // A cache may pass it through twice.
+	if err != nil || again != obj {
+		t.Fatalf("trimmed again it is %v, %v", again, err)
+	}
+	return obj.(*waitingPod).DeepCopyObject().(*corev1.Pod)
 }
 
 // TestTrimWaitingPod holds what is decided about a trimmed pod against what is
 // decided about the whole one, and the patches that follow from it.
 func TestTrimWaitingPod(t *testing.T) {
 	nso := builder.Offloading("team").Obj()
-	going := waitingPod("ReplicaSet")
+	going := waitingPodOf("ReplicaSet")
 	going.DeletionTimestamp = &metav1.Time{Time: builder.Epoch}
-	tolerant := waitingPod("ReplicaSet")
+	tolerant := waitingPodOf("ReplicaSet")
 	tolerant.Spec.Tolerations = append(tolerant.Spec.Tolerations, corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists})
-	refused := waitingPod("ReplicaSet")
+	refused := waitingPodOf("ReplicaSet")
 	refused.Spec.HostNetwork = true
 	refused.Status.Conditions = []corev1.PodCondition{
 		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
 	}
 	for name, pod := range map[string]*corev1.Pod{
-		"of a Deployment": waitingPod("ReplicaSet"), "of a DaemonSet": waitingPod("DaemonSet"), "being deleted": going, "it tolerates all": tolerant,
+		"of a Deployment": waitingPodOf("ReplicaSet"), "of a DaemonSet": waitingPodOf("DaemonSet"), "being deleted": going, "it tolerates all": tolerant,
 		"never sent": refused,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +87,7 @@ func TestTrimWaitingPod(t *testing.T) {
 func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 	nso := builder.Offloading("team").Obj()
 	nso.Spec.PodOffloadingStrategy = v1alpha1.PodsLocal
-	pod := waitingPod("ReplicaSet")
+	pod := waitingPodOf("ReplicaSet")
 	asks := func(key string) {
 		pod.Spec.Affinity = &corev1.Affinity{
 			PodAffinity: &corev1.PodAffinity{},
@@ -109,6 +117,59 @@ func patch(t *testing.T, pod *corev1.Pod, plan latecomer.Plan) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// TestAWaitingPodTakesLittle measures what a cache takes for each: of what was read,
+// an Indexer of client-go's, with the index that controller-runtime has.
+func TestAWaitingPodTakesLittle(t *testing.T) {
+	const pods, most, least = 4000, 1024, 256
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	raw, err := typicalPod().Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range pods {
+		pod := &corev1.Pod{}
+		if err := pod.Unmarshal(raw); err != nil {
+			t.Fatal(err)
+		}
+		pod.Name = fmt.Sprintf("%s-%d", pod.Name, i)
+		obj, err := trimWaitingPod(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := indexer.Add(obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / pods
+	t.Logf("%d bytes of each pod of %d are kept", each, len(raw))
+	if each > most || each < least {
+		t.Errorf("%d bytes of each pod are kept, want from %d to %d", each, least, most)
+	}
+	runtime.KeepAlive(indexer)
+}
+
+// typicalPod is of a Deployment, with what admission plugins add.
+func typicalPod() *corev1.Pod {
+	pod := waitingPodOf("ReplicaSet")
+	pod.Name, pod.UID, pod.ResourceVersion = "web-67ff8d8774", "6b0ddc5c-1c40-4be0-8d6e-5a6e9f4cbd9d", "123456789"
+	pod.OwnerReferences[0].UID, pod.OwnerReferences[0].APIVersion = "6b0ddc5c-1c40-4be0-8d6e-5a6e9f4cbd9e", "apps/v1"
+	pod.Spec.Tolerations = nil
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](300),
+		})
+	}
+	for i := range 30 {
+		pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, corev1.EnvVar{Name: fmt.Sprint("VARIABLE_", i), Value: strings.Repeat("x", 80)})
+	}
+	return pod
 }
 
 func TestTrimForeignNode(t *testing.T) {

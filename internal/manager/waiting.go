@@ -1,0 +1,35 @@
+package manager
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// waitingPod is what the cache holds of a pod that waits for a node: what is looked
+// at of one, without the fields of a Pod that are empty, which are most of what a
+// trimmed one takes. A cache returns copies of what it holds, and a copy of this
+// is a Pod: so it must not be read with UnsafeDisableDeepCopy.
+type waitingPod struct {
+	metav1.ObjectMeta
+	tolerations []corev1.Toleration
+	affinity    *corev1.Affinity
+	// whole, if set, is all of the pod, which can never be sent. There are few.
+	whole *corev1.Pod
+}
+
+var _ client.Object = &waitingPod{}
+
+// GetObjectKind implements runtime.Object.
+func (*waitingPod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject implements runtime.Object. The copy is a Pod.
+func (w *waitingPod) DeepCopyObject() runtime.Object {
+	if w.whole != nil {
+		return w.whole.DeepCopy()
+	}
+	pod := corev1.Pod{ObjectMeta: w.ObjectMeta, Spec: corev1.PodSpec{Tolerations: w.tolerations, Affinity: w.affinity}}
+	return pod.DeepCopy()
+}
