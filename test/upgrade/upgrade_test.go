@@ -93,6 +93,7 @@ func (s *site) upgradeProviders(t *testing.T) {
 	for _, provider := range s.Providers {
 		s.apply(t, provider, "")
 	}
+	s.limited = true
 	must(t, rig.Eventually(t.Context(), patience, s.ready))
 }
 
