@@ -55,6 +55,10 @@ var attacks = []struct {
 		v1alpha1.ReasonTooLarge, "a list of pods takes more than",
 	},
 	{
+		"watches that end as soon as they begin", onWatch("configmaps", one),
+		v1alpha1.ReasonUnreachable, "the provider ends lists and watches as soon as they begin",
+	},
+	{
 		"errors with messages of megabytes", onAll(longError),
 		v1alpha1.ReasonUnreachable, "the provider answered 500 Internal Server Error",
 	},
@@ -125,6 +129,12 @@ func everTheSame(w http.ResponseWriter, _ *http.Request) {
 	asEvents(w)
 	for send(w, "ADDED", configMap("same", "")) {
 	}
+}
+
+// one is a watch that brings one object and ends.
+func one(w http.ResponseWriter, _ *http.Request) {
+	asEvents(w)
+	send(w, "ADDED", configMap("one", ""))
 }
 
 func configMap(name, content string) *corev1.ConfigMap {

@@ -21,8 +21,9 @@ type attack func(http.ResponseWriter, *http.Request) bool
 // front stands before an API server.
 type front struct {
 	*httptest.Server
-	current  atomic.Pointer[attack]
-	requests atomic.Int64 // Since the last change of the attack.
+	current atomic.Pointer[attack]
+	// Since the last change of the attack; pages are those requests that ask for more of a list.
+	requests, pages atomic.Int64
 }
 
 // newFront starts one that passes everything on.
@@ -42,6 +43,9 @@ func newFront(t *testing.T, to *rest.Config) *front {
 	}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.requests.Add(1)
+		if r.URL.Query().Has("continue") {
+			f.pages.Add(1)
+		}
 		if now := f.current.Load(); now == nil || !(*now)(w, r) {
 			proxy.ServeHTTP(w, r)
 		}
@@ -60,6 +64,7 @@ func newFront(t *testing.T, to *rest.Config) *front {
 // from now on.
 func (f *front) set(a attack) {
 	f.requests.Store(0)
+	f.pages.Store(0)
 	if a == nil {
 		f.current.Store(nil)
 		return
