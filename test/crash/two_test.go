@@ -1,0 +1,112 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/performance/measure"
+	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/requests"
+)
+
+// TestTwoProcesses runs two managers for one consumer, without an election. The
+// second one reads in the provider, writes nothing there, and says who does. That
+// is seen while the first one stands still: all that the provider is asked for then
+// comes from the second.
+func TestTwoProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts clusters")
+	}
+	r := rigUp(t, rig.Options{Name: "two", Providers: providers[:1], AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...)})
+	kubeconfig, provider := writeKubeconfig(t, r), r.Providers[0]
+	if err := r.Bind(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first := start(t, kubeconfig)
+	until(t, "the first manager to be connected", r.Bound)
+	second := start(t, kubeconfig)
+	until(t, "the second one to say who works there", func(context.Context) error { return second.says("HeldByAnother") })
+
+	// For less than its Lease lasts, which the second one waits for.
+	if err := first.command.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	held := leaseOf(t, provider)
+	log := measure.NewAudit(provider.ID, provider.AuditLog())
+	before, err := log.Figures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range []client.Object{rig.Namespace(0), rig.Offloading(0)} {
+		if err := r.Consumer.Admin.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leases := []requests.Filter{requests.Resource("leases"), requests.Not(requests.Writes)}
+	during := before
+	until(t, "the second one to look at the Lease again", func(context.Context) error {
+		if during, err = log.Figures(); err != nil {
+			return err
+		}
+		if n := during.Sum(leases...).Requests - before.Sum(leases...).Requests; n < 2 {
+			return fmt.Errorf("it has looked %d times", n)
+		}
+		return nil
+	})
+	changes := []requests.Filter{requests.Writes, requests.Not(requests.Resource("selfsubjectreviews"))}
+	written := during.Sum(changes...).Requests - before.Sum(changes...).Requests
+	if now := leaseOf(t, provider); now.ResourceVersion != held.ResourceVersion {
+		t.Skip("this machine is so slow that the Lease has expired, and the second manager has taken it, as it should")
+	}
+	if written > 0 {
+		t.Errorf("the second manager has written %d times: %+v", written, during.Rows(changes...))
+	}
+	if err := first.command.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the first one to go on", func(ctx context.Context) error {
+		var offloading v1alpha1.NamespaceOffloading
+		if err := r.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(rig.Offloading(0)), &offloading); err != nil {
+			return err
+		}
+		if phase := offloading.Status.OffloadingPhase; phase != v1alpha1.OffloadingPhaseReady {
+			return fmt.Errorf("the offloading is %q", phase)
+		}
+		return nil
+	})
+}
+
+// leaseOf is the one Lease of a manager in a provider.
+func leaseOf(t *testing.T, provider *rig.Cluster) *coordinationv1.Lease {
+	t.Helper()
+	var leases coordinationv1.LeaseList
+	if err := provider.Admin.List(t.Context(), &leases, client.InNamespace(v1alpha1.ProviderNamespace)); err != nil || len(leases.Items) != 1 {
+		t.Fatalf("there are %d Leases: %v", len(leases.Items), err)
+	}
+	return &leases.Items[0]
+}
+
+// until waits for something.
+func until(t *testing.T, what string, try func(context.Context) error) {
+	t.Helper()
+	if err := rig.Eventually(t.Context(), patience, try); err != nil {
+		t.Fatalf("waiting for %s: %v", what, err)
+	}
+}
+
+// says wants a word to be in the log of a manager.
+func (p *process) says(word string) error {
+	log, err := os.ReadFile(p.log)
+	if err == nil && !bytes.Contains(log, []byte(word)) {
+		err = fmt.Errorf("its log does not say %s", word)
+	}
+	return err
+}
