@@ -96,6 +96,9 @@ const (
 const (
 	// ReasonNodeReady: the Node exists, is ours, and is Ready.
 	ReasonNodeReady = "NodeReady"
+	// ReasonNoUsableNodes: the Node is Ready and offers nothing, because no node of
+	// the provider takes pods. The message says why. Also a reason of the Node's own Ready.
+	ReasonNoUsableNodes = "NoUsableNodes"
 	// ReasonNodeNotReady: the Node exists and is ours, but is not Ready.
 	ReasonNodeNotReady = "NodeNotReady"
 	// ReasonNodePending: the Node has not been created yet.

@@ -217,6 +217,9 @@ func virtualNodeReady(s Snapshot) *metav1.Condition {
 	}
 	for _, c := range s.Node.Status.Conditions {
 		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			if c.Reason == v1alpha1.ReasonNoUsableNodes {
+				return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionTrue, c.Reason, c.Message)
+			}
 			return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionTrue, v1alpha1.ReasonNodeReady, "")
 		}
 	}

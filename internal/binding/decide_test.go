@@ -72,6 +72,9 @@ func TestConditions(t *testing.T) {
 			[]string{"CredentialsValid=Unknown Connecting: not known before the provider answers", "Connected=False WrongCA: unknown authority", nodeReady, served, "Ready=False WrongCA: unknown authority"}},
 		"the node is not Ready": {up(func(s *Snapshot) { s.Node.Status.Conditions[1].Status = corev1.ConditionUnknown }),
 			[]string{accepted, linked, "VirtualNodeReady=False NodeNotReady: Node spillway-eu is not Ready", served, "Ready=False NodeNotReady: Node spillway-eu is not Ready"}},
+		"no node of the provider takes pods": {up(func(s *Snapshot) {
+			s.Node.Status.Conditions[1].Reason, s.Node.Status.Conditions[1].Message = v1alpha1.ReasonNoUsableNodes, "2 tainted"
+		}), []string{accepted, linked, "VirtualNodeReady=True NoUsableNodes: 2 tainted", served, "Ready=True Ready: "}},
 		"the node is somebody else's": {up(func(s *Snapshot) { s.Node.OwnerReferences = nil }),
 			[]string{accepted, linked, "VirtualNodeReady=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone", served,
 				"Ready=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone"}},

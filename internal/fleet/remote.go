@@ -209,7 +209,7 @@ func trimNode(obj any) (any, error) {
 	trimmed := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
 			Labels: node.Labels, CreationTimestamp: node.CreationTimestamp, DeletionTimestamp: node.DeletionTimestamp},
-		Spec:   corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable},
+		Spec:   corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable, Taints: hardTaints(node.Spec.Taints)},
 		Status: corev1.NodeStatus{Allocatable: node.Status.Allocatable, DeclaredFeatures: boundedFeatures(node.Status.DeclaredFeatures)},
 	}
 	for _, condition := range node.Status.Conditions {
@@ -219,6 +219,17 @@ func trimNode(obj any) (any, error) {
 	}
 	trimmed.Status.NodeInfo.Architecture = node.Status.NodeInfo.Architecture
 	return trimmed, nil
+}
+
+// hardTaints are those that may keep a pod off, without what only people read.
+func hardTaints(taints []corev1.Taint) []corev1.Taint {
+	var hard []corev1.Taint
+	for _, taint := range taints {
+		if taint.Effect != corev1.TaintEffectPreferNoSchedule {
+			hard = append(hard, corev1.Taint{Key: taint.Key, Effect: taint.Effect})
+		}
+	}
+	return hard
 }
 
 // mostFeatures is how many features of a node are looked at: Kubernetes 1.36 knows five.

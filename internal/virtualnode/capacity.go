@@ -7,14 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // Capacity is what the provider's nodes offer together, no more of each
 // resource than its limit: a quantity, or a percentage of that sum. Nodes that
-// are not ready, cordoned, or virtual themselves offer nothing. What a provider
-// says is bounded: see offered and bounded.
+// are not ready, cordoned, tainted, or virtual themselves offer nothing. What a
+// provider says is bounded: see offered and bounded.
 func Capacity(provider []corev1.Node, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for i := range provider {
@@ -37,19 +35,6 @@ func Capacity(provider []corev1.Node, limits map[corev1.ResourceName]intstr.IntO
 		}
 	}
 	return total
-}
-
-// Offers tells whether a node of the provider counts.
-func Offers(node *corev1.Node) bool {
-	if node.Spec.Unschedulable || !node.DeletionTimestamp.IsZero() || node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
-		return false
-	}
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // capped applies a limit that the API has checked; one that cannot be read

@@ -163,7 +163,9 @@ type Offer struct {
 // version that the binding does not say is left as it was: the provider has one,
 // and the next status of the binding says it again.
 func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, now metav1.Time) {
+	none := ""
 	if !offer.Unknown {
+		none = noneUsable(offer.Nodes)
 		capacity := Capacity(offer.Nodes, binding.Spec.VirtualNode.Capacity)
 		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
 		node.Status.NodeInfo.Architecture = architecture(offer.Nodes)
@@ -173,6 +175,9 @@ func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 	node.Status.NodeInfo.OperatingSystem = "linux"
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: node.Name}}
 	for _, wanted := range healthy {
+		if wanted.Type == corev1.NodeReady && none != "" {
+			wanted.Reason, wanted.Message = v1alpha1.ReasonNoUsableNodes, none
+		}
 		setCondition(&node.Status.Conditions, wanted, now)
 	}
 }

@@ -175,7 +175,7 @@ func TestApplyStatus(t *testing.T) {
 	again.Status.Conditions[0].Status, again.Status.Conditions[0].Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
 	again.Status.Conditions = append(again.Status.Conditions, corev1.NodeCondition{Type: "Theirs", Status: corev1.ConditionTrue})
 	ApplyStatus(again, binding, Offer{}, later)
-	if c := again.Status.Conditions[0]; c.Status != corev1.ConditionTrue || !c.LastTransitionTime.Equal(&later) || c.Reason != "ProviderConnected" {
+	if c := again.Status.Conditions[0]; c.Status != corev1.ConditionTrue || !c.LastTransitionTime.Equal(&later) || c.Reason != v1alpha1.ReasonNoUsableNodes {
 		t.Errorf("it is not Ready again: %+v", c)
 	}
 	if len(again.Status.Conditions) != 5 || len(again.Status.Capacity) != 0 || again.Status.NodeInfo.Architecture != "" {

@@ -291,6 +291,12 @@ func (b *NodeBuilder) Cordoned() *NodeBuilder {
 	return b
 }
 
+// Taint adds a taint.
+func (b *NodeBuilder) Taint(key string, effect corev1.TaintEffect) *NodeBuilder {
+	b.obj.Spec.Taints = append(b.obj.Spec.Taints, corev1.Taint{Key: key, Effect: effect})
+	return b
+}
+
 // Deleted makes it one that is being deleted.
 func (b *NodeBuilder) Deleted() *NodeBuilder {
 	b.obj.DeletionTimestamp = ptr.To(metav1.NewTime(Epoch))

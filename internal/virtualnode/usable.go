@@ -1,0 +1,96 @@
+package virtualnode
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Offers reports whether a node of the provider counts: whether it takes pods of
+// a consumer.
+func Offers(node *corev1.Node) bool {
+	return node.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual && closed(node) == ""
+}
+
+// closed says why a node takes no pods of a consumer; "" if it does.
+func closed(node *corev1.Node) string {
+	switch {
+	case !node.DeletionTimestamp.IsZero():
+		return "being deleted"
+	case node.Spec.Unschedulable:
+		return "cordoned"
+	case !isReady(node):
+		return "not ready"
+	case slices.ContainsFunc(node.Spec.Taints, keepsOff):
+		return "tainted"
+	}
+	return ""
+}
+
+func isReady(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// mirrored are the taints by which Kubernetes repeats what the node says of itself,
+// a moment later: that is looked at where it is said.
+var mirrored = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, corev1.TaintNodeUnschedulable}
+
+// keepsOff reports whether a taint keeps the pods of consumers off a node.
+func keepsOff(taint corev1.Taint) bool {
+	return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key)
+}
+
+// noneUsable says that no node of the provider takes pods, and why; "" if one does.
+func noneUsable(provider []corev1.Node) string {
+	counts, keys, total := map[string]int{}, []string{}, 0
+	for i := range provider {
+		if provider[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
+			continue
+		}
+		why := closed(&provider[i])
+		if why == "" {
+			return ""
+		}
+		total++
+		counts[why]++
+		if why == "tainted" {
+			keys = append(keys, keysOf(provider[i].Spec.Taints)...)
+		}
+	}
+	if total == 0 {
+		return "the provider has no nodes"
+	}
+	causes := make([]string, 0, len(counts))
+	for why, count := range counts {
+		causes = append(causes, fmt.Sprintf("%d %s", count, why))
+	}
+	slices.Sort(causes)
+	message := "no node of the provider takes pods: " + strings.Join(causes, ", ")
+	if len(keys) > 0 {
+		slices.Sort(keys)
+		message += " (such as " + keys[0] + ")"
+	}
+	return message
+}
+
+// keysOf are the keys of the taints that keep pods off, as far as they are valid: a
+// provider may say anything.
+func keysOf(taints []corev1.Taint) []string {
+	var keys []string
+	for _, taint := range taints {
+		if keepsOff(taint) && len(validation.IsQualifiedName(taint.Key)) == 0 {
+			keys = append(keys, taint.Key)
+		}
+	}
+	return keys
+}
