@@ -326,7 +326,8 @@ type UnreachablePolicy struct {
 type ClusterBindingStatus struct {
 	// conditions: Ready, CredentialsValid, Connected, Fenced, LimitsKnown,
 	// VirtualNodeReady, PodAdmission, Network, with a mountNamespace
-	// MountNamespaceReady, while a right to read is missing Limited and, while being
+	// MountNamespaceReady, while a right to read is missing Limited, beside an
+	// older ClusterBinding of the same provider ProviderShared and, while being
 	// deleted, Drained.
 	// +optional
 	// +listType=map

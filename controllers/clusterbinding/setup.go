@@ -28,6 +28,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.ClusterBinding{}).
 		Owns(&v1alpha1.NamespaceMap{}).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.sameClusterID)).
+		Watches(&v1alpha1.ClusterBinding{}, trigger.SharedWith(r.Client)).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.routed), builder.WithPredicates(rangeChanges())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.ofNode)).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.routed), builder.WithPredicates(rangeChanges())).

@@ -74,6 +74,10 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing NamespaceOffloadings: %w", err)
 	}
+	var bindings v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
+	}
 	entries := sets.New[string]()
 	for _, entry := range nsmap.Entries(nsm) {
 		entries.Insert(entry.Namespace)
@@ -82,6 +86,9 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	for i := range all.Items {
 		nso, left := &all.Items[i], 0
 		asked := entries.Has(nso.Namespace)
+		if offloading.GoesElsewhere(nso, binding, bindings.Items, nsm) {
+			continue
+		}
 		if asked {
 			var err error
 			if left, err = r.Residents.Holding(ctx, nso, binding); err != nil {

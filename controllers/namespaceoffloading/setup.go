@@ -76,6 +76,7 @@ func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
 		Named("namespacemapping").
 		For(&v1alpha1.ClusterBinding{}, builder.WithPredicates(mappingChanges())).
 		Watches(&v1alpha1.NamespaceMap{}, handler.EnqueueRequestsFromMapFunc(sameName), builder.WithPredicates(entryChanges())).
+		Watches(&v1alpha1.ClusterBinding{}, trigger.SharedWith(r.Client)).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.allBindings), builder.WithPredicates(trigger.NotStatus())).
 		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
 			if len(residents.Offloadings(ctx, r.Client, change)) == 0 {
@@ -93,7 +94,7 @@ func mappingChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
 		after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
-		return !ok1 || !ok2 || before.Generation != after.Generation ||
+		return !ok1 || !ok2 || before.Generation != after.Generation || before.Status.RemoteClusterUID != after.Status.RemoteClusterUID ||
 			conditions.Reason(before.Status.Conditions, v1alpha1.BindingDrained) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingDrained) ||
 			conditions.Reason(before.Status.Conditions, v1alpha1.BindingReady) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingReady)
 	}}

@@ -42,6 +42,8 @@ func TestEntryChanges(t *testing.T) {
 func TestMappingChanges(t *testing.T) {
 	next := builder.Binding("eu").Obj()
 	next.Generation++
+	counted := builder.Binding("eu").Obj()
+	counted.Status.Namespaces.Summary = "1/2"
 	ready := builder.Binding("eu").Condition(v1alpha1.BindingReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "").Obj()
 	tests := map[string]struct {
 		before, after *v1alpha1.ClusterBinding
@@ -49,7 +51,8 @@ func TestMappingChanges(t *testing.T) {
 	}{
 		"nothing":           {builder.Binding("eu").Obj(), builder.Binding("eu").Obj(), false},
 		"its spec":          {builder.Binding("eu").Obj(), next, true},
-		"counts":            {builder.Binding("eu").Obj(), builder.Binding("eu").Pinned("uid").Obj(), false},
+		"counts":            {builder.Binding("eu").Obj(), counted, false},
+		"its provider":      {builder.Binding("eu").Obj(), builder.Binding("eu").Pinned("uid").Obj(), true},
 		"it is Ready":       {builder.Binding("eu").Obj(), ready, true},
 		"the next step":     {drained(v1alpha1.ReasonEvictingPods), drained(v1alpha1.ReasonDeletingNamespaces), true},
 		"the step it is at": {drained(v1alpha1.ReasonEvictingPods), drained(v1alpha1.ReasonEvictingPods), false},

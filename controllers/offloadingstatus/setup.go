@@ -94,14 +94,16 @@ func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.O
 	is, _ := after.(*v1alpha1.ClusterBinding)
 	moved := was == nil || is == nil || was.Generation != is.Generation
 	reach := was != nil && is != nil && offloading.Unreachable(was) != offloading.Unreachable(is)
-	if !moved && !reach {
+	known := was != nil && is != nil && was.Status.RemoteClusterUID != is.Status.RemoteClusterUID
+	if !moved && !reach && !known {
 		return
 	}
 	affected := func(nso *v1alpha1.NamespaceOffloading) bool {
 		waiting := nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady
 		// A binding that goes for good may make room for another of its clusterID.
 		gone := is == nil && matches(nso, was)
-		return gone || (moved && selects(nso, was) != selects(nso, is)) || (reach && waiting)
+		// Which provider it is decides who has a namespace of one that is bound twice.
+		return gone || known && selects(nso, is) || (moved && selects(nso, was) != selects(nso, is)) || (reach && waiting)
 	}
 	for _, request := range trigger.Offloadings(ctx, r.Client, affected) {
 		q.Add(request)

@@ -60,12 +60,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
 	connected = connected && !binding.Spec.Paused
+	var bindings v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	if placement.Holder(bindings.Items, binding.Spec.ClusterID) != binding.Name {
+		return ctrl.Result{}, nil // Then the connection does not exist either, but may for a moment.
+	}
+	offer.Older = placement.Sharing(binding, bindings.Items)
 	node := &corev1.Node{}
 	err = r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
 	switch {
 	case apierrors.IsNotFound(err) && (connected || binding.Status.RemoteClusterUID != ""):
-		if node, err = r.create(ctx, binding); err != nil || node == nil {
-			return step.Done(err)
+		node = virtualnode.New(binding)
+		if err := r.Client.Create(ctx, node); err != nil {
+			return step.Done(fmt.Errorf("creating Node %s: %w", node.Name, err))
 		}
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err) // There has been none: engaging the provider brings us back here.
@@ -95,23 +104,6 @@ func (r *Reconciler) offer(ctx context.Context, name string) (offer virtualnode.
 	var list corev1.NodeList
 	err = cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
 	return virtualnode.Offer{Nodes: list.Items, Unknown: fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""}, err == nil, err
-}
-
-// create makes the Node, unless the ClusterBinding does not hold its
-// clusterID: then the connection does not exist either, but may for a moment.
-func (r *Reconciler) create(ctx context.Context, binding *v1alpha1.ClusterBinding) (*corev1.Node, error) {
-	var all v1alpha1.ClusterBindingList
-	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
-	}
-	if placement.Holder(all.Items, binding.Spec.ClusterID) != binding.Name {
-		return nil, nil
-	}
-	node := virtualnode.New(binding)
-	if err := r.Client.Create(ctx, node); err != nil {
-		return nil, fmt.Errorf("creating Node %s: %w", node.Name, err)
-	}
-	return node, nil
 }
 
 // update writes what differs: metadata and spec, then the status.

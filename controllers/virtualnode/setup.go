@@ -29,6 +29,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) err
 		Watches(&corev1.Node{}, mchandler.Lift(handler.EnqueueRequestForOwner(
 			mgr.GetLocalManager().GetScheme(), mgr.GetLocalManager().GetRESTMapper(), &v1alpha1.ClusterBinding{}, handler.OnlyControllerOwner())),
 			mcbuilder.WithEngageWithLocalCluster(true), onlyLocal).
+		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(trigger.SharedWith(r.Client)), mcbuilder.WithEngageWithLocalCluster(true), onlyLocal).
 		Watches(&corev1.Node{}, trigger.ToBinding, mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithPredicates(offerChanges()), onlyProviders).
 		WithOptions(controller.TypedOptions[mcreconcile.Request]{
 			RateLimiter: step.Backoff[mcreconcile.Request](),

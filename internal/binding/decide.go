@@ -82,6 +82,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 		}
 	}
 	limit(s, &status)
+	share(s, &status)
 	conditions.Set(&status.Conditions, s.Binding.Generation, ready(s, status.Conditions))
 	if s.Binding.DeletionTimestamp.IsZero() {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingDrained)

@@ -44,14 +44,16 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, 
 		byName[world.Maps[i].Name] = &world.Maps[i]
 	}
 	for _, binding := range placement.Usable(world.Bindings) {
-		s.observeBinding(binding, byName[binding.Name], world.Pods[binding.Name])
+		taken := TakenBy(nso, binding, world.Bindings) != ""
+		s.observeBinding(binding, byName[binding.Name], world.Pods[binding.Name], taken)
 	}
 	return s
 }
 
 // observeBinding adds what one binding and its map, which may be nil, say, and
-// the pods that have to leave its virtual node.
-func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Left) {
+// the pods that have to leave its virtual node. If an older binding of the provider
+// has taken the namespace, this one is not selected.
+func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Left, taken bool) {
 	nso := s.Offloading
 	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
 	if err != nil {
@@ -61,7 +63,7 @@ func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha
 	c.Pods = pods
 	concerned := selected || s.before(c.ClusterID) != nil
 	c.Unobserved = concerned && binding.Status.RemoteClusterUID != "" && outdated(nsm)
-	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero()
+	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero() && (!taken || isThere(c.Current))
 	if c.RemoteNamespace == "" {
 		c.RemoteNamespace = s.RemoteName
 	} else if c.Selected {

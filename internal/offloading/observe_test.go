@@ -27,8 +27,12 @@ func told(clusterIDs ...string) v1alpha1.NamespaceOffloadingStatus {
 
 func TestObserve(t *testing.T) {
 	inEU := builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")
-	eu := func() *builder.BindingBuilder { return builder.Binding("eu").Label("region", "eu").Connected() }
-	us := func() *builder.BindingBuilder { return builder.Binding("us").Label("region", "us").Connected() }
+	eu := func() *builder.BindingBuilder {
+		return builder.Binding("eu").Label("region", "eu").Pinned("eu").Connected()
+	}
+	us := func() *builder.BindingBuilder {
+		return builder.Binding("us").Label("region", "us").Pinned("us").Connected()
+	}
 	accepted := func(name, remote string) *v1alpha1.NamespaceMap {
 		return builder.Map(name).Accepted("team", remote).Obj()
 	}
@@ -64,6 +68,19 @@ func TestObserve(t *testing.T) {
 		"a duplicate is none": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu(), builder.Binding("eu-2").ClusterID("eu").Created(time.Hour)}, nil,
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}}},
+		"a younger binding of the same provider is not selected beside the older one": {
+			builder.Offloading("team"), []*builder.BindingBuilder{eu(), us().Pinned("eu").Created(time.Hour)}, nil,
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}}},
+		"unless the remote namespace is there already": {
+			builder.Offloading("team"), []*builder.BindingBuilder{eu(), us().Pinned("eu").Created(time.Hour)}, []*v1alpha1.NamespaceMap{accepted("us", "team-c")},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"},
+				{ClusterID: "us", Selected: true, Desired: true, RemoteNamespace: "team-c", Current: entry("team-c")}}}},
+		"it is, where the older one is not": {
+			builder.Offloading("team").Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), []*builder.BindingBuilder{eu(), us().Pinned("eu").Created(time.Hour)}, nil,
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "us", Selected: true, RemoteNamespace: "team-c"}}}},
+		"or where the older one goes": {
+			builder.Offloading("team"), []*builder.BindingBuilder{eu().Deleted(0), us().Pinned("eu").Created(time.Hour)}, nil,
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "us", Selected: true, RemoteNamespace: "team-c"}}}},
 		"the map has not been looked at since": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{builder.Map("eu").Desired("team", "team-c").Unobserved().Obj()},
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-c", Unobserved: true}}}},

@@ -87,7 +87,11 @@ func (e *Engine) world(ctx context.Context) world {
 		if err != nil {
 			return !apierrors.IsNotFound(err) // Not known: then nothing is decided.
 		}
-		return offloading.Selects(nso, binding)
+		var bindings v1alpha1.ClusterBindingList
+		if err := e.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+			return true
+		}
+		return offloading.Selects(nso, binding) && offloading.TakenBy(nso, binding, bindings.Items) == ""
 	}}
 }
 

@@ -27,6 +27,9 @@ import (
 	"github.com/spillway-io/spillway/internal/offloading"
 )
 
+// Queue is what handlers add to.
+type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
 // OnEngage is a source that asks for a reconcile of a ClusterBinding, by its
 // name in the local cluster, whenever its provider is engaged. Without it, a
 // provider in which there is nothing of ours yet would make no event.

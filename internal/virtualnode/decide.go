@@ -156,17 +156,20 @@ type Offer struct {
 	Nodes []corev1.Node
 	// Unknown is set for one that does not let us see its nodes.
 	Unknown bool
+	// Older are the bindings that have their share of it first, oldest first.
+	Older []*v1alpha1.ClusterBinding
 }
 
 // ApplyStatus makes the status of node that of a provider that answers and has
-// that offer; if it is not known, the virtual node goes on offering what it did. A
+// that offer; if it is not known, the virtual node goes on offering what it did. Older
+// bindings of the provider have their share first. A
 // version that the binding does not say is left as it was: the provider has one,
 // and the next status of the binding says it again.
 func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, now metav1.Time) {
 	none := ""
 	if !offer.Unknown {
 		none = noneUsable(offer.Nodes)
-		capacity := Capacity(offer.Nodes, binding.Spec.VirtualNode.Capacity)
+		capacity := left(binding, offer)
 		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
 		node.Status.NodeInfo.Architecture = architecture(offer.Nodes)
 		node.Status.DeclaredFeatures = declaredFeatures(offer.Nodes)

@@ -5,6 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -49,28 +50,60 @@ var _ = Describe("A provider that is shared", func() {
 		Expect(home.offloading(team)()).To(inPhase(v1alpha1.OffloadingPhaseReady))
 	})
 
-	It("by two bindings, of which the second leaves alone what the first has made", func() {
-		spec := unique("spec")
-		first, second := home.bind(eu, spec, withLabels(region, "first")), home.bind(eu, spec, withLabels(region, "second"))
+	It("by two bindings, of which the first comes first", func() {
+		spec, mount := unique("spec"), unique("mount")
+		eu.create(providerNode("8", "8Gi"))
+		half := func(cb *v1alpha1.ClusterBinding) {
+			cb.Spec.VirtualNode.Capacity = map[corev1.ResourceName]intstr.IntOrString{corev1.ResourceCPU: intstr.FromString("50%")}
+		}
+		first := home.bind(eu, spec, withLabels(region, "first"), half)
+		home.bindingIsReady(first)
+		// Of two of the same second, the first by name is the older one.
+		second := home.bindWith(eu.providerKubeconfig(), first.Name+"-z", spec, withLabels(region, "second"), withMount(mount))
 		home.bindingIsReady(first, second)
+		Eventually(home.condition(second, v1alpha1.BindingShared)).Should(isTrue(v1alpha1.ReasonProviderSharedWith, "ClusterBinding "+first.Name))
+		Expect(find(owner(first).Status.Conditions, v1alpha1.BindingShared)).Error().To(HaveOccurred(), "the older one is not concerned")
+		Eventually(home.offer(first)).Should(HavePrefix("cpu 4, memory 8Gi"))
+		Eventually(home.offer(second)).Should(Equal("cpu 4, memory 0, pods 0"), "it offers what the first leaves")
+
+		By("offloading a namespace through each")
 		ofFirst := home.offloadNew(selecting(labelSpec, spec, region, "first"))
 		ofSecond := home.offloadNew(selecting(labelSpec, spec, region, "second"))
 		home.offloadingIsReady(ofFirst, ofSecond)
 		Expect(eu.ofBinding(first)()).To(ConsistOf(remoteName(ofFirst)))
-		Expect(eu.ofBinding(second)()).To(ConsistOf(remoteName(ofSecond)))
+		Expect(eu.ofBinding(second)()).To(ConsistOf(remoteName(ofSecond), mount))
 
-		By("offloading a namespace through both, to the same name")
+		By("offloading one through both")
 		change(home, newOffloading(ofFirst, nil), func(nso *v1alpha1.NamespaceOffloading) { nso.Spec.ClusterSelector = selecting(labelSpec, spec) })
-		Eventually(home.entry(second, ofFirst)).Should(mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict,
-			"consumer "+home.uid, "binding "+first.Spec.ClusterID))
-		Eventually(home.offloading(ofFirst)).Should(inPhase(v1alpha1.OffloadingPhaseSomeFailed, second.Spec.ClusterID))
+		both := home.offloadNew(selecting(labelSpec, spec))
+		home.offloadingIsReady(both, ofFirst)
+		for _, namespace := range []string{both, ofFirst} {
+			Consistently(home.offloading(namespace)).Should(And(inPhase(v1alpha1.OffloadingPhaseReady), clustersOf(ConsistOf(first.Spec.ClusterID))))
+		}
+		Expect(eu.ofBinding(second)()).To(ConsistOf(remoteName(ofSecond), mount))
+		Expect(home.entry(second, both)()).Error().To(HaveOccurred(), "the map of the second says nothing about it")
 
-		By("unbinding the second")
-		home.drop(second)
-		Eventually(home.fetching(second)).Should(absent, "the second binding is deleted")
-		Expect(eu.has(remoteName(ofSecond))()).To(BeFalse())
-		Expect(eu.namespace(remoteName(ofFirst))()).To(HaveField("DeletionTimestamp", BeNil()))
-		Eventually(home.offloading(ofFirst)).Should(And(inPhase(v1alpha1.OffloadingPhaseReady), clustersOf(ConsistOf(first.Spec.ClusterID))))
+		By("running a pod of it on the second node, which has a mount namespace")
+		home.takesPods(both)
+		eu.takesPods(mount)
+		local := home.runPod(second, both)
+		remote := eu.remotePod(second, local)
+		Expect(remote.Namespace).To(Equal(mount))
+		Expect(home.Delete(ctx, local, atOnce)).To(Succeed())
+		Eventually(eu.fetching(remote)).Should(absent)
+
+		By("unbinding the first")
+		home.drop(first)
+		Eventually(home.fetching(first)).Should(absent, "the first binding is deleted")
+		for _, namespace := range []string{both, ofFirst} {
+			Eventually(home.offloading(namespace)).Should(And(inPhase(v1alpha1.OffloadingPhaseReady), clustersOf(ConsistOf(second.Spec.ClusterID))))
+		}
+		Eventually(home.offer(second)).Should(HavePrefix("cpu 8, memory 8Gi"))
+		Eventually(func() error {
+			_, err := find(owner(second).Status.Conditions, v1alpha1.BindingShared)
+			return err
+		}).Should(HaveOccurred(), "it shares the provider with nobody")
+		Expect(eu.namespace(remoteName(ofSecond))()).To(HaveField("DeletionTimestamp", BeNil()))
 	})
 })
 

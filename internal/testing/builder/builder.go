@@ -3,6 +3,7 @@
 package builder
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -114,14 +115,19 @@ func (b *BindingBuilder) Condition(kind string, status metav1.ConditionStatus, r
 	return b
 }
 
+// reached notes an identity of its own, if none is noted.
+func (b *BindingBuilder) reached() *BindingBuilder {
+	return b.Pinned(cmp.Or(b.obj.Status.RemoteClusterUID, "provider-"+b.obj.Name))
+}
+
 // Unreachable makes the provider one that was connected and does not answer.
 func (b *BindingBuilder) Unreachable(message string) *BindingBuilder {
-	return b.Pinned("uid").Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, message)
+	return b.reached().Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, message)
 }
 
 // Connected makes the provider one that answers.
 func (b *BindingBuilder) Connected() *BindingBuilder {
-	return b.Pinned("uid").Condition(v1alpha1.BindingConnected, metav1.ConditionTrue, v1alpha1.ReasonConnected, "")
+	return b.reached().Condition(v1alpha1.BindingConnected, metav1.ConditionTrue, v1alpha1.ReasonConnected, "")
 }
 
 // Obj is the ClusterBinding.

@@ -1,0 +1,33 @@
+package virtualnode
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// left is the capacity of a binding's virtual node beside those of the older
+// bindings of the same provider, oldest first: each offers its own capacity, but no
+// more than those before it leave.
+func left(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
+	rest := Capacity(offer.Nodes, nil)
+	for _, other := range offer.Older {
+		taken := least(Capacity(offer.Nodes, other.Spec.VirtualNode.Capacity), rest)
+		for name, quantity := range taken {
+			remaining := rest[name]
+			remaining.Sub(quantity)
+			rest[name] = remaining
+		}
+	}
+	return least(Capacity(offer.Nodes, binding.Spec.VirtualNode.Capacity), rest)
+}
+
+// least has the smaller quantity of each resource.
+func least(offer, rest corev1.ResourceList) corev1.ResourceList {
+	for name, quantity := range offer {
+		if most := rest[name]; quantity.Cmp(most) > 0 {
+			offer[name] = most
+		}
+	}
+	return offer
+}
