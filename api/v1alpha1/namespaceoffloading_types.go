@@ -122,7 +122,7 @@ type NamespaceOffloadingSpec struct {
 
 // NamespaceOffloadingStatus is how far that has come.
 type NamespaceOffloadingStatus struct {
-	// conditions: Ready.
+	// conditions: Ready and, while a provider cannot be reached, ProvidersReachable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

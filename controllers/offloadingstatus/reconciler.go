@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	plan := offloading.Decide(snapshot)
 	if equality.Semantic.DeepEqual(nso.Status, plan.Status) {
-		return ctrl.Result{}, nil
+		return ctrl.Result{RequeueAfter: plan.Again}, nil
 	}
 	if wait := r.Pace.Wait(req.String()); plan.Progress && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
@@ -92,7 +92,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if seeded.On(seeded.StatusForgotten) {
 		return ctrl.Result{}, nil
 	}
-	return step.Done(err)
+	result, err := step.Done(err)
+	result.RequeueAfter = step.Sooner(result.RequeueAfter, plan.Again)
+	return result, err
 }
 
 // outdated are the pods that wait for a node with the affinity of what the

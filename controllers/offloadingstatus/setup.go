@@ -87,8 +87,8 @@ func enqueueChanged(before, after client.Object, q queue) {
 
 // enqueueAffected asks for the offloadings that a change of a binding can make
 // a difference to: those that select it before but not after, or the other way
-// round, and, if it has become reachable or is so no more, those that are
-// waiting for something.
+// round, and, if it has become reachable or is so no more, those that select it
+// or are waiting for something.
 func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.Object, q queue) {
 	was, _ := before.(*v1alpha1.ClusterBinding)
 	is, _ := after.(*v1alpha1.ClusterBinding)
@@ -103,7 +103,7 @@ func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.O
 		// A binding that goes for good may make room for another of its clusterID.
 		gone := is == nil && matches(nso, was)
 		// Which provider it is decides who has a namespace of one that is bound twice.
-		return gone || known && selects(nso, is) || (moved && selects(nso, was) != selects(nso, is)) || (reach && waiting)
+		return gone || known && selects(nso, is) || (moved && selects(nso, was) != selects(nso, is)) || (reach && (waiting || selects(nso, is)))
 	}
 	for _, request := range trigger.Offloadings(ctx, r.Client, affected) {
 		q.Add(request)

@@ -37,6 +37,10 @@ type Cluster struct {
 	// Pods are those of the namespace that have to leave the virtual node, if the
 	// offloading does not want them there any more.
 	Pods eviction.Left
+	// Away says in one word why the provider cannot be used, and AwaySince since
+	// when, if that is known; empty if it can.
+	Away      string
+	AwaySince time.Time
 	// DeletionTimeout is how long a deletion waits while the provider cannot
 	// be reached, or does not get rid of the remote namespace; zero: for ever.
 	DeletionTimeout time.Duration
@@ -67,6 +71,8 @@ type Plan struct {
 	// from what has been reported, and that it goes on: the report may wait for
 	// more of it. With many providers that saves a write for each of them.
 	Progress bool
+	// Again is when there may be more to tell though nothing happens; zero: never.
+	Again time.Duration
 }
 
 // Decide computes the status.
@@ -83,7 +89,9 @@ func Decide(s Snapshot) Plan {
 	status.OffloadingPhase = phase
 	conditions.Set(&status.Conditions, s.Offloading.Generation, condition)
 
-	plan := Plan{Status: status}
+	again := s.setOutage(&status.Conditions)
+
+	plan := Plan{Status: status, Again: again}
 	if !SaysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
 		plan.Outdated = s.outdated()
 	}

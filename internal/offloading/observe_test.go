@@ -100,7 +100,8 @@ func TestObserve(t *testing.T) {
 			builder.Offloading("team").Selector(inEU).Deleted(0), []*builder.BindingBuilder{us()}, []*v1alpha1.NamespaceMap{builder.Map("us").Unobserved().Obj()}, Snapshot{RemoteName: "team-c"}},
 		"out of reach, with a time to wait": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu().Unreachable("no route to host").DeletionTimeout(time.Minute)}, nil,
-			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c", Unreachable: "Unreachable: no route to host", DeletionTimeout: time.Minute}}}},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c", Unreachable: "Unreachable: no route to host",
+				Away: v1alpha1.ReasonUnreachable, AwaySince: builder.Epoch, DeletionTimeout: time.Minute}}}},
 		"a namespace of the cluster": {
 			builder.Offloading("kube-system"), []*builder.BindingBuilder{eu()}, nil,
 			Snapshot{RemoteName: "kube-system-c", Refusal: "namespace kube-system belongs to the cluster and is never offloaded"}},

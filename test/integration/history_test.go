@@ -68,6 +68,13 @@ func (h *history) note(what string) {
 	}
 }
 
+// soFar is how much has been seen until now.
+func (h *history) soFar() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.seen)
+}
+
 // all is the whole of it, from when the recording began until the object has
 // gone, which is waited for: a watch tells of it later than a read.
 func (h *history) all() []string {

@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,6 +89,26 @@ var _ = Describe("An outage", Ordered, func() {
 		Expect(eu.ofBinding(toEU)()).To(HaveLen(len(teams) + 1))
 	}
 
+	// tellsOf matches what a team reads of providers that are away.
+	tellsOf := func(texts ...string) types.GomegaMatcher {
+		return WithTransform(func(status v1alpha1.NamespaceOffloadingStatus) (metav1.Condition, error) {
+			return find(status.Conditions, v1alpha1.OffloadingProvidersReachable)
+		}, isFalse(v1alpha1.ReasonProviderUnreachable, texts...))
+	}
+	tellsOfNone := HaveField("Conditions", Not(ContainElement(HaveField("Type", v1alpha1.OffloadingProvidersReachable))))
+
+	It("of a provider whose binding is paused is told to teams, by one write, and its end by another", func() {
+		writes := home.record(&v1alpha1.NamespaceOffloadingList{}, newOffloading(team, nil), func(object client.Object) string { return object.GetResourceVersion() })
+		Eventually(writes.soFar).Should(Equal(1), "the watch should begin with what there is")
+		change(home, toEU, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = true })
+		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseReady), tellsOf(toEU.Spec.ClusterID+" ("+v1alpha1.ReasonPaused+")")))
+		change(home, toEU, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = false })
+		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseReady), tellsOfNone))
+		home.bindingIsReady(toEU)
+		Eventually(writes.soFar).Should(Equal(3))
+		Consistently(writes.soFar).Should(Equal(3), "the outage and its end are one write each")
+	})
+
 	It("of a provider's API server that is killed", func() {
 		Expect(eu.KillAPIServer(ctx)).To(Succeed())
 		DeferCleanup(func() { startAPIServer(eu) })
@@ -96,8 +117,10 @@ var _ = Describe("An outage", Ordered, func() {
 		Eventually(home.condition(toEU, v1alpha1.BindingVirtualNodeReady)).Should(
 			isFalse(v1alpha1.ReasonNodeNotReady, toEU.VirtualNodeName()), "the node should become NotReady by itself")
 		Expect(home.renewed(toEU)).To(BeTemporally("<", noticed), "the lease is not renewed while the provider does not answer")
+		Eventually(home.offloading(team)).Should(tellsOf(toEU.Spec.ClusterID+" ("+v1alpha1.ReasonUnreachable+")"), "the team should be told")
 		startAPIServer(eu)
 		healed(teams)
+		Eventually(home.offloading(team)).Should(tellsOfNone)
 	})
 
 	It("of a provider's API server that hangs", func() {
