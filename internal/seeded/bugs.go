@@ -33,6 +33,7 @@ const (
 
 	PodMovedWithItsNamespace Bug = "pod-moved-with-its-namespace"
 	BudgetUnbounded          Bug = "budget-unbounded"
+	LimitsIgnored            Bug = "limits-ignored"
 	RightEndsConnection      Bug = "right-ends-connection"
 	StatusUnpaced            Bug = "status-unpaced"
 )

@@ -44,6 +44,7 @@ func All() []Description {
 		{PodMovedWithItsNamespace, "a pod that runs in the mount namespace goes when its namespace is offloaded", []string{"crash"}, false, []string{"offload-with-mounted-pods"}},
 		{AddressTakenAtItsWord, "the address that a provider names for a pod is shown here, whatever it is", []string{"outofband"}, false, []string{"hostile-address"}},
 		{BudgetUnbounded, "what the caches hold of a provider is not counted, so that one provider can fill the memory of the manager", []string{"identity"}, false, []string{"too-large"}},
+		{LimitsIgnored, "a pod is sent whatever the limits of the provider say", []string{"outofband"}, false, []string{"volume-described"}},
 		{RightEndsConnection, "a right to read that is missing ends the connection, whatever it is for", []string{"identity"}, false, []string{"right-taken-away"}},
 		{StatusUnpaced, "a pod's status is written as often as the provider changes it", []string{"outofband"}, false, []string{"status-flaps"}},
 	}

@@ -67,7 +67,7 @@ func OutOfBand() []Scenario {
 		namespaceUnlabelled, podUnlabelled, copyUnlabelled,
 		offloadingReleased, offloadingGone, bindingReleased, bindingGone, originalReleased,
 		mapDeleted, entryRemoved, entryRenamed, mapStatusWiped, offloadingStatusWiped, bindingStatusWiped, virtualNodeDeleted,
-		foreignNamespace, foreignPod, foreignConfigMap, hostileAddress, statusFlaps,
+		foreignNamespace, foreignPod, foreignConfigMap, hostileAddress, statusFlaps, volumeDescribed,
 	}
 }
 
