@@ -1,0 +1,47 @@
+package integration
+
+import (
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+var _ = Describe("A consumer that is restored from a backup under its manager", Ordered, func() {
+	It("is read anew, by a manager that begins anew", func() {
+		consumer := newControlPlane(clusters.Options{Name: "restored", Dir: filepath.Join(root(), "bin", "integration"), Log: GinkgoWriter})
+		consumer.install("config/default")
+		options := manager.Options{ConsumerID: "restored"}
+		run := startManager(consumer, options)
+		spec := unique("spec")
+		cb := newBinding(unique("restored"), withLabels(labelSpec, spec))
+		consumer.putKubeconfig(cb.Name, eu.providerKubeconfig())
+		consumer.make(cb)
+		consumer.bindingIsReady(cb)
+		Expect(consumer.Backup(ctx)).To(Succeed())
+
+		By("going on for long enough that the backup is old")
+		namespace := consumer.newNamespace()
+		for range 100 {
+			object := newConfigMap(namespace, unique("later"), "1")
+			consumer.make(object)
+		}
+		consumer.bindingIsReady(cb)
+		Expect(consumer.Restore(ctx)).To(Succeed())
+		Eventually(run.done).Should(Receive(MatchError(ContainSubstring("was restored from a backup"))),
+			"its watches go on in a future that will not come: it has to begin anew")
+
+		run = startManager(consumer, options)
+		team := consumer.offloadNew(selecting(labelSpec, spec))
+		consumer.offloadingIsReady(team)
+		consumer.drop(newOffloading(team, nil))
+		Eventually(consumer.fetching(newOffloading(team, nil))).Should(absent)
+		consumer.drop(cb)
+		Eventually(func() error { return consumer.Get(ctx, client.ObjectKeyFromObject(cb), cb) }).Should(absent)
+		run.stop()
+	})
+})
