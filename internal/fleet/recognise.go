@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/fleet/transport"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // recognise asks, by a connection of its own, whether the provider is still the
@@ -18,9 +17,6 @@ import (
 // read and written until then, because all of it would be missing in another
 // cluster, and would be made there.
 func (c *keeper) recognise(ctx context.Context, options transport.Options, end func(error)) error {
-	if seeded.On(seeded.IdentityUnchecked) {
-		return nil
-	}
 	httpClient, err := transport.HTTPClient(c.target.Config, options)
 	if err != nil {
 		return fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)

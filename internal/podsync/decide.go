@@ -112,7 +112,7 @@ const goingReason = "Going"
 // One whose creation there was not answered may be there all the same, with the
 // identity that its successor is to have: so the provider is asked first, once.
 func finish(s snapshot) syncer.Plan {
-	if s.Unanswered && s.Place.Namespace != "" && !seeded.On(seeded.LocalPodGoesFirst) {
+	if s.Unanswered && s.Place.Namespace != "" {
 		if remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits); refusal == nil {
 			return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Find, Side: syncer.Remote, Object: remote}}}
 		}
