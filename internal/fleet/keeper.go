@@ -10,10 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/step"
 )
 
 // errNotUsable is an error that says by itself why a provider is refused.
@@ -117,7 +119,10 @@ func (c *keeper) run(ctx context.Context) {
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("fleet").WithValues("binding", c.target.Name, "cluster", c.target.ClusterID))
 	pause := newPause(c.fleet.options.ProbeInterval)
 	var err error
-	_ = wait.DelayFunc(func() time.Duration { return pause.after(err) }).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+	var lasted time.Duration
+	_ = wait.DelayFunc(func() time.Duration { return pause.after(err, lasted) }).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		began := c.fleet.options.Clock.Now()
+		defer func() { lasted = c.fleet.options.Clock.Since(began) }()
 		if err = c.session(ctx); ctx.Err() == nil {
 			c.lost(ctx, err)
 		}
@@ -134,6 +139,9 @@ func (c *keeper) lost(ctx context.Context, err error) {
 	c.setState(ctx, func(s *State) {
 		if s.Phase != Disconnected || s.Reason != reason {
 			log.FromContext(ctx).Info("provider is not connected", "reason", reason, "message", message)
+		}
+		if reason == v1alpha1.ReasonStartFailed && s.Reason == reason && step.SameError(s.Message, message) {
+			return // With another port in its text, it is no news.
 		}
 		s.Phase, s.Reason, s.Message = Disconnected, reason, message
 	})

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,6 +30,7 @@ import (
 type writer struct {
 	mu     sync.Mutex
 	writes []string
+	looks  int // At a Lease.
 	dead   bool
 	lost   string // The resource, the answers to whose writes are lost.
 }
@@ -43,6 +45,9 @@ func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 		if req.Method != http.MethodGet && req.URL.Path != "/apis/authentication.k8s.io/v1/selfsubjectreviews" {
 			w.writes = append(w.writes, req.Method+" "+req.URL.Path)
 		}
+		if req.Method == http.MethodGet && strings.Contains(req.URL.Path, "/leases/") {
+			w.looks++
+		}
 		resp, err := next.RoundTrip(req)
 		if err == nil && w.lost != "" && req.Method != http.MethodGet && strings.HasSuffix(req.URL.Path, "/"+w.lost) {
 			_ = resp.Body.Close()
@@ -50,6 +55,22 @@ func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 		}
 		return resp, err
 	})
+}
+
+// looked waits until a Lease has been read n times.
+func (w *writer) looked(t *testing.T, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		w.mu.Lock()
+		looks := w.looks
+		w.mu.Unlock()
+		if looks >= n {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the Lease has been read %d times, want %d", looks, n)
+		}
+	}
 }
 
 func (w *writer) written() []string {
@@ -83,8 +104,15 @@ const leaseDuration = 900 * time.Millisecond
 // writes, and how it is stopped.
 func startManager(t *testing.T, origin string) (*Fleet, *writer, func()) {
 	t.Helper()
+	return startManagerBy(t, clock.RealClock{}, origin)
+}
+
+// startManagerBy starts one that has a clock of its own.
+func startManagerBy(t *testing.T, clock clock.WithTicker, origin string) (*Fleet, *writer, func()) {
+	t.Helper()
 	w := &writer{}
 	f := New(Options{
+		Clock:  clock,
 		Origin: origin, ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, LeaseDuration: leaseDuration, WrapTransport: w.wrap,
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -163,28 +191,41 @@ func TestASecondManagerOnlyReads(t *testing.T) {
 func TestASuccessorWaitsForTheEndOfALease(t *testing.T) {
 	const origin = "successor"
 	c := admin(t)
-	first, killed, _ := startManager(t, origin)
+	theirs := testclock.NewFakeClock(time.Now())
+	first, killed, _ := startManagerBy(t, theirs, origin)
 	first.Connect(target("eu", "1", providerUID))
 	eventually(t, first, "eu", "is connected", connected)
 	killed.kill()
 	before := leaseIn(t, c, origin)
 
-	second, _, _ := startManager(t, origin)
-	began := time.Now()
+	clock := testclock.NewFakeClock(time.Now())
+	second, wrote, _ := startManagerBy(t, clock, origin)
 	second.Connect(remembering(first))
-	eventually(t, second, "eu", "takes over", connected)
-	if took := time.Since(began); took < leaseDuration {
-		t.Errorf("it has waited %s only", took)
+	for looks := 1; looks <= 3; looks++ { // By the Lease, a second is not over before the fifth look.
+		wrote.looked(t, looks)
+		if got := wrote.written(); len(got) > 0 || second.State("eu").Phase == Connected {
+			t.Fatalf("it has not waited: after %d looks it has written %v", looks, got)
+		}
+		clock.Step(leaseDuration / 3)
 	}
+	wrote.looked(t, 4)
+	if got := wrote.written(); len(got) > 0 {
+		t.Errorf("it has not waited to the end: %v", got)
+	}
+	clock.Step(2 * leaseDuration)
+	eventually(t, second, "eu", "takes over", connected)
 	after := leaseIn(t, c, origin)
 	if *after.Spec.LeaseTransitions != *before.Spec.LeaseTransitions+1 || after.Annotations[v1alpha1.AnnotationGeneration] != "2" {
 		t.Errorf("taken over as %+v", after)
 	}
-	if cl, err := first.Get(t.Context(), "eu"); err == nil {
-		err := cl.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late"}})
-		if !errors.Is(err, transport.ErrFenced) {
-			t.Errorf("the first one still writes: %v", err)
-		}
+	theirs.Step(leaseDuration)
+	cl, err := first.Get(t.Context(), "eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.ProviderNamespace, Name: "late"}}
+	if err := cl.GetClient().Create(t.Context(), late); !errors.Is(err, transport.ErrFenced) {
+		t.Errorf("the first one still writes: %v", err)
 	}
 }
 

@@ -60,11 +60,23 @@ func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCaus
 	if err := c.engage(connection.WithEnd(ctx, func(err error) { end(startFailed(err)) }), remote); err != nil {
 		return err
 	}
+	if c.currentState().Reason != v1alpha1.ReasonStartFailed {
+		c.connected(ctx, remote)
+	}
+	return c.watchHealth(ctx, remote)
+}
+
+// connected says that the provider can be used. After a start that has failed, that
+// is so only once the next one has outlived a probe: what fails each time would
+// else be said to work each time.
+func (c *keeper) connected(ctx context.Context, remote *remote) {
+	if s := c.currentState(); s.Phase == Connected {
+		return
+	}
 	log.FromContext(ctx).Info("provider is connected", "version", c.currentState().Version)
 	c.setState(ctx, func(s *State) {
 		s.Phase, s.Reason, s.Message, s.Limited = Connected, "", "", remote.rights.String()
 	})
-	return c.watchHealth(ctx, remote)
 }
 
 // startMost bounds what is quoted of why something did not start.
@@ -74,6 +86,12 @@ const startMost = 512
 func startFailed(err error) errNotUsable {
 	text := []rune(provenance.Clean(err.Error()))
 	return errNotUsable{v1alpha1.ReasonStartFailed, "it is tried again: " + string(text[:min(len(text), startMost)])}
+}
+
+// isStartFailed reports whether an error is one of startFailed.
+func isStartFailed(err error) bool {
+	var refused errNotUsable
+	return errors.As(err, &refused) && refused.reason == v1alpha1.ReasonStartFailed
 }
 
 // identify asks the provider who it is, once.
@@ -145,6 +163,7 @@ func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
 		switch {
 		case err == nil:
 			failures = 0
+			c.connected(ctx, remote)
 		case errors.As(err, &refused):
 			return err
 		default:

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -60,4 +61,56 @@ func TestAStartThatFailsEndsTheConnectionAndIsTriedAgain(t *testing.T) {
 		break
 	}
 	eventually(t, f, "eu", "is connected again", connected)
+}
+
+// hopeless stands for a controller that can never be started. Each time it says so
+// with another number in its text.
+type hopeless struct{ starts chan int }
+
+func (h *hopeless) Engage(ctx context.Context, _ multicluster.ClusterName, _ cluster.Cluster) error {
+	n := len(h.starts)
+	go connection.End(ctx, fmt.Errorf("the view cannot be filled, from port %d", 40000+n))
+	h.starts <- n
+	return nil
+}
+
+// TestAStartThatFailsForGoodIsToldOnce: each session ends likewise, and nothing that
+// the binding says changes after the first.
+func TestAStartThatFailsForGoodIsToldOnce(t *testing.T) {
+	f := New(Options{Origin: "start-for-good", ProbeInterval: 300 * time.Millisecond})
+	controllers := &hopeless{starts: make(chan int, 1024)}
+	go func() { _ = f.Start(t.Context(), controllers) }()
+	said := make(chan State, 1024)
+	go func() {
+		for {
+			select {
+			case <-f.Events():
+				state := f.State("eu")
+				f.connections["eu"].hold.record(state.Holder, 0)
+				said <- state
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	f.Connect(target("eu", "1", providerUID))
+	hasBegun := func(n int) {
+		t.Helper()
+		for deadline := time.After(30 * time.Second); len(controllers.starts) < n; {
+			select {
+			case <-deadline:
+				t.Fatalf("it is tried %d times, want %d", len(controllers.starts), n)
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+	hasBegun(2) // All that the first session has changed is told.
+	for len(said) > 0 {
+		<-said
+	}
+	hasBegun(4)
+	eventually(t, f, "eu", "says that the start has failed", refusedFor(v1alpha1.ReasonStartFailed))
+	if len(said) > 0 {
+		t.Errorf("it is told again: %+v, and %d more", <-said, len(said))
+	}
 }

@@ -1,0 +1,43 @@
+// Package unstarted is for tests of what is engaged with a provider, and cannot
+// start because the consumer does not answer.
+package unstarted
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/connection"
+)
+
+// Consumer is one that answers nothing.
+type Consumer struct{ client.Client }
+
+var errSilent = errors.New("the consumer does not answer")
+
+// Get fails.
+func (Consumer) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errSilent
+}
+
+// EndsTheConnection checks that what engage begins, with a Consumer, ends the
+// connection, and says what is missing.
+func EndsTheConnection(t *testing.T, engage func(context.Context) error, missing string) {
+	t.Helper()
+	ended := make(chan error, 1)
+	if err := engage(connection.WithEnd(t.Context(), func(err error) { ended <- err })); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if !errors.Is(err, errSilent) || !strings.Contains(err.Error(), missing) {
+			t.Errorf("the connection has ended because of %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Errorf("the connection goes on: %s", missing)
+	}
+}
