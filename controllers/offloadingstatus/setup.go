@@ -85,28 +85,41 @@ func enqueueChanged(before, after client.Object, q queue) {
 	}
 }
 
-// enqueueAffected asks for the offloadings that a change of a binding can make
-// a difference to: those that select it before but not after, or the other way
-// round, and, if it has become reachable or is so no more, those that select it
-// or are waiting for something.
+// enqueueAffected asks for the offloadings that a change of a binding concerns.
 func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.Object, q queue) {
 	was, _ := before.(*v1alpha1.ClusterBinding)
 	is, _ := after.(*v1alpha1.ClusterBinding)
-	moved := was == nil || is == nil || was.Generation != is.Generation
-	reach := was != nil && is != nil && offloading.Unreachable(was) != offloading.Unreachable(is)
-	known := was != nil && is != nil && was.Status.RemoteClusterUID != is.Status.RemoteClusterUID
-	if !moved && !reach && !known {
+	concerned := concernedBy(was, is)
+	if concerned == nil {
 		return
 	}
-	affected := func(nso *v1alpha1.NamespaceOffloading) bool {
-		waiting := nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady
-		// A binding that goes for good may make room for another of its clusterID.
-		gone := is == nil && matches(nso, was)
-		// Which provider it is decides who has a namespace of one that is bound twice.
-		return gone || known && selects(nso, is) || (moved && selects(nso, was) != selects(nso, is)) || (reach && (waiting || selects(nso, is)))
-	}
-	for _, request := range trigger.Offloadings(ctx, r.Client, affected) {
+	for _, request := range trigger.Offloadings(ctx, r.Client, concerned) {
 		q.Add(request)
+	}
+}
+
+// concernedBy returns which offloadings a change of a binding makes a difference
+// to: those that select it before but not after, or the other way round, and, if it
+// has become reachable or is so no more, those that select it or are waiting for
+// something. It returns nil for a change that concerns none.
+func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOffloading) bool {
+	moved := func(nso *v1alpha1.NamespaceOffloading) bool { return selects(nso, was) != selects(nso, is) }
+	switch {
+	case is == nil: // One that goes for good may make room for another of its clusterID.
+		return func(nso *v1alpha1.NamespaceOffloading) bool { return matches(nso, was) }
+	case was == nil:
+		return moved
+	}
+	changed := was.Generation != is.Generation
+	reach := offloading.Unreachable(was) != offloading.Unreachable(is)
+	// Which provider it is decides who has a namespace of one that is bound twice.
+	known := was.Status.RemoteClusterUID != is.Status.RemoteClusterUID
+	if !changed && !reach && !known {
+		return nil
+	}
+	return func(nso *v1alpha1.NamespaceOffloading) bool {
+		waiting := reach && nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady
+		return waiting || (changed && moved(nso)) || ((known || reach) && selects(nso, is))
 	}
 }
 

@@ -55,17 +55,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if !binding.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	offer, connected, err := r.offer(ctx, binding.Name)
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
-	}
-	connected = connected && !binding.Spec.Paused
 	var bindings v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
 	if placement.Holder(bindings.Items, binding.Spec.ClusterID) != binding.Name {
 		return ctrl.Result{}, nil // Then the connection does not exist either, but may for a moment.
+	}
+	offer, connected, err := r.offer(ctx, binding)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
 	offer.Older = placement.Sharing(binding, bindings.Items)
 	node := &corev1.Node{}
@@ -91,10 +90,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	return step.Done(r.update(ctx, binding, node, offer))
 }
 
-// offer is what the provider has, if it is connected. One that does not let us see
-// its nodes may have any.
-func (r *Reconciler) offer(ctx context.Context, name string) (offer virtualnode.Offer, connected bool, err error) {
-	cl, err := r.Fleet.Get(ctx, multicluster.ClusterName(name))
+// offer is what the provider has, if it is connected and the binding is not paused.
+// One that does not let us see its nodes may have any.
+func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding) (offer virtualnode.Offer, connected bool, err error) {
+	cl, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
 		return offer, false, nil
 	}
@@ -103,7 +102,8 @@ func (r *Reconciler) offer(ctx context.Context, name string) (offer virtualnode.
 	}
 	var list corev1.NodeList
 	err = cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
-	return virtualnode.Offer{Nodes: list.Items, Unknown: fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""}, err == nil, err
+	offer.Nodes, offer.Unknown = list.Items, fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
+	return offer, err == nil && !binding.Spec.Paused, err
 }
 
 // update writes what differs: metadata and spec, then the status.

@@ -64,15 +64,20 @@ func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha
 	concerned := selected || s.before(c.ClusterID) != nil
 	c.Unobserved = concerned && binding.Status.RemoteClusterUID != "" && outdated(nsm)
 	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero() && (!taken || isThere(c.Current))
-	if c.RemoteNamespace == "" {
-		c.RemoteNamespace = s.RemoteName
-	} else if c.Selected {
-		// An entry that was made under another consumer id keeps its name.
-		s.RemoteName = c.RemoteNamespace
-	}
+	s.name(&c)
 	deleting := !nso.DeletionTimestamp.IsZero()
 	if c.Selected || c.Desired || c.Current != nil || (deleting && (c.Unobserved || c.Pods.Count > 0)) {
 		s.Clusters = append(s.Clusters, c)
+	}
+}
+
+// name settles how the remote namespace is called. An entry that was made under
+// another consumer id keeps its name.
+func (s *Snapshot) name(c *Cluster) {
+	if c.RemoteNamespace == "" {
+		c.RemoteNamespace = s.RemoteName
+	} else if c.Selected {
+		s.RemoteName = c.RemoteNamespace
 	}
 }
 

@@ -37,7 +37,7 @@ type drained struct{ watch.Interface }
 func (d drained) Stop() {
 	d.Interface.Stop()
 	go func() {
-		for range d.ResultChan() { //nolint:revive // Nothing is to be done about it.
+		for range d.ResultChan() {
 		}
 	}()
 }

@@ -171,9 +171,9 @@ func (s *site) figures(t *testing.T) requests.Figures {
 }
 
 // pods are those of a cluster that this test is about.
-func (s *site) pods(t *testing.T, c *rig.Cluster) []corev1.Pod {
+func (s *site) pods(ctx context.Context, t *testing.T, c *rig.Cluster) []corev1.Pod {
 	var list corev1.PodList
-	must(t, c.Admin.List(t.Context(), &list))
+	must(t, c.Admin.List(ctx, &list))
 	var found []corev1.Pod
 	for i := range list.Items {
 		if mine(&list.Items[i]) {

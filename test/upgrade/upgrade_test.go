@@ -101,7 +101,7 @@ func (s *site) upgradeProviders(t *testing.T) {
 func (s *site) keep(t *testing.T) map[types.UID]string {
 	all := map[types.UID]string{}
 	for i, c := range s.All() {
-		pods := s.pods(t, c)
+		pods := s.pods(t.Context(), t, c)
 		s.witnesses[i].keep(pods)
 		for _, pod := range pods {
 			all[pod.UID] = c.ID + " " + pod.Namespace + "/" + pod.Name
@@ -117,7 +117,7 @@ func (s *site) keep(t *testing.T) map[types.UID]string {
 func (s *site) check(t *testing.T, kept map[types.UID]string) {
 	there := map[types.UID]bool{}
 	for i, c := range s.All() {
-		for _, pod := range s.pods(t, c) {
+		for _, pod := range s.pods(t.Context(), t, c) {
 			there[pod.UID] = true
 			if !readyPod(&pod) {
 				t.Errorf("cluster %s: pod %s/%s %s: %+v", c.ID, pod.Namespace, pod.Name, trouble(&pod), pod.Status.Conditions)
@@ -159,7 +159,7 @@ const mostWrites = 1
 
 // end deletes one pod of each kind, which takes its remote one along, and no other.
 func (s *site) end(t *testing.T, kept map[types.UID]string) {
-	pods := s.pods(t, s.Consumer)
+	pods := s.pods(t.Context(), t, s.Consumer)
 	last := map[string]corev1.Pod{}
 	for _, pod := range pods {
 		if kept[pod.UID] == "" {
@@ -176,7 +176,7 @@ func (s *site) end(t *testing.T, kept map[types.UID]string) {
 	must(t, rig.Eventually(t.Context(), patience, func(ctx context.Context) error {
 		all := 0
 		for _, c := range s.All() {
-			all += len(s.pods(t, c))
+			all += len(s.pods(ctx, t, c))
 		}
 		if all != 2*s.count {
 			return fmt.Errorf("there are %d pods on both sides, not %d", all, 2*s.count)
