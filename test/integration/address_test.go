@@ -1,0 +1,98 @@
+package integration
+
+import (
+	"crypto/tls"
+	"encoding/pem"
+	"io"
+	stdlog "log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/manager"
+)
+
+// address is one that leads to a cluster, or to another one, with the same
+// certificate and the same token.
+type address struct {
+	*httptest.Server
+	to atomic.Pointer[httputil.ReverseProxy]
+}
+
+func newAddress() *address {
+	a := &address{}
+	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.to.Load().ServeHTTP(w, r) }))
+	a.EnableHTTP2, a.TLS, a.Config.ErrorLog = true, &tls.Config{MinVersion: tls.VersionTLS12}, stdlog.New(io.Discard, "", 0)
+	a.StartTLS()
+	DeferCleanup(func() { a.CloseClientConnections(); a.Close() })
+	return a
+}
+
+// lead has the address lead to a cluster, as the identity that is shipped.
+func (a *address) lead(c *controlPlane) {
+	GinkgoHelper()
+	config, err := clientcmd.RESTConfigFromKubeConfig(c.providerKubeconfig())
+	Expect(err).NotTo(HaveOccurred())
+	transport, err := rest.TransportFor(config)
+	Expect(err).NotTo(HaveOccurred())
+	to, err := url.Parse(config.Host)
+	Expect(err).NotTo(HaveOccurred())
+	a.to.Store(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Header.Del("Authorization") }, Transport: transport,
+		FlushInterval: -1, ErrorLog: stdlog.New(io.Discard, "", 0),
+	})
+	a.CloseClientConnections()
+}
+
+func (a *address) kubeconfig() []byte {
+	GinkgoHelper()
+	return edited(eu.providerKubeconfig(), func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+		cluster.Server = a.URL
+		cluster.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate().Raw})
+	})
+}
+
+var _ = Describe("The address of a provider", Ordered, func() {
+	It("leads to another cluster between two probes, in which nothing is read and nothing written", func() {
+		there := newAddress()
+		there.lead(eu)
+		t := newTeamWith(there.kubeconfig())
+		local, remote := t.running()
+		restart := func(options fleet.Options) {
+			running.stop()
+			running = startManager(home, manager.Options{ConsumerID: homeID, Fleet: options})
+		}
+		DeferCleanup(restart, fleet.Options{})
+		restart(fleet.Options{ProbeInterval: time.Hour})
+		home.isRenewed(time.Now(), t.cb)
+
+		there.lead(us)
+		Eventually(home.condition(t.cb, v1alpha1.BindingConnected)).Should(isFalse(v1alpha1.ReasonIdentityChanged, us.uid, eu.uid))
+		late := home.runPod(t.cb, t.namespace)
+		Consistently(func(g Gomega) {
+			g.Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning), "it is not lost")
+			g.Expect(us.ofBinding(t.cb)()).To(BeEmpty(), "nothing is made there")
+		}).Should(Succeed())
+
+		there.lead(eu)
+		restart(fleet.Options{})
+		home.bindingIsReady(t.cb)
+		eu.remotePod(t.cb, late)
+		Expect(now(eu, remote)()).To(And(HaveField("UID", remote.UID), HaveField("DeletionTimestamp", BeNil())))
+		// The address goes with the spec, and the binding is deleted after it.
+		home.putKubeconfig(t.cb.Name, eu.providerKubeconfig())
+		home.bindingIsReady(t.cb)
+	})
+})
