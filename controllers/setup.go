@@ -26,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/secret"
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
+	"github.com/spillway-io/spillway/controllers/waitingpod"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/pace"
@@ -136,6 +137,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(local),
 		"unscheduledpod": (&unscheduledpod.Reconciler{
 			Client: consumer, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),
+		}).SetupWithManager(local),
+		"waitingpod": (&waitingpod.Reconciler{
+			Client: consumer, Residents: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
 		}).SetupWithManager(local),
 	} {
 		if err != nil {

@@ -62,6 +62,9 @@ const (
 	// ReasonNamespaceNotReady: the remote namespace is not there yet, or is
 	// being deleted.
 	ReasonNamespaceNotReady = "NamespaceNotReady"
+	// ReasonProviderAway: the provider cannot be reached, refuses the credentials, or
+	// is held by another manager, or its ClusterBinding is paused: nothing is sent there.
+	ReasonProviderAway = "ProviderAway"
 	// ReasonReferenceNotFound: the pod needs an object that does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonReferenceNotSynced: an object that the pod needs is not in the

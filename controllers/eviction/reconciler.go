@@ -20,7 +20,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,10 +37,7 @@ import (
 const requestTimeout = 10 * time.Second
 
 // Request is a pod on the virtual node of a binding.
-type Request struct {
-	Binding string
-	types.NamespacedName
-}
+type Request = residents.Request
 
 // Reconciler evicts pods.
 type Reconciler struct {

@@ -73,7 +73,7 @@ func (r *Reconciler) ofChange(ctx context.Context, change residents.Change) []Re
 	if change.Pod == nil {
 		return r.leaving(ctx, change.Binding, "")
 	}
-	if request := (Request{change.Binding, client.ObjectKeyFromObject(change.Pod)}); r.Tries.Know(request) {
+	if request := (Request{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}); r.Tries.Know(request) {
 		return []Request{request}
 	}
 	return r.ifLeaving(ctx, change.Binding, change.Pod)
@@ -136,5 +136,5 @@ func (r *Reconciler) ifLeaving(ctx context.Context, binding string, pod *corev1.
 	} else if cause == eviction.Stays {
 		return nil
 	}
-	return []Request{{binding, client.ObjectKeyFromObject(pod)}}
+	return []Request{{Binding: binding, NamespacedName: client.ObjectKeyFromObject(pod)}}
 }

@@ -12,7 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-var web = Request{"eu", types.NamespacedName{Namespace: "team", Name: "web"}}
+var web = Request{Binding: "eu", NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}}
 
 func TestTries(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))

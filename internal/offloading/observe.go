@@ -89,7 +89,7 @@ func outdated(nsm *v1alpha1.NamespaceMap) bool {
 
 func cluster(namespace string, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) Cluster {
 	c := Cluster{ClusterID: binding.Spec.ClusterID, Unreachable: Unreachable(binding)}
-	c.Away, c.AwaySince = away(binding)
+	c.Away, c.AwaySince = Away(binding)
 	if timeout := binding.Spec.Unreachable.DeletionTimeout; timeout != nil {
 		c.DeletionTimeout = timeout.Duration
 	}

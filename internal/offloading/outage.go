@@ -17,9 +17,19 @@ import (
 // and when it is over.
 const outageToldAfter = 30 * time.Second
 
-// away says in one word why a provider cannot be used, and since when, if that is
+// Outage says in one word why a provider cannot be used, once that has lasted long
+// enough for teams to be told. Until then it is "", and again is when to look.
+func Outage(binding *v1alpha1.ClusterBinding, now time.Time) (reason string, again time.Duration) {
+	reason, since := Away(binding)
+	if wait := outageToldAfter - now.Sub(since); reason != "" && wait > 0 {
+		return "", wait
+	}
+	return reason, 0
+}
+
+// Away says in one word why a provider cannot be used, and since when, if that is
 // known; "" if it can. Unlike Unreachable, it does not change with each attempt.
-func away(binding *v1alpha1.ClusterBinding) (reason string, since time.Time) {
+func Away(binding *v1alpha1.ClusterBinding) (reason string, since time.Time) {
 	if binding.Spec.Paused {
 		return v1alpha1.ReasonPaused, time.Time{}
 	}

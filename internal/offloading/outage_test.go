@@ -50,6 +50,9 @@ func TestOutage(t *testing.T) {
 		if plan.Again != step.again {
 			t.Errorf("%s: it looks again after %s, want %s", step.name, plan.Again, step.again)
 		}
+		if reason, again := Outage(step.binding.Obj(), builder.Epoch.Add(step.after)); again != step.again || (reason != "") != (told != "") {
+			t.Errorf("%s: pods are told of %q, and looked at again after %s", step.name, reason, again)
+		}
 		if writes != step.writes {
 			t.Errorf("%s: %d writes, want %d", step.name, writes, step.writes)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Terminal tells whether a pod has ended. That is final.
@@ -36,6 +37,21 @@ func report(s snapshot, problem syncer.Problem, patience time.Duration) syncer.P
 		plan.Event = &problem
 	}
 	return plan
+}
+
+// Sent reports whether a pod was started in its provider, as far as it says itself.
+func Sent(local *corev1.Pod) bool { return recorded(local) != nil }
+
+// Stranded is the status of a pod that has not been sent, whose provider is away. It
+// is nil if there is nothing to say: the pod was sent, would never be, says so
+// already, or is through.
+func Stranded(local *corev1.Pod, problem syncer.Problem, now time.Time) *corev1.PodStatus {
+	if Terminal(local) || !local.DeletionTimestamp.IsZero() || Sent(local) || translate.PodRefusal(local) != nil || says(local, problem.Message) {
+		return nil
+	}
+	status := local.Status.DeepCopy()
+	setOffloaded(status, &problem, local.Generation, now)
+	return status
 }
 
 // setOffloaded sets the condition PodOffloaded if there is a problem, and puts

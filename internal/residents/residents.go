@@ -50,6 +50,13 @@ type node struct {
 	refused map[types.NamespacedName]string
 }
 
+// Request is a pod on the virtual node of a binding: what controllers of such pods
+// are asked for.
+type Request struct {
+	Binding string
+	types.NamespacedName
+}
+
 // Change is one of what there is on the virtual node of a binding.
 type Change struct {
 	Binding string

@@ -1,0 +1,78 @@
+// Package waitingpod says on the pods that have not been sent to their provider
+// that it is away. While it is there, package syncer says what they wait for.
+//
+// It writes once for each such pod and outage. Pods that were sent are not
+// written: they run on, and their NamespaceOffloading says that the provider is away.
+package waitingpod
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/podsync"
+	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/syncer"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles pods on virtual nodes.
+type Reconciler struct {
+	Client    client.Client
+	Residents *residents.Residents
+	Events    events.EventRecorder
+	Clock     clock.PassiveClock
+}
+
+// Reconcile says on one pod that its provider is away, if the pod has not been sent.
+func (r *Reconciler) Reconcile(ctx context.Context, req residents.Request) (ctrl.Result, error) {
+	pod, err := r.Residents.Pod(ctx, req.Binding, req.NamespacedName)
+	switch {
+	case errors.Is(err, residents.ErrUnknown) || err == nil && pod == nil:
+		return ctrl.Result{}, nil // When more is known, the pod is asked for again.
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("getting pod %s: %w", req.NamespacedName, err)
+	}
+	binding := &v1alpha1.ClusterBinding{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: req.Binding}, binding, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	now := r.Clock.Now()
+	reason, again := offloading.Outage(binding, now)
+	if reason == "" {
+		return ctrl.Result{RequeueAfter: again}, nil
+	}
+	problem := syncer.Problem{Reason: v1alpha1.ReasonProviderAway, Message: fmt.Sprintf(
+		"provider %s cannot be reached (%s): the pod is sent there when it is back", binding.Spec.ClusterID, reason)}
+	status := podsync.Stranded(pod, problem, now)
+	if status == nil {
+		return ctrl.Result{}, nil
+	}
+	return r.say(ctx, pod, status, problem)
+}
+
+// say writes the status, and an event. The pod is the cache's.
+func (r *Reconciler) say(ctx context.Context, before *corev1.Pod, status *corev1.PodStatus, problem syncer.Problem) (ctrl.Result, error) {
+	after := before.DeepCopy()
+	after.Status = *status
+	how := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Status().Patch(ctx, after, how); err != nil {
+		return step.Done(fmt.Errorf("writing the status of pod %s: %w", client.ObjectKeyFromObject(after), err))
+	}
+	r.Events.Eventf(after, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
+	return ctrl.Result{}, nil
+}

@@ -1,0 +1,86 @@
+package waitingpod
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/podsync"
+	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/step"
+)
+
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return builder.TypedControllerManagedBy[residents.Request](mgr).
+		Named("waitingpod").
+		WatchesRawSource(residents.Source(r.Residents, 0, r.ofChange)).
+		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(goesAway())).
+		WithOptions(controller.TypedOptions[residents.Request]{
+			RateLimiter: step.Backoff[residents.Request](),
+			// The library takes this from the manager for its own type of requests only.
+			SkipNameValidation: mgr.GetControllerOptions().SkipNameValidation,
+		}).
+		Complete(r)
+}
+
+// goesAway passes a binding whose provider cannot be used any more, or for another
+// cause. What there is at the start is looked at when it is known which pods there are.
+func goesAway() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
+			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
+			return ok1 && ok2 && away(after) != "" && away(before) != away(after)
+		},
+	}
+}
+
+func away(binding *v1alpha1.ClusterBinding) string {
+	reason, _ := offloading.Away(binding)
+	return reason
+}
+
+// ofChange asks for what has come to a virtual node whose provider is away.
+func (r *Reconciler) ofChange(ctx context.Context, change residents.Change) []residents.Request {
+	if change.Copies {
+		return nil
+	}
+	binding := &v1alpha1.ClusterBinding{}
+	err := r.Client.Get(ctx, client.ObjectKey{Name: change.Binding}, binding, client.UnsafeDisableDeepCopy)
+	switch {
+	case err != nil || away(binding) == "": // One that cannot be read is gone, or the manager stops.
+		return nil
+	case change.Pod == nil:
+		return r.ofBinding(ctx, binding)
+	case podsync.Sent(change.Pod):
+		return nil
+	}
+	return []residents.Request{{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}}
+}
+
+// ofBinding asks for all pods of a binding that have not been sent.
+func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []residents.Request {
+	pods, err := r.Residents.Pods(ctx, binding.GetName(), corev1.NamespaceAll)
+	if err != nil {
+		return nil // They are asked for when it is known which there are; or the manager stops.
+	}
+	var requests []residents.Request
+	for i := range pods {
+		if !podsync.Sent(&pods[i]) {
+			requests = append(requests, residents.Request{Binding: binding.GetName(), NamespacedName: client.ObjectKeyFromObject(&pods[i])})
+		}
+	}
+	return requests
+}
