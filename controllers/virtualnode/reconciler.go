@@ -67,8 +67,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
 	offer.Older = placement.Sharing(binding, bindings.Items)
+	return r.bring(ctx, binding, offer, connected)
+}
+
+// bring makes the Node, or brings it up to date if the provider is connected.
+func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding, offer virtualnode.Offer, connected bool) (ctrl.Result, error) {
 	node := &corev1.Node{}
-	err = r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
+	err := r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
 	switch {
 	case apierrors.IsNotFound(err) && (connected || binding.Status.RemoteClusterUID != ""):
 		node = virtualnode.New(binding)
@@ -102,6 +107,7 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 	}
 	var list corev1.NodeList
 	err = cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
+	offer.Tolerable = fleet.LimitsOf(cl).TolerationKeys
 	offer.Nodes, offer.Unknown = list.Items, fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
 	return offer, err == nil && !binding.Spec.Paused, err
 }

@@ -1,21 +1,30 @@
 package virtualnode
 
 import (
+	"context"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	mcbuilder "sigs.k8s.io/multicluster-runtime/pkg/builder"
 	mchandler "sigs.k8s.io/multicluster-runtime/pkg/handler"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+	mcsource "sigs.k8s.io/multicluster-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/trigger"
 	"github.com/spillway-io/spillway/internal/virtualnode"
 )
@@ -40,19 +49,35 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) err
 	if err != nil {
 		return err
 	}
-	if err := c.MultiClusterWatch(trigger.OnEngage{}); err != nil {
+	if err := c.MultiClusterWatch(limitChanges{}); err != nil {
 		return err
 	}
 	return mgr.Add(leases)
 }
 
+// limitChanges is a source that asks for the node of a provider when that is engaged,
+// and whenever it allows other things than before.
+type limitChanges struct{}
+
+var _ mcsource.TypedSource[client.Object, mcreconcile.Request] = limitChanges{}
+
+// ForCluster makes the source of one provider.
+func (limitChanges) ForCluster(name multicluster.ClusterName, cl cluster.Cluster) (source.TypedSource[mcreconcile.Request], bool, error) {
+	return source.TypedFunc[mcreconcile.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
+		fleet.FollowLimits(cl, func(*translate.Limits) { queue.Add(mcreconcile.Request{Request: trigger.Named(string(name))}) })
+		return nil
+	}), name != "", nil
+}
+
 // offerChanges passes the events that change what a provider offers. Its
 // nodes report to it all the time.
 func offerChanges() predicate.Predicate {
+	var anyOffer virtualnode.Offer // Whatever may be tolerated there: a change of taints passes.
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*corev1.Node)
 		after, ok2 := e.ObjectNew.(*corev1.Node)
-		return !ok1 || !ok2 || virtualnode.Offers(before) != virtualnode.Offers(after) ||
+		return !ok1 || !ok2 || anyOffer.TakesPods(before) != anyOffer.TakesPods(after) ||
+			!equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) ||
 			!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable) ||
 			!slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)
 	}}

@@ -54,6 +54,19 @@ func FollowLimits(cl cluster.Cluster, follow func(*translate.Limits)) {
 	}
 }
 
+// LimitsOf returns what the provider of a connection allows now: nothing, if the
+// fleet has not connected it.
+func LimitsOf(cl cluster.Cluster) *translate.Limits {
+	if p, ok := cl.(*connectedCluster); ok {
+		p.limits.mu.Lock()
+		defer p.limits.mu.Unlock()
+		if p.limits.now != nil {
+			return p.limits.now
+		}
+	}
+	return translate.MissingLimits()
+}
+
 func (c *keeper) newLimits(httpClient *http.Client, held *ledger) (*limits, error) {
 	l := &limits{clock: c.fleet.options.Clock, news: make(chan struct{}, 1), known: make(chan struct{})}
 	mapper, err := c.fleet.mapper(c.target.Config, httpClient)

@@ -19,14 +19,14 @@ func TestCapacityIsBounded(t *testing.T) {
 		"no name":                            resource.MustParse("1"),
 		"a/" + corev1.ResourceName(longer()): resource.MustParse("1"),
 	}
-	if got := Capacity([]corev1.Node{*node}, nil); len(got) != 2 {
+	if got := Capacity(Offer{Nodes: []corev1.Node{*node}}, nil); len(got) != 2 {
 		t.Errorf("of a node with two resources that can be told there are %v", got)
 	}
 	for i := range 1000 {
 		node.Status.Allocatable[corev1.ResourceName(fmt.Sprintf("a.example.com/%04d", i))] = resource.MustParse("1")
 	}
 	for range 10 {
-		got := Capacity([]corev1.Node{*node}, nil)
+		got := Capacity(Offer{Nodes: []corev1.Node{*node}}, nil)
 		if _, ok := got["a.example.com/0061"]; len(got) != maxResources || got.Cpu().String() != "8" || got.Pods().String() != "110" || !ok {
 			t.Fatalf("of 1002 resources %d are told, CPU %s, pods %s, the last: %v", len(got), got.Cpu(), got.Pods(), ok)
 		}

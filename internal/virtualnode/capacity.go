@@ -13,13 +13,13 @@ import (
 // resource than its limit: a quantity, or a percentage of that sum. Nodes that
 // are not ready, cordoned, tainted, or virtual themselves offer nothing. What a
 // provider says is bounded: see offered and bounded.
-func Capacity(provider []corev1.Node, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
+func Capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
 	total := corev1.ResourceList{}
-	for i := range provider {
-		if !Offers(&provider[i]) {
+	for i := range offer.Nodes {
+		if !offer.TakesPods(&offer.Nodes[i]) {
 			continue
 		}
-		for name, quantity := range provider[i].Status.Allocatable {
+		for name, quantity := range offer.Nodes[i].Status.Allocatable {
 			if !offered(name, quantity) {
 				continue
 			}

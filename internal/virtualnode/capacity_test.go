@@ -35,6 +35,9 @@ func TestCapacity(t *testing.T) {
 			nil, map[corev1.ResourceName]string{"cpu": "1", "memory": "1Gi"}},
 		"those with a taint that says what they say themselves": {[]*builder.NodeBuilder{size("a", "1", "1Gi").Taint(corev1.TaintNodeNotReady, corev1.TaintEffectNoSchedule)},
 			nil, map[corev1.ResourceName]string{"cpu": "1", "memory": "1Gi"}},
+		"those with a taint that pods may tolerate": {[]*builder.NodeBuilder{size("a", "1", "1Gi").Taint("example.com/offered", corev1.TaintEffectNoSchedule),
+			size("b", "2", "2Gi").Taint("example.com/offered", corev1.TaintEffectNoSchedule).Taint("gpu", corev1.TaintEffectNoSchedule)},
+			nil, map[corev1.ResourceName]string{"cpu": "1", "memory": "1Gi"}},
 		"not those that are virtual": {[]*builder.NodeBuilder{size("a", "1", "1Gi"), size("b", "2", "2Gi").Label(v1alpha1.LabelNodeType, v1alpha1.NodeTypeVirtual)},
 			nil, map[corev1.ResourceName]string{"cpu": "1", "memory": "1Gi"}},
 		"capped":                      {[]*builder.NodeBuilder{size("a", "8", "8Gi")}, limits{"cpu": percent("2500m"), "memory": percent("1Gi")}, map[corev1.ResourceName]string{"cpu": "2500m", "memory": "1Gi"}},
@@ -60,7 +63,7 @@ func TestCapacity(t *testing.T) {
 			for resource, quantity := range test.want {
 				want.Allocatable(resource, quantity)
 			}
-			got := Capacity(nodes, test.limits)
+			got := Capacity(Offer{Nodes: nodes, Tolerable: []string{"example.com/offered"}}, test.limits)
 			compare := cmp.Comparer(func(a, b corev1.ResourceList) bool {
 				if len(a) != len(b) {
 					return false

@@ -156,6 +156,8 @@ type Offer struct {
 	Nodes []corev1.Node
 	// Unknown is set for one that does not let us see its nodes.
 	Unknown bool
+	// Tolerable are the keys of the taints that pods of consumers may tolerate there.
+	Tolerable []string
 	// Older are the bindings that have their share of it first, oldest first.
 	Older []*v1alpha1.ClusterBinding
 }
@@ -168,11 +170,11 @@ type Offer struct {
 func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, now metav1.Time) {
 	none := ""
 	if !offer.Unknown {
-		none = noneUsable(offer.Nodes)
+		none = offer.noneUsable()
 		capacity := left(binding, offer)
 		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
 		node.Status.NodeInfo.Architecture = architecture(offer.Nodes)
-		node.Status.DeclaredFeatures = declaredFeatures(offer.Nodes)
+		node.Status.DeclaredFeatures = declaredFeatures(offer)
 	}
 	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)
 	node.Status.NodeInfo.OperatingSystem = "linux"

@@ -1,10 +1,6 @@
 package virtualnode
 
-import (
-	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-)
+import "slices"
 
 // ofTheKubeletAPI are features of what a node serves, and a virtual one does not.
 var ofTheKubeletAPI = []string{"ExtendWebSocketsToKubelet"}
@@ -13,14 +9,14 @@ var ofTheKubeletAPI = []string{"ExtendWebSocketsToKubelet"}
 // has them. Kubernetes asks a node for one before it lets a pod on it use the
 // feature, such as a resize of the pod's own resources: any of the provider's
 // nodes may have the pod.
-func declaredFeatures(provider []corev1.Node) []string {
+func declaredFeatures(offer Offer) []string {
 	var common []string
 	first := true
-	for i := range provider {
-		if !Offers(&provider[i]) {
+	for i := range offer.Nodes {
+		if !offer.TakesPods(&offer.Nodes[i]) {
 			continue
 		}
-		declared := provider[i].Status.DeclaredFeatures
+		declared := offer.Nodes[i].Status.DeclaredFeatures
 		if first {
 			common, first = slices.Clone(declared), false
 			continue

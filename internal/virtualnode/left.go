@@ -10,16 +10,16 @@ import (
 // bindings of the same provider, oldest first: each offers its own capacity, but no
 // more than those before it leave.
 func left(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
-	rest := Capacity(offer.Nodes, nil)
+	rest := Capacity(offer, nil)
 	for _, other := range offer.Older {
-		taken := least(Capacity(offer.Nodes, other.Spec.VirtualNode.Capacity), rest)
+		taken := least(Capacity(offer, other.Spec.VirtualNode.Capacity), rest)
 		for name, quantity := range taken {
 			remaining := rest[name]
 			remaining.Sub(quantity)
 			rest[name] = remaining
 		}
 	}
-	return least(Capacity(offer.Nodes, binding.Spec.VirtualNode.Capacity), rest)
+	return least(Capacity(offer, binding.Spec.VirtualNode.Capacity), rest)
 }
 
 // least has the smaller quantity of each resource.

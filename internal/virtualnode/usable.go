@@ -11,14 +11,14 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Offers reports whether a node of the provider counts: whether it takes pods of
+// TakesPods reports whether a node of the provider counts: whether it takes pods of
 // a consumer.
-func Offers(node *corev1.Node) bool {
-	return node.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual && closed(node) == ""
+func (o Offer) TakesPods(node *corev1.Node) bool {
+	return node.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual && o.closed(node) == ""
 }
 
 // closed says why a node takes no pods of a consumer; "" if it does.
-func closed(node *corev1.Node) string {
+func (o Offer) closed(node *corev1.Node) string {
 	switch {
 	case !node.DeletionTimestamp.IsZero():
 		return "being deleted"
@@ -26,7 +26,7 @@ func closed(node *corev1.Node) string {
 		return "cordoned"
 	case !isReady(node):
 		return "not ready"
-	case slices.ContainsFunc(node.Spec.Taints, keepsOff):
+	case slices.ContainsFunc(node.Spec.Taints, o.keepsOff):
 		return "tainted"
 	}
 	return ""
@@ -45,26 +45,27 @@ func isReady(node *corev1.Node) bool {
 // a moment later: that is looked at where it is said.
 var mirrored = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, corev1.TaintNodeUnschedulable}
 
-// keepsOff reports whether a taint keeps the pods of consumers off a node.
-func keepsOff(taint corev1.Taint) bool {
-	return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key)
+// keepsOff reports whether a taint keeps the pods of consumers off a node: all of
+// them, since one that the provider lets them tolerate keeps off only some.
+func (o Offer) keepsOff(taint corev1.Taint) bool {
+	return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key) && !slices.Contains(o.Tolerable, taint.Key)
 }
 
 // noneUsable says that no node of the provider takes pods, and why; "" if one does.
-func noneUsable(provider []corev1.Node) string {
+func (o Offer) noneUsable() string {
 	counts, keys, total := map[string]int{}, []string{}, 0
-	for i := range provider {
-		if provider[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
+	for i := range o.Nodes {
+		if o.Nodes[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
 			continue
 		}
-		why := closed(&provider[i])
+		why := o.closed(&o.Nodes[i])
 		if why == "" {
 			return ""
 		}
 		total++
 		counts[why]++
 		if why == "tainted" {
-			keys = append(keys, keysOf(provider[i].Spec.Taints)...)
+			keys = append(keys, o.keysOf(o.Nodes[i].Spec.Taints)...)
 		}
 	}
 	if total == 0 {
@@ -85,10 +86,10 @@ func noneUsable(provider []corev1.Node) string {
 
 // keysOf are the keys of the taints that keep pods off, as far as they are valid: a
 // provider may say anything.
-func keysOf(taints []corev1.Taint) []string {
+func (o Offer) keysOf(taints []corev1.Taint) []string {
 	var keys []string
 	for _, taint := range taints {
-		if keepsOff(taint) && len(validation.IsQualifiedName(taint.Key)) == 0 {
+		if o.keepsOff(taint) && len(validation.IsQualifiedName(taint.Key)) == 0 {
 			keys = append(keys, taint.Key)
 		}
 	}

@@ -26,6 +26,11 @@ var _ = Describe("The capacity of a virtual node", func() {
 		Eventually(home.condition(cb, v1alpha1.BindingVirtualNodeReady)).Should(isTrue(v1alpha1.ReasonNoUsableNodes, "2 tainted", "example.com/away"))
 		Expect(home.condition(cb, v1alpha1.BindingReady)()).To(isTrue(v1alpha1.ReasonReady), "namespaces can be offloaded all the same")
 
+		us.limit("tolerationKeys", "example.com/gpu")
+		DeferCleanup(func() { us.limit("tolerationKeys", "") })
+		Eventually(home.offer(cb)).Should(Equal("cpu 4, memory 8Gi, pods 110"), "pods may tolerate that taint now")
+		us.limit("tolerationKeys", "")
+
 		change(us, free, func(node *corev1.Node) { node.Spec.Taints = nil })
 		Eventually(home.offer(cb)).Should(Equal("cpu 2, memory 4Gi, pods 110"))
 		Eventually(home.condition(cb, v1alpha1.BindingVirtualNodeReady)).Should(isTrue(v1alpha1.ReasonNodeReady))
