@@ -108,7 +108,9 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 	var list corev1.NodeList
 	err = cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
 	offer.Tolerable = fleet.LimitsOf(cl).TolerationKeys
-	offer.Nodes, offer.Unknown = list.Items, fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
+	// Before they are listed: a right that is given counts when the cache has them.
+	offer.Unknown = fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
+	offer.Nodes = list.Items
 	return offer, err == nil && !binding.Spec.Paused, err
 }
 

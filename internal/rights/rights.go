@@ -26,17 +26,17 @@ type Rights struct {
 	changed func()
 
 	mu sync.Mutex
-	// refused has the verbs of each resource to which the last answer was no, and
-	// counts what of it is acted on.
-	refused, counts map[string][]string
-	due             bool
-	followers       map[*func()]bool
+	// refused has, for each resource, the verbs that were refused last. settled is
+	// the same, half a second later: decisions look at that.
+	refused, settled map[string][]string
+	due              bool
+	followers        map[*func()]bool
 }
 
 // New is for a connection that begins. changed is called when something else is
 // missing than before; optional.
 func New(changed func()) *Rights {
-	return &Rights{changed: changed, refused: map[string][]string{}, counts: map[string][]string{}, followers: map[*func()]bool{}}
+	return &Rights{changed: changed, refused: map[string][]string{}, settled: map[string][]string{}, followers: map[*func()]bool{}}
 }
 
 // Note notes the answer to a verb, such as list, on a resource, such as configmaps.
@@ -67,14 +67,14 @@ func (r *Rights) Note(resource, verb string, err error) {
 func (r *Rights) Settle() {
 	r.mu.Lock()
 	r.due = false
-	before := r.counts
-	r.counts = map[string][]string{}
+	before := r.settled
+	r.settled = map[string][]string{}
 	for resource, verbs := range r.refused {
 		if len(verbs) > 0 {
-			r.counts[resource] = verbs
+			r.settled[resource] = verbs
 		}
 	}
-	same := maps.EqualFunc(before, r.counts, slices.Equal)
+	same := maps.EqualFunc(before, r.settled, slices.Equal)
 	followers := slices.Collect(maps.Keys(r.followers))
 	r.mu.Unlock()
 	if same {
@@ -96,7 +96,7 @@ func (r *Rights) Lacks(resource string) string {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return strings.Join(r.counts[resource], " and ")
+	return strings.Join(r.settled[resource], " and ")
 }
 
 // String lists all that is missing, in a fixed order, or "".
@@ -107,8 +107,8 @@ func (r *Rights) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []string
-	for _, resource := range slices.Sorted(maps.Keys(r.counts)) {
-		all = append(all, strings.Join(r.counts[resource], " and ")+" "+resource)
+	for _, resource := range slices.Sorted(maps.Keys(r.settled)) {
+		all = append(all, strings.Join(r.settled[resource], " and ")+" "+resource)
 	}
 	return strings.Join(all, ", ")
 }

@@ -21,6 +21,9 @@ func (e MissingError) Unwrap() error { return e.error }
 // notes what it answers. An informer goes on asking, ever more seldom, in the end
 // about three times a minute: so a right that is given takes effect by itself.
 //
+// A right counts as given once the cache has what it lets us read, and not before:
+// what is decided on meanwhile would be decided on nothing.
+//
 // The first list that is refused is answered with an empty one, for nobody can read
 // from a cache that was never filled. A later one is an error, and the cache keeps
 // what it has: nothing was deleted.
@@ -44,39 +47,61 @@ type watched struct {
 
 func (w *watched) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := w.from.ListWithContext(ctx, options)
+	if err == nil {
+		w.fill(nil) // What it is good for is noted when the watch begins: then the cache has it.
+		return list, nil
+	}
 	w.rights.Note(w.resource, "list", err)
+	if !apierrors.IsForbidden(err) {
+		return list, err
+	}
+	if missing := (MissingError{err}); w.fill(missing) {
+		return w.empty(), nil
+	}
+	return list, MissingError{err}
+}
+
+// fill notes that the cache gets something: what there is, or, if that is refused,
+// nothing. The latter it gets only at first, which is reported.
+func (w *watched) fill(refused error) (first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch {
-	case err == nil:
-		w.filled, w.pretended = true, nil
-	case apierrors.IsForbidden(err) && !w.filled:
-		w.filled, w.pretended = true, MissingError{err}
-		return w.empty(), nil
-	case apierrors.IsForbidden(err):
-		return list, MissingError{err}
+	if refused != nil && w.filled {
+		return false
 	}
-	return list, err
+	w.filled, w.pretended = true, refused
+	return true
 }
 
 func (w *watched) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	whole := options.SendInitialEvents != nil && *options.SendInitialEvents
-	w.mu.Lock()
-	pretended := w.pretended
-	w.mu.Unlock()
-	if pretended != nil && !whole {
-		return nil, pretended // There is nothing to go on from.
+	if !whole {
+		w.mu.Lock()
+		pretended := w.pretended
+		w.mu.Unlock()
+		if pretended != nil {
+			return nil, pretended // There is nothing to go on from.
+		}
+		w.rights.Note(w.resource, "list", nil)
 	}
 	stream, err := w.from.WatchWithContext(ctx, options)
-	w.rights.Note(w.resource, "watch", err)
 	if apierrors.IsForbidden(err) {
+		w.rights.Note(w.resource, "watch", err)
 		return nil, MissingError{err}
 	}
-	if err == nil && whole { // Which is as good as a list.
-		w.rights.Note(w.resource, "list", nil)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.filled, w.pretended = true, nil
+	if err != nil {
+		return nil, err
 	}
-	return stream, err
+	if whole {
+		return newBeginning(stream, w.begun), nil
+	}
+	w.rights.Note(w.resource, "watch", nil)
+	return stream, nil
+}
+
+// begun notes that a watch that is as good as a list has shown all that there is.
+func (w *watched) begun() {
+	w.fill(nil)
+	w.rights.Note(w.resource, "list", nil)
+	w.rights.Note(w.resource, "watch", nil)
 }

@@ -22,7 +22,12 @@ type provider struct {
 	refused  bool
 	requests int
 	stream   *watch.FakeWatcher
+	// whole is how long a watch takes that begins with all that there is. If it is
+	// zero, there are none such.
+	whole time.Duration
 }
+
+var there = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "there", ResourceVersion: "7"}}
 
 func (p *provider) asked() error {
 	p.requests++
@@ -36,7 +41,7 @@ func (p *provider) list(context.Context, metav1.ListOptions) (runtime.Object, er
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
-	list.Items = []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "there", ResourceVersion: "7"}}}
+	list.Items = []corev1.ConfigMap{there}
 	return list, p.asked()
 }
 
@@ -46,11 +51,22 @@ func (p *provider) watch(_ context.Context, options metav1.ListOptions) (watch.I
 	if err := p.asked(); err != nil {
 		return nil, err
 	}
-	if options.SendInitialEvents != nil {
+	if options.SendInitialEvents != nil && p.whole == 0 {
 		return nil, apierrors.NewBadRequest("not known here")
 	}
 	p.stream = watch.NewFake()
+	if options.SendInitialEvents != nil {
+		go p.begin(p.stream)
+	}
 	return p.stream, nil
+}
+
+// begin is that of a watch that begins with all that there is.
+func (p *provider) begin(stream *watch.FakeWatcher) {
+	<-time.After(p.whole)
+	stream.Add(there.DeepCopy())
+	end := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
+	stream.Action(watch.Bookmark, end)
 }
 
 // refuse takes the right away, or gives it, and ends what is watched.
@@ -76,11 +92,8 @@ func (p *provider) counted() int {
 func TestWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := &provider{refused: true}, New(nil)
-		from := &toolscache.ListWatch{ListWithContextFunc: p.list, WatchFuncWithContext: p.watch}
-		informer := toolscache.NewSharedIndexInformer(
-			r.Watched(from, "configmaps", func() runtime.Object { return &corev1.ConfigMapList{} }), &corev1.ConfigMap{}, 0, toolscache.Indexers{})
 		var unlimited []error
-		_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *toolscache.Reflector, err error) {
+		informer := informerOf(p, r, func(_ context.Context, _ *toolscache.Reflector, err error) {
 			if missing := (MissingError{}); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
 				unlimited = append(unlimited, err)
 			}
@@ -121,4 +134,41 @@ func TestWatched(t *testing.T) {
 			t.Errorf("errors that would end the connection: %v", unlimited)
 		}
 	})
+}
+
+// What was not read yet is not believed to be missing: a right counts when the cache is full.
+func TestARightCountsWhenTheCacheIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, r := &provider{refused: true, whole: 3 * time.Second}, New(nil)
+		// The library's own handler waits until its last error, of our time, is past.
+		informer := informerOf(p, r, func(context.Context, *toolscache.Reflector, error) {})
+		settled := 0
+		r.Follow(t.Context(), func() {
+			if settled++; r.Lacks("configmaps") == "" && len(informer.GetStore().ListKeys()) == 0 {
+				t.Error("nothing is lacking, and nothing is there")
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { informer.RunWithContext(ctx); close(ended) }()
+		defer func() { cancel(); <-ended }()
+		<-time.After(time.Minute)
+		p.refuse(false)
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if lacks := r.Lacks("configmaps"); lacks != "" || len(informer.GetStore().ListKeys()) != 1 {
+			t.Errorf("it lacks %q, and %v are there", lacks, informer.GetStore().ListKeys())
+		}
+		if settled != 2 {
+			t.Errorf("what is missing has changed %d times; want 2: when it was refused, and when it was given", settled)
+		}
+	})
+}
+
+func informerOf(p *provider, r *Rights, onError toolscache.WatchErrorHandlerWithContext) toolscache.SharedIndexInformer {
+	from := &toolscache.ListWatch{ListWithContextFunc: p.list, WatchFuncWithContext: p.watch}
+	informer := toolscache.NewSharedIndexInformer(
+		r.Watched(from, "configmaps", func() runtime.Object { return &corev1.ConfigMapList{} }), &corev1.ConfigMap{}, 0, toolscache.Indexers{})
+	_ = informer.SetWatchErrorHandlerWithContext(onError) // It fails for one that has started.
+	return informer
 }

@@ -111,13 +111,13 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 		return err
 	}
 	fleet.FollowLimits(provider, func(limits *translate.Limits) { p.limit(ctx, limits) })
+	// A kind that comes back, or goes, may be what anything waits for, or needs.
+	p.rights.Follow(ctx, func() { p.enqueueNamespace(ctx, "") })
 	for _, kind := range p.kinds {
 		if err := kind.start(ctx); err != nil {
 			return err
 		}
 	}
-	// A kind that comes back, or goes, may be what anything waits for, or needs.
-	p.rights.Follow(ctx, func() { p.enqueueNamespace(ctx, "") })
 	return errors.Join(p.follow(ctx, e.Cache), p.followOffloadings(ctx, e.Cache))
 }
 
