@@ -17,7 +17,8 @@ const (
 type Budget struct {
 	// memory is how much the caches of this provider may take, from 8Mi to 16Gi,
 	// such as 512Mi. A pod takes some 10Ki. Defaults to 256Mi. The manager's own
-	// limit must have room for the budgets of all its providers.
+	// limit should have room for what is usual in all providers together, and for
+	// the budget of one.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? (self >= 8388608 && self <= 17179869184) : (isQuantity(self) && quantity(self).compareTo(quantity('8Mi')) >= 0 && quantity(self).compareTo(quantity('16Gi')) <= 0)",message="memory must be a quantity from 8Mi to 16Gi, such as 512Mi"
 	Memory *resource.Quantity `json:"memory,omitempty"`

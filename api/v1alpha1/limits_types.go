@@ -6,7 +6,7 @@ package v1alpha1
 const LimitsName = "limits"
 
 // BindingLimits tells whether the limits of the provider are known. While they
-// are not, no pod is sent there; those that run go on.
+// are not, the binding is not Ready, and no pod is sent there; those that run go on.
 const BindingLimits = "LimitsKnown"
 
 // Reasons of BindingLimits. Those but the first are also what the condition

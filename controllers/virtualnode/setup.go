@@ -2,10 +2,8 @@ package virtualnode
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -72,13 +70,9 @@ func (limitChanges) ForCluster(name multicluster.ClusterName, cl cluster.Cluster
 // offerChanges passes the events that change what a provider offers. Its
 // nodes report to it all the time.
 func offerChanges() predicate.Predicate {
-	var anyOffer virtualnode.Offer // Whatever may be tolerated there: a change of taints passes.
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*corev1.Node)
 		after, ok2 := e.ObjectNew.(*corev1.Node)
-		return !ok1 || !ok2 || anyOffer.TakesPods(before) != anyOffer.TakesPods(after) ||
-			!equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) ||
-			!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable) ||
-			!slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)
+		return !ok1 || !ok2 || virtualnode.Differs(before, after)
 	}}
 }

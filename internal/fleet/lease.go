@@ -207,7 +207,7 @@ func (c *keeper) leave(ctx context.Context) {
 		err = r.GetClient().Delete(ctx, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
 	}
 	if err != nil {
-		log.FromContext(ctx).Info("the Lease in the provider stays", "error", err.Error())
+		log.FromContext(ctx).Info("the Lease in the provider stays: a binding that is made again will ask for a take-over", "error", err.Error())
 	}
 }
 
@@ -224,14 +224,15 @@ func (c *keeper) release(ctx context.Context, r *remote) {
 		log.FromContext(ctx).Info("a write in the provider was not answered: its Lease is left to expire, and the next manager waits until then")
 		return
 	}
-	var err error
 	if c.leaving.Load() {
-		err = r.GetClient().Delete(ctx, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
+		if err := r.GetClient().Delete(ctx, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}); err != nil {
+			log.FromContext(ctx).Info("the Lease in the provider is not deleted yet: it is tried once more", "error", err.Error())
+			return
+		}
 		c.hold.see(nil)
-	} else {
-		err = r.GetClient().Patch(ctx, holder.Released(lease), client.MergeFromWithOptions(lease, client.MergeFromWithOptimisticLock{}))
+		return
 	}
-	if err != nil {
+	if err := r.GetClient().Patch(ctx, holder.Released(lease), client.MergeFromWithOptions(lease, client.MergeFromWithOptimisticLock{})); err != nil {
 		log.FromContext(ctx).Info("the Lease in the provider is not given back: the next manager waits until it has expired", "error", err.Error())
 	}
 }

@@ -2,21 +2,17 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -27,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
-	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/rights"
@@ -123,36 +118,6 @@ func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {
 
 func (r *remote) close() { transport.Close(r.httpClient) }
 
-// identity is the UID of the provider's kube-system namespace, which is what
-// tells clusters apart. Asking for it proves at once that the provider is
-// there, is the right one, and accepts the credentials.
-func (r *remote) identity(ctx context.Context) (string, error) { return identityOf(ctx, r.live) }
-
-func identityOf(ctx context.Context, live client.Reader) (string, error) {
-	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	if err := live.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
-		return "", err
-	}
-	if namespace.UID == "" {
-		return "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider's kube-system namespace has no UID: this is no Kubernetes cluster"}
-	}
-	return string(namespace.UID), nil
-}
-
-func (r *remote) version(ctx context.Context) (string, error) {
-	data, err := r.discovery.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
-	if err != nil {
-		return "", err
-	}
-	var info version.Info
-	if err := json.Unmarshal(data, &info); err != nil {
-		return "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider does not say its version: this is no Kubernetes cluster"}
-	}
-	const most = 64 // The bound of the field in the API.
-	return info.GitVersion[:min(len(info.GitVersion), most)], nil
-}
-
 // fillCaches starts the cluster, which then runs until running ends, and
 // returns when all that is watched has been read once. Asking for an informer
 // waits only if the cache runs already, which may take a moment: all of them are
@@ -198,56 +163,6 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 			}
 		},
 	}
-}
-
-// trimNode keeps what capacity takes, and the features that a virtual node declares.
-func trimNode(obj any) (any, error) {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return obj, nil
-	}
-	trimmed := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
-			Labels: node.Labels, CreationTimestamp: node.CreationTimestamp, DeletionTimestamp: node.DeletionTimestamp},
-		Spec:   corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable, Taints: hardTaints(node.Spec.Taints)},
-		Status: corev1.NodeStatus{Allocatable: node.Status.Allocatable, DeclaredFeatures: boundedFeatures(node.Status.DeclaredFeatures)},
-	}
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			trimmed.Status.Conditions = []corev1.NodeCondition{{Type: condition.Type, Status: condition.Status}}
-		}
-	}
-	trimmed.Status.NodeInfo.Architecture = node.Status.NodeInfo.Architecture
-	return trimmed, nil
-}
-
-// hardTaints are those that may keep a pod off, without what only people read.
-func hardTaints(taints []corev1.Taint) []corev1.Taint {
-	var hard []corev1.Taint
-	for _, taint := range taints {
-		if taint.Effect != corev1.TaintEffectPreferNoSchedule {
-			hard = append(hard, corev1.Taint{Key: taint.Key, Effect: taint.Effect})
-		}
-	}
-	return hard
-}
-
-// mostFeatures is how many features of a node are looked at: Kubernetes 1.36 knows five.
-const mostFeatures = 64
-
-// featureName is what a Node may declare. The consumer would refuse all others, and
-// with one of them the whole status of the virtual node.
-var featureName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}(/[A-Za-z][A-Za-z0-9]{0,62}){0,2}$`)
-
-// boundedFeatures are those that a virtual node could declare as well.
-func boundedFeatures(declared []string) []string {
-	var features []string
-	for _, name := range declared[:min(len(declared), mostFeatures)] {
-		if featureName.MatchString(name) {
-			features = append(features, name)
-		}
-	}
-	return features
 }
 
 // mapper knows the kinds that are watched, Leases, and ConfigMaps for the limits, so that nothing has to be discovered:

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
@@ -59,7 +60,7 @@ func limitsProblem(data map[string]string) string {
 		if !slices.Contains(limitKeys, key) {
 			return quoted(key) + " is none of the keys that there are (" + strings.Join(limitKeys, ", ") + ")"
 		}
-		if len(data[key]) > limitSize {
+		if utf8.RuneCountInString(data[key]) > limitSize {
 			return key + " is longer than 4096 characters"
 		}
 	}

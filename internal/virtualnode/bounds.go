@@ -50,8 +50,8 @@ func bounded(total corev1.ResourceList) corev1.ResourceList {
 	return kept
 }
 
-// isArchitecture tells whether a provider's name of one can be one: it becomes a
-// label in the consumer, by which pods are scheduled.
+// isArchitecture reports whether a provider's name of one can be one, as the value of
+// the label that kubelets make of it must be.
 func isArchitecture(name string) bool {
 	return name != "" && len(name) <= maxArchitecture && len(validation.IsValidLabelValue(name)) == 0
 }

@@ -173,7 +173,7 @@ func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 		none = offer.noneUsable()
 		capacity := left(binding, offer)
 		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
-		node.Status.NodeInfo.Architecture = architecture(offer.Nodes)
+		node.Status.NodeInfo.Architecture = architecture(offer)
 		node.Status.DeclaredFeatures = declaredFeatures(offer)
 	}
 	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)
@@ -207,11 +207,11 @@ func setCondition(conditions *[]corev1.NodeCondition, wanted corev1.NodeConditio
 	*conditions = append(*conditions, wanted)
 }
 
-// architecture is the one that most of the provider's nodes have.
-func architecture(provider []corev1.Node) string {
+// architecture is the one that most of the provider's nodes have that take pods.
+func architecture(offer Offer) string {
 	counts := map[string]int{}
-	for i := range provider {
-		if a := provider[i].Status.NodeInfo.Architecture; isArchitecture(a) {
+	for i := range offer.Nodes {
+		if a := offer.Nodes[i].Status.NodeInfo.Architecture; isArchitecture(a) && offer.TakesPods(&offer.Nodes[i]) {
 			counts[a]++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -30,6 +31,18 @@ func (o Offer) closed(node *corev1.Node) string {
 		return "tainted"
 	}
 	return ""
+}
+
+// Differs reports whether a node of the provider says anything else of what is looked
+// at here.
+func Differs(before, after *corev1.Node) bool {
+	var o Offer // Whatever is tolerable: each change of taints counts.
+	return o.closed(before) != o.closed(after) ||
+		before.Labels[v1alpha1.LabelNodeType] != after.Labels[v1alpha1.LabelNodeType] ||
+		!equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) ||
+		!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable) ||
+		before.Status.NodeInfo.Architecture != after.Status.NodeInfo.Architecture ||
+		!slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)
 }
 
 func isReady(node *corev1.Node) bool {

@@ -46,3 +46,35 @@ func TestNoUsableNodes(t *testing.T) {
 		})
 	}
 }
+
+func TestDiffers(t *testing.T) {
+	node := func() *builder.NodeBuilder {
+		return builder.Node("a").Allocatable("cpu", "2").Taint("gpu", corev1.TaintEffectNoSchedule)
+	}
+	for name, test := range map[string]struct {
+		after *builder.NodeBuilder
+		want  bool
+	}{
+		"nothing":              {node(), false},
+		"a label of others":    {node().Label("example.com/rack", "7"), false},
+		"cordoned and tainted": {node().Cordoned(), true},
+		"not ready any more":   {node().Ready(corev1.ConditionFalse), true},
+		"another taint":        {node().Taint("cpu", corev1.TaintEffectNoSchedule), true},
+		"a virtual one":        {node().Label(v1alpha1.LabelNodeType, v1alpha1.NodeTypeVirtual), true},
+		"more to allocate":     {node().Allocatable("memory", "1Gi"), true},
+	} {
+		if got := Differs(node().Obj(), test.after.Obj()); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+	before, after := node().Obj(), node().Obj()
+	after.Status.NodeInfo.Architecture = "arm64"
+	if !Differs(before, after) {
+		t.Error("another architecture makes no difference")
+	}
+	after = node().Obj()
+	after.Status.DeclaredFeatures = []string{"Some"}
+	if !Differs(before, after) {
+		t.Error("another feature makes no difference")
+	}
+}

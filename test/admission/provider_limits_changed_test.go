@@ -1,6 +1,3 @@
-// Copyright The Spillway Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 package admission
 
 import (

@@ -1,0 +1,57 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// identity is the UID of the provider's kube-system namespace, which is what
+// tells clusters apart. Asking for it proves at once that the provider is
+// there, is the right one, and accepts the credentials.
+func (r *remote) identity(ctx context.Context) (string, error) { return identityOf(ctx, r.live) }
+
+func identityOf(ctx context.Context, live client.Reader) (string, error) {
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := live.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
+		return "", err
+	}
+	if namespace.UID == "" {
+		return "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider's kube-system namespace has no UID: this is no Kubernetes cluster"}
+	}
+	return string(namespace.UID), nil
+}
+
+func (r *remote) version(ctx context.Context) (string, error) {
+	data, err := r.discovery.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return "", err
+	}
+	var info version.Info
+	if err := json.Unmarshal(data, &info); err != nil {
+		return "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider does not say its version: this is no Kubernetes cluster"}
+	}
+	return cleanVersion(info.GitVersion), nil
+}
+
+// cleanVersion is what a version has of characters that are in any (see
+// https://semver.org), as much as the field in the API holds: it goes into statuses.
+func cleanVersion(said string) string {
+	const most = 64
+	clean := strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".+-", r)) {
+			return r
+		}
+		return -1
+	}, said)
+	return clean[:min(len(clean), most)]
+}

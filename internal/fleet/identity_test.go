@@ -1,0 +1,21 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCleanVersion(t *testing.T) {
+	for said, want := range map[string]string{
+		"v1.36.3":                 "v1.36.3",
+		"v1.35.0-rc.1+k3s1":       "v1.35.0-rc.1+k3s1",
+		"v1.34.2-eks-a1b2c3":      "v1.34.2-eks-a1b2c3",
+		"":                        "",
+		"v1\x1b[31m.36 \n\u202ex": "v131m.36x",
+		strings.Repeat("v", 99):   strings.Repeat("v", 64),
+	} {
+		if got := cleanVersion(said); got != want {
+			t.Errorf("%q is told as %q, want %q", said, got, want)
+		}
+	}
+}

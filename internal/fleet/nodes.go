@@ -1,0 +1,58 @@
+package fleet
+
+import (
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// trimNode keeps what capacity takes, and the features that a virtual node declares.
+func trimNode(obj any) (any, error) {
+	node, ok := obj.(*corev1.Node)
+	if !ok {
+		return obj, nil
+	}
+	trimmed := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
+			Labels: node.Labels, CreationTimestamp: node.CreationTimestamp, DeletionTimestamp: node.DeletionTimestamp},
+		Spec:   corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable, Taints: hardTaints(node.Spec.Taints)},
+		Status: corev1.NodeStatus{Allocatable: node.Status.Allocatable, DeclaredFeatures: boundedFeatures(node.Status.DeclaredFeatures)},
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			trimmed.Status.Conditions = []corev1.NodeCondition{{Type: condition.Type, Status: condition.Status}}
+		}
+	}
+	trimmed.Status.NodeInfo.Architecture = node.Status.NodeInfo.Architecture
+	return trimmed, nil
+}
+
+// hardTaints are those that may keep a pod off, without what only people read.
+func hardTaints(taints []corev1.Taint) []corev1.Taint {
+	var hard []corev1.Taint
+	for _, taint := range taints {
+		if taint.Effect != corev1.TaintEffectPreferNoSchedule {
+			hard = append(hard, corev1.Taint{Key: taint.Key, Effect: taint.Effect})
+		}
+	}
+	return hard
+}
+
+// mostFeatures is how many features of a node are looked at: Kubernetes 1.36 knows five.
+const mostFeatures = 64
+
+// featureName is what a Node may declare. The consumer would refuse all others, and
+// with one of them the whole status of the virtual node.
+var featureName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}(/[A-Za-z][A-Za-z0-9]{0,62}){0,2}$`)
+
+// boundedFeatures are those that a virtual node could declare as well.
+func boundedFeatures(declared []string) []string {
+	var features []string
+	for _, name := range declared[:min(len(declared), mostFeatures)] {
+		if featureName.MatchString(name) {
+			features = append(features, name)
+		}
+	}
+	return features
+}
