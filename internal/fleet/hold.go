@@ -59,8 +59,10 @@ type hold struct {
 	under     int
 	idle      chan struct{}
 	brokenOff time.Time
-	// refused is since when the provider lets us have a Lease no more that we held.
+	// refused is since when the provider lets us have the Lease no more.
 	refused time.Time
+	// verdict is why the Lease, as it was read last, is not for us; or nil.
+	verdict error
 }
 
 func newHold(target *Target, options *Options) *hold {
@@ -186,14 +188,30 @@ func (h *hold) settled(ctx context.Context) bool {
 	return h.brokenOff.IsZero() || h.clock.Now().Sub(h.brokenOff) >= h.duration
 }
 
-// patient tells whether a refusal of the Lease is too young to go on without it. A
-// right that is missing for a moment must not let two managers write: the other one
-// waits for less than this.
-func (h *hold) patient() bool {
+// judge notes why the Lease is not for us, or that it may be.
+func (h *hold) judge(verdict error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.lease == nil || h.raised.IsZero() {
-		return false // We never held it.
+	h.verdict = verdict
+}
+
+// judged returns why the Lease was not for us when it was read last. That holds
+// until it is read again: what cannot be read is not free.
+func (h *hold) judged() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.verdict
+}
+
+// patient tells whether a refusal of the Lease is too young to go on without it. A
+// right that is missing for a moment must not let two managers write: the other one
+// waits for less than this. One that nobody who works for this binding has ever seen,
+// and that there is not, is not waited for; unread is set if that cannot be said.
+func (h *hold) patient(unread bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lease == nil && (!unread || h.recorded.Generation == 0) {
+		return false
 	}
 	now := h.clock.Now()
 	if h.refused.IsZero() {

@@ -94,7 +94,7 @@ func (c *keeper) renew(ctx context.Context, r *remote) error {
 func (c *keeper) look(ctx context.Context, r *remote) (settled bool, err error) {
 	lease, err := c.readLease(ctx, r)
 	if err != nil {
-		return c.without(ctx, err)
+		return c.without(ctx, err, true)
 	}
 	if c.hold.wentBack(lease) {
 		c.hold.see(lease)
@@ -103,9 +103,11 @@ func (c *keeper) look(ctx context.Context, r *remote) (settled bool, err error) 
 	c.hold.see(lease)
 	s := c.snapshot(r.account)
 	d := holder.Decide(s)
+	c.hold.judge(nil)
 	switch d.Action {
 	case holder.Refuse:
-		return false, errNotUsable{d.Reason, d.Message}
+		c.hold.judge(errNotUsable{d.Reason, d.Message})
+		return false, c.hold.judged()
 	case holder.Record:
 		c.remember(ctx, d.Record)
 		return false, nil
@@ -154,7 +156,7 @@ func (c *keeper) write(ctx context.Context, r *remote, s holder.Snapshot, d hold
 		c.hold.wake()
 		return false, nil
 	case err != nil:
-		return c.without(ctx, fmt.Errorf("writing the Lease in provider %s: %w", c.target.ClusterID, err))
+		return c.without(ctx, fmt.Errorf("writing the Lease in provider %s: %w", c.target.ClusterID, err), false)
 	}
 	c.hold.wrote(lease, began)
 	if s.Lease == nil || s.Lease.Annotations[v1alpha1.AnnotationGeneration] != lease.Annotations[v1alpha1.AnnotationGeneration] {
@@ -164,8 +166,9 @@ func (c *keeper) write(ctx context.Context, r *remote, s holder.Snapshot, d hold
 	return true, nil
 }
 
-// without goes on without a Lease if the provider does not let us have one.
-func (c *keeper) without(ctx context.Context, err error) (settled bool, _ error) {
+// without goes on without a Lease if the provider does not let us have one; unread is
+// set if it does not even let us see whether there is one.
+func (c *keeper) without(ctx context.Context, err error, unread bool) (settled bool, _ error) {
 	fence := connection.Fence{}
 	switch {
 	case apierrors.IsForbidden(err):
@@ -177,8 +180,11 @@ func (c *keeper) without(ctx context.Context, err error) (settled bool, _ error)
 	default:
 		return false, err
 	}
-	if c.hold.patient() {
-		return false, errNotUsable{fence.Reason, fence.Message + "; the Lease was held before: without it this goes on in a minute"}
+	if verdict := c.hold.judged(); verdict != nil {
+		return false, verdict
+	}
+	if c.hold.patient(unread) {
+		return false, errNotUsable{fence.Reason, fence.Message + "; there was a Lease before: without it this goes on in a minute"}
 	}
 	c.hold.lift()
 	c.setState(ctx, func(s *State) { s.Fence = fence })

@@ -298,7 +298,12 @@ func TestWithTheBindingTheLeaseGoesBetweenSessions(t *testing.T) {
 	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonForbidden))
 	g.refuse("kube-system", false)
 	f.Leave("eu") // In the second before the next try.
-	<-f.ended["eu"].done
+	f.mu.Lock()
+	last := f.ended["eu"]
+	f.mu.Unlock()
+	if last != nil { // Else it has ended already.
+		<-last.done
+	}
 	lease := &coordinationv1.Lease{}
 	name := holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: name}, lease); !apierrors.IsNotFound(err) {
@@ -356,6 +361,31 @@ func TestALeaseThatIsRefusedLater(t *testing.T) {
 	state := eventually(t, f, "eu", "goes on without", connected)
 	if took := time.Since(began); took < 3*leaseDuration || state.Fence.Reason != v1alpha1.ReasonLeaseForbidden {
 		t.Errorf("after %s it is %+v", took, state)
+	}
+}
+
+// TestWhoIsRefusedStaysSo while the Lease cannot be read any more: it is not free for that.
+func TestWhoIsRefusedStaysSo(t *testing.T) {
+	const origin = "refused-before"
+	admin(t)
+	first, _, stop := startManager(t, origin)
+	first.Connect(target("eu", "1", providerUID))
+	eventually(t, first, "eu", "is connected", connected)
+	stop()
+
+	lease := holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
+	g := &gate{refused: map[string]bool{}, asked: map[string]int{}, news: make(chan struct{})}
+	f := New(Options{Origin: origin, ProbeInterval: 100 * time.Millisecond, LeaseDuration: leaseDuration, WrapTransport: g.wrap})
+	go func() { _ = f.Start(t.Context(), &manager{}) }()
+	go remember(t.Context(), f)
+	f.Connect(target("eu", "1", providerUID)) // From a backup of before the first connection.
+	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonTakeOverNeeded))
+	g.refuse(lease, true)
+	for range 5 {
+		<-g.news
+	}
+	if state := f.State("eu"); state.Phase == Connected || state.Reason != v1alpha1.ReasonTakeOverNeeded {
+		t.Errorf("it is %+v", state)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -85,6 +86,24 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 	} {
 		t.Run("get "+kind, func(t *testing.T) {
 			hidden(t, client.IgnoreNotFound(consumer.Get(t.Context(), client.ObjectKeyFromObject(test.object), test.object)), test.hidden)
+		})
+	}
+	own32 := metav1.ObjectMeta{Name: "claim-" + strings.Repeat("0a", 16)}
+	theirs := metav1.ObjectMeta{Namespace: "team-demo", Name: "object"}
+	for what, test := range map[string]struct {
+		object client.Object
+		hidden bool
+	}{
+		"secret": {&corev1.Secret{ObjectMeta: meta}, true}, "its secret": {&corev1.Secret{ObjectMeta: theirs}, false},
+		"configmap": {&corev1.ConfigMap{ObjectMeta: meta}, true}, "its configmap": {&corev1.ConfigMap{ObjectMeta: theirs}, false},
+		"pod": {&corev1.Pod{ObjectMeta: meta}, true}, "its pod": {&corev1.Pod{ObjectMeta: theirs}, false},
+		"claim": {&corev1.PersistentVolumeClaim{ObjectMeta: meta}, true}, "its claim": {&corev1.PersistentVolumeClaim{ObjectMeta: theirs}, false},
+		"volume": {&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "object"}}, true}, "its volume": {&corev1.PersistentVolume{ObjectMeta: own32}, false},
+		"limits": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, true},
+	} {
+		t.Run("patch "+what, func(t *testing.T) {
+			copied := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"copy","from":"/data","path":"/metadata/labels"}]`))
+			hidden(t, client.IgnoreNotFound(consumer.Patch(t.Context(), test.object, copied)), test.hidden)
 		})
 	}
 	t.Run("the limits", func(t *testing.T) {
