@@ -7,8 +7,8 @@ set -euo pipefail
 GO=${GO:-go}
 PKG=${PKG:-./...}
 race=(-race)
-# For each package by itself; the longest takes half of it.
-timeout=30m
+# For each package by itself; the longest takes half of it on two quiet cores.
+timeout=45m
 
 # The race detector is linked through cgo on every system but macOS.
 if [[ $("$GO" env GOOS) != darwin ]]; then
