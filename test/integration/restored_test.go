@@ -2,6 +2,7 @@ package integration
 
 import (
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -30,7 +31,7 @@ var _ = Describe("A consumer that is restored from a backup under its manager", 
 			object := newConfigMap(namespace, unique("later"), "1")
 			consumer.make(object)
 		}
-		consumer.bindingIsReady(cb)
+		consumer.isRenewed(time.Now(), cb) // Leases are what tells, and only of what they have seen.
 		Expect(consumer.Restore(ctx)).To(Succeed())
 		Eventually(run.done).Should(Receive(MatchError(ContainSubstring("was restored from a backup"))),
 			"its watches go on in a future that will not come: it has to begin anew")
