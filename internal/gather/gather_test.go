@@ -1,0 +1,33 @@
+package gather
+
+import (
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+func TestGathering(t *testing.T) {
+	now := clocktesting.NewFakeClock(time.Unix(0, 0))
+	called := 0
+	g := New(now, func() { called++ })
+	expect := func(when string, want int) {
+		t.Helper()
+		if called != want {
+			t.Errorf("%s: called %d times, want %d", when, called, want)
+		}
+	}
+	now.Step(time.Hour)
+	expect("before the first", 0)
+	g.Begin()
+	now.Step(Moment / 2)
+	g.Begin()
+	expect("in between", 0)
+	now.Step(Moment / 2)
+	expect("a moment after the first", 1)
+	now.Step(time.Hour)
+	expect("afterwards", 1)
+	g.Begin()
+	now.Step(Moment)
+	expect("after another", 2)
+}
