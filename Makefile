@@ -10,6 +10,8 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The container image that dist/install.yaml runs.
 IMAGE   ?= ghcr.io/spillway-io/spillway:dev
+# Where install-yaml writes. The demo has its own, so that it leaves yours alone.
+DIST    ?= dist
 # What make test tests, and further arguments of go test: make test PKG=./internal/... ARGS='-run Fuzz -v'
 PKG     ?= ./...
 ARGS    ?=
@@ -45,13 +47,14 @@ generate: ## Generate deepcopy functions, CRDs, RBAC and the API reference.
 	@mkdir -p docs/reference
 	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=api/v1alpha1 --output-path=docs/reference/api.md
 
-verify: ## Check format, lint, vet, generated files, go.mod files and known vulnerabilities.
+verify: ## Check format, lint (and vet), generated files, go.mod files and known vulnerabilities.
 	@GO='$(GO)' hack/verify.sh
 
 kube: ## Build real Kubernetes programs and kwok into bin/kube, once.
 	@GO='$(GO)' hack/kube/build.sh
 
-demo: build kube install-yaml ## Start a consumer and two providers on this machine, and offload two namespaces.
+demo: build kube ## Start a consumer and two providers on this machine, and offload two namespaces.
+	@$(MAKE) --no-print-directory install-yaml DIST=bin/demo/dist
 	$(GO) run ./hack/demo up
 
 demo-down: ## Stop the demo and remove what it made.
@@ -93,5 +96,5 @@ upgrade: ## Upgrade an older manager (FROM=commit) under running pods (COUNT=n),
 	$(GO) test -tags upgrade -count=1 -v -timeout 2h $(ARGS) ./test/upgrade
 
 install-yaml: ## Write dist/install.yaml (consumer) and dist/provider.yaml (providers).
-	@mkdir -p dist
-	@IMAGE='$(IMAGE)' KUSTOMIZE='$(tool) kustomize' hack/install-yaml.sh
+	@mkdir -p $(DIST)
+	@DIST='$(DIST)' IMAGE='$(IMAGE)' KUSTOMIZE='$(tool) kustomize' hack/install-yaml.sh

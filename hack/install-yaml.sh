@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Writes dist/install.yaml, what a consumer's administrator applies, and
 # dist/provider.yaml, what a provider's administrator applies. Called by make
-# install-yaml, which sets IMAGE and KUSTOMIZE.
+# install-yaml, which sets DIST, IMAGE and KUSTOMIZE.
 set -euo pipefail
 
+dist=${DIST:?the directory to write to}
 image=${IMAGE:?the container image of the manager}
 read -r -a kustomize <<<"${KUSTOMIZE:?the command that runs kustomize}"
 
@@ -19,5 +20,5 @@ write() {
   echo "wrote $target"
 }
 
-write dist/install.yaml config/default
-write dist/provider.yaml config/provider
+write "$dist/install.yaml" config/default
+write "$dist/provider.yaml" config/provider

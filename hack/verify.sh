@@ -5,7 +5,6 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 GO=${GO:-go}
-TAGS=e2e,bench,faults # the tests that make test leaves out are checked too
 failed=()
 warnings=()
 
@@ -32,8 +31,8 @@ format() {
   }
 }
 
-vet() { "$GO" vet -tags "$TAGS" ./...; }
-
+# What go vet looks for is among it (govet), in all packages and with the tags of
+# the tests that make test leaves out; go vet would look a second time.
 lint() { make --no-print-directory lint; }
 
 # One line a file: its hash and its name. Generated files are compared with
@@ -104,7 +103,6 @@ vulnerabilities() {
 }
 
 check "format" format
-check "vet" vet
 check "lint" lint
 check "generated files" generated_files
 check "go.mod files" tidy

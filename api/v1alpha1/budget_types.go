@@ -13,7 +13,8 @@ const (
 // Budget bounds what the manager holds of one provider in memory: of what
 // carries our mark there, and of its nodes. Past it the connection ends, with
 // Connected=False and the reason TooLarge. A change ends the connection as well,
-// and a new one begins at once.
+// and a new one begins at once. Of what is sent one namespace may take a quarter, and
+// all together 80%: beyond, pods wait with the reason OverBudget.
 type Budget struct {
 	// memory is how much the caches of this provider may take, from 8Mi to 16Gi,
 	// such as 512Mi. A pod takes some 10Ki. Defaults to 256Mi. The manager's own

@@ -1,151 +1,6 @@
 package v1alpha1
 
-import (
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-)
-
-// Condition types of a ClusterBinding.
-const (
-	// BindingReady sums up the others: pods and namespaces can be offloaded
-	// to the provider.
-	BindingReady = "Ready"
-	// BindingCredentialsValid tells whether the kubeconfig Secret could be
-	// read, is safe to use, and is accepted by the provider.
-	BindingCredentialsValid = "CredentialsValid"
-	// BindingConnected tells whether the provider answers, and is the cluster
-	// that was bound.
-	BindingConnected = "Connected"
-	// BindingVirtualNodeReady tells whether the virtual node stands for the provider.
-	BindingVirtualNodeReady = "VirtualNodeReady"
-	// BindingPodAdmission tells whether the consumer's API server can run the
-	// policy that gives pods of offloaded namespaces their toleration and affinity.
-	BindingPodAdmission = "PodAdmission"
-	// BindingMountNamespaceReady tells whether spec.mountNamespace is there, and is
-	// ours. It exists only if that is set. Its reasons are those of the entries of
-	// a NamespaceMap, ReasonPending and ReasonNamespaceDeleted.
-	BindingMountNamespaceReady = "MountNamespaceReady"
-	// BindingDrained exists only while a ClusterBinding is being deleted. Its
-	// reason names the step that the ordered deletion has reached.
-	BindingDrained = "Drained"
-)
-
-// Reasons of BindingReady.
-const (
-	// ReasonReady: everything works.
-	ReasonReady = "Ready"
-	// ReasonPaused: spec.paused is set.
-	ReasonPaused = "Paused"
-	// ReasonDuplicateClusterID: an older ClusterBinding has the same clusterID.
-	ReasonDuplicateClusterID = "DuplicateClusterID"
-	// ReasonDeleting: the ClusterBinding is being deleted; see BindingDrained.
-	ReasonDeleting = "Deleting"
-)
-
-// Reasons of BindingCredentialsValid.
-const (
-	// ReasonAccepted: the provider accepted the credentials.
-	ReasonAccepted = "Accepted"
-	// ReasonSecretNotFound: there is no such Secret in the manager's namespace.
-	ReasonSecretNotFound = "SecretNotFound"
-	// ReasonKeyNotFound: the Secret lacks the key.
-	ReasonKeyNotFound = "KeyNotFound"
-	// ReasonInvalidKubeconfig: what the key holds is not a usable kubeconfig.
-	ReasonInvalidKubeconfig = "InvalidKubeconfig"
-	// ReasonForbiddenField: the kubeconfig has a field that could run code,
-	// read files or weaken the connection. The message names it.
-	ReasonForbiddenField = "ForbiddenField"
-	// ReasonExpiresSoon: the provider accepts the credentials, and they expire
-	// within 7 days, or, if they last less than 35, within a fifth of that.
-	ReasonExpiresSoon = "ExpiresSoon"
-	// ReasonUnauthorized: the provider does not accept the credentials.
-	ReasonUnauthorized = "Unauthorized"
-	// ReasonForbidden: the provider accepts the credentials, but they lack
-	// rights that Spillway needs. The message names the missing one.
-	ReasonForbidden = "Forbidden"
-)
-
-// Reasons of BindingConnected.
-const (
-	// ReasonConnected: the provider answers.
-	ReasonConnected = "Connected"
-	// ReasonConnecting: the first connection is being made.
-	ReasonConnecting = "Connecting"
-	// ReasonUnreachable: the provider does not answer.
-	ReasonUnreachable = "Unreachable"
-	// ReasonWrongCA: the provider's certificate is not signed by the CA of
-	// the kubeconfig, or is for another name.
-	ReasonWrongCA = "WrongCA"
-	// ReasonIdentityChanged: another cluster answers than the one that was bound.
-	ReasonIdentityChanged = "IdentityChanged"
-	// ReasonSameCluster: the provider is the consumer itself.
-	ReasonSameCluster = "SameCluster"
-	// ReasonStartFailed: the provider answers, but something that works with it
-	// could not be started. It is tried again.
-	ReasonStartFailed = "StartFailed"
-	// ReasonTooLarge: there is more of the provider than spec.budget allows. The
-	// message says of what, and what the limit is. It is tried again ever more
-	// seldom, and at once when the budget changes.
-	ReasonTooLarge = "TooLarge"
-	// ReasonCredentialsInvalid: see BindingCredentialsValid.
-	ReasonCredentialsInvalid = "CredentialsInvalid"
-)
-
-// Reasons of BindingVirtualNodeReady.
-const (
-	// ReasonNodeReady: the Node exists, is ours, and is Ready.
-	ReasonNodeReady = "NodeReady"
-	// ReasonNoUsableNodes: the Node is Ready and offers nothing, because no node of
-	// the provider takes pods. The message says why. Also a reason of the Node's own Ready.
-	ReasonNoUsableNodes = "NoUsableNodes"
-	// ReasonNodeNotReady: the Node exists and is ours, but is not Ready.
-	ReasonNodeNotReady = "NodeNotReady"
-	// ReasonNodePending: the Node has not been created yet.
-	ReasonNodePending = "NodePending"
-	// ReasonNodeNameConflict: a Node of that name exists that is not ours.
-	ReasonNodeNameConflict = "NodeNameConflict"
-)
-
-// Reasons of BindingPodAdmission.
-const (
-	// ReasonPolicyServed: the API server serves MutatingAdmissionPolicy as v1.
-	ReasonPolicyServed = "PolicyServed"
-	// ReasonPolicyNotServed: it does not, as before Kubernetes 1.36. Pods of
-	// offloaded namespaces get no affinity by themselves, and a toleration only
-	// once they wait for a node.
-	ReasonPolicyNotServed = "PolicyNotServed"
-)
-
-// ReasonNamespaceDeleted: the mount namespace was deleted, because the
-// ClusterBinding is being deleted.
-const ReasonNamespaceDeleted = "NamespaceDeleted"
-
-// Reasons of BindingDrained, in the order of the steps.
-const (
-	// ReasonCordoning: the virtual node is being made unschedulable.
-	ReasonCordoning = "Cordoning"
-	// ReasonEvictingPods: the pods on the virtual node are being evicted, and
-	// waited for. The message names the first few, and says which ones the API
-	// server refuses to evict, and why.
-	ReasonEvictingPods = "EvictingPods"
-	// ReasonDeletingCopies: what the pods needed is being deleted in the
-	// provider: ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes.
-	ReasonDeletingCopies = "DeletingCopies"
-	// ReasonDeletingNamespaces: the remote namespaces are being deleted.
-	ReasonDeletingNamespaces = "DeletingNamespaces"
-	// ReasonProviderUnreachable: the deletion waits for a provider that does not answer.
-	ReasonProviderUnreachable = "ProviderUnreachable"
-	// ReasonDeletingNamespaceMap: the NamespaceMap is being deleted.
-	ReasonDeletingNamespaceMap = "DeletingNamespaceMap"
-	// ReasonReleasingObjects: label, annotation and finalizer of the binding are
-	// taken off objects whose copies stay in the provider.
-	ReasonReleasingObjects = "ReleasingObjects"
-	// ReasonDeletingNode: the virtual node and its lease are being deleted.
-	ReasonDeletingNode = "DeletingNode"
-	// ReasonDrained: nothing is left but the finalizer.
-	ReasonDrained = "Drained"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // DeletionPolicy says what becomes of what was created in a provider when its
 // ClusterBinding is deleted.
@@ -178,7 +33,8 @@ type ClusterBindingSpec struct {
 	KubeconfigSecretRef KubeconfigSecretReference `json:"kubeconfigSecretRef,omitzero"`
 
 	// mountNamespace is the one remote namespace for pods of local namespaces
-	// that are not mapped. Without it, such pods are not offloaded. It is made in
+	// that are not mapped: those that tolerate the virtual node by themselves, in
+	// namespaces without a NamespaceOffloading. Without it, such pods are not offloaded. It is made in
 	// the provider, and deleted with the ClusterBinding; one that exists and was
 	// not made for this ClusterBinding is not used. Immutable once set.
 	// +optional
@@ -216,8 +72,8 @@ type ClusterBindingSpec struct {
 	Budget Budget `json:"budget,omitzero"`
 
 	// paused stops all writes to the provider and to the virtual node. What
-	// is there is kept, and the connection too; a virtual node that is gone is
-	// made again, for the sake of its pods.
+	// is there is kept, and the connection too. For the sake of its pods, the virtual
+	// node is Ready as long as the provider answers, and made again if it is gone.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }
@@ -237,72 +93,6 @@ type KubeconfigSecretReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="key must be a key of a Secret: letters, digits, '-', '_' and '.'"
 	Key string `json:"key,omitempty"`
-}
-
-// VirtualNodeTemplate says what the virtual node of a provider shows.
-type VirtualNodeTemplate struct {
-	// labels of the virtual node, for the selectors of NamespaceOffloadings
-	// and of pods. At most 32. Keys under spillway.io/ and
-	// kubernetes.io/hostname are set by Spillway.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="labels must have valid keys, such as topology.kubernetes.io/region"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63 && !format.labelValue().validate(self[k]).hasValue())",message="labels must have valid values: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/') && k != 'kubernetes.io/hostname')",message="labels under spillway.io/ and kubernetes.io/hostname are set by Spillway"
-	Labels map[string]LabelValue `json:"labels,omitempty"`
-
-	// annotations of the virtual node. At most 32. Keys under spillway.io/ are
-	// set by Spillway.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="annotations must have valid keys, such as example.com/contact"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/'))",message="annotations under spillway.io/ are set by Spillway"
-	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
-
-	// taints of the virtual node, besides spillway.io/virtual-node. At most 16.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=16
-	Taints []VirtualNodeTaint `json:"taints,omitempty"`
-
-	// capacity caps what the virtual node offers of a resource: by a
-	// quantity, such as 64 or 256Gi, or by a percentage of what the
-	// provider's nodes offer, such as 50%. Resources that are not listed are
-	// not capped. At most 24.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=24
-	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int ? self[k] >= 0 : self[k].endsWith('%') || (isQuantity(self[k]) && !self[k].startsWith('-')))",message="capacity must be a quantity that is not negative, such as 64 or 256Gi, or a percentage"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int || !self[k].endsWith('%') || self[k] == '100%' || (size(self[k]) == 2 && self[k].charAt(0) in ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) || (size(self[k]) == 3 && self[k].charAt(0) in ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'] && self[k].charAt(1) in ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']))",message="capacity as a percentage must be a whole number from 0% to 100%"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="capacity must have valid resource names, such as memory or example.com/gpu"
-	Capacity map[corev1.ResourceName]intstr.IntOrString `json:"capacity,omitempty"`
-}
-
-// LabelValue is the value of a label: at most 63 characters.
-// +kubebuilder:validation:MaxLength=63
-type LabelValue string
-
-// AnnotationValue is the value of an annotation: at most 1024 characters.
-// +kubebuilder:validation:MaxLength=1024
-type AnnotationValue string
-
-// VirtualNodeTaint is a taint of a virtual node.
-type VirtualNodeTaint struct {
-	// key of the taint.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="key must be a taint key, such as example.com/gpu"
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('spillway.io/')",message="taints under spillway.io/ are set by Spillway"
-	Key string `json:"key,omitempty"`
-	// value of the taint.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="!format.labelValue().validate(self).hasValue()",message="value must be a label value: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
-	Value string `json:"value,omitempty"`
-	// effect of the taint.
-	// +required
-	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
-	Effect corev1.TaintEffect `json:"effect,omitempty"`
 }
 
 // UnreachablePolicy says what to do about a provider that does not answer, or
@@ -327,8 +117,8 @@ type ClusterBindingStatus struct {
 	// conditions: Ready, CredentialsValid, Connected, Fenced, LimitsKnown,
 	// VirtualNodeReady, PodAdmission, Network, with a mountNamespace
 	// MountNamespaceReady, while a right to read is missing Limited, beside an
-	// older ClusterBinding of the same provider ProviderShared and, while being
-	// deleted, Drained.
+	// older ClusterBinding of the same provider, or one that may be of the same,
+	// ProviderShared and, while being deleted, Drained.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -346,6 +136,17 @@ type ClusterBindingStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	RemoteClusterUID string `json:"remoteClusterUID,omitempty"`
+
+	// remoteClusterAuthorities are hashes of the keys of the certificate authorities
+	// that have vouched for the provider when it said its UID; the latest comes last,
+	// and one that is not used any more stays. Two ClusterBindings lead to the same
+	// provider if the UID is the same, and one of these. Past the eighth no more are
+	// noted.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=64
+	RemoteClusterAuthorities []string `json:"remoteClusterAuthorities,omitempty"`
 
 	// kubernetesVersion of the provider, such as v1.36.3.
 	// +optional
@@ -396,15 +197,6 @@ type NamespaceCounts struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// VirtualNodeStatus is a virtual node of a provider.
-type VirtualNodeStatus struct {
-	// name of the Node.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name,omitempty"`
-}
-
 // ClusterBinding binds a provider cluster: it says how to reach it, what its
 // virtual node shows, and what becomes of the remote objects in the end.
 //
@@ -416,6 +208,11 @@ type VirtualNodeStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`
 // +kubebuilder:printcolumn:name="Namespaces",type=string,JSONPath=`.status.namespaces.summary`
+// +kubebuilder:printcolumn:name="Network",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Network")].reason`
+// +kubebuilder:printcolumn:name="Fenced",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Fenced")].reason`
+// +kubebuilder:printcolumn:name="Limited",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Limited")].reason`
+// +kubebuilder:printcolumn:name="Shared",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="ProviderShared")].reason`
+// +kubebuilder:printcolumn:name="Drained",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Drained")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ClusterBinding struct {
 	metav1.TypeMeta `json:",inline"`

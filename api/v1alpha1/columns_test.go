@@ -77,7 +77,10 @@ func TestColumns(t *testing.T) {
 	binding.Spec.ClusterID = "eu"
 	binding.Spec.KubeconfigSecretRef.Name = "eu-kubeconfig"
 	bindingStatus := v1alpha1.ClusterBindingStatus{
-		Conditions:        ready,
+		Conditions: append([]metav1.Condition{
+			{Type: "Network", Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonCIDROverlap, LastTransitionTime: metav1.Now()},
+			{Type: "ProviderShared", Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonProviderSharedWith, LastTransitionTime: metav1.Now()},
+		}, ready...),
 		KubernetesVersion: "v1.36.3",
 		Namespaces:        v1alpha1.NamespaceCounts{Ready: ptr.To[int32](1), Desired: ptr.To[int32](2), Summary: "1/2"},
 	}
@@ -85,7 +88,10 @@ func TestColumns(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: v1alpha1.OffloadingName},
 	}
 	offloadingStatus := v1alpha1.NamespaceOffloadingStatus{
-		Conditions: ready, OffloadingPhase: v1alpha1.OffloadingPhaseReady, RemoteNamespaceName: "default-c1",
+		Conditions: append(slices.Clone(ready), metav1.Condition{
+			Type: v1alpha1.OffloadingProvidersReachable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonProviderUnreachable, LastTransitionTime: metav1.Now(),
+		}),
+		OffloadingPhase: v1alpha1.OffloadingPhaseReady, RemoteNamespaceName: "default-c1",
 	}
 	nsmap := &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{
 		Name: "provider-eu", Labels: map[string]string{v1alpha1.LabelCluster: "eu"},
@@ -104,15 +110,16 @@ func TestColumns(t *testing.T) {
 			object:    binding,
 			setStatus: func() { binding.Status = bindingStatus },
 			resource:  "clusterbindings/provider-eu",
-			columns:   []string{"NAME", "CLUSTER ID", "READY", "REASON", "VERSION", "NAMESPACES", "AGE"},
-			cells:     []any{"provider-eu", "eu", "True", "Ready", "v1.36.3", "1/2"},
+			columns: []string{"NAME", "CLUSTER ID", "READY", "REASON", "VERSION", "NAMESPACES",
+				"NETWORK (wide)", "FENCED (wide)", "LIMITED (wide)", "SHARED (wide)", "DRAINED (wide)", "AGE"},
+			cells: []any{"provider-eu", "eu", "True", "Ready", "v1.36.3", "1/2", "CIDROverlap", nil, nil, "ProviderSharedWith", nil},
 		},
 		"NamespaceOffloading": {
 			object:    offloading,
 			setStatus: func() { offloading.Status = offloadingStatus },
 			resource:  "namespaces/default/namespaceoffloadings/offloading",
-			columns:   []string{"NAME", "MAPPING", "PODS", "PHASE", "REMOTE NAMESPACE (wide)", "AGE"},
-			cells:     []any{"offloading", "DefaultName", "LocalAndRemote", "Ready", "default-c1"},
+			columns:   []string{"NAME", "MAPPING", "PODS", "PHASE", "REACHABLE", "REMOTE NAMESPACE (wide)", "AGE"},
+			cells:     []any{"offloading", "DefaultName", "LocalAndRemote", "Ready", "False", "default-c1"},
 		},
 		"NamespaceMap": {
 			object:    nsmap,

@@ -5,11 +5,11 @@ package v1alpha1
 // policies go by it, and so does what Spillway says.
 const LimitsName = "limits"
 
-// BindingLimits tells whether the limits of the provider are known. While they
+// BindingLimitsKnown tells whether the limits of the provider are known. While they
 // are not, the binding is not Ready, and no pod is sent there; those that run go on.
-const BindingLimits = "LimitsKnown"
+const BindingLimitsKnown = "LimitsKnown"
 
-// Reasons of BindingLimits. Those but the first are also what the condition
+// Reasons of BindingLimitsKnown. Those but the first are also what the condition
 // Offloaded of a pod says that waits for that.
 const (
 	// ReasonLimitsRead: they are known, and followed.

@@ -181,6 +181,7 @@ type RemoteNamespaceStatus struct {
 // +kubebuilder:printcolumn:name="Mapping",type=string,JSONPath=`.spec.namespaceMappingStrategy`
 // +kubebuilder:printcolumn:name="Pods",type=string,JSONPath=`.spec.podOffloadingStrategy`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.offloadingPhase`
+// +kubebuilder:printcolumn:name="Reachable",type=string,JSONPath=`.status.conditions[?(@.type=="ProvidersReachable")].status`,description="False while a provider is away; empty while none is"
 // +kubebuilder:printcolumn:name="Remote Namespace",type=string,JSONPath=`.status.remoteNamespaceName`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type NamespaceOffloading struct {

@@ -75,15 +75,22 @@ const (
 	// ReasonUpdateRejected: the provider refused a change of the pod, or took it
 	// back. The pod runs on as it was.
 	ReasonUpdateRejected = "UpdateRejected"
-	// ReasonServerError: each time that the provider is asked to create or to change
-	// the pod, or a remote namespace, it answers that it cannot (500), such as for an
-	// admission webhook of its own that does not answer.
+	// ReasonServerError: each time that the provider is asked to create, change or
+	// delete the pod, what it needs, or a remote namespace, it answers that it cannot
+	// (500), such as for an admission webhook of its own that does not answer.
 	ReasonServerError = "ServerError"
+	// ReasonOverBudget: what the namespace has sent to the provider, or what all have, is
+	// as much as the spec.budget of its ClusterBinding lets them.
+	ReasonOverBudget = "OverBudget"
 	// ReasonStatusRejected: the consumer refused the status that the provider
 	// reports.
 	ReasonStatusRejected = "StatusRejected"
 	// ReasonReplacing: an older pod of that name is still being deleted in the provider.
 	ReasonReplacing = "Replacing"
+	// ReasonEndedTooSoon: the provider has ended many pods of the namespace within a
+	// minute after they were sent. The next are sent one at a time, ever more slowly,
+	// until one of them lives for a minute.
+	ReasonEndedTooSoon = "EndedTooSoon"
 )
 
 // ReasonRemotePodLost is the reason in the status of a pod that has Failed

@@ -22,6 +22,6 @@ type RemoteNamespaces struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="self.matches(r'[a-z0-9.\\\\[]')",message="namePattern must be able to match a DNS label: lower-case letters, digits and '-'"
-	// +kubebuilder:validation:XValidation:rule="'a'.matches(self) in [true, false] && !'default'.matches('^(?:' + self + ')$') && !'kube-system'.matches('^(?:' + self + ')$') && !'spillway-provider'.matches('^(?:' + self + ')$')",message="namePattern must not match default, kube-system or spillway-provider: that would allow too much"
+	// +kubebuilder:validation:XValidation:rule="'a'.matches(self) in [true, false] && !'default'.matches('^(?:' + self + ')$') && !'kube-system'.matches('^(?:' + self + ')$') && !'spillway-provider'.matches('^(?:' + self + ')$')",message="namePattern must be a regular expression (RE2)",messageExpression="'namePattern must not match default, kube-system or spillway-provider: that would allow too much'"
 	NamePattern string `json:"namePattern,omitempty"`
 }

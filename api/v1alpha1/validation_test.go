@@ -44,6 +44,7 @@ const (
 	wantLabel      = "must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit"
 	wantLabelValue = "must be label values: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
 	wantCapacity   = "spec.virtualNode.capacity: Invalid value: capacity must be a quantity that is not negative, such as 64 or 256Gi, or a percentage"
+	wantResource   = "spec.virtualNode.capacity: Invalid value: capacity must name resources of nodes: cpu, memory, pods, ephemeral-storage, hugepages-SIZE, or one with a domain, such as example.com/gpu"
 	wantBudget     = "memory must be a quantity from 8Mi to 16Gi, such as 512Mi"
 	wantPercentage = "spec.virtualNode.capacity: Invalid value: capacity as a percentage must be a whole number from 0% to 100%"
 )
@@ -169,7 +170,8 @@ var bindingCases = map[string]validationCase{
 	"an unknown strategy":            {set: fields{"spec.remoteNamespaces.strategies": texts("Any")}, want: `spec.remoteNamespaces.strategies[0]: Unsupported value: "Any"`},
 	"namePattern of 256 characters":  {set: fields{"spec.remoteNamespaces.namePattern": long(256)}},
 	"namePattern of 257 characters":  {set: fields{"spec.remoteNamespaces.namePattern": long(257)}, want: "spec.remoteNamespaces.namePattern: Too long: may not be more than 256 bytes"},
-	"namePattern with a hole":        {set: fields{"spec.remoteNamespaces.namePattern": "(team"}, want: "error parsing regexp: missing closing )"},
+	"namePattern with a hole":        {set: fields{"spec.remoteNamespaces.namePattern": "(team"}, want: "error parsing regexp: missing closing ): `(team` evaluating rule: namePattern must be a regular expression (RE2)"},
+	"namePattern of a bracket":       {set: fields{"spec.remoteNamespaces.namePattern": "["}, want: "error parsing regexp: missing closing ]: `[` evaluating rule: namePattern must be a regular expression (RE2)"},
 	"namePattern empty":              {set: fields{"spec.remoteNamespaces.namePattern": ""}, want: `spec.remoteNamespaces.namePattern: Invalid value: "": spec.remoteNamespaces.namePattern in body should be at least 1 chars long`},
 	"more strategies than there are": {set: fields{"spec.remoteNamespaces.strategies": texts("DefaultName", "EnforceSameName", "SelectedName", "DefaultName")}, want: "spec.remoteNamespaces.strategies: Too many: 4"},
 	"namePattern of everything":      {set: fields{"spec.remoteNamespaces.namePattern": ".*"}, want: `spec.remoteNamespaces.namePattern: Invalid value: ".*": namePattern must not match default, kube-system or spillway-provider: that would allow too much`},
@@ -248,8 +250,8 @@ var bindingCases = map[string]validationCase{
 	"taint with an unknown effect":       {set: fields{"spec.virtualNode.taints": list{object{"key": "a", "effect": "Never"}}}, want: `spec.virtualNode.taints[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`},
 	"too many taints":                    {set: fields{"spec.virtualNode.taints": times(17, object{"key": "a", "effect": "NoSchedule"})}, want: "spec.virtualNode.taints: Too many: 17: must have at most 16 items"},
 	"capacity: whole number":             {set: fields{"spec.virtualNode.capacity": object{"cpu": int64(0)}}},
-	"capacity: quantities":               {set: fields{"spec.virtualNode.capacity": object{"a": "64", "b": "1.5", "c": "100m", "d": "1e3", "e": "16Ti", "f": "0"}}},
-	"capacity: percentages":              {set: fields{"spec.virtualNode.capacity": object{"a": "0%", "b": "7%", "c": "99%", "d": "100%"}}},
+	"capacity: quantities":               {set: fields{"spec.virtualNode.capacity": object{"cpu": "64", "example.com/b": "1.5", "pods": "100m", "ephemeral-storage": "1e3", "memory": "16Ti", "hugepages-2Mi": "0"}}},
+	"capacity: percentages":              {set: fields{"spec.virtualNode.capacity": object{"cpu": "0%", "memory": "7%", "pods": "99%", "example.com/gpu": "100%"}}},
 	"capacity: negative number":          {set: fields{"spec.virtualNode.capacity": object{"cpu": int64(-1)}}, want: wantCapacity},
 	"capacity: negative quantity":        {set: fields{"spec.virtualNode.capacity": object{"cpu": "-1Gi"}}, want: wantCapacity},
 	"capacity: no quantity":              {set: fields{"spec.virtualNode.capacity": object{"cpu": "lots"}}, want: wantCapacity},
@@ -261,6 +263,8 @@ var bindingCases = map[string]validationCase{
 	"capacity: percentage, leading 0":    {set: fields{"spec.virtualNode.capacity": object{"cpu": "050%"}}, want: wantPercentage},
 	"capacity: neither number nor text":  {set: fields{"spec.virtualNode.capacity": object{"cpu": true}}, want: "spec.virtualNode.capacity.cpu: Invalid value"},
 	"capacity: invalid resource":         {set: fields{"spec.virtualNode.capacity": object{"a b": "1"}}, want: "spec.virtualNode.capacity: Invalid value: capacity must have valid resource names, such as memory or example.com/gpu"},
+	"capacity: misspelled resource":      {set: fields{"spec.virtualNode.capacity": object{"cpus": "1"}}, want: wantResource},
+	"capacity: requests, as in a quota":  {set: fields{"spec.virtualNode.capacity": object{"cpu": "1", "requests.memory": "1Gi"}}, want: wantResource},
 	"capacity: too many resources":       {set: fields{"spec.virtualNode.capacity": many(25, "1")}, want: "spec.virtualNode.capacity: Too many: 25: must have at most 24 items"},
 	"deletionTimeout of one second":      {set: fields{"spec.unreachable.deletionTimeout": "1s"}},
 	"deletionTimeout too short":          {set: fields{"spec.unreachable.deletionTimeout": "999ms"}, want: `spec.unreachable.deletionTimeout: Invalid value: "999ms": deletionTimeout must be a duration of at least 1s, such as 30m`},

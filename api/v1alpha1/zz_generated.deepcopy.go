@@ -8,8 +8,8 @@
 package v1alpha1
 
 import (
-	"k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -124,10 +124,15 @@ func (in *ClusterBindingStatus) DeepCopyInto(out *ClusterBindingStatus) {
 	*out = *in
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
-		*out = make([]metav1.Condition, len(*in))
+		*out = make([]v1.Condition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.RemoteClusterAuthorities != nil {
+		in, out := &in.RemoteClusterAuthorities, &out.RemoteClusterAuthorities
+		*out = make([]string, len(*in))
+		copy(*out, *in)
 	}
 	if in.LastHeartbeatTime != nil {
 		in, out := &in.LastHeartbeatTime, &out.LastHeartbeatTime
@@ -536,7 +541,7 @@ func (in *NamespaceOffloadingStatus) DeepCopyInto(out *NamespaceOffloadingStatus
 	*out = *in
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
-		*out = make([]metav1.Condition, len(*in))
+		*out = make([]v1.Condition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
@@ -585,7 +590,7 @@ func (in *RemoteNamespaceStatus) DeepCopyInto(out *RemoteNamespaceStatus) {
 	*out = *in
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
-		*out = make([]metav1.Condition, len(*in))
+		*out = make([]v1.Condition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
@@ -627,7 +632,7 @@ func (in *UnreachablePolicy) DeepCopyInto(out *UnreachablePolicy) {
 	*out = *in
 	if in.DeletionTimeout != nil {
 		in, out := &in.DeletionTimeout, &out.DeletionTimeout
-		*out = new(metav1.Duration)
+		*out = new(v1.Duration)
 		**out = **in
 	}
 }
@@ -696,7 +701,7 @@ func (in *VirtualNodeTemplate) DeepCopyInto(out *VirtualNodeTemplate) {
 	}
 	if in.Capacity != nil {
 		in, out := &in.Capacity, &out.Capacity
-		*out = make(map[v1.ResourceName]intstr.IntOrString, len(*in))
+		*out = make(map[corev1.ResourceName]intstr.IntOrString, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}

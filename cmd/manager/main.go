@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/holder"
 	"github.com/spillway-io/spillway/internal/logs"
 	"github.com/spillway-io/spillway/internal/manager"
 )
@@ -37,6 +39,8 @@ func main() {
 	flag.StringVar(&options.Manager.PprofBindAddress, "pprof-bind-address", "", "`address` of /debug/pprof, which is for those who look into the manager itself; empty for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
 		"let several managers run, of which one at a time works")
+	flag.DurationVar(&options.Fleet.LeaseDuration, "provider-lease-duration", fleet.DefaultLeaseDuration,
+		"how long the Lease in each provider holds that is not renewed, and so `how long` the next manager waits after a crash; some seconds, at most five minutes")
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
 	logging.BindFlags(flag.CommandLine)
 	flag.Usage = func() {
@@ -46,6 +50,10 @@ func main() {
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "manager: unexpected argument %q; see manager --help\n", flag.Arg(0))
+		os.Exit(2)
+	}
+	if err := holder.CheckDuration(options.Fleet.LeaseDuration); err != nil {
+		fmt.Fprintln(os.Stderr, "manager: --provider-lease-duration:", err)
 		os.Exit(2)
 	}
 	if showVersion {

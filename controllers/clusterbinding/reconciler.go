@@ -247,7 +247,7 @@ func (r *Reconciler) explained(o *observed, state fleet.State) fleet.State {
 	return state
 }
 
-// report writes the status if it differs, and tells of a change of Ready.
+// report writes the status if it differs, and tells of what has changed.
 func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.ClusterBindingStatus) error {
 	if equality.Semantic.DeepEqual(o.Binding.Status, status) && !seeded.Once(seeded.RestartWritesAgain, r) {
 		return nil
@@ -263,35 +263,9 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 	return nil
 }
 
-// tell records an event when the reason of Ready, or of Drained, has changed.
+// tell records what somebody should hear of.
 func (r *Reconciler) tell(before, after *v1alpha1.ClusterBinding) {
-	for _, kind := range []string{v1alpha1.BindingReady, v1alpha1.BindingLimited, v1alpha1.BindingDrained} {
-		reason := conditions.Reason(after.Status.Conditions, kind)
-		if reason == "" || reason == conditions.Reason(before.Status.Conditions, kind) {
-			continue
-		}
-		for _, c := range after.Status.Conditions {
-			if c.Type == kind {
-				r.Events.Eventf(after, nil, eventType(c.Reason), c.Reason, "Reconcile", "%s", conditions.Note(orReason(c.Message, c.Reason)))
-			}
-		}
+	for _, news := range binding.NewsOf(before.Status.Conditions, after.Status.Conditions) {
+		r.Events.Eventf(after, nil, news.Type, news.Reason, "Reconcile", "%s", conditions.Note(news.Message))
 	}
-}
-
-func eventType(reason string) string {
-	switch reason {
-	case v1alpha1.ReasonReady, v1alpha1.ReasonConnecting, v1alpha1.ReasonNodePending, v1alpha1.ReasonNodeNotReady, v1alpha1.ReasonPaused, v1alpha1.ReasonDeleting,
-		v1alpha1.ReasonCordoning, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonDeletingCopies, v1alpha1.ReasonDeletingNamespaces,
-		v1alpha1.ReasonPending, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDrained:
-		return corev1.EventTypeNormal
-	default:
-		return corev1.EventTypeWarning
-	}
-}
-
-func orReason(message, reason string) string {
-	if message == "" {
-		return reason
-	}
-	return message
 }

@@ -27,11 +27,13 @@ func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ func(st
 	return translate.ConfigMap(local, t)
 }
 
-// Merge implements syncer.Translation: what the copy holds is all ours.
+// Merge implements syncer.Translation: what the copy holds is all ours. Of what it
+// holds remote has a digest.
 func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
-	merged.Data, merged.BinaryData, merged.Immutable = desired.Data, desired.BinaryData, desired.Immutable
+	merged.Data, merged.BinaryData = translate.MergeContent(desired.Data, remote.Data), translate.MergeContent(desired.BinaryData, remote.BinaryData)
+	merged.Immutable = desired.Immutable
 	if equality.Semantic.DeepEqual(merged, remote) {
 		return remote, false
 	}

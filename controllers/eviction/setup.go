@@ -8,7 +8,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -18,7 +17,6 @@ import (
 	"github.com/spillway-io/spillway/internal/eviction"
 	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -37,12 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Node{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofNode), builder.WithPredicates(later(), cordoned())).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofOffloading), builder.WithPredicates(later(), trigger.NotStatus())).
 		Watches(&v1alpha1.NamespaceMap{}, handler.TypedFuncs[client.Object, Request]{UpdateFunc: r.onMap}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.TypedOptions[Request]{
-			MaxConcurrentReconciles: workers,
-			RateLimiter:             step.Backoff[Request](),
-			// The library takes this from the manager for its own type of requests only.
-			SkipNameValidation: mgr.GetControllerOptions().SkipNameValidation,
-		}).
+		WithOptions(trigger.Options[Request](mgr, workers)).
 		Complete(r)
 }
 

@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	mcbuilder "sigs.k8s.io/multicluster-runtime/pkg/builder"
@@ -33,12 +32,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 		Watches(&corev1.Namespace{}, trigger.ToBinding,
 			mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithEngageWithProviderClusters(true),
 			mcbuilder.WithPredicates(mountNamespaces())).
-		WithOptions(controller.TypedOptions[mcreconcile.Request]{
-			MaxConcurrentReconciles: workers,
-			RateLimiter:             step.Backoff[mcreconcile.Request](),
-			// The library takes this from the manager for local controllers only.
-			SkipNameValidation: mgr.GetLocalManager().GetControllerOptions().SkipNameValidation,
-		}).
+		WithOptions(trigger.Options[mcreconcile.Request](mgr.GetLocalManager(), workers)).
 		Build(r)
 	if err != nil {
 		return err

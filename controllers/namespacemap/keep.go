@@ -58,7 +58,7 @@ func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1al
 	if err != nil {
 		return false, err
 	}
-	wanted, ok := offloading.Wanted(nso, binding, true, holding, r.Settings)
+	wanted, ok := offloading.Wanted(nso, binding, true, holding > 0, r.Settings)
 	return ok && wanted.Means(d.RemoteNamespace), nil
 }
 

@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -20,7 +19,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/drain"
 	"github.com/spillway-io/spillway/internal/nsmap"
-	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -43,12 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 		Watches(&corev1.Namespace{}, trigger.ToBinding,
 			mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithEngageWithProviderClusters(true),
 			mcbuilder.WithPredicates(remoteChanges())).
-		WithOptions(controller.TypedOptions[mcreconcile.Request]{
-			MaxConcurrentReconciles: workers,
-			RateLimiter:             step.Backoff[mcreconcile.Request](),
-			// The library takes this from the manager for local controllers only.
-			SkipNameValidation: mgr.GetLocalManager().GetControllerOptions().SkipNameValidation,
-		}).
+		WithOptions(trigger.Options[mcreconcile.Request](mgr.GetLocalManager(), workers)).
 		Build(r)
 	if err != nil {
 		return err

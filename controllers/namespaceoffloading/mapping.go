@@ -84,18 +84,19 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	}
 	var wanted []nsmap.Wanted
 	for i := range all.Items {
-		nso, left := &all.Items[i], 0
+		nso, held := &all.Items[i], false
 		asked := entries.Has(nso.Namespace)
 		if offloading.GoesElsewhere(nso, binding, bindings.Items, nsm) {
 			continue
 		}
 		if asked {
-			var err error
-			if left, err = r.Residents.Holding(ctx, nso, binding); err != nil {
+			left, err := r.Residents.Holding(ctx, nso, binding)
+			if err != nil {
 				return nil, err
 			}
+			held = left > 0 || nsmap.Unanswered(nsm, nso.Namespace)
 		}
-		if w, ok := offloading.Wanted(nso, binding, asked, left, r.Settings); ok {
+		if w, ok := offloading.Wanted(nso, binding, asked, held, r.Settings); ok {
 			wanted = append(wanted, w)
 		}
 	}

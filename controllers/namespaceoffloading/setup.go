@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/placement"
 	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/trigger"
@@ -94,19 +95,21 @@ func mappingChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
 		after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
-		return !ok1 || !ok2 || before.Generation != after.Generation || before.Status.RemoteClusterUID != after.Status.RemoteClusterUID ||
+		return !ok1 || !ok2 || before.Generation != after.Generation || placement.Identified(before, after) ||
 			conditions.Reason(before.Status.Conditions, v1alpha1.BindingDrained) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingDrained) ||
 			conditions.Reason(before.Status.Conditions, v1alpha1.BindingReady) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingReady)
 	}}
 }
 
-// entryChanges passes the changes of a map's spec, and that a remote namespace is
-// said to be there for which it has no entry.
+// entryChanges passes the changes of a map's spec, that a remote namespace is said to
+// be there for which it has no entry, and that the status tells of one for the first
+// time: an entry that nobody wants any more may have waited for that.
 func entryChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
 		after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
-		return !ok1 || !ok2 || before.Generation != after.Generation || len(nsmap.Entries(after)) > len(after.Spec.DesiredMapping)
+		return !ok1 || !ok2 || before.Generation != after.Generation || nsmap.Answered(before, after) ||
+			len(nsmap.Entries(after)) > len(after.Spec.DesiredMapping)
 	}}
 }
 

@@ -26,7 +26,9 @@ func TestEntryChanges(t *testing.T) {
 	}{
 		"nothing":                          {accepted().Obj(), accepted().Obj(), false},
 		"the spec":                         {accepted().Obj(), edited, true},
-		"one is ready":                     {builder.Map("eu").Desired("team", "team-home").Obj(), accepted().Obj(), false},
+		"one is told of":                   {builder.Map("eu").Desired("team", "team-home").Obj(), accepted().Obj(), true},
+		"one is told of, another no more":  {there, builder.Map("eu").Current("other", "x", v1alpha1.MappingTerminating, "", "").Obj(), true},
+		"one is ready":                     {builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingCreationLoopBackOff, "", "").Obj(), accepted().Obj(), false},
 		"one is there that has no entry":   {builder.Map("eu").Obj(), there, true},
 		"one goes, as nobody asks for it":  {there, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, "", "").Obj(), false},
 		"one that nobody asks for is gone": {builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, "", "").Obj(), builder.Map("eu").Obj(), false},

@@ -113,7 +113,7 @@ func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOfflo
 	changed := was.Generation != is.Generation
 	reach := offloading.Unreachable(was) != offloading.Unreachable(is)
 	// Which provider it is decides who has a namespace of one that is bound twice.
-	known := was.Status.RemoteClusterUID != is.Status.RemoteClusterUID
+	known := placement.Identified(was, is)
 	if !changed && !reach && !known {
 		return nil
 	}

@@ -35,6 +35,7 @@ func Kind() syncer.Registration {
 		Refused:    refused,
 		Workers:    workers,
 		Urgent:     awaited,
+		Ended:      podsync.EndedThere,
 		Done:       measure,
 	}
 }

@@ -28,11 +28,11 @@ func (translation) Remote(local *corev1.Secret, t translate.Target, _ func(strin
 }
 
 // Merge implements syncer.Translation: what the copy holds is all ours. The type
-// of a Secret cannot be changed.
+// of a Secret cannot be changed. Of what it holds remote has a digest.
 func (translation) Merge(desired, remote *corev1.Secret) (*corev1.Secret, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
-	merged.Data, merged.Immutable, merged.Type = desired.Data, desired.Immutable, desired.Type
+	merged.Data, merged.Immutable, merged.Type = translate.MergeContent(desired.Data, remote.Data), desired.Immutable, desired.Type
 	if equality.Semantic.DeepEqual(merged, remote) {
 		return remote, false
 	}

@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) selected(nso *v1alpha1.NamespaceOffloading, bindings []v1alpha1.ClusterBinding) []string {
 	var ids []string
 	for _, binding := range placement.Usable(bindings) {
-		if _, wanted := offloading.Wanted(nso, binding, false, 0, r.Settings); wanted && binding.DeletionTimestamp.IsZero() && offloading.TakenBy(nso, binding, bindings) == "" {
+		if _, wanted := offloading.Wanted(nso, binding, false, false, r.Settings); wanted && binding.DeletionTimestamp.IsZero() && offloading.TakenBy(nso, binding, bindings) == "" {
 			ids = append(ids, binding.Spec.ClusterID)
 		}
 	}

@@ -34,7 +34,8 @@ import (
 // provider is connected: a node whose provider is cut off becomes NotReady by
 // Kubernetes' own rules, because its Lease is not renewed. But one that is gone is
 // made again at once, whatever the provider does: Kubernetes deletes the pods of a
-// node that has been away for 40 seconds.
+// node that has been away for 40 seconds. Of one whose binding is paused, or being
+// deleted, it only says that the provider answers.
 type Reconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
@@ -51,9 +52,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	binding := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if !binding.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
 	}
 	var bindings v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
@@ -75,13 +73,13 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 	node := &corev1.Node{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
 	switch {
-	case apierrors.IsNotFound(err) && (connected || binding.Status.RemoteClusterUID != ""):
+	case apierrors.IsNotFound(err) && binding.DeletionTimestamp.IsZero() && (connected || binding.Status.RemoteClusterUID != ""):
 		node = virtualnode.New(binding)
 		if err := r.Client.Create(ctx, node); err != nil {
 			return step.Done(fmt.Errorf("creating Node %s: %w", node.Name, err))
 		}
 	case err != nil:
-		return ctrl.Result{}, client.IgnoreNotFound(err) // There has been none: engaging the provider brings us back here.
+		return ctrl.Result{}, client.IgnoreNotFound(err) // There has been none, and engaging the provider brings us back here; or it goes.
 	case !metav1.IsControlledBy(node, binding):
 		return ctrl.Result{}, nil // The clusterbinding controller reports it.
 	default:
@@ -95,8 +93,7 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 	return step.Done(r.update(ctx, binding, node, offer))
 }
 
-// offer is what the provider has, if it is connected and the binding is not paused.
-// One that does not let us see its nodes may have any.
+// offer is what the provider has, if it is connected. One that does not let us see its nodes may have any.
 func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding) (offer virtualnode.Offer, connected bool, err error) {
 	cl, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
@@ -111,7 +108,7 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 	// Before they are listed: a right that is given counts when the cache has them.
 	offer.Unknown = fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
 	offer.Nodes = list.Items
-	return offer, err == nil && !binding.Spec.Paused, err
+	return offer, err == nil, err
 }
 
 // update writes what differs: metadata and spec, then the status.

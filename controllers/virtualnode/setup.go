@@ -7,7 +7,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -21,7 +20,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/trigger"
 	"github.com/spillway-io/spillway/internal/virtualnode"
@@ -38,11 +36,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) err
 			mcbuilder.WithEngageWithLocalCluster(true), onlyLocal).
 		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(trigger.SharedWith(r.Client)), mcbuilder.WithEngageWithLocalCluster(true), onlyLocal).
 		Watches(&corev1.Node{}, trigger.ToBinding, mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithPredicates(offerChanges()), onlyProviders).
-		WithOptions(controller.TypedOptions[mcreconcile.Request]{
-			RateLimiter: step.Backoff[mcreconcile.Request](),
-			// The library takes this from the manager for local controllers only.
-			SkipNameValidation: mgr.GetLocalManager().GetControllerOptions().SkipNameValidation,
-		}).
+		WithOptions(trigger.Options[mcreconcile.Request](mgr.GetLocalManager(), 1)).
 		Build(r)
 	if err != nil {
 		return err

@@ -56,8 +56,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req residents.Request) (ctrl
 	if reason == "" {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	problem := syncer.Problem{Reason: v1alpha1.ReasonProviderAway, Message: fmt.Sprintf(
-		"provider %s cannot be reached (%s): the pod is sent there when it is back", binding.Spec.ClusterID, reason)}
+	problem := syncer.Problem{Reason: v1alpha1.ReasonProviderAway, Message: offloading.NotSent(binding.Spec.ClusterID, reason)}
 	status := podsync.Stranded(pod, problem, now)
 	if status == nil {
 		return ctrl.Result{}, nil

@@ -7,7 +7,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -16,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/podsync"
 	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/trigger"
 )
 
 // SetupWithManager adds the controller to the manager.
@@ -25,11 +24,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("waitingpod").
 		WatchesRawSource(residents.Source(r.Residents, 0, r.ofChange)).
 		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(goesAway())).
-		WithOptions(controller.TypedOptions[residents.Request]{
-			RateLimiter: step.Backoff[residents.Request](),
-			// The library takes this from the manager for its own type of requests only.
-			SkipNameValidation: mgr.GetControllerOptions().SkipNameValidation,
-		}).
+		WithOptions(trigger.Options[residents.Request](mgr, 1)).
 		Complete(r)
 }
 

@@ -28,8 +28,12 @@ var (
 // watched when its provider is cut off.
 const nodeGrace = 12 * time.Second
 
+// podRanges are those of the pods of each cluster, as network.podCIDRs of a binding
+// wants them: a range is one cluster's alone.
+var podRanges = map[string]string{consumer: "10.11.0.0/24", "eu": "10.12.0.0/24", "us": "10.13.0.0/24"}
+
 func (d *demo) options(name string) clusters.Options {
-	o := clusters.Options{Name: name, Dir: d.dir, Components: clusters.AllComponents()}
+	o := clusters.Options{Name: name, Dir: d.dir, Components: clusters.AllComponents(), PodCIDR: podRanges[name]}
 	count := 3
 	if name == consumer {
 		count, o.NodeGrace = 2, nodeGrace
@@ -132,8 +136,7 @@ func (d *demo) heal(ctx context.Context, name string, c *clusters.Cluster) (*clu
 }
 
 func (d *demo) connect() error {
-	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), offloadingv1alpha1.AddToScheme(scheme))
+	scheme, err := newScheme()
 	if err == nil {
 		d.consumer, err = client.New(d.clusters[consumer].Config(), client.Options{Scheme: scheme})
 	}
@@ -141,6 +144,11 @@ func (d *demo) connect() error {
 		return fmt.Errorf("making a client for the consumer: %w", err)
 	}
 	return nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), offloadingv1alpha1.AddToScheme(scheme))
 }
 
 func copyFile(from, to string) error {

@@ -124,9 +124,9 @@ func (d *demo) start(ctx context.Context, name string) error {
 
 // checkBuilt names what make demo builds before it runs this program.
 func (d *demo) checkBuilt() error {
-	for _, file := range []string{"bin/manager", "dist/install.yaml", "dist/provider.yaml"} {
-		if _, err := os.Stat(filepath.Join(d.root, file)); err != nil {
-			return fmt.Errorf("%s is missing: run `make demo`, which builds it first (%w)", file, err)
+	for _, file := range []string{filepath.Join(d.root, "bin", "manager"), d.manifest("install.yaml"), d.manifest("provider.yaml")} {
+		if _, err := os.Stat(file); err != nil {
+			return fmt.Errorf("%s is missing: run `make demo`, which builds it first (%w)", d.relative(file), err)
 		}
 	}
 	return clusters.CheckBinaries()
@@ -144,6 +144,10 @@ func (d *demo) relative(path string) string {
 	}
 	return path
 }
+
+// manifest is one of those that make demo writes for the demo alone: those in dist/
+// may be somebody's, for an image of theirs.
+func (d *demo) manifest(name string) string { return filepath.Join(d.dir, "dist", name) }
 
 func (d *demo) kubeconfig(name string) string { return filepath.Join(d.dir, name+".kubeconfig") }
 

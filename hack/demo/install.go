@@ -25,7 +25,7 @@ import (
 var samples embed.FS
 
 // sampleFiles in the order in which a user would apply them.
-var sampleFiles = []string{"manifests/bindings.yaml", "manifests/team-a.yaml", "manifests/team-b.yaml"}
+var sampleFiles = []string{bindingsFile, "manifests/team-a.yaml", "manifests/team-b.yaml"}
 
 // appsFile is applied when the namespaces are offloaded: pods that were made
 // before that would stay at home.
@@ -35,29 +35,29 @@ const appsFile = "manifests/apps.yaml"
 // for which there are no images here, and the provider's part.
 func (d *demo) install(ctx context.Context) error {
 	d.say("installing CRDs, RBAC and policies in the consumer")
-	raw, err := os.ReadFile(filepath.Join(d.root, "dist", "install.yaml"))
+	raw, err := os.ReadFile(d.manifest("install.yaml"))
 	if err != nil {
 		return fmt.Errorf("reading what to install: %w", err)
 	}
 	raw, err = withoutKind(raw, "Deployment")
 	if err != nil {
-		return fmt.Errorf("dist/install.yaml: %w", err)
+		return fmt.Errorf("install.yaml: %w", err)
 	}
 	if err := d.apply(ctx, consumer, raw); err != nil {
-		return fmt.Errorf("applying dist/install.yaml: %w", err)
+		return fmt.Errorf("applying install.yaml: %w", err)
 	}
 	_, err = d.kubectl(ctx, consumer, nil, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	if err != nil {
 		return fmt.Errorf("waiting for the CRDs: %w", err)
 	}
-	raw, err = os.ReadFile(filepath.Join(d.root, "dist", "provider.yaml"))
+	raw, err = os.ReadFile(d.manifest("provider.yaml"))
 	if err != nil {
 		return fmt.Errorf("reading what to install in providers: %w", err)
 	}
 	for _, name := range providers {
 		d.say("installing the consumer's identity and role in provider %s", name)
 		if err := d.apply(ctx, name, raw); err != nil {
-			return fmt.Errorf("applying dist/provider.yaml: %w", err)
+			return fmt.Errorf("applying provider.yaml: %w", err)
 		}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (d *demo) reapply(ctx context.Context) error {
 			return fmt.Errorf("applying hack/demo/%s: %w", file, err)
 		}
 	}
-	return nil
+	return d.setBack(ctx)
 }
 
 func (d *demo) apply(ctx context.Context, cluster string, manifests []byte) error {

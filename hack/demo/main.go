@@ -10,7 +10,7 @@
 // The control planes are real ones (package test/clusters), with kwok's nodes.
 // The manager runs as a process of this machine and not as a pod, because kwok
 // runs no containers; it has the identity, and so the rights, that
-// dist/install.yaml gives it, and in the providers those of dist/provider.yaml.
+// install.yaml gives it, and in the providers those of provider.yaml.
 // Everything lies in bin/demo and outlives this command.
 package main
 

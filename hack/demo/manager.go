@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -40,6 +41,9 @@ func (d *demo) restartManager(ctx context.Context) error {
 	if err := d.stopManager(ctx); err != nil {
 		return err
 	}
+	if err := areFree(metricsAddress, probeAddress); err != nil {
+		return err
+	}
 	kubeconfig, err := d.clusters[consumer].KubeconfigFor(ctx, systemNamespace, managerServiceAccount, tokenLifetime)
 	if err != nil {
 		return err
@@ -55,6 +59,19 @@ func (d *demo) restartManager(ctx context.Context) error {
 		return fmt.Errorf("%w; the last lines of %s:\n%s", err, d.relative(d.managerLog()), d.managerLogTail())
 	}
 	d.say("the manager runs; its log is %s", d.relative(d.managerLog()))
+	return nil
+}
+
+// areFree reports which address somebody else listens on: the manager of another
+// demo would be taken for ours, which ends because it cannot listen there, too.
+func areFree(addresses ...string) error {
+	for _, address := range addresses {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			return fmt.Errorf("the manager needs %s; does another demo run on this machine? (%w)", address, err)
+		}
+		_ = listener.Close()
+	}
 	return nil
 }
 

@@ -13,7 +13,7 @@ func (d *demo) show(ctx context.Context) error {
 	managed := "get namespaces -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
 	pods := "get pods,configmaps,secrets -A -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
 	for _, look := range []struct{ title, cluster, command string }{
-		{"The providers, as the platform engineer sees them", consumer, "get clusterbindings -o wide"},
+		{"The providers, as the platform engineer sees them", consumer, "get clusterbindings"},
 		{"Each of them is a node of the consumer", consumer, "get nodes -L region"},
 		{"Which namespaces are offloaded", consumer, "get namespaceoffloadings -A -o wide"},
 		{"What Spillway makes of it, per provider", consumer, "get namespacemaps -o wide"},
@@ -44,9 +44,8 @@ func (d *demo) howToGoOn() string {
 The demo stays up. To go on by hand:
 
   export PATH=%[1]s/bin/kube:$PATH
-  export KUBECONFIG=%[1]s/bin/demo/consumer.kubeconfig     # the consumer
-  export KUBECONFIG=%[1]s/bin/demo/eu.kubeconfig           # provider eu
-  export KUBECONFIG=%[1]s/bin/demo/us.kubeconfig           # provider us
+  export KUBECONFIG=%[1]s/bin/demo/consumer.kubeconfig   # the consumer
+  # For a look into a provider: kubectl --kubeconfig %[1]s/bin/demo/eu.kubeconfig …, or us.kubeconfig
 
 Things to try, on the consumer:
 
@@ -72,10 +71,10 @@ Things to try, on the consumer:
   kubectl describe pod lost -n team-a
 
   # Say that a network leads to provider eu, and see its pods' addresses come; there
-  # can be one with this range only.
-  kubectl patch clusterbinding eu --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["10.0.0.0/24"]}}}'
+  # can be one provider with this range only, so that us is refused it.
+  kubectl patch clusterbinding eu --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["%[3]s"]}}}'
   kubectl get pods,endpointslices -n team-a -o wide
-  kubectl patch clusterbinding us --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["10.0.0.0/24"]}}}'
+  kubectl patch clusterbinding us --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["%[3]s"]}}}'
   kubectl describe clusterbinding us
 
   # Cut off provider us, see it within 15 s, and bring it back.
@@ -87,7 +86,8 @@ Things to try, on the consumer:
   kubectl delete clusterbinding us --wait=false
   kubectl get clusterbinding us -o yaml -w
 
-make demo mends whatever you have broken. make demo-down removes everything.
+make demo mends what it has made, and sets the whole spec of the bindings eu and us back.
+Your own objects, and your own fields of others, stay. make demo-down removes everything.
 The manager's log: %[2]s
-`, d.root, d.relative(d.managerLog()))
+`, d.root, d.relative(d.managerLog()), podRanges["eu"])
 }

@@ -98,6 +98,9 @@ func (d *demo) missing(ctx context.Context) ([]error, error) {
 		}
 	}
 	for _, name := range providers {
+		if err := d.takeOver(ctx, name); err != nil {
+			return nil, err
+		}
 		add(d.bindingReady(ctx, name))
 	}
 	for _, namespace := range teams {

@@ -3,7 +3,9 @@
 package binding
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,8 +61,8 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	before := s.Binding.Status
 	status := *before.DeepCopy()
 	status.ObservedGeneration = s.Binding.Generation
-	if status.RemoteClusterUID == "" && !s.Duplicate() {
-		status.RemoteClusterUID = s.Connection.UID
+	if !s.Duplicate() {
+		identify(s.Connection, &status)
 	}
 	if s.Connection.Version != "" {
 		status.KubernetesVersion = s.Connection.Version
@@ -76,12 +78,12 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	if s.OwnsNode() {
 		status.VirtualNodes = []v1alpha1.VirtualNodeStatus{{Name: s.Node.Name}}
 	}
-	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, fenced, virtualNodeReady, limits, podAdmission, reach} {
+	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, fenced, virtualNodeReady, limitsKnown, podAdmission, reach} {
 		if c := decide(s); c != nil {
 			conditions.Set(&status.Conditions, s.Binding.Generation, *c)
 		}
 	}
-	limit(s, &status)
+	setLimited(s, &status)
 	share(s, &status)
 	conditions.Set(&status.Conditions, s.Binding.Generation, ready(s, status.Conditions))
 	if s.Binding.DeletionTimestamp.IsZero() {
@@ -89,6 +91,20 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	}
 	heartbeat(&status, before, s.Connection)
 	return status
+}
+
+// identify pins which provider it is, and notes who vouches for it.
+func identify(link connection.State, status *v1alpha1.ClusterBindingStatus) {
+	status.RemoteClusterUID = cmp.Or(status.RemoteClusterUID, link.UID)
+	known := status.RemoteClusterAuthorities
+	if link.UID == "" || link.UID != status.RemoteClusterUID || link.Authority == "" || slices.Contains(known, link.Authority) {
+		return
+	}
+	// One that has gone is kept: of two bindings, one may meet the new one days before
+	// the other does. The bound keeps a provider from having ever others noted.
+	if len(known) < v1alpha1.MaxRemoteClusterAuthorities {
+		status.RemoteClusterAuthorities = append(slices.Clone(known), link.Authority)
+	}
 }
 
 // heartbeat notes when the provider last answered, whenever Connected changes:
@@ -111,24 +127,6 @@ func namespaceCounts(nsm *v1alpha1.NamespaceMap) v1alpha1.NamespaceCounts {
 	return v1alpha1.NamespaceCounts{Desired: &desired, Ready: &ready, Summary: fmt.Sprintf("%d/%d", ready, desired)}
 }
 
-func credentialsValid(s Snapshot) *metav1.Condition {
-	switch {
-	case s.Duplicate():
-		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonDuplicateClusterID, "not looked at")
-	case s.Credentials != nil:
-		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, s.Credentials.Reason, s.Credentials.Message)
-	case s.Connection.CredentialsRefused():
-		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, s.Connection.Reason, s.Connection.Message)
-	case s.Connection.Phase == connection.Connected, s.Connection.Phase == connection.Disconnected && isFence(s.Connection.Reason):
-		return acceptedUntil(s)
-	default:
-		// Not known as long as the provider does not answer: the last verdict
-		// stands, unless it was about what the Secret holds.
-		return unlessDecided(s, v1alpha1.BindingCredentialsValid, "not known before the provider answers",
-			v1alpha1.ReasonAccepted, v1alpha1.ReasonExpiresSoon, v1alpha1.ReasonUnauthorized, v1alpha1.ReasonForbidden)
-	}
-}
-
 func connected(s Snapshot) *metav1.Condition {
 	switch {
 	case s.Duplicate():
@@ -139,7 +137,7 @@ func connected(s Snapshot) *metav1.Condition {
 		return condition(v1alpha1.BindingConnected, metav1.ConditionTrue, v1alpha1.ReasonConnected, "")
 	case s.Connection.Phase == connection.Disconnected:
 		return condition(v1alpha1.BindingConnected, metav1.ConditionFalse, s.Connection.Reason, s.Connection.Message)
-	case refusedBefore(s):
+	case !s.Connection.Untried && refusedBefore(s):
 		return nil
 	default:
 		return unlessDecided(s, v1alpha1.BindingConnected, "the first connection is being made",
@@ -165,16 +163,16 @@ func fenced(s Snapshot) *metav1.Condition {
 	}
 }
 
-// limits tells whether what the provider allows is known. While it is not
+// limitsKnown tells whether what the provider allows is known. While it is not
 // connected, the last verdict stands.
-func limits(s Snapshot) *metav1.Condition {
+func limitsKnown(s Snapshot) *metav1.Condition {
 	switch known := s.Connection.Limits; {
 	case s.Connection.Phase != connection.Connected || known.Reason == "":
 		return nil
 	case known.Reason == v1alpha1.ReasonLimitsRead:
-		return condition(v1alpha1.BindingLimits, metav1.ConditionTrue, known.Reason, "")
+		return condition(v1alpha1.BindingLimitsKnown, metav1.ConditionTrue, known.Reason, "")
 	default:
-		return condition(v1alpha1.BindingLimits, metav1.ConditionFalse, known.Reason, known.Message)
+		return condition(v1alpha1.BindingLimitsKnown, metav1.ConditionFalse, known.Reason, known.Message)
 	}
 }
 
@@ -185,14 +183,6 @@ func isFence(reason string) bool {
 		return true
 	}
 	return false
-}
-
-// refusedBefore tells whether the last verdict is that the provider refused the
-// credentials. One about what the Secret holds goes with what it held.
-func refusedBefore(s Snapshot) bool {
-	reason := conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingCredentialsValid)
-	return conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingConnected) == v1alpha1.ReasonCredentialsInvalid &&
-		(reason == v1alpha1.ReasonUnauthorized || reason == v1alpha1.ReasonForbidden)
 }
 
 // unlessDecided is Connecting, or nil if there is a verdict that is still worth something.
@@ -221,7 +211,7 @@ func virtualNodeReady(s Snapshot) *metav1.Condition {
 			if c.Reason == v1alpha1.ReasonNoUsableNodes {
 				return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionTrue, c.Reason, c.Message)
 			}
-			return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionTrue, v1alpha1.ReasonNodeReady, "")
+			return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionTrue, v1alpha1.ReasonNodeReady, nothingLeft(s))
 		}
 	}
 	return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodeNotReady,
@@ -258,7 +248,7 @@ func ready(s Snapshot, all []metav1.Condition) metav1.Condition {
 	case s.Binding.Spec.Paused:
 		return no(v1alpha1.ReasonPaused, "spec.paused is set: nothing is written to the provider")
 	}
-	kinds := []string{v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingLimits, v1alpha1.BindingVirtualNodeReady}
+	kinds := []string{v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingLimitsKnown, v1alpha1.BindingVirtualNodeReady}
 	if s.Binding.Spec.MountNamespace != "" {
 		kinds = append(kinds, v1alpha1.BindingMountNamespaceReady)
 	}

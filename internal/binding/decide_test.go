@@ -97,15 +97,7 @@ func TestConditions(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			status := Decide(test.snapshot)
-			var got []string
-			for _, kind := range []string{"CredentialsValid", "Connected", "VirtualNodeReady", "PodAdmission", "Ready"} {
-				if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
-					got = append(got, kind+"="+string(c.Status)+" "+c.Reason+": "+c.Message)
-				}
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			expectConditions(t, status, test.want, "CredentialsValid", "Connected", "VirtualNodeReady", "PodAdmission", "Ready")
 			again := test.snapshot
 			again.Binding = again.Binding.DeepCopy()
 			again.Binding.Status = status
@@ -195,6 +187,54 @@ func TestOldVerdictsGoWithTheSecret(t *testing.T) {
 				if c := meta.FindStatusCondition(Decide(s).Conditions, kind); c.Reason != v1alpha1.ReasonConnecting {
 					t.Errorf("%s is %s still", kind, c.Reason)
 				}
+			}
+		})
+	}
+}
+
+// An answer is about the credentials that it was given for, and no longer told when
+// something else is wrong.
+func TestAVerdictIsAboutTheCredentials(t *testing.T) {
+	accepted := connection.State{Phase: connection.Connected, UID: "uid"}
+	refused := lost(v1alpha1.ReasonUnauthorized, "401")
+	const unknown, link = "CredentialsValid=Unknown Connecting", "Connected=False CredentialsInvalid"
+	connecting, unreachable, same := connection.State{Phase: connection.Connecting}, lost(v1alpha1.ReasonUnreachable, "no route"), lost(v1alpha1.ReasonSameCluster, "same")
+	others := func(state connection.State) connection.State {
+		state.Untried = true
+		return state
+	}
+	for name, test := range map[string]struct {
+		before, now connection.State
+		want        []string
+	}{
+		"refused, and a manager begins anew":            {refused, connecting, []string{"CredentialsValid=False Unauthorized", link, "Ready=False Unauthorized"}},
+		"refused, then out of reach":                    {refused, unreachable, []string{unknown, "Connected=False Unreachable", "Ready=False Unreachable"}},
+		"refused, and others are tried":                 {refused, others(connecting), []string{unknown, "Connected=Unknown Connecting", "Ready=False Connecting"}},
+		"refused, and others lead nowhere":              {refused, others(unreachable), []string{unknown, "Connected=False Unreachable", "Ready=False Unreachable"}},
+		"refused, and others lead to the consumer":      {refused, others(same), []string{unknown, "Connected=False SameCluster", "Ready=False SameCluster"}},
+		"refused, and others are too":                   {refused, refused, []string{"CredentialsValid=False Unauthorized", link, "Ready=False Unauthorized"}},
+		"accepted, then out of reach":                   {accepted, unreachable, []string{"CredentialsValid=True Accepted", "Connected=False Unreachable", "Ready=False Unreachable"}},
+		"accepted, and others are tried":                {accepted, others(connecting), []string{unknown, "Connected=True Connected", "Ready=True Ready"}},
+		"accepted, and others lead nowhere":             {accepted, others(unreachable), []string{unknown, "Connected=False Unreachable", "Ready=False Unreachable"}},
+		"accepted, and others are refused":              {accepted, refused, []string{"CredentialsValid=False Unauthorized", link, "Ready=False Unauthorized"}},
+		"accepted, and others lead to another provider": {accepted, others(lost(v1alpha1.ReasonIdentityChanged, "another")), []string{unknown, "Connected=False IdentityChanged", "Ready=False IdentityChanged"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := up(func(s *Snapshot) { s.Connection = test.before })
+			s.Binding.Status = Decide(s)
+			s.Connection = test.now
+			status := Decide(s)
+			var got []string
+			for _, kind := range []string{"CredentialsValid", "Connected", "Ready"} {
+				c := meta.FindStatusCondition(status.Conditions, kind)
+				got = append(got, kind+"="+string(c.Status)+" "+c.Reason)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			s.Binding.Status, s.Connection = status, connection.State{Phase: connection.Connecting}
+			if again := Decide(s); !equality.Semantic.DeepEqual(status, again) {
+				t.Errorf("a fresh start writes (-before +after)\n%s", cmp.Diff(status, again))
 			}
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 )
 
-// limit tells of what the provider does not let us read. While it is not connected
+// setLimited tells of what the provider does not let us read. While it is not connected
 // the last verdict stands, but for a binding that does not connect at all.
-func limit(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
+func setLimited(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	switch {
 	case s.Duplicate(), s.Connection.Phase == connection.Connected && s.Connection.Limited == "":
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingLimited)

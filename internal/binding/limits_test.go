@@ -3,9 +3,6 @@ package binding
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
 )
@@ -27,16 +24,7 @@ func TestLimits(t *testing.T) {
 		}), []string{"LimitsKnown=False LimitsMissing: there are none", "Ready=False Unreachable: why"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status := Decide(test.snapshot)
-			var got []string
-			for _, kind := range []string{v1alpha1.BindingLimits, v1alpha1.BindingReady} {
-				if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
-					got = append(got, kind+"="+string(c.Status)+" "+c.Reason+": "+c.Message)
-				}
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expectConditions(t, Decide(test.snapshot), test.want, v1alpha1.BindingLimitsKnown, v1alpha1.BindingReady)
 		})
 	}
 }

@@ -30,8 +30,14 @@ type State struct {
 	// Reason and Message say why a provider is Disconnected. Reason is one of
 	// those of the conditions Connected and CredentialsValid.
 	Reason, Message string
+	// Untried is set while the credentials are others than those of the connection
+	// before, and the provider has not answered whether it accepts them.
+	Untried bool
 	// UID is the identity of the provider, once it is known.
 	UID string
+	// Authority is a hash of the key of the certificate authority that vouches for
+	// who has said so.
+	Authority string
 	// Version of the provider, such as v1.36.3, once it is known.
 	Version string
 	// LastContact is when the provider last answered.

@@ -21,6 +21,7 @@ type connectedCluster struct {
 	account string
 	rights  *rights.Rights
 	limits  *limits
+	ledger  *ledger
 }
 
 // AccountOf is the account by which the provider of a connection knows us, see

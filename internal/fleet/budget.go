@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
@@ -23,39 +25,47 @@ type Budget struct {
 }
 
 func (b *Budget) defaults() {
-	setDefault(&b.Memory, v1alpha1.DefaultBudgetMemory)
-	setDefault(&b.Objects, v1alpha1.DefaultBudgetObjects)
+	b.Memory = cmp.Or(b.Memory, v1alpha1.DefaultBudgetMemory)
+	b.Objects = cmp.Or(b.Objects, v1alpha1.DefaultBudgetObjects)
 }
 
 // listShare is how much of the memory the answer to a list may take as it is
 // sent. While it is decoded there is that, and twice to three times as much.
 const listShare = 4
 
-// ledger knows how much the caches of a session hold, and ends it when that is
-// too much. Whatever is about to be stored passes through note, which is before
-// anybody else has it: a watch that begins with all there is is kept apart until
-// its end is reached, and no list or store would show what has come so far.
-// What has been counted of one that breaks off, and is not there any more when it
-// is tried again, stays counted until the session ends.
+// ledger knows how much the caches of a session hold, and of which namespaces of the
+// consumer, and ends the session when that is too much. Whatever is about to be stored
+// passes through note, which is before anybody else has it: a watch that begins with
+// all there is, is kept apart until its end is reached, and no list or store would show
+// what has come so far. What has been counted of one that breaks off, and is not there
+// any more when it is tried again, stays counted until the session ends. So does what
+// was sent (Sent) and has gone before its answer came, or in a gap of the watch.
 type ledger struct {
 	budget Budget
 	end    func(error)
 
-	mu      sync.Mutex
-	kinds   map[reflect.Type]*holding
-	memory  int64
-	objects int32
+	mu    sync.Mutex
+	kinds map[reflect.Type]*holding
+	all   amount
+	// namespaces are those of the consumer that objects say they come from.
+	namespaces map[string]amount
 }
 
 // holding is what there is of one kind.
 type holding struct {
-	sizes  map[client.ObjectKey]int64
-	memory int64
+	objects map[client.ObjectKey]entry
+	memory  int64
+}
+
+// entry is one object, as it was counted.
+type entry struct {
+	amount
+	namespace string
 }
 
 func newLedger(budget Budget, end func(error)) *ledger {
 	budget.defaults()
-	return &ledger{budget: budget, end: end, kinds: map[reflect.Type]*holding{}}
+	return &ledger{budget: budget, end: end, kinds: map[reflect.Type]*holding{}, namespaces: map[string]amount{}}
 }
 
 // note counts an object in place of what was there under its name.
@@ -63,25 +73,42 @@ func (l *ledger) note(object client.Object) {
 	if seeded.On(seeded.BudgetUnbounded) {
 		return
 	}
-	size := sizeOf(object)
+	now := entry{amountOf(object), provenance.LocalOf(object).Namespace}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kind, ok := l.kinds[reflect.TypeOf(object)]
 	if !ok {
-		kind = &holding{sizes: map[client.ObjectKey]int64{}}
+		kind = &holding{objects: map[client.ObjectKey]entry{}}
 		l.kinds[reflect.TypeOf(object)] = kind
 	}
 	key := client.ObjectKeyFromObject(object)
-	before, known := kind.sizes[key]
-	if !known {
-		l.objects++
+	if before, known := kind.objects[key]; known {
+		l.subtract(kind, before)
 	}
-	kind.sizes[key] = size
-	kind.memory += size - before
-	l.memory += size - before
-	if l.memory > l.budget.Memory || l.objects > l.budget.Objects {
+	kind.objects[key] = now
+	kind.memory += now.memory
+	l.all = l.all.plus(now.amount)
+	l.namespaces[now.namespace] = l.namespaces[now.namespace].plus(now.amount)
+	if l.all.memory > l.budget.Memory || l.all.objects > int64(l.budget.Objects) {
 		l.end(l.excess())
 	}
+}
+
+func (l *ledger) subtract(kind *holding, was entry) {
+	kind.memory -= was.memory
+	l.all = l.all.minus(was.amount)
+	if left := l.namespaces[was.namespace].minus(was.amount); left.objects > 0 {
+		l.namespaces[was.namespace] = left
+	} else {
+		delete(l.namespaces, was.namespace)
+	}
+}
+
+// exceeded says what there would be too much of with more from a namespace, or "".
+func (l *ledger) exceeded(namespace string, more amount) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return shareOf(l.budget).exceeded(namespace, l.namespaces[namespace], l.all, more)
 }
 
 // drop counts an object no more.
@@ -93,11 +120,9 @@ func (l *ledger) drop(object client.Object) {
 		return
 	}
 	key := client.ObjectKeyFromObject(object)
-	if size, known := kind.sizes[key]; known {
-		delete(kind.sizes, key)
-		kind.memory -= size
-		l.memory -= size
-		l.objects--
+	if was, known := kind.objects[key]; known {
+		delete(kind.objects, key)
+		l.subtract(kind, was)
 	}
 }
 
@@ -105,20 +130,21 @@ func (l *ledger) drop(object client.Object) {
 // but the limit, so that it is the same each time.
 func (l *ledger) excess() error {
 	var most reflect.Type
-	amount := func(t reflect.Type) int64 {
-		if l.objects > l.budget.Objects {
-			return int64(len(l.kinds[t].sizes))
+	tooMany := l.all.objects > int64(l.budget.Objects)
+	share := func(t reflect.Type) int64 {
+		if tooMany {
+			return int64(len(l.kinds[t].objects))
 		}
 		return l.kinds[t].memory
 	}
 	for kind := range l.kinds {
-		if most == nil || amount(kind) > amount(most) {
+		if most == nil || share(kind) > share(most) {
 			most = kind
 		}
 	}
 	limit := fmt.Sprintf("more than %d MiB of memory", l.budget.Memory>>20)
 	field := "memory"
-	if l.objects > l.budget.Objects {
+	if tooMany {
 		limit, field = fmt.Sprintf("more than %d objects", l.budget.Objects), "objects"
 	}
 	return &transport.ExcessError{Reason: v1alpha1.ReasonTooLarge, Message: fmt.Sprintf(

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestSizes holds what objects are said to take against what they do take.
@@ -55,7 +56,7 @@ func TestSizes(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			var said int64
 			for _, object := range kept {
-				said += sizeOf(object)
+				said += amountOf(object).memory
 			}
 			took := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 			if said < took*6/10 || said > took*2 {
@@ -75,7 +76,7 @@ func TestSizeLeavesOutTheTimeZone(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	there, here := configMap("a", 1), configMap("a", 1)
 	there.CreationTimestamp, here.CreationTimestamp = metav1.NewTime(at.In(berlin)), metav1.NewTime(at)
-	if got, want := sizeOf(there), sizeOf(here); got != want {
+	if got, want := amountOf(there).memory, amountOf(here).memory; got != want {
 		t.Errorf("%d bytes with a time zone, %d without", got, want)
 	}
 }
@@ -101,8 +102,8 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	handler.OnDelete(cache.DeletedFinalStateUnknown{Obj: configMap("never", 0)})
-	if ended != nil || l.objects != 1 {
-		t.Fatalf("it holds %d objects, and ended with %v; want one, and no end", l.objects, ended)
+	if ended != nil || l.all.objects != 1 {
+		t.Fatalf("it holds %d objects, and ended with %v; want one, and no end", l.all.objects, ended)
 	}
 	_, _ = read(configMap("large", 10<<20))
 	want := "what carries our mark in the provider, and its nodes, is more than 10 MiB of memory, most of it of the kind ConfigMap: " +
@@ -125,21 +126,58 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestTooLarge has more in the provider than the budget: 12 MiB for a budget of
-// eight. It is read by a watch, which no bound on lists sees.
-func TestTooLarge(t *testing.T) {
-	f, _ := startFleetWith(t, Kind{Object: &corev1.ConfigMap{}})
+// marked makes objects in the provider that carry the mark of a binding.
+func marked(t *testing.T, clusterID string, number int, change func(*corev1.ConfigMap)) {
+	t.Helper()
 	c, err := client.New(provider, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 16 {
-		object := configMap(fmt.Sprint("large-", i), 750_000)
-		object.Namespace, object.Labels = "default", provenance.Mark{Origin: "consumer", ClusterID: "large"}.Labels()
+	for i := range number {
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: fmt.Sprintf("%s-%d", clusterID, i), Labels: provenance.Mark{Origin: "consumer", ClusterID: clusterID}.Labels(),
+		}}
+		change(object)
 		if err := c.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestContentIsNotHeld has copies in the provider whose content is larger than the
+// budget: 12 MiB for a budget of eight.
+func TestContentIsNotHeld(t *testing.T) {
+	f, _ := startFleetWith(t, Kind{Object: &corev1.ConfigMap{}})
+	marked(t, "content", 16, func(object *corev1.ConfigMap) { object.BinaryData = map[string][]byte{"k": make([]byte, 750_000)} })
+	content := target("content", "1", providerUID)
+	content.Budget = Budget{Memory: 8 << 20}
+	f.Connect(content)
+	eventually(t, f, "content", "is connected, for it holds none of it", connected)
+	cl, err := f.Get(t.Context(), "content")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held corev1.ConfigMapList
+	if err := cl.GetCache().List(t.Context(), &held); err != nil {
+		t.Fatal(err)
+	}
+	for i := range held.Items {
+		if size := amountOf(&held.Items[i]).memory; size > 2000 || translate.ContentSize(&held.Items[i]) < 750_000 {
+			t.Errorf("%s takes %d bytes, and stands for %d", held.Items[i].Name, size, translate.ContentSize(&held.Items[i]))
+		}
+	}
+	if len(held.Items) != 16 {
+		t.Errorf("there are %d", len(held.Items))
+	}
+}
+
+// TestTooLarge has more in the provider than the budget: 12 MiB of annotations for
+// a budget of eight. It is read by a watch, which no bound on lists sees.
+func TestTooLarge(t *testing.T) {
+	f, _ := startFleetWith(t, Kind{Object: &corev1.ConfigMap{}})
+	marked(t, "large", 50, func(object *corev1.ConfigMap) {
+		object.Annotations = map[string]string{"example.com/large": strings.Repeat("x", 250_000)}
+	})
 	large := target("large", "1", providerUID)
 	large.Budget = Budget{Memory: 8 << 20}
 	f.Connect(large)

@@ -25,6 +25,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -44,6 +45,9 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
+// DefaultLeaseDuration is how long a Lease in a provider holds that is not renewed.
+const DefaultLeaseDuration = 15 * time.Second
+
 // Options say how a Fleet keeps its connections. Zero values take defaults.
 type Options struct {
 	// Origin is the identity of the consumer; a provider of the same identity
@@ -59,7 +63,7 @@ type Options struct {
 	// SyncTimeout is how long filling the caches may take. Default 60s.
 	SyncTimeout time.Duration
 	// LeaseDuration is how long our Lease in a provider holds that is not renewed,
-	// and so how long the next manager waits after a crash. Default 15s.
+	// and so how long the next manager waits after a crash. Default DefaultLeaseDuration.
 	LeaseDuration time.Duration
 	// Identity is this manager's in those Leases. Default: the host, and a number
 	// that no other manager has.
@@ -72,7 +76,7 @@ type Options struct {
 	// them is shared, and must not be changed.
 	Kinds []Kind
 	// Clock defaults to the real one.
-	Clock clock.WithTicker
+	Clock clock.WithTickerAndDelayedExecution
 }
 
 // Kind is one that the caches of the providers hold.
@@ -86,21 +90,14 @@ type Kind struct {
 }
 
 func (o *Options) defaults() {
-	setDefault(&o.ProbeInterval, 3*time.Second)
-	setDefault(&o.ProbeTimeout, 4*time.Second)
-	setDefault(&o.ProbeFailures, 2)
-	setDefault(&o.SyncTimeout, time.Minute)
-	setDefault(&o.LeaseDuration, 15*time.Second)
-	setDefault(&o.Identity, identity())
+	o.ProbeInterval = cmp.Or(o.ProbeInterval, 3*time.Second)
+	o.ProbeTimeout = cmp.Or(o.ProbeTimeout, 4*time.Second)
+	o.ProbeFailures = cmp.Or(o.ProbeFailures, 2)
+	o.SyncTimeout = cmp.Or(o.SyncTimeout, time.Minute)
+	o.LeaseDuration = cmp.Or(o.LeaseDuration, DefaultLeaseDuration)
+	o.Identity = cmp.Or(o.Identity, identity())
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
-	}
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
 	}
 }
 
@@ -207,8 +204,10 @@ func (f *Fleet) Connect(target Target) {
 		c.hold.record(target.Holder, target.TakeOver)
 		return
 	}
+	untried := ok && (c.target.Fingerprint != target.Fingerprint || c.currentState().Untried)
 	f.end(target.Name)
 	c = newKeeper(f, target, f.ended[target.Name])
+	c.state.Untried = untried
 	f.connections[target.Name] = c
 	if f.running != nil {
 		c.start(f.running)

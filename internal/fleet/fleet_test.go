@@ -118,15 +118,20 @@ func forgetLeases(t *testing.T) {
 	}
 }
 
-// remember plays the ClusterBindings: what they are to remember is remembered.
-func remember(ctx context.Context, f *Fleet) {
+// remember plays the ClusterBindings: what they are to remember is remembered, and
+// what they are told is handed on.
+func remember(ctx context.Context, f *Fleet, told ...func(State)) {
 	for {
 		select {
 		case e := <-f.Events():
 			f.mu.Lock()
 			if c, ok := f.connections[e.Object.Name]; ok {
-				if to := c.currentState().Holder; to.Generation > 0 {
-					c.hold.record(to, 0)
+				state := c.currentState()
+				if state.Holder.Generation > 0 {
+					c.hold.record(state.Holder, 0)
+				}
+				for _, tell := range told {
+					tell(state)
 				}
 			}
 			f.mu.Unlock()
@@ -164,6 +169,9 @@ func TestNothingIsUsedBeforeItsIdentityIsPinned(t *testing.T) {
 	f, m := startFleet(t)
 	f.Connect(target("eu", "1", ""))
 	state := eventually(t, f, "eu", "is identified", func(s State) bool { return s.UID != "" })
+	if state.Authority == "" {
+		t.Error("nobody vouches for it")
+	}
 	if state.UID != providerUID || state.Phase != Connecting {
 		t.Errorf("identified as %+v, want UID %s and the phase Connecting", state, providerUID)
 	}
@@ -296,5 +304,40 @@ func TestTheCacheHoldsOnlyWhatCarriesOurMark(t *testing.T) {
 	})
 	if err != nil || len(names) != 1 || names[0] != "ours" {
 		t.Errorf("the cache holds the namespaces %v (error %v), want only ours", names, err)
+	}
+}
+
+// What is known of credentials is not known of those that take their place, until the
+// provider has answered.
+func TestOtherCredentialsAreUntried(t *testing.T) {
+	f, _ := startFleet(t)
+	first := target("eu", "1", providerUID)
+	first.Config.CertData, first.Config.KeyData, first.Config.BearerToken = nil, nil, "wrong"
+	f.Connect(first)
+	if state := eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonUnauthorized)); state.Untried {
+		t.Error("the first ones take the place of none")
+	}
+	second := target("eu", "2", providerUID)
+	second.Config.Host = "https://127.0.0.1:1"
+	f.Connect(second)
+	if !f.State("eu").Untried {
+		t.Error("what is known of the first ones is taken for what is known of the second ones")
+	}
+	if state := eventually(t, f, "eu", "leads nowhere", refusedFor(v1alpha1.ReasonUnreachable)); !state.Untried {
+		t.Error("it has not answered, and is taken to have")
+	}
+	second.Budget = Budget{Memory: 1 << 30, Objects: 1000}
+	f.Connect(second)
+	if !f.State("eu").Untried {
+		t.Error("another budget is taken for an answer")
+	}
+	f.Connect(target("eu", "3", providerUID))
+	if state := eventually(t, f, "eu", "is connected", connected); state.Untried {
+		t.Error("it has answered, and is taken not to have")
+	}
+	first.Fingerprint = "4"
+	f.Connect(first)
+	if state := eventually(t, f, "eu", "is refused again", refusedFor(v1alpha1.ReasonUnauthorized)); state.Untried {
+		t.Error("a refusal is an answer")
 	}
 }

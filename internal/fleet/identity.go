@@ -12,12 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
 )
 
 // identity is the UID of the provider's kube-system namespace, which is what
 // tells clusters apart. Asking for it proves at once that the provider is
-// there, is the right one, and accepts the credentials.
-func (r *remote) identity(ctx context.Context) (string, error) { return identityOf(ctx, r.live) }
+// there, is the right one, and accepts the credentials. What it says of itself
+// counts together with the authority that vouches for the one who says it.
+func (r *remote) identity(ctx context.Context) (uid, authority string, err error) {
+	uid, err = identityOf(transport.WithAuthority(ctx, func(of string) { authority = of }), r.live)
+	return uid, authority, err
+}
 
 func identityOf(ctx context.Context, live client.Reader) (string, error) {
 	namespace := &metav1.PartialObjectMetadata{}

@@ -33,7 +33,8 @@ type keeper struct {
 	pinned chan struct{} // Closed once target.PinnedUID is set.
 	cancel context.CancelFunc
 
-	hold *hold
+	hold  *hold
+	doubt doubt // Of the goroutine that has the sessions.
 	// leaving is set when the binding leaves the provider, with its Lease.
 	leaving atomic.Bool
 
@@ -123,7 +124,12 @@ func (c *keeper) run(ctx context.Context) {
 	_ = wait.DelayFunc(func() time.Duration { return pause.after(err, lasted) }).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		began := c.fleet.options.Clock.Now()
 		defer func() { lasted = c.fleet.options.Clock.Since(began) }()
-		if err = c.session(ctx); ctx.Err() == nil {
+		err = c.session(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case c.doubt.about(err):
+			c.doubted(ctx, err)
+		default:
 			c.lost(ctx, err)
 		}
 		return false, nil
@@ -131,6 +137,17 @@ func (c *keeper) run(ctx context.Context) {
 	if c.leaving.Load() {
 		c.leave(context.WithoutCancel(ctx))
 	}
+}
+
+// doubted says that it is not known whether the provider can be used: what was said of
+// it last stands.
+func (c *keeper) doubted(ctx context.Context, err error) {
+	log.FromContext(ctx).V(1).Info("provider is asked again, because it has refused something", "error", err.Error())
+	c.setState(ctx, func(s *State) {
+		if s.Phase == Connected {
+			s.Phase = Connecting
+		}
+	})
 }
 
 // lost says why the last session has ended.
@@ -144,6 +161,7 @@ func (c *keeper) lost(ctx context.Context, err error) {
 			return // With another port in its text, it is no news.
 		}
 		s.Phase, s.Reason, s.Message = Disconnected, reason, message
+		s.Untried = s.Untried && !s.CredentialsRefused()
 	})
 	if seeded.On(seeded.LostForGood) {
 		<-ctx.Done()

@@ -53,7 +53,7 @@ func (c *keeper) keep(ctx context.Context, r *remote, end context.CancelCauseFun
 			return
 		}
 		now := c.fleet.options.Clock.Now()
-		if !c.hold.held() && now.Sub(asked) < min(unfencedRetry, 4*c.hold.duration) {
+		if !c.hold.held() && now.Sub(asked) < min(unfencedRetry, refusedDurations*c.hold.duration) {
 			continue
 		}
 		asked = now

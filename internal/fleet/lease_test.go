@@ -1,12 +1,8 @@
 package fleet
 
 import (
-	"context"
 	"errors"
-	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,139 +20,6 @@ import (
 	"github.com/spillway-io/spillway/internal/holder"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
-
-// writer counts what a fleet writes, and dies when it is told to: nothing more is
-// sent, as by a process that has been killed.
-type writer struct {
-	mu     sync.Mutex
-	writes []string
-	looks  int // At a Lease.
-	dead   bool
-	lost   string // The resource, the answers to whose writes are lost.
-}
-
-func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
-	return roundTrip(func(req *http.Request) (*http.Response, error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.dead {
-			return nil, errors.New("killed")
-		}
-		if req.Method != http.MethodGet && req.URL.Path != "/apis/authentication.k8s.io/v1/selfsubjectreviews" {
-			w.writes = append(w.writes, req.Method+" "+req.URL.Path)
-		}
-		if req.Method == http.MethodGet && strings.Contains(req.URL.Path, "/leases/") {
-			w.looks++
-		}
-		resp, err := next.RoundTrip(req)
-		if err == nil && w.lost != "" && req.Method != http.MethodGet && strings.HasSuffix(req.URL.Path, "/"+w.lost) {
-			_ = resp.Body.Close()
-			return nil, errors.New("lost")
-		}
-		return resp, err
-	})
-}
-
-// looked waits until a Lease has been read n times.
-func (w *writer) looked(t *testing.T, n int) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-		w.mu.Lock()
-		looks := w.looks
-		w.mu.Unlock()
-		if looks >= n {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the Lease has been read %d times, want %d", looks, n)
-		}
-	}
-}
-
-func (w *writer) written() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.writes)
-}
-
-func (w *writer) lose(resource string, lose bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if lose {
-		w.lost = resource
-	}
-}
-
-func (w *writer) kill() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.dead = true
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// leaseDuration is short enough for a test to wait for.
-const leaseDuration = 900 * time.Millisecond
-
-// startManager starts a fleet that works for a consumer, and returns what it
-// writes, and how it is stopped.
-func startManager(t *testing.T, origin string) (*Fleet, *writer, func()) {
-	t.Helper()
-	return startManagerBy(t, clock.RealClock{}, origin)
-}
-
-// startManagerBy starts one that has a clock of its own.
-func startManagerBy(t *testing.T, clock clock.WithTicker, origin string) (*Fleet, *writer, func()) {
-	t.Helper()
-	w := &writer{}
-	f := New(Options{
-		Clock:  clock,
-		Origin: origin, ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, LeaseDuration: leaseDuration, WrapTransport: w.wrap,
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		_ = f.Start(ctx, &manager{})
-	}()
-	go remember(ctx, f)
-	stop := func() { cancel(); <-stopped }
-	t.Cleanup(stop)
-	return f, w, stop
-}
-
-// admin is a client that sees to the provider, in which there is a place for Leases.
-func admin(t *testing.T) client.Client {
-	t.Helper()
-	c, err := client.New(provider, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ProviderNamespace}}
-	if err := c.Create(t.Context(), namespace); client.IgnoreAlreadyExists(err) != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func leaseIn(t *testing.T, c client.Client, origin string) *coordinationv1.Lease {
-	t.Helper()
-	lease := &coordinationv1.Lease{}
-	name := holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: name}, lease); err != nil {
-		t.Fatal(err)
-	}
-	return lease
-}
-
-// remembering is a target whose binding remembers what that of another manager did.
-func remembering(of *Fleet) Target {
-	to := target("eu", "1", providerUID)
-	to.Holder = of.State("eu").Holder
-	return to
-}
 
 func TestASecondManagerOnlyReads(t *testing.T) {
 	const origin = "second-manager"
@@ -288,7 +151,7 @@ func TestWithTheBindingTheLeaseGoes(t *testing.T) {
 func TestWithTheBindingTheLeaseGoesBetweenSessions(t *testing.T) {
 	const origin = "left-between"
 	c := admin(t)
-	g := &gate{refused: map[string]bool{}, asked: map[string]int{}, news: make(chan struct{})}
+	g := newGate()
 	f := New(Options{Origin: origin, ProbeInterval: time.Second, WrapTransport: g.wrap})
 	go func() { _ = f.Start(t.Context(), &manager{}) }()
 	go remember(t.Context(), f)
@@ -342,7 +205,7 @@ func TestAWriteWithoutAnAnswerLeavesTheLease(t *testing.T) {
 func TestALeaseThatIsRefusedLater(t *testing.T) {
 	const origin = "refused-later"
 	admin(t)
-	g := &gate{refused: map[string]bool{}, asked: map[string]int{}, news: make(chan struct{})}
+	g := newGate()
 	f := New(Options{Origin: origin, ProbeInterval: 100 * time.Millisecond, LeaseDuration: leaseDuration, WrapTransport: g.wrap})
 	go func() { _ = f.Start(t.Context(), &manager{}) }()
 	go remember(t.Context(), f)
@@ -374,7 +237,7 @@ func TestWhoIsRefusedStaysSo(t *testing.T) {
 	stop()
 
 	lease := holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
-	g := &gate{refused: map[string]bool{}, asked: map[string]int{}, news: make(chan struct{})}
+	g := newGate()
 	f := New(Options{Origin: origin, ProbeInterval: 100 * time.Millisecond, LeaseDuration: leaseDuration, WrapTransport: g.wrap})
 	go func() { _ = f.Start(t.Context(), &manager{}) }()
 	go remember(t.Context(), f)

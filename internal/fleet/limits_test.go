@@ -1,126 +1,76 @@
 package fleet
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"net/http"
-	"strings"
-	"sync"
+	"errors"
 	"testing"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// gate answers as an API server does whose authorizer says no, and counts what is
-// asked for of each path.
-type gate struct {
-	mu      sync.Mutex
-	refused map[string]bool
-	asked   map[string]int
-	news    chan struct{}
-}
+// unsynced is an informer whose watch has never begun.
+type unsynced struct{ cache.Informer }
 
-func (g *gate) wrap(_ string, next http.RoundTripper) http.RoundTripper {
-	return roundTrip(func(req *http.Request) (*http.Response, error) {
-		resource := req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]
-		g.mu.Lock()
-		refused := g.refused[resource]
-		g.asked[resource]++
-		g.mu.Unlock()
-		if !refused {
-			return next.RoundTrip(req)
-		}
-		select {
-		case g.news <- struct{}{}:
-		default:
-		}
-		const body = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":%q}`
-		return &http.Response{
-			StatusCode: http.StatusForbidden, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(fmt.Sprintf(body, resource+" is forbidden"))),
-		}, nil
-	})
-}
+func (unsynced) HasSynced() bool { return false }
 
-func (g *gate) refuse(resource string, refused bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.refused[resource] = refused
-}
-
-func (g *gate) count(resource string) int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.asked[resource]
-}
-
-func startLimited(t *testing.T, without ...string) (*Fleet, *manager, *gate) {
-	t.Helper()
-	forgetLeases(t)
-	g := &gate{refused: map[string]bool{}, asked: map[string]int{}, news: make(chan struct{})}
-	for _, resource := range without {
-		g.refused[resource] = true
-	}
-	kinds := []Kind{{Object: &corev1.Pod{}}, {Object: &corev1.ConfigMap{}, Optional: true}}
-	f, m := New(Options{Origin: "consumer", ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, Kinds: kinds, WrapTransport: g.wrap}), &manager{}
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan struct{})
-	go func() { defer close(stopped); _ = f.Start(ctx, m) }()
-	go remember(ctx, f)
-	t.Cleanup(func() { cancel(); <-stopped })
-	return f, m, g
-}
-
-func limitedTo(what string) func(State) bool {
-	return func(s State) bool { return s.Phase == Connected && s.Limited == what }
-}
-
-// TestARightThatIsMissingSwitchesItsKindOff from the beginning, and on when it is given.
-func TestARightThatIsMissingSwitchesItsKindOff(t *testing.T) {
-	f, m, g := startLimited(t, "configmaps", "nodes")
-	f.Connect(target("eu", "1", providerUID))
-	state := eventually(t, f, "eu", "is connected", connected)
-	if want := "list and watch configmaps, list and watch nodes"; state.Limited != want {
-		t.Errorf("it is limited by %q when it is engaged, want %q", state.Limited, want)
-	}
-	cl, err := f.Get(t.Context(), "eu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := RightsOf(cl).Lacks(ResourceOf(&corev1.ConfigMap{})); got != "list and watch" {
-		t.Errorf("of ConfigMaps it lacks %q", got)
-	}
-	// Nobody who reads waits for what cannot be had.
-	bounded, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := cl.GetCache().List(bounded, &corev1.ConfigMapList{}); err != nil || !cl.GetCache().WaitForCacheSync(bounded) {
-		t.Errorf("reading what is not to be had: %v", err)
-	}
-	for range 4 { // It is asked for again and again, with others in between.
-		<-g.news
-	}
-	g.refuse("configmaps", false)
-	eventually(t, f, "eu", "can read ConfigMaps", limitedTo("list and watch nodes"))
-	g.refuse("nodes", false)
-	eventually(t, f, "eu", "can read all", limitedTo(""))
-	if got := m.engaged.Load(); got != 1 || g.count("pods") != 1 {
-		t.Errorf("engaged %d times, and pods were read %d times: the connection has ended", got, g.count("pods"))
-	}
-	if got := g.count("configmaps"); got > 20 {
-		t.Errorf("ConfigMaps were asked for %d times", got)
+// TestLimitsThatCannotBeRead is about a provider that does not let us: that holds
+// up nobody who connects, and allows nothing.
+func TestLimitsThatCannotBeRead(t *testing.T) {
+	configMaps := schema.GroupResource{Resource: "configmaps"}
+	for name, test := range map[string]struct {
+		err  error
+		want string // Empty: not known yet.
+	}{
+		"no right":                 {apierrors.NewForbidden(configMaps, v1alpha1.LimitsName, nil), v1alpha1.ReasonLimitsForbidden},
+		"an authorizer before":     {apierrors.NewInternalError(errors.New("the authorizer does not answer")), v1alpha1.ReasonLimitsForbidden},
+		"it is asked too much":     {apierrors.NewTooManyRequestsError("later"), ""},
+		"nothing has happened yet": {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &limits{news: make(chan struct{}, 1), known: make(chan struct{})}
+			if test.err != nil {
+				l.fail(test.err)
+			}
+			l.set(l.read(t.Context(), unsynced{}))
+			var got string
+			l.follow(func(limits *translate.Limits) { got = limits.Unknown.Reason })
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			select {
+			case <-l.known:
+				if test.want == "" {
+					t.Error("they count as known")
+				}
+			default:
+				if test.want != "" {
+					t.Error("who connects waits for them")
+				}
+			}
+		})
 	}
 }
 
-// TestWithoutPodsNothingGoes ends the connection, and says why.
-func TestWithoutPodsNothingGoes(t *testing.T) {
-	f, m, g := startLimited(t, "pods", "configmaps")
-	f.Connect(target("eu", "1", providerUID))
-	state := eventually(t, f, "eu", "is refused", refusedFor("Forbidden"))
-	if !state.CredentialsRefused() || m.engaged.Load() != 0 {
-		t.Errorf("without pods: %+v, engaged %d times", state, m.engaged.Load())
+// TestFollowersOfLimits are told what there is, and what changes, and nothing twice.
+func TestFollowersOfLimits(t *testing.T) {
+	l := &limits{known: make(chan struct{})}
+	var told []int
+	count := func(limits *translate.Limits) { told = append(told, len(limits.TolerationKeys)) }
+	of := func(keys string) *translate.Limits {
+		return translate.LimitsOf(map[string]string{"tolerationKeys": keys})
 	}
-	g.refuse("pods", false)
-	eventually(t, f, "eu", "is connected", limitedTo("list and watch configmaps"))
+	l.follow(count)
+	for _, keys := range []string{"a,b", "b, a", "a,b", "a,b", ""} {
+		l.set(of(keys))
+	}
+	l.set(nil)
+	l.follow(count)
+	if diff := cmp.Diff([]int{2, 2, 2, 0, 0}, told); diff != "" {
+		t.Error(diff)
+	}
 }

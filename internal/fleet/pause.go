@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -38,9 +39,10 @@ func newPause(interval time.Duration) *pause {
 	return p
 }
 
+// reset begins anew. How far both grow is said by their caps, and by nothing else.
 func (p *pause) reset() {
-	p.slow = wait.Backoff{Duration: slowFirst * p.interval, Factor: 2, Jitter: 0.2, Steps: slowMost, Cap: slowMost * p.interval}
-	p.starts = wait.Backoff{Duration: p.interval, Factor: 2, Jitter: 0.2, Steps: startsMost, Cap: startsMost * p.interval}
+	p.slow = wait.Backoff{Duration: slowFirst * p.interval, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: slowMost * p.interval}
+	p.starts = wait.Backoff{Duration: p.interval, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: startsMost * p.interval}
 }
 
 // after is how long to wait after a session that has lasted so long, and has ended

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,6 +36,11 @@ func (c *keeper) recognise(ctx context.Context, options transport.Options, end f
 	uid, err := identityOf(ctx, live)
 	if err == nil {
 		err = c.verify(uid)
+	}
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		// Not to be taken for the answer to the request that the connection is for.
+		reason, message := transport.Classify(err)
+		err = errNotUsable{reason, message}
 	}
 	var refused errNotUsable
 	if errors.As(err, &refused) {

@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/spillway-io/spillway/internal/gather"
 )
 
 // TestSeveralRefusalsAreOne ends a session for the same reason, in whatever order they come.
@@ -18,11 +23,15 @@ func TestSeveralRefusalsAreOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			r := &refusals{end: cancel}
+			now := clocktesting.NewFakeClock(time.Unix(0, 0))
+			r := newRefusals(now, cancel)
 			for _, err := range order {
 				r.add(err)
 			}
-			<-ctx.Done()
+			if ctx.Err() != nil {
+				t.Error("the others are not waited for")
+			}
+			now.Step(gather.Moment)
 			if got := context.Cause(ctx); !errors.Is(got, nodes) {
 				t.Errorf("the session ends because %v", got)
 			}

@@ -26,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/rights"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // remote is a provider during one session.
@@ -61,7 +62,7 @@ func allKinds(kinds []Kind) []Kind {
 func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote, error) {
 	held := newLedger(c.target.Budget, end)
 	var missing *rights.Rights
-	missing = rights.New(func() { c.setState(ctx, func(s *State) { s.Limited = missing.String() }) })
+	missing = rights.New(c.fleet.options.Clock, func() { c.setState(ctx, func(s *State) { s.Limited = missing.String() }) })
 	options := transport.Options{
 		MaxListBytes: held.budget.Memory / listShare, MaxListMemory: held.budget.Memory,
 		Exceeded: end, Left: c.hold.left, Writing: c.hold.writing,
@@ -92,7 +93,7 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		transport.Close(httpClient)
 		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
 	}
-	limits, err := c.newLimits(httpClient, held)
+	limits, err := c.newLimits(httpClient, held, missing)
 	if err == nil {
 		err = c.fleet.addIndexes(ctx, cl)
 	}
@@ -118,11 +119,11 @@ func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {
 
 func (r *remote) close() { transport.Close(r.httpClient) }
 
-// fillCaches starts the cluster, which then runs until running ends, and
+// fillCaches starts the cluster, which then runs until lifetime ends, and
 // returns when all that is watched has been read once. Asking for an informer
 // waits only if the cache runs already, which may take a moment: all of them are
 // asked for first, and waited for afterwards.
-func (r *remote) fillCaches(running, ctx context.Context) error {
+func (r *remote) fillCaches(ctx, lifetime context.Context) error {
 	for _, obj := range r.watched() {
 		informer, err := r.GetCache().GetInformer(ctx, obj, cache.BlockUntilSynced(false))
 		if err == nil {
@@ -132,7 +133,7 @@ func (r *remote) fillCaches(running, ctx context.Context) error {
 			return fmt.Errorf("watching %T of the provider: %w", obj, err)
 		}
 	}
-	go func() { _ = r.Start(running) }() // Returns no error but that of a second start.
+	go func() { _ = r.Start(lifetime) }() // Returns no error but that of a second start.
 	if !r.GetCache().WaitForCacheSync(ctx) {
 		return fmt.Errorf("reading what is watched of the provider: %w", context.Cause(ctx))
 	}
@@ -152,17 +153,26 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 	}
 	return cache.Options{
 		DefaultLabelSelector: mark.Selector(),
-		DefaultTransform:     held.counted(cache.TransformStripManagedFields()),
+		DefaultTransform:     held.counted(withoutContent),
 		ByObject:             objects,
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 			// The library goes on trying for ever and says so in its log only.
 			// What trying cannot mend ends the session, with its reason.
-			var limits rights.MissingError
-			if apierrors.IsForbidden(err) && !errors.As(err, &limits) || apierrors.IsUnauthorized(err) {
+			var missing rights.MissingError
+			if apierrors.IsForbidden(err) && !errors.As(err, &missing) || apierrors.IsUnauthorized(err) {
 				fail(err)
 			}
 		},
 	}
+}
+
+// withoutContent keeps of what is ours all but what is never looked at: managed fields,
+// and the content of copies, of which a digest tells whether it is as it was sent.
+func withoutContent(obj any) (any, error) {
+	if object, ok := obj.(client.Object); ok && len(object.GetManagedFields()) > 0 {
+		object.SetManagedFields(nil)
+	}
+	return translate.WithoutContent(obj), nil
 }
 
 // mapper knows the kinds that are watched, Leases, and ConfigMaps for the limits, so that nothing has to be discovered:

@@ -18,7 +18,7 @@ import (
 func (c *keeper) session(ctx context.Context) error {
 	whole := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
-	remote, err := c.newRemote(ctx, (&refusals{end: cancel}).add, cancel)
+	remote, err := c.newRemote(ctx, newRefusals(c.fleet.options.Clock, cancel).add, cancel)
 	if err != nil {
 		cancel(nil)
 		return err
@@ -98,7 +98,7 @@ func isStartFailed(err error) bool {
 func (c *keeper) identify(ctx context.Context, remote *remote) error {
 	bounded, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
 	defer cancel()
-	uid, err := remote.identity(bounded)
+	uid, authority, err := remote.identity(bounded)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,9 @@ func (c *keeper) identify(ctx context.Context, remote *remote) error {
 	if err := c.verify(uid); err != nil {
 		return err
 	}
-	c.setState(ctx, func(s *State) { s.UID, s.Version, s.LastContact = uid, version, c.fleet.options.Clock.Now() })
+	c.setState(ctx, func(s *State) {
+		s.UID, s.Authority, s.Version, s.LastContact, s.Untried = uid, authority, version, c.fleet.options.Clock.Now(), false
+	})
 	return nil
 }
 
@@ -134,13 +136,13 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	syncCtx, cancel := context.WithTimeout(ctx, c.fleet.options.SyncTimeout)
 	defer cancel()
 	remote.limits.follow(c.noteLimits(ctx))
-	if err := remote.fillCaches(ctx, syncCtx); err != nil {
+	if err := remote.fillCaches(syncCtx, ctx); err != nil {
 		return err
 	}
-	if err := remote.limits.start(ctx, syncCtx); err != nil {
+	if err := remote.limits.start(syncCtx, ctx); err != nil {
 		return err
 	}
-	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account, remote.rights, remote.limits}); err != nil {
+	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger}); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}
 	return nil
@@ -163,6 +165,7 @@ func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
 		switch {
 		case err == nil:
 			failures = 0
+			c.doubt.dispelled()
 			c.connected(ctx, remote)
 		case errors.As(err, &refused):
 			return err
@@ -179,13 +182,13 @@ func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
 func (c *keeper) probe(ctx context.Context, remote *remote) error {
 	bounded, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
 	defer cancel()
-	uid, err := remote.identity(bounded)
+	uid, authority, err := remote.identity(bounded)
 	if err != nil {
 		return err
 	}
 	if err := c.verify(uid); err != nil {
 		return err
 	}
-	c.setState(ctx, func(s *State) { s.LastContact = c.fleet.options.Clock.Now() })
+	c.setState(ctx, func(s *State) { s.Authority, s.LastContact = authority, c.fleet.options.Clock.Now() })
 	return nil
 }

@@ -5,71 +5,88 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/fleet/transport/decoded"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // perObject is what the caches, their indexes and the ledger take for each object
 // besides the object.
 const perObject = 512
 
-// perEntry is what a map takes for each of its entries besides key and value.
-const perEntry = 16
+// amount is how much one object, or many, take.
+type amount struct {
+	objects int64
+	// memory is what is held, in bytes.
+	memory int64
+	// sent is the text of it, with content that is not held: about what a list of it
+	// takes, in bytes, as it is sent.
+	sent int64
+}
 
-// sizeOf is about how much memory an object takes. How much was sent says little:
-// a container without any field is two bytes on the wire, and some 800 here.
-func sizeOf(object client.Object) int64 {
-	return perObject + within(reflect.ValueOf(object))
+func (a amount) plus(b amount) amount {
+	return amount{a.objects + b.objects, a.memory + b.memory, a.sent + b.sent}
+}
+
+func (a amount) minus(b amount) amount {
+	return amount{a.objects - b.objects, a.memory - b.memory, a.sent - b.sent}
+}
+
+// amountOf is what an object takes. How much was sent says little of the memory: a
+// container without any field is two bytes on the wire, and some 800 here.
+func amountOf(object client.Object) amount {
+	a := amount{objects: 1, memory: perObject, sent: translate.ContentSize(object)}
+	a.add(reflect.ValueOf(object))
+	return a
 }
 
 // timeType refers to a time zone that all times of a process share. Counted with
 // each of them, it would be the largest part of an object.
 var timeType = reflect.TypeFor[time.Time]()
 
-// within is what a value refers to, itself not counted.
-func within(v reflect.Value) int64 {
+// add counts what a value refers to, itself not counted.
+func (a *amount) add(v reflect.Value) {
 	if v.Type() == timeType {
-		return 0
+		return
 	}
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // All others refer to nothing.
 	case reflect.String:
-		return int64(v.Len())
+		a.memory += int64(v.Len())
+		a.sent += int64(v.Len())
 	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			return 0
+		if !v.IsNil() {
+			a.memory += int64(v.Elem().Type().Size()) //nolint:gosec // The size of a type.
+			a.add(v.Elem())
 		}
-		return int64(v.Elem().Type().Size()) + within(v.Elem()) //nolint:gosec // The size of a type.
 	case reflect.Slice:
-		return int64(v.Cap())*int64(v.Type().Elem().Size()) + elements(v) //nolint:gosec // The size of a type.
+		a.memory += int64(v.Cap()) * int64(v.Type().Elem().Size()) //nolint:gosec // The size of a type.
+		a.elements(v)
 	case reflect.Array:
-		return elements(v)
+		a.elements(v)
 	case reflect.Map:
-		return entries(v)
+		a.entries(v)
 	case reflect.Struct:
-		var sum int64
 		for i := range v.NumField() {
-			sum += within(v.Field(i))
+			a.add(v.Field(i))
 		}
-		return sum
-	default:
-		return 0
 	}
 }
 
-func elements(v reflect.Value) int64 {
+func (a *amount) elements(v reflect.Value) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
-		return 0 // Of bytes there may be a million, and they refer to nothing.
+		a.sent += int64(v.Len())
+		return // Of bytes there may be a million, and they refer to nothing.
 	}
-	var sum int64
 	for i := range v.Len() {
-		sum += within(v.Index(i))
+		a.add(v.Index(i))
 	}
-	return sum
 }
 
-func entries(v reflect.Value) int64 {
-	each := int64(v.Type().Key().Size()) + int64(v.Type().Elem().Size()) + perEntry //nolint:gosec // The sizes of types.
-	sum := int64(v.Len()) * each
+func (a *amount) entries(v reflect.Value) {
+	each := int64(v.Type().Key().Size()) + int64(v.Type().Elem().Size()) + decoded.PerEntry //nolint:gosec // The sizes of types.
+	a.memory += int64(v.Len()) * each
 	for iterator := v.MapRange(); iterator.Next(); {
-		sum += within(iterator.Key()) + within(iterator.Value())
+		a.add(iterator.Key())
+		a.add(iterator.Value())
 	}
-	return sum
 }

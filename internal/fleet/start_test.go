@@ -33,18 +33,7 @@ func TestAStartThatFailsEndsTheConnectionAndIsTriedAgain(t *testing.T) {
 	controllers.failures <- errors.New("the view cannot be filled")
 	said := make(chan State, 1024)
 	go func() { _ = f.Start(t.Context(), controllers) }()
-	go func() {
-		for {
-			select {
-			case <-f.Events():
-				state := f.State("eu")
-				f.connections["eu"].hold.record(state.Holder, 0)
-				said <- state
-			case <-t.Context().Done():
-				return
-			}
-		}
-	}()
+	go remember(t.Context(), f, func(state State) { said <- state })
 	f.Connect(target("eu", "1", providerUID))
 	for deadline := time.After(30 * time.Second); ; {
 		select {
@@ -81,18 +70,7 @@ func TestAStartThatFailsForGoodIsToldOnce(t *testing.T) {
 	controllers := &hopeless{starts: make(chan int, 1024)}
 	go func() { _ = f.Start(t.Context(), controllers) }()
 	said := make(chan State, 1024)
-	go func() {
-		for {
-			select {
-			case <-f.Events():
-				state := f.State("eu")
-				f.connections["eu"].hold.record(state.Holder, 0)
-				said <- state
-			case <-t.Context().Done():
-				return
-			}
-		}
-	}()
+	go remember(t.Context(), f, func(state State) { said <- state })
 	f.Connect(target("eu", "1", providerUID))
 	hasBegun := func(n int) {
 		t.Helper()

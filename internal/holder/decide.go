@@ -142,9 +142,6 @@ func (s Snapshot) lasts() time.Duration {
 	return max(s.Duration, min(said, longest))
 }
 
-// longest is the longest time that a Lease can make us wait.
-const longest = 5 * time.Minute
-
 // take makes us the holder, once the ClusterBinding remembers the new generation.
 func (s Snapshot) take(generation int64) Decision {
 	if s.Recorded.Identity == s.Identity && s.Recorded.Generation > generation {
@@ -179,7 +176,7 @@ func (s Snapshot) heldBy(identity string) string {
 }
 
 func (s Snapshot) behind(generation int64) string {
-	return fmt.Sprintf("another manager has worked in this provider for the same cluster: its Lease is at generation %d, and this ClusterBinding remembers %d. "+
+	return fmt.Sprintf("another manager has worked in this provider for the same cluster, or this binding was made anew: the Lease there is at generation %d, and this ClusterBinding remembers %d. "+
 		"If this cluster is to go on, and no other one: kubectl annotate --overwrite clusterbinding %s %s=%d",
 		generation, s.Recorded.Generation, s.Binding, v1alpha1.AnnotationTakeOver, generation)
 }

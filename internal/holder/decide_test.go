@@ -182,3 +182,14 @@ func TestName(t *testing.T) {
 		t.Errorf("a manager of another version would look for another Lease than %s", got)
 	}
 }
+
+// Whoever is asked reads what may have happened, and a command that works the second
+// time, too.
+func TestTakeOverIsAskedFor(t *testing.T) {
+	d := Decide(Snapshot{Binding: "eu", Lease: leaseOf("", 4), Mark: mark, Identity: us, Duration: duration})
+	for _, text := range []string{"another manager has worked in this provider", "or this binding was made anew", "kubectl annotate --overwrite clusterbinding eu spillway.io/take-over=4"} {
+		if !strings.Contains(d.Message, text) {
+			t.Errorf("it says %q, without %q", d.Message, text)
+		}
+	}
+}

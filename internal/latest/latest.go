@@ -36,6 +36,7 @@ const Lifetime = 30 * time.Second
 type Reader struct {
 	cache client.Reader
 	clock clock.PassiveClock
+	held  func(any) any // What is kept of an object; nil: all.
 
 	mu      sync.Mutex
 	written map[key]write
@@ -58,6 +59,9 @@ type write struct {
 	object client.Object
 	what   outcome
 	at     time.Time
+	// unseen tells that the cache may not have shown the object yet: that it shows
+	// none does not mean then that the object has gone.
+	unseen bool
 }
 
 // outcome is what a write has made of an object.
@@ -72,6 +76,12 @@ const (
 // New returns a Reader of a cache.
 func New(cache client.Reader, clock clock.PassiveClock) *Reader {
 	return &Reader{cache: cache, clock: clock, written: map[key]write{}}
+}
+
+// Holding has the Reader keep of what is written what its cache keeps of it.
+func (r *Reader) Holding(held func(any) any) *Reader {
+	r.held = held
+	return r
 }
 
 // Get reads an object, or fails with NotFound. What it sets must not be changed:
@@ -117,7 +127,10 @@ func (w write) shownBy(cached client.Object, found bool) bool {
 	case gone:
 		return !found || cached.GetUID() != w.object.GetUID()
 	case deleting:
-		return !found || cached.GetUID() != w.object.GetUID() ||
+		if !found {
+			return !w.unseen
+		}
+		return cached.GetUID() != w.object.GetUID() ||
 			!cached.GetDeletionTimestamp().IsZero() && !longer(cached.GetDeletionGracePeriodSeconds(), w.object.GetDeletionGracePeriodSeconds())
 	default:
 		return found && !Older(cached, w.object)
@@ -158,9 +171,15 @@ func (r *Reader) Deleting(obj client.Object, grace *int64) {
 func (r *Reader) Gone(obj client.Object) { r.note(obj, gone) }
 
 func (r *Reader) note(obj client.Object, what outcome) {
+	if r.held != nil {
+		obj, _ = r.held(obj).(client.Object) // It makes the same kind.
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.written[key{kindOf(obj), client.ObjectKeyFromObject(obj)}] = write{obj, what, r.clock.Now()}
+	id := key{kindOf(obj), client.ObjectKeyFromObject(obj)}
+	last, ok := r.written[id]
+	unseen := ok && last.object.GetUID() == obj.GetUID() && (last.unseen || last.what == stored)
+	r.written[id] = write{obj, what, r.clock.Now(), unseen}
 }
 
 // Forget is to be called when the cache reports that obj is deleted, or not

@@ -117,8 +117,14 @@ func TestGet(t *testing.T) {
 			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("b", "6"), "9") }, want: seen{"a", "7", false}, kept: true,
 		},
 		"dropped": {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Drop(pod("a", "1")) }, want: none},
-		"being deleted, and the cache shows it live":         {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](30)) }, cache: pod("a", "8"), want: seen{"a", "7", true}, kept: true},
-		"being deleted, and the cache shows that":            {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
+		"being deleted, and the cache shows it live":            {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](30)) }, cache: pod("a", "8"), want: seen{"a", "7", true}, kept: true},
+		"being deleted, and the cache shows that":               {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
+		"created and to go, and the cache has not shown it yet": {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil) }, want: seen{"a", "7", true}, kept: true},
+		"created and to go, and never shown": {
+			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil) }, after: Lifetime + 1, want: none},
+		"created and to go, and it has come and gone": {
+			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil); r.Forget(pod("a", "9")) }, want: none},
+		"another one to go than was created":                 {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("b", "8"), nil) }, want: none},
 		"to go sooner, and the cache shows the longer grace": {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "7", leaving, within(30)), want: seen{"a", "7", true}, kept: true},
 		"to go sooner, and the cache shows that":             {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "8", leaving, within(5)), want: seen{"a", "8", true}},
 		"being deleted, and gone":                            {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, want: none},

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/spillway-io/spillway/internal/provenance"
 )
@@ -62,11 +63,27 @@ func values(pairs []any) []any {
 			bounded[i] = text(v)
 		case error:
 			bounded[i] = failure(v)
+		case []error:
+			bounded[i] = failure(errors.Join(v...))
+		case []byte:
+			bounded[i] = text(string(v))
+		case runtime.Object: // Of it only what it is and its name are written.
+			bounded[i] = value
+		case fmt.Stringer:
+			bounded[i] = stringer(v)
 		default:
 			bounded[i] = value
 		}
 	}
 	return bounded
+}
+
+// stringer is its text, if that is not as it is to be.
+func stringer(v fmt.Stringer) any {
+	if is := fmt.Sprint(v); text(is) != is { // A nil pointer does not panic so.
+		return text(is)
+	}
+	return v
 }
 
 // failure is an error whose text is bounded.
@@ -80,13 +97,23 @@ func failure(err error) error {
 	return err
 }
 
+// text is cleaned before it is measured: what is no text may grow by that.
 func text(s string) string {
-	if len(s) > most {
-		end := most
-		for end > 0 && !utf8.RuneStart(s[end]) {
-			end--
-		}
-		s = fmt.Sprintf("%s… (%d bytes more)", s[:end], len(s)-end)
+	cleaned := provenance.Clean(cut(s))
+	if len(s) <= most && len(cleaned) <= most {
+		return cleaned
 	}
-	return provenance.Clean(s)
+	return fmt.Sprintf("%s… (%d bytes in all)", cut(cleaned), len(s))
+}
+
+// cut leaves the beginning of what is longer than most, up to the end of a character.
+func cut(s string) string {
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for end > most-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
 }

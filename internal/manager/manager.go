@@ -139,7 +139,9 @@ func assemble(ctx context.Context, config *rest.Config, o Options, consumer iden
 	}
 	if !o.SkipMetrics {
 		state := &metrics.State{Reader: mgr.GetLocalManager().GetClient(), Connected: connections.Connected}
-		for _, collector := range []prometheus.Collector{state, &metrics.Pods{Views: local.All}} {
+		for _, collector := range []prometheus.Collector{
+			state, &metrics.Pods{Views: local.All}, &metrics.Bindings{Reader: state.Reader}, &metrics.Usage{Of: connections.Usage},
+		} {
 			if err := crmetrics.Registry.Register(collector); err != nil {
 				return nil, fmt.Errorf("registering the metrics: %w", err)
 			}

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,7 +19,8 @@ import (
 // one that is being filled has to be left out, or it would hold up all metrics.
 const scrapeTimeout = 500 * time.Millisecond
 
-// otherReason is what a reason counts as that is none of reasons.
+// otherReason is what a reason counts as that is none of those that there are: a
+// label has no others, whatever is written on a pod.
 const otherReason = "other"
 
 var (
@@ -33,37 +35,6 @@ var (
 
 // phasesOfPods are all that a pod can be in.
 var phasesOfPods = []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown}
-
-// reasons are those that the condition of a pod can have. A label has no others,
-// whatever is written on a pod.
-var reasons = map[string]bool{
-	v1alpha1.ReasonNamespaceNotOffloaded:   true,
-	v1alpha1.ReasonNamespaceNotReady:       true,
-	v1alpha1.ReasonNameConflict:            true,
-	v1alpha1.ReasonNamespaceNeverOffloaded: true,
-	v1alpha1.ReasonProviderAway:            true,
-	v1alpha1.ReasonRightsMissing:           true,
-	v1alpha1.ReasonDeletionFailed:          true,
-	v1alpha1.ReasonReferenceNotFound:       true,
-	v1alpha1.ReasonReferenceNotSynced:      true,
-	v1alpha1.ReasonRejected:                true,
-	v1alpha1.ReasonUpdateRejected:          true,
-	v1alpha1.ReasonServerError:             true,
-	v1alpha1.ReasonStatusRejected:          true,
-	v1alpha1.ReasonReplacing:               true,
-	translate.ReasonStaticPod:              true,
-	translate.ReasonDaemonSetPod:           true,
-	translate.ReasonPodSecurity:            true,
-	translate.ReasonResourceClaims:         true,
-	translate.ReasonCredentials:            true,
-	translate.ReasonVolumeNotPortable:      true,
-	translate.ReasonVolumeNotAllowed:       true,
-	v1alpha1.ReasonLimitsMissing:           true,
-	v1alpha1.ReasonLimitsInvalid:           true,
-	v1alpha1.ReasonLimitsForbidden:         true,
-	translate.ReasonClaimNotBound:          true,
-	translate.ReasonSyncNever:              true,
-}
 
 // dependents are the kinds of objects that are sent because pods need them.
 var dependents = map[string]func() client.ObjectList{
@@ -150,7 +121,7 @@ func countPods(pods []corev1.Pod) (phases map[corev1.PodPhase]int, refused map[s
 }
 
 func boundedReason(reason string) string {
-	if reasons[reason] {
+	if slices.Contains(translate.PodReasons, reason) {
 		return reason
 	}
 	return otherReason

@@ -137,6 +137,24 @@ func Namespaces(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	return namespaces
 }
 
+// Unanswered reports whether the map asks for the remote namespace of a local one, and
+// its status has not told of that yet, whatever may have been made by now. Such an
+// entry stays until it has: of what the map neither asks for nor tells of, nothing is
+// in the provider. For a map that was never begun, nothing was made either.
+func Unanswered(nsm *v1alpha1.NamespaceMap, namespace string) bool {
+	return nsm.Status.ObservedGeneration != 0 &&
+		FindDesired(nsm.Spec.DesiredMapping, namespace) != nil && FindCurrent(nsm.Status.CurrentMapping, namespace) == nil
+}
+
+// Answered reports whether the status tells of a local namespace of which it did not before.
+func Answered(before, after *v1alpha1.NamespaceMap) bool {
+	was := sets.New[string]()
+	for i := range before.Status.CurrentMapping {
+		was.Insert(before.Status.CurrentMapping[i].Namespace)
+	}
+	return slices.ContainsFunc(after.Status.CurrentMapping, func(entry v1alpha1.CurrentMapping) bool { return !was.Has(entry.Namespace) })
+}
+
 // Changed are the local namespaces whose entries differ between two versions
 // of a NamespaceMap.
 func Changed(before, after *v1alpha1.NamespaceMap) sets.Set[string] {

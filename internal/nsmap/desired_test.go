@@ -169,6 +169,26 @@ func TestLookups(t *testing.T) {
 	}
 }
 
+func TestUnanswered(t *testing.T) {
+	for name, test := range map[string]struct {
+		nsm  *builder.MapBuilder
+		want bool
+	}{
+		"not asked for": {builder.Map("eu").Desired("b", "rb"), false},
+		"asked for":     {builder.Map("eu").Desired("a", "ra"), true},
+		"asked for, by a map that was never begun": {builder.Map("eu").Desired("a", "ra").Untouched(), false},
+		"asked for and there":                      {builder.Map("eu").Accepted("a", "ra"), false},
+		"asked for, and it failed":                 {builder.Map("eu").Desired("a", "ra").Current("a", "ra", v1alpha1.MappingCreationLoopBackOff, "", ""), false},
+		"told of, no longer asked for":             {builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, "", ""), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Unanswered(test.nsm.Obj(), "a"); got != test.want {
+				t.Errorf("unanswered: %v", got)
+			}
+		})
+	}
+}
+
 func TestChanged(t *testing.T) {
 	base := func() *builder.MapBuilder { return builder.Map("eu").Accepted("a", "ra").Accepted("b", "rb") }
 	later := base().Obj()

@@ -23,15 +23,16 @@ type Cluster struct {
 	ClusterID string
 	// Selected tells whether the offloading selects the provider.
 	Selected bool
+	// Leaving is the name of the ClusterBinding, if the offloading would select it but
+	// for its deletion; else it is "".
+	Leaving string
 	// RemoteNamespace is the name that is desired or there.
 	RemoteNamespace string
-	// Desired tells whether the NamespaceMap asks for the remote namespace.
+	// Desired tells whether the NamespaceMap asks for the remote namespace. It does
+	// until the status has told of that: without either, nothing was ever made.
 	Desired bool
 	// Current is the entry of the NamespaceMap's status, if there is one.
 	Current *v1alpha1.CurrentMapping
-	// Unobserved is set while the status of the NamespaceMap is older than its
-	// spec: that it has no entry proves nothing then.
-	Unobserved bool
 	// Unreachable says why the provider cannot be reached; empty if it can.
 	Unreachable string
 	// Pods are those of the namespace that have to leave the virtual node, if the
@@ -95,8 +96,8 @@ func Decide(s Snapshot) Plan {
 	if !SaysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
 		plan.Outdated = s.outdated()
 	}
-	// How many pods wait may change with each of them.
-	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating ||
+	// How many pods wait, or are to leave, may change with each of them.
+	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
 		(SaysOutdated(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
 	plan.Progress = goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation
@@ -167,7 +168,7 @@ func (s Snapshot) phase() (v1alpha1.OffloadingPhase, string) {
 	}
 	switch {
 	case required == 0:
-		return v1alpha1.OffloadingPhaseNoClusterSelected, "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings"
+		return v1alpha1.OffloadingPhaseNoClusterSelected, s.noneSelected()
 	case ready == required:
 		return v1alpha1.OffloadingPhaseReady, fmt.Sprintf("%d of %d remote namespaces are ready", ready, required)
 	case len(failed) == required:
@@ -177,6 +178,25 @@ func (s Snapshot) phase() (v1alpha1.OffloadingPhase, string) {
 	default:
 		return v1alpha1.OffloadingPhaseInProgress, strings.Join(pending, "; ")
 	}
+}
+
+// noneSelected says why none is, and what is left in those that go.
+func (s Snapshot) noneSelected() string {
+	var leaving []string
+	for _, c := range s.Clusters {
+		if c.Leaving != "" {
+			leaving = append(leaving, c.Leaving+c.withPods())
+		}
+	}
+	if len(leaving) == 0 {
+		return "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings"
+	}
+	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ")
+}
+
+// evicts reports whether pods are on their way out of a provider that goes.
+func (s Snapshot) evicts() bool {
+	return slices.ContainsFunc(s.Clusters, func(c Cluster) bool { return c.Leaving != "" && c.Pods.Count > 0 })
 }
 
 func (s Snapshot) remoteConditions() []v1alpha1.RemoteNamespaceStatus {

@@ -54,11 +54,6 @@ func silent(c Cluster) Cluster {
 	return c
 }
 
-func unobserved(c Cluster) Cluster {
-	c.Unobserved = true
-	return c
-}
-
 func withPods(c Cluster, names ...string) Cluster {
 	c.Pods = eviction.Left{Count: len(names), Names: names}
 	return c
@@ -66,6 +61,11 @@ func withPods(c Cluster, names ...string) Cluster {
 
 func blocked(c Cluster, refused string) Cluster {
 	c.Pods.Refused = []string{refused}
+	return c
+}
+
+func leaving(c Cluster) Cluster {
+	c.Selected, c.Leaving = false, "to-"+c.ClusterID
 	return c
 }
 
@@ -86,9 +86,15 @@ func TestPhases(t *testing.T) {
 		"refused":                      {[]Cluster{notSelected(accepted("eu"))}, "it belongs to the cluster", v1alpha1.OffloadingPhaseRefused, v1alpha1.ReasonRefused, "it belongs to the cluster"},
 		"nothing is selected":          {nil, "", v1alpha1.OffloadingPhaseNoClusterSelected, "", nothingSelected},
 		"nothing is selected any more": {[]Cluster{notSelected(accepted("eu"))}, "", v1alpha1.OffloadingPhaseNoClusterSelected, "", nothingSelected},
-		"one is ready":                 {[]Cluster{accepted("eu")}, "", v1alpha1.OffloadingPhaseReady, "", "1 of 1 remote namespaces are ready"},
-		"all are ready":                {[]Cluster{accepted("eu"), accepted("us")}, "", v1alpha1.OffloadingPhaseReady, "", "2 of 2 remote namespaces are ready"},
-		"ready, though out of reach":   {[]Cluster{silent(accepted("eu"))}, "", v1alpha1.OffloadingPhaseReady, "", "1 of 1 remote namespaces are ready"},
+		"all that are selected go": {[]Cluster{leaving(withPods(accepted("eu"), "team/a", "team/b")), leaving(accepted("us"))}, "", v1alpha1.OffloadingPhaseNoClusterSelected, "",
+			"clusterSelector selects only ClusterBindings that are being deleted: to-eu, with 2 pods (team/a, team/b) left; to-us"},
+		"one that is selected goes, and a budget is in the way": {[]Cluster{leaving(blocked(withPods(accepted("eu"), "team/a"), "team/a: its budget says no"))}, "",
+			v1alpha1.OffloadingPhaseNoClusterSelected, "",
+			"clusterSelector selects only ClusterBindings that are being deleted: to-eu, with 1 pod (team/a) left, and the API server refuses to evict team/a: its budget says no"},
+		"one goes, another stays":    {[]Cluster{leaving(accepted("eu")), accepted("us")}, "", v1alpha1.OffloadingPhaseReady, "", "1 of 1 remote namespaces are ready"},
+		"one is ready":               {[]Cluster{accepted("eu")}, "", v1alpha1.OffloadingPhaseReady, "", "1 of 1 remote namespaces are ready"},
+		"all are ready":              {[]Cluster{accepted("eu"), accepted("us")}, "", v1alpha1.OffloadingPhaseReady, "", "2 of 2 remote namespaces are ready"},
+		"ready, though out of reach": {[]Cluster{silent(accepted("eu"))}, "", v1alpha1.OffloadingPhaseReady, "", "1 of 1 remote namespaces are ready"},
 		"what is not required does not count as ready": {
 			[]Cluster{selected("eu"), notSelected(accepted("us"))}, "", v1alpha1.OffloadingPhaseInProgress, "", "eu" + pending},
 		"what is not required does not count as failed": {
@@ -176,34 +182,33 @@ func TestDeletionSteps(t *testing.T) {
 			"pods are being evicted from virtual nodes: eu: 1 pod (team/a), and the API server refuses to evict team/a: its budget says no", false, 0},
 		"pods, and some of a provider that is out of reach": {
 			[]Cluster{withPods(accepted("eu"), "team/a"), silent(withPods(accepted("us"), "team/b"))}, at(0), v1alpha1.ReasonEvictingPods,
-			"pods are being evicted from virtual nodes: eu: 1 pod (team/a); us: Unreachable: no route to host, with 1 pod (team/b) left", false, 0},
+			"pods are being evicted from virtual nodes: eu: 1 pod (team/a); us: Unreachable: no route to host, with remote namespace team-c and 1 pod (team/b) left", false, 0},
 		"pods of a provider that is out of reach": {
 			[]Cluster{silent(withPods(accepted("eu"), "team/a", "team/b"))}, at(0), v1alpha1.ReasonProviderUnreachable,
-			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with 2 pods (team/a, team/b) left", false, 0},
+			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with remote namespace team-c and 2 pods (team/a, team/b) left", false, 0},
+		"pods alone, of a provider that is out of reach": {
+			[]Cluster{silent(withPods(Cluster{ClusterID: "eu"}, "team/a"))}, at(0), v1alpha1.ReasonProviderUnreachable,
+			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with 1 pod (team/a) left", false, 0},
 		"then remote namespaces": {
 			[]Cluster{accepted("eu"), leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c; us: team-c", false, 0},
 		"an entry that is asked for still": {
 			[]Cluster{selected("eu")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
-		"an entry that has gone, and nobody has looked": {
-			[]Cluster{unobserved(Cluster{ClusterID: "eu", RemoteNamespace: "team-c"})}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
-		"an entry of which not even the name is known": {
-			[]Cluster{unobserved(Cluster{ClusterID: "eu"})}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: requested", false, 0},
 		"some are gone": {
 			[]Cluster{{ClusterID: "eu", RemoteNamespace: "team-c"}, leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: us: team-c", false, 0},
 		"one could not be made: its entry has to go too": {
 			[]Cluster{failed("eu")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
 		"one is out of reach, others are not": {
 			[]Cluster{silent(leftover("eu")), leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces,
-			"remote namespaces are being deleted: us: team-c; eu: Unreachable: no route to host", false, 0},
+			"remote namespaces are being deleted: us: team-c; eu: Unreachable: no route to host, with remote namespace team-c left", false, 0},
 		"all are out of reach, for ever": {
 			[]Cluster{silent(leftover("eu"))}, at(1000 * time.Hour), v1alpha1.ReasonProviderUnreachable,
-			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host", false, 0},
+			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with remote namespace team-c left", false, 0},
 		"out of reach, until the time is up": {
 			[]Cluster{timeout(silent(leftover("eu")), time.Minute)}, at(time.Minute - 1), v1alpha1.ReasonProviderUnreachable,
-			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host", false, 1},
+			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with remote namespace team-c left", false, 1},
 		"the first time that is up counts": {
 			[]Cluster{timeout(silent(leftover("eu")), time.Hour), timeout(silent(leftover("us")), time.Minute), silent(leftover("ap"))}, at(0), v1alpha1.ReasonProviderUnreachable,
-			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host; us: Unreachable: no route to host; ap: Unreachable: no route to host", false, time.Minute},
+			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with remote namespace team-c left; us: Unreachable: no route to host, with remote namespace team-c left; ap: Unreachable: no route to host, with remote namespace team-c left", false, time.Minute},
 		"the time is up": {
 			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers: eu: team-c", true, 0},
 		"the time is up, and pods are left": {
@@ -214,7 +219,7 @@ func TestDeletionSteps(t *testing.T) {
 			"pods are being evicted from virtual nodes: eu: 1 pod (team/a)", false, 0},
 		"the time is up at one, not at another": {
 			[]Cluster{timeout(silent(accepted("eu")), time.Minute), timeout(silent(accepted("us")), time.Hour)}, at(2 * time.Minute), v1alpha1.ReasonProviderUnreachable,
-			"the deletion waits for providers that cannot be reached: us: Unreachable: no route to host", false, 58 * time.Minute},
+			"the deletion waits for providers that cannot be reached: us: Unreachable: no route to host, with remote namespace team-c left", false, 58 * time.Minute},
 		"the time is up, but the provider answers": {
 			[]Cluster{timeout(accepted("eu"), time.Minute)}, at(time.Hour), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
 		"it hangs in a provider that answers": {
@@ -275,7 +280,6 @@ func TestRemoteConditions(t *testing.T) {
 			condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is not required any more; the pods of the namespace are evicted from the virtual node first; the API server refuses to evict team/a: no"), active}},
 		"the offloading is being deleted": {accepted("eu"), true, &pair{notRequired, active}},
 		"nothing is there":                {Cluster{ClusterID: "eu", RemoteNamespace: "team-c"}, false, nil},
-		"nobody has looked":               {unobserved(Cluster{ClusterID: "eu", RemoteNamespace: "team-c"}), true, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package offloading
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -16,11 +15,11 @@ func (s Snapshot) deletionStep() (reason, message string) {
 		switch {
 		case c.released(s):
 		case c.Unreachable != "":
-			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withPods())
+			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withLeft())
 		case c.Pods.Count > 0:
 			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+c.refusals())
 		default:
-			left = append(left, c.ClusterID+": "+cmp.Or(c.RemoteNamespace, "requested"))
+			left = append(left, c.ClusterID+": "+c.RemoteNamespace)
 		}
 	}
 	switch {
@@ -36,6 +35,22 @@ func (s Snapshot) deletionStep() (reason, message string) {
 		return v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone"
 	}
 }
+
+// withLeft says what is left at a provider, as far as is known.
+func (c Cluster) withLeft() string {
+	if !c.asked() {
+		return c.withPods()
+	}
+	left := ", with remote namespace " + c.RemoteNamespace
+	if c.Pods.Count == 0 {
+		return left + " left"
+	}
+	return left + " and " + strings.TrimPrefix(c.withPods(), ", with ")
+}
+
+// asked reports whether the provider has been asked for the remote namespace, or may
+// have been.
+func (c Cluster) asked() bool { return c.Desired || c.Current != nil }
 
 // withPods says which pods are left at a provider.
 func (c Cluster) withPods() string {
@@ -66,7 +81,7 @@ func (s Snapshot) gaveUp() string {
 // released tells whether a deletion need not wait for the provider: nothing is
 // there any more, or it has been waited for as long as was allowed.
 func (c Cluster) released(s Snapshot) bool {
-	if !c.Desired && c.Current == nil && !c.Unobserved && c.Pods.Count == 0 {
+	if !c.asked() && c.Pods.Count == 0 {
 		return true
 	}
 	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
@@ -76,7 +91,7 @@ func (c Cluster) released(s Snapshot) bool {
 // has been asked to delete the remote namespace, and has not done so. Pods that a
 // budget holds, or that have not ended, are waited for while it answers.
 func (c Cluster) timed() bool {
-	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired && !c.Unobserved && c.Pods.Count == 0
+	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired && c.Pods.Count == 0
 	return c.DeletionTimeout > 0 && (c.Unreachable != "" || hangs)
 }
 
@@ -85,7 +100,7 @@ func (c Cluster) timed() bool {
 func LeftBehind(s Snapshot) []string {
 	var left []string
 	for _, c := range s.Clusters {
-		if c.Current != nil || c.Desired || c.Unobserved || c.Pods.Count > 0 {
+		if c.asked() || c.Pods.Count > 0 {
 			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.withPods())
 		}
 	}

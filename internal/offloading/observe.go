@@ -61,12 +61,13 @@ func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha
 	}
 	c := cluster(nso.Namespace, binding, nsm)
 	c.Pods = pods
-	concerned := selected || s.before(c.ClusterID) != nil
-	c.Unobserved = concerned && binding.Status.RemoteClusterUID != "" && outdated(nsm)
 	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero() && (!taken || isThere(c.Current))
+	if selected && s.Refusal == "" && !binding.DeletionTimestamp.IsZero() {
+		c.Leaving = binding.Name
+	}
 	s.name(&c)
 	deleting := !nso.DeletionTimestamp.IsZero()
-	if c.Selected || c.Desired || c.Current != nil || (deleting && (c.Unobserved || c.Pods.Count > 0)) {
+	if c.Selected || c.Leaving != "" || c.asked() || (deleting && c.Pods.Count > 0) {
 		s.Clusters = append(s.Clusters, c)
 	}
 }
@@ -79,12 +80,6 @@ func (s *Snapshot) name(c *Cluster) {
 	} else if c.Selected {
 		s.RemoteName = c.RemoteNamespace
 	}
-}
-
-// outdated tells whether a map, which may be nil, has changed since it was last
-// looked at. One that never was is not: nothing was ever made for it.
-func outdated(nsm *v1alpha1.NamespaceMap) bool {
-	return nsm != nil && nsm.Status.ObservedGeneration != 0 && nsm.Status.ObservedGeneration != nsm.Generation
 }
 
 func cluster(namespace string, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) Cluster {
@@ -109,7 +104,7 @@ func cluster(namespace string, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.N
 // that is not known yet.
 func Unreachable(binding *v1alpha1.ClusterBinding) string {
 	if binding.Spec.Paused {
-		return "the ClusterBinding is paused"
+		return pausedBy(binding.Spec.ClusterID)
 	}
 	connected := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingConnected)
 	if connected == nil || connected.Status != metav1.ConditionFalse {
@@ -128,12 +123,13 @@ func Unreachable(binding *v1alpha1.ClusterBinding) string {
 // finalizer is there. But an entry that there is, as asked tells, does not go with
 // a finalizer that somebody has removed: it would take the remote namespace along,
 // until the finalizer is back a moment later. It goes once the offloading is being
-// deleted, or does not select the binding, and its pods are gone: podsLeft counts them.
-func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, asked bool, podsLeft int, settings Settings) (nsmap.Wanted, bool) {
+// deleted, or does not select the binding, and nothing holds it: its pods, or an
+// answer that is still to come (nsmap.Unanswered).
+func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, asked, held bool, settings Settings) (nsmap.Wanted, bool) {
 	if !asked && !hasFinalizer(nso) || nsmap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
 		return nsmap.Wanted{}, false
 	}
-	if podsLeft == 0 && !Selects(nso, binding) {
+	if !held && !Selects(nso, binding) {
 		return nsmap.Wanted{}, false
 	}
 	return nsmap.Wanted{

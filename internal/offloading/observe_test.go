@@ -17,12 +17,33 @@ import (
 
 var settings = Settings{ConsumerID: "c", ManagerNamespace: "spillway-system"}
 
-func told(clusterIDs ...string) v1alpha1.NamespaceOffloadingStatus {
-	var status v1alpha1.NamespaceOffloadingStatus
-	for _, id := range clusterIDs {
-		status.RemoteNamespaceConditions = append(status.RemoteNamespaceConditions, v1alpha1.RemoteNamespaceStatus{Cluster: id})
+// TestNothingToWaitFor deletes offloadings while a provider whose map has changed
+// since it was looked at is away.
+func TestNothingToWaitFor(t *testing.T) {
+	away := builder.Binding("us").Pinned("us").Unreachable("no route to host").Obj()
+	for name, test := range map[string]struct {
+		namespace string
+		nsm       *builder.MapBuilder
+		pods      int
+		want      bool
+	}{
+		"nothing was asked for":          {"team", builder.Map("us").Desired("other", "x"), 0, true},
+		"refused":                        {"kube-system", builder.Map("us").Desired("other", "x"), 0, true},
+		"asked for":                      {"team", builder.Map("us").Desired("team", "team-c"), 0, false},
+		"it is there":                    {"team", builder.Map("us").Current("team", "team-c", v1alpha1.MappingTerminating, "", ""), 0, false},
+		"refused later, and it is there": {"kube-system", builder.Map("us").Current("kube-system", "x", v1alpha1.MappingTerminating, "", ""), 0, false},
+		"refused, and there are pods":    {"kube-system", builder.Map("us"), 1, false},
+		"pods alone":                     {"team", builder.Map("us"), 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world := World{Bindings: []v1alpha1.ClusterBinding{*away}, Maps: []v1alpha1.NamespaceMap{*test.nsm.Unobserved().Obj()},
+				Pods: map[string]eviction.Left{"us": {Count: test.pods}}}
+			s := Observe(builder.Offloading(test.namespace).Deleted(0).Obj(), world, settings, builder.Epoch)
+			if got, _ := Removable(s); got != test.want {
+				t.Errorf("the finalizer may go: %v; it waits for %v", got, s.Clusters)
+			}
+		})
 	}
-	return status
 }
 
 func TestObserve(t *testing.T) {
@@ -64,13 +85,19 @@ func TestObserve(t *testing.T) {
 			Snapshot{RemoteName: "team-old", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-old", Current: entry("team-old")}}}},
 		"the binding is being deleted": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu().Deleted(0)}, []*v1alpha1.NamespaceMap{accepted("eu", "team-c")},
-			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Desired: true, RemoteNamespace: "team-c", Current: entry("team-c")}}}},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Leaving: "eu", Desired: true, RemoteNamespace: "team-c", Current: entry("team-c")}}}},
+		"the binding is being deleted, and its namespaces are gone": {
+			builder.Offloading("team").Selector(inEU), []*builder.BindingBuilder{eu().Deleted(0), us().Deleted(0)}, nil,
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Leaving: "eu", RemoteNamespace: "team-c"}}}},
 		"a duplicate is none": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu(), builder.Binding("eu-2").ClusterID("eu").Created(time.Hour)}, nil,
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}}},
 		"a younger binding of the same provider is not selected beside the older one": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu(), us().Pinned("eu").Created(time.Hour)}, nil,
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}}},
+		"it is, where the older one only says that it is of the same": {
+			builder.Offloading("team"), []*builder.BindingBuilder{eu().Authorities("its own"), us().Pinned("eu").Authorities("ca").Created(time.Hour)}, nil,
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}, {ClusterID: "us", Selected: true, RemoteNamespace: "team-c"}}}},
 		"unless the remote namespace is there already": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu(), us().Pinned("eu").Created(time.Hour)}, []*v1alpha1.NamespaceMap{accepted("us", "team-c")},
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"},
@@ -80,22 +107,22 @@ func TestObserve(t *testing.T) {
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "us", Selected: true, RemoteNamespace: "team-c"}}}},
 		"or where the older one goes": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu().Deleted(0), us().Pinned("eu").Created(time.Hour)}, nil,
-			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "us", Selected: true, RemoteNamespace: "team-c"}}}},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Leaving: "eu", RemoteNamespace: "team-c"}, {ClusterID: "us", Selected: true, RemoteNamespace: "team-c"}}}},
 		"the map has not been looked at since": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{builder.Map("eu").Desired("team", "team-c").Unobserved().Obj()},
-			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-c", Unobserved: true}}}},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-c"}}}},
 		"the map has not been looked at, by a provider that was never connected": {
 			builder.Offloading("team"), []*builder.BindingBuilder{builder.Binding("eu")}, []*v1alpha1.NamespaceMap{builder.Map("eu").Desired("team", "team-c").Unobserved().Obj()},
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-c"}}}},
-		"deleted: an entry that has gone proves nothing before the map has been looked at": {
-			builder.Offloading("team").Deleted(0), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{builder.Map("eu").Unobserved().Obj()},
-			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c", Unobserved: true}}}},
+		"deleted: what is asked for, and not answered": {
+			builder.Offloading("team").Deleted(0), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{builder.Map("eu").Desired("team", "team-c").Unobserved().Obj()},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, Desired: true, RemoteNamespace: "team-c"}}}},
 		"deleted: for a map that was never begun, nothing was made": {
 			builder.Offloading("team").Deleted(0), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{builder.Map("eu").Untouched().Obj()},
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}}},
-		"deleted: nor where it was told of once, though it is not selected now": {
-			builder.Offloading("team").Selector(inEU).Status(told("us")).Deleted(0), []*builder.BindingBuilder{us()}, []*v1alpha1.NamespaceMap{builder.Map("us").Unobserved().Obj()},
-			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "us", RemoteNamespace: "team-c", Unobserved: true}}}},
+		"deleted: a map that has changed for others makes no difference, though it is selected": {
+			builder.Offloading("team").Deleted(0), []*builder.BindingBuilder{eu()}, []*v1alpha1.NamespaceMap{builder.Map("eu").Desired("other", "x").Unobserved().Obj()},
+			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}}},
 		"deleted: a map that it never had to do with makes no difference": {
 			builder.Offloading("team").Selector(inEU).Deleted(0), []*builder.BindingBuilder{us()}, []*v1alpha1.NamespaceMap{builder.Map("us").Unobserved().Obj()}, Snapshot{RemoteName: "team-c"}},
 		"out of reach, with a time to wait": {
@@ -169,7 +196,7 @@ func TestUnreachable(t *testing.T) {
 		"connected":              {builder.Binding("eu").Connected(), ""},
 		"being connected":        {builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "x"), ""},
 		"unreachable":            {builder.Binding("eu").Unreachable("no route to host"), "Unreachable: no route to host"},
-		"paused":                 {builder.Binding("eu").Connected().Paused(), "the ClusterBinding is paused"},
+		"paused":                 {builder.Binding("eu").Connected().Paused(), "the platform engineer has paused provider eu (spec.paused of its ClusterBinding)"},
 		"credentials are wrong":  {builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonCredentialsInvalid, "see the condition CredentialsValid").Condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonSecretNotFound, "there is no Secret"), "SecretNotFound: there is no Secret"},
 		"credentials, no detail": {builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonCredentialsInvalid, "see"), "CredentialsInvalid: see"},
 	}
@@ -189,31 +216,31 @@ func TestWanted(t *testing.T) {
 	}
 	tests := map[string]struct {
 		nso   *builder.OffloadingBuilder
-		pods  int
+		held  bool
 		want  *nsmap.Wanted
 		asked bool
 	}{
-		"by default":                             {team(), 0, asked("team-c", true), false},
-		"the same name":                          {team().Mapping(v1alpha1.MappingEnforceSameName, ""), 0, asked("team", false), false},
-		"a selected name":                        {team().Mapping(v1alpha1.MappingSelectedName, "other"), 0, asked("other", false), false},
-		"not before its finalizer":               {team().Finalizers(), 0, nil, false},
-		"not for another finalizer":              {team().Finalizers("example.com/other"), 0, nil, false},
-		"its finalizer is removed":               {team().Finalizers(), 0, asked("team-c", true), true},
-		"removed, and then it is deleted":        {team().Finalizers("example.com/other").Deleted(0), 0, nil, true},
-		"removed and deleted, there are pods":    {team().Finalizers("example.com/other").Deleted(0), 1, asked("team-c", true), true},
-		"removed, and it selects something else": {team().Finalizers().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 0, nil, true},
-		"deleted, while there are pods":          {team().Deleted(0), 1, asked("team-c", true), false},
-		"deleted":                                {team().Deleted(0), 0, nil, false},
-		"selected":                               {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")), 0, asked("team-c", true), false},
-		"not selected, while there are pods":     {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 2, asked("team-c", true), false},
-		"not selected":                           {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), 0, nil, false},
-		"a selector that makes no sense":         {team().Selector(builder.Requirement("region", "Like", "eu")), 0, nil, false},
-		"a namespace of the cluster":             {builder.Offloading("kube-system"), 0, nil, false},
-		"the manager's own namespace":            {builder.Offloading("spillway-system"), 0, nil, false},
+		"by default":                              {team(), false, asked("team-c", true), false},
+		"the same name":                           {team().Mapping(v1alpha1.MappingEnforceSameName, ""), false, asked("team", false), false},
+		"a selected name":                         {team().Mapping(v1alpha1.MappingSelectedName, "other"), false, asked("other", false), false},
+		"not before its finalizer":                {team().Finalizers(), false, nil, false},
+		"not for another finalizer":               {team().Finalizers("example.com/other"), false, nil, false},
+		"its finalizer is removed":                {team().Finalizers(), false, asked("team-c", true), true},
+		"removed, and then it is deleted":         {team().Finalizers("example.com/other").Deleted(0), false, nil, true},
+		"removed and deleted, something holds it": {team().Finalizers("example.com/other").Deleted(0), true, asked("team-c", true), true},
+		"removed, and it selects something else":  {team().Finalizers().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), false, nil, true},
+		"deleted, while something holds it":       {team().Deleted(0), true, asked("team-c", true), false},
+		"deleted":                                 {team().Deleted(0), false, nil, false},
+		"selected":                                {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")), false, asked("team-c", true), false},
+		"not selected, while something holds it":  {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), true, asked("team-c", true), false},
+		"not selected":                            {team().Selector(builder.Requirement("region", corev1.NodeSelectorOpIn, "us")), false, nil, false},
+		"a selector that makes no sense":          {team().Selector(builder.Requirement("region", "Like", "eu")), false, nil, false},
+		"a namespace of the cluster":              {builder.Offloading("kube-system"), false, nil, false},
+		"the manager's own namespace":             {builder.Offloading("spillway-system"), false, nil, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, ok := Wanted(test.nso.Obj(), builder.Binding("eu").Label("region", "eu").Obj(), test.asked, test.pods, settings)
+			got, ok := Wanted(test.nso.Obj(), builder.Binding("eu").Label("region", "eu").Obj(), test.asked, test.held, settings)
 			if ok != (test.want != nil) {
 				t.Fatalf("wanted: %v", ok)
 			}

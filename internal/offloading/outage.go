@@ -47,7 +47,7 @@ func Away(binding *v1alpha1.ClusterBinding) (reason string, since time.Time) {
 // setOutage says which providers are away. It returns when to look again: zero, if
 // nothing waits to be told.
 func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
-	var told []string
+	var told, paused []string
 	for _, c := range s.Clusters {
 		if !c.Selected || c.Away == "" || !s.Offloading.DeletionTimestamp.IsZero() {
 			continue
@@ -58,13 +58,42 @@ func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 			}
 			continue
 		}
-		told = append(told, fmt.Sprintf("%s (%s)", c.ClusterID, c.Away))
+		if c.Away == v1alpha1.ReasonPaused {
+			paused = append(paused, c.ClusterID)
+		} else {
+			told = append(told, fmt.Sprintf("%s (%s)", c.ClusterID, c.Away))
+		}
 	}
-	if len(told) == 0 {
+	if len(told)+len(paused) == 0 {
 		meta.RemoveStatusCondition(all, v1alpha1.OffloadingProvidersReachable)
 		return again
 	}
 	conditions.Set(all, s.Offloading.Generation, conditions.New(v1alpha1.OffloadingProvidersReachable, metav1.ConditionFalse, v1alpha1.ReasonProviderUnreachable,
-		"these cannot be reached: "+strings.Join(told, ", ")+"; pods that run there go on as far as is known, and new ones on their virtual nodes wait"))
+		awayMessage(told, paused)+"; pods that run there go on as far as is known, and new ones on their virtual nodes wait"))
 	return again
+}
+
+// awayMessage names providers that cannot be reached, and those that could be.
+func awayMessage(unreachable, paused []string) string {
+	var parts []string
+	if len(unreachable) > 0 {
+		parts = append(parts, "these cannot be reached: "+strings.Join(unreachable, ", "))
+	}
+	for _, clusterID := range paused {
+		parts = append(parts, pausedBy(clusterID))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// pausedBy says whose doing it is that nothing is sent to a provider that answers.
+func pausedBy(clusterID string) string {
+	return fmt.Sprintf("the platform engineer has paused provider %s (spec.paused of its ClusterBinding)", clusterID)
+}
+
+// NotSent says to a pod why it has not been sent to a provider that is away for a reason.
+func NotSent(clusterID, reason string) string {
+	if reason == v1alpha1.ReasonPaused {
+		return pausedBy(clusterID) + ": the pod is sent there when that ends"
+	}
+	return fmt.Sprintf("provider %s cannot be reached (%s): the pod is sent there when it is back", clusterID, reason)
 }

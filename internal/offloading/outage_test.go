@@ -31,7 +31,7 @@ func TestOutage(t *testing.T) {
 		{"nor after half a minute", 30 * time.Second, eu().Unreachable("no route to host"), "eu (Unreachable)", 0, 2},
 		{"for another cause", time.Hour, eu().Unreachable("connection refused"), "eu (Unreachable)", 0, 2},
 		{"it is back", time.Hour, eu(), "", 0, 3},
-		{"it is paused", time.Hour, eu().Paused(), "eu (Paused)", 0, 4},
+		{"it is paused", time.Hour, eu().Paused(), "the platform engineer has paused provider eu (spec.paused of its ClusterBinding); pods that run there go on", 0, 4},
 		{"and is not", time.Hour, eu(), "", 0, 5},
 	} {
 		snapshot := Observe(nso, World{Bindings: []v1alpha1.ClusterBinding{*step.binding.Obj()}, Maps: []v1alpha1.NamespaceMap{*nsm}}, settings, builder.Epoch.Add(step.after))
@@ -58,6 +58,23 @@ func TestOutage(t *testing.T) {
 		}
 		if nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady {
 			t.Errorf("%s: the phase is %s", step.name, nso.Status.OffloadingPhase)
+		}
+	}
+}
+
+// What somebody has paused is not said to be out of reach.
+func TestPausedIsNoOutage(t *testing.T) {
+	const paused = "the platform engineer has paused provider us (spec.paused of its ClusterBinding)"
+	for name, test := range map[string]struct{ got, want string }{
+		"a pod of one that is away":       {NotSent("eu", v1alpha1.ReasonUnreachable), "provider eu cannot be reached (Unreachable): the pod is sent there when it is back"},
+		"a pod of one that is paused":     {NotSent("us", v1alpha1.ReasonPaused), paused + ": the pod is sent there when that ends"},
+		"an offloading, one is away":      {awayMessage([]string{"eu (Unreachable)"}, nil), "these cannot be reached: eu (Unreachable)"},
+		"an offloading, one is paused":    {awayMessage(nil, []string{"us"}), paused},
+		"an offloading, one is of each":   {awayMessage([]string{"eu (Unreachable)"}, []string{"us"}), "these cannot be reached: eu (Unreachable); " + paused},
+		"an offloading that waits for it": {Unreachable(builder.Binding("us").Connected().Paused().Obj()), paused},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: it says %q, want %q", name, test.got, test.want)
 		}
 	}
 }

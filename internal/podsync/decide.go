@@ -20,6 +20,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -70,6 +71,11 @@ func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 	remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits)
 	if refusal != nil {
 		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+	}
+	if s.Held > 0 {
+		plan := report(s, held(s), Patience)
+		plan.RetryAfter = step.Sooner(plan.RetryAfter, s.Held)
+		return plan
 	}
 	return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Create, Side: syncer.Remote, Object: remote}}}
 }
@@ -175,14 +181,14 @@ func shorter(local, remote *corev1.Pod) bool {
 // down sends the changes that Kubernetes allows on a running pod, then the status
 // up. A resize or a debug container that the provider refuses is not tried again:
 // the change of the pod itself, which says that it was sent, goes all the same.
-// With one that fails for a fault of the provider it waits.
+// With one that fails for a fault of the provider, or for want of budget, it waits.
 func down(s snapshot) syncer.Plan {
 	refused := s.Refused
 	if refused != nil && refused.Verb != syncer.Patch {
 		refused = nil
 	}
-	fails := refused != nil && refused.Reason == v1alpha1.ReasonServerError
-	if refused != nil && (refused.Subresource == "" || fails) && refused.Wait > 0 {
+	passes := refused != nil && refused.Passes()
+	if refused != nil && (refused.Subresource == "" || passes) && refused.Wait > 0 {
 		plan := up(s, &refused.Problem)
 		plan.RetryAfter = refused.Wait
 		return plan
@@ -192,7 +198,7 @@ func down(s snapshot) syncer.Plan {
 	add := func(changed *corev1.Pod, subresource string) {
 		switch {
 		case changed == nil:
-		case refused != nil && !fails && subresource != "" && refused.Subresource == subresource:
+		case refused != nil && !passes && subresource != "" && refused.Subresource == subresource:
 			plan.Event = &refused.Problem
 		default:
 			plan.Actions = append(plan.Actions, syncer.Action{
@@ -213,10 +219,10 @@ func down(s snapshot) syncer.Plan {
 func up(s snapshot, problem *syncer.Problem) syncer.Plan {
 	status := translate.PodStatus(s.Local, s.Remote, s.Reach)
 	told := problem
-	if remark := remark(s); problem == nil && remark != nil && !Terminal(s.Local) {
+	if remark := remarkOn(s); problem == nil && remark != nil && !Terminal(s.Local) {
 		problem = &syncer.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
-		if remark.Reason != translate.ReasonTolerationNotAllowed && !says(s.Local, problem.Message) {
-			told = remark // Of tolerations there is no event: many pods may have some, and each would be one write more.
+		if !remark.Quiet && !says(s.Local, problem.Message) {
+			told = &remark.Problem
 		}
 	}
 	setOffloaded(&status, problem, s.Local.Generation, s.Now)

@@ -125,6 +125,8 @@ func saysDebugger(p *corev1.Pod) {
 
 // outdated is what is found when a change of something that the pod uses was
 // refused, and saysOutdated what is said of that.
+func tooSoon(s *snapshot) { s.Held = 40 * time.Second }
+
 func outdated(s *snapshot) {
 	s.Outdated = &syncer.Problem{Reason: "UpdateRejected", Message: "ConfigMap team/settings: no"}
 }
@@ -146,7 +148,7 @@ func tolerant(p *corev1.Pod) {
 }
 
 func saysTolerant(p *corev1.Pod) {
-	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.WithheldTolerations(p, &corev1.Pod{})[0].Message)(p)
+	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.Withheld(p, &corev1.Pod{}, nil)[0])(p)
 }
 
 // in makes a snapshot in which all is as it should be.
@@ -254,6 +256,9 @@ func TestDecide(t *testing.T) {
 		"it needs that now, and something else for long": {in(local(), nil, needing, waiting("NamespaceNotReady", minute)), []string{"problem ReferenceNotFound", "again after 2s"}},
 		"the provider has refused it":                    {in(local(), nil, refusedTo(syncer.Create, "Rejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False Rejected", "problem Rejected", "event Rejected", "again after 1m0s"}},
 		"and is asked again":                             {in(local(offloaded("False", "Rejected", "no")), nil, refusedTo(syncer.Create, "Rejected", 0)), []string{"create in the provider"}},
+		"others were ended too soon":                     {in(local(), nil, tooSoon), []string{"problem EndedTooSoon", "again after 2s"}},
+		"and that is said":                               {in(local(), nil, tooSoon, waiting("EndedTooSoon", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False EndedTooSoon", "problem EndedTooSoon", "event EndedTooSoon", "again after 40s"}},
+		"what it needs comes first":                      {in(local(), nil, tooSoon, needing), []string{"problem ReferenceNotFound", "again after 2s"}},
 		"it may not go":                                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False PodSecurity", "problem PodSecurity", "event PodSecurity"}},
 		"it describes a volume":                          {in(local(nfs), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False VolumeNotAllowed", "problem VolumeNotAllowed", "event VolumeNotAllowed"}},
 		"and the provider allows that":                   {in(local(nfs), nil, func(s *snapshot) { s.Limits = &translate.Limits{VolumeTypes: []string{"nfs"}} }), []string{"create in the provider"}},

@@ -8,33 +8,45 @@ import (
 )
 
 // remark is what is to be said of a pod that runs in the provider, though it is no
-// failure of it, or nil.
-func remark(s snapshot) *syncer.Problem {
+// failure of it.
+type remark struct {
+	syncer.Problem
+	// Quiet tells that there is no event of it: many pods may have a toleration that
+	// is not sent, and each event would be one write more.
+	Quiet bool
+}
+
+// remarkOn is the remark on a pod, or nil.
+func remarkOn(s snapshot) *remark {
 	said := withheld(s)
 	if s.Outdated == nil {
 		return said
 	}
-	outdated := syncer.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on with an older state of what it uses: " + s.Outdated.Message}
+	outdated := &remark{Problem: syncer.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on with an older state of what it uses: " + s.Outdated.Message}}
 	if said != nil {
 		outdated.Message += "; " + said.Message
 	}
-	return &outdated
+	return outdated
 }
 
-// withheld is why some containers for debugging, or some tolerations, are not sent,
-// or nil. The pod runs on without them, and Kubernetes lets nobody remove them: so
-// it is no failure of the pod, but said all the same.
-func withheld(s snapshot) *syncer.Problem {
-	refusals := translate.EphemeralContainerRefusals(s.Local)
-	if len(s.Remote.Status.Conditions) > 0 { // Said with the first status that the provider reports, not in a write of its own.
-		refusals = append(refusals, translate.WithheldTolerations(s.Local, s.Remote)...)
+// withheld is why some containers for debugging, or some tolerations, labels or
+// annotations, are not sent, or nil. The pod runs on without them, and Kubernetes
+// lets nobody remove the first two: so it is no failure of the pod, but said all the same.
+func withheld(s snapshot) *remark {
+	said := &remark{Quiet: true}
+	var messages []string
+	for _, refusal := range translate.EphemeralContainerRefusals(s.Local) {
+		if said.Quiet {
+			said.Reason, said.Quiet = refusal.Reason, false
+		}
+		messages = append(messages, refusal.Message)
 	}
-	if len(refusals) == 0 {
+	if len(s.Remote.Status.Conditions) > 0 { // Said with the first status that the provider reports, not in a write of its own.
+		messages = append(messages, translate.Withheld(s.Local, s.Remote, s.Limits)...)
+	}
+	if len(messages) == 0 {
 		return nil
 	}
-	messages := make([]string, len(refusals))
-	for i, refusal := range refusals {
-		messages[i] = refusal.Message
-	}
-	return &syncer.Problem{Reason: refusals[0].Reason, Message: "the pod runs on without what is not sent: " + strings.Join(messages, "; ")}
+	said.Message = "the pod runs on without what is not sent: " + strings.Join(messages, "; ")
+	return said
 }

@@ -56,7 +56,12 @@ func (r *Residents) Holding(ctx context.Context, nso *v1alpha1.NamespaceOffloadi
 // Leaves tells whether the pods of the offloading's namespace have to leave the
 // virtual node of the binding.
 func Leaves(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
-	return !nso.DeletionTimestamp.IsZero() || eviction.Unselected(nso, binding, nsm)
+	return !nso.DeletionTimestamp.IsZero() || evictedByBinding(binding) || eviction.Unselected(nso, binding, nsm)
+}
+
+// evictedByBinding tells whether the deletion of the binding takes all pods along.
+func evictedByBinding(binding *v1alpha1.ClusterBinding) bool {
+	return !binding.DeletionTimestamp.IsZero() && binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan
 }
 
 // Awaits tells whether what becomes of an offloading depends on its pods on the

@@ -13,30 +13,31 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-)
+	"k8s.io/utils/clock"
 
-// gathering is how long what was noted waits for more.
-const gathering = 500 * time.Millisecond
+	"github.com/spillway-io/spillway/internal/gather"
+)
 
 // Rights are those that are missing. A nil one lacks nothing.
 type Rights struct {
-	changed func()
+	changed   func()
+	gathering *gather.Gathering
 
 	mu sync.Mutex
 	// refused has, for each resource, the verbs that were refused last. settled is
-	// the same, half a second later: decisions look at that.
+	// the same, a moment later: decisions look at that.
 	refused, settled map[string][]string
-	due              bool
 	followers        map[*func()]bool
 }
 
 // New is for a connection that begins. changed is called when something else is
 // missing than before; optional.
-func New(changed func()) *Rights {
-	return &Rights{changed: changed, refused: map[string][]string{}, settled: map[string][]string{}, followers: map[*func()]bool{}}
+func New(with clock.WithDelayedExecution, changed func()) *Rights {
+	r := &Rights{changed: changed, refused: map[string][]string{}, settled: map[string][]string{}, followers: map[*func()]bool{}}
+	r.gathering = gather.New(with, r.Settle)
+	return r
 }
 
 // Note notes the answer to a verb, such as list, on a resource, such as configmaps.
@@ -57,16 +58,12 @@ func (r *Rights) Note(resource, verb string, err error) {
 	}
 	slices.Sort(verbs)
 	r.refused[resource] = verbs
-	if !r.due {
-		r.due = true
-		time.AfterFunc(gathering, r.Settle)
-	}
+	r.gathering.Begin()
 }
 
 // Settle makes what was noted so far count.
 func (r *Rights) Settle() {
 	r.mu.Lock()
-	r.due = false
 	before := r.settled
 	r.settled = map[string][]string{}
 	for resource, verbs := range r.refused {

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"runtime"
 	"testing"
-	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/spillway-io/spillway/internal/gather"
 )
 
 func no(resource string) error {
@@ -37,35 +40,24 @@ func TestNote(t *testing.T) {
 			"list", "list configmaps", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				told := 0
-				r := New(func() { told++ })
-				for _, a := range test.answers {
-					r.Note(a.resource, a.verb, a.err)
-				}
-				if r.String() != "" {
-					t.Errorf("it counts at once: %s", r)
-				}
-				gathered(t)
-				if r.Lacks("configmaps") != test.lacks || r.String() != test.string || told != test.told {
-					t.Errorf("it lacks %q, in all %q, told %d times", r.Lacks("configmaps"), r, told)
-				}
-			})
+			now, told := clocktesting.NewFakeClock(time.Unix(0, 0)), 0
+			r := New(now, func() { told++ })
+			for _, a := range test.answers {
+				r.Note(a.resource, a.verb, a.err)
+			}
+			if r.String() != "" {
+				t.Errorf("it counts at once: %s", r)
+			}
+			now.Step(gather.Moment)
+			if r.Lacks("configmaps") != test.lacks || r.String() != test.string || told != test.told {
+				t.Errorf("it lacks %q, in all %q, told %d times", r.Lacks("configmaps"), r, told)
+			}
 		})
 	}
 }
 
-// gathered lets the time pass that is waited for more, in a bubble of its own time.
-func gathered(t *testing.T) {
-	t.Helper()
-	done, cancel := context.WithTimeout(t.Context(), 2*gathering)
-	defer cancel()
-	<-done.Done()
-	synctest.Wait()
-}
-
 func TestFollow(t *testing.T) {
-	r, told := New(nil), 0
+	r, told := New(clocktesting.NewFakeClock(time.Unix(0, 0)), nil), 0
 	ctx, cancel := context.WithCancel(t.Context())
 	r.Follow(ctx, func() { told++ })
 	r.Settle()

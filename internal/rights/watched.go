@@ -26,7 +26,7 @@ func (e MissingError) Unwrap() error { return e.error }
 //
 // The first list that is refused is answered with an empty one, for nobody can read
 // from a cache that was never filled. A later one is an error, and the cache keeps
-// what it has: nothing was deleted.
+// what it has: nothing was deleted. If empty is nil, the first one is an error, too.
 func (r *Rights) Watched(from toolscache.ListerWatcher, resource string, empty func() runtime.Object) toolscache.ListerWatcher {
 	w := &watched{from: toolscache.ToListerWatcherWithContext(from), resource: resource, rights: r, empty: empty}
 	return &toolscache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.watch}
@@ -55,7 +55,7 @@ func (w *watched) list(ctx context.Context, options metav1.ListOptions) (runtime
 	if !apierrors.IsForbidden(err) {
 		return list, err
 	}
-	if missing := (MissingError{err}); w.fill(missing) {
+	if missing := (MissingError{err}); w.empty != nil && w.fill(missing) {
 		return w.empty(), nil
 	}
 	return list, MissingError{err}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 )
 
 // provider has one ConfigMap, and lets it be read or not.
@@ -91,7 +92,7 @@ func (p *provider) counted() int {
 // TestWatched runs in a bubble of its own time: what is waited for is for nothing.
 func TestWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, r := &provider{refused: true}, New(nil)
+		p, r := &provider{refused: true}, New(clock.RealClock{}, nil)
 		var unlimited []error
 		informer := informerOf(p, r, func(_ context.Context, _ *toolscache.Reflector, err error) {
 			if missing := (MissingError{}); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
@@ -139,7 +140,7 @@ func TestWatched(t *testing.T) {
 // What was not read yet is not believed to be missing: a right counts when the cache is full.
 func TestARightCountsWhenTheCacheIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, r := &provider{refused: true, whole: 3 * time.Second}, New(nil)
+		p, r := &provider{refused: true, whole: 3 * time.Second}, New(clock.RealClock{}, nil)
 		// The library's own handler waits until its last error, of our time, is past.
 		informer := informerOf(p, r, func(context.Context, *toolscache.Reflector, error) {})
 		settled := 0

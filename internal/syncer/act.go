@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
@@ -26,6 +27,9 @@ const requestTimeout = 15 * time.Second
 // round; only what says nothing about the object is an error.
 func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (made []attempt, done bool, err error) {
 	for _, a := range plan.Actions {
+		if !c.mayGo(s, a) {
+			return made, false, nil
+		}
 		answered, err := c.do(ctx, s, a)
 		c.noteAnswer(s, a, err)
 		if err != nil {
@@ -38,6 +42,7 @@ func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (
 		if a.Verb == PatchStatus {
 			c.memory.statuses.Wrote(s.Key)
 		}
+		c.brake(s, a)
 		if c.Done != nil {
 			seen := time.Time{}
 			if a.Verb == PatchStatus {
@@ -111,7 +116,7 @@ func patch(ctx context.Context, to client.Client, obj client.Object, a Action) e
 	obj.SetUID(a.Before.GetUID())
 	var how client.Patch
 	if a.Locked {
-		how = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		how = locked(before)
 	} else {
 		how = client.StrategicMergeFrom(before)
 	}
@@ -146,6 +151,9 @@ func (c *kindController[T]) deleted(reader *latest.Reader, a Action) {
 // wrote notes the answer of the API server. Of a local object whose mark has
 // been taken off, the view shows nothing any more; the catalogue does.
 func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a Action) {
+	if a.Side == Remote {
+		fleet.Sent(c.provider, obj)
+	}
 	if a.Side == Remote || !c.Copied {
 		reader.Wrote(obj)
 		return

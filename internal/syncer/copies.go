@@ -50,7 +50,7 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	case !s.Known:
 		return wait(v1alpha1.ReasonReferenceNotSynced, "its content has not been read yet")
 	}
-	desired, refusal := c.Remote(s.Local, s.Place.Target, s.targetOf)
+	desired, refusal := c.desired(s)
 	if refusal != nil {
 		return refused(refusal)
 	}
@@ -87,7 +87,7 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 }
 
 func (c copies[T]) update(s Snapshot[T]) Plan {
-	desired, refusal := c.Remote(s.Local, s.Place.Target, s.targetOf)
+	desired, refusal := c.desired(s)
 	if refusal != nil {
 		return refused(refusal)
 	}
@@ -102,6 +102,20 @@ func (c copies[T]) update(s Snapshot[T]) Plan {
 	default:
 		return act(Action{Verb: Patch, Side: Remote, Object: merged, Before: s.Remote, Locked: true})
 	}
+}
+
+// desired is the copy as it is to be, of which the provider's limits may leave labels
+// and annotations at home, or why there is none.
+func (c copies[T]) desired(s Snapshot[T]) (T, *translate.Refusal) {
+	desired, refusal := c.Remote(s.Local, s.Place.Target, s.targetOf)
+	switch {
+	case refusal != nil:
+	case present(s.Remote):
+		s.Limits.Withhold(desired, s.Remote)
+	default:
+		s.Limits.Withhold(desired, nil)
+	}
+	return desired, refusal
 }
 
 // toBeSent tells whether there is to be a copy.

@@ -84,6 +84,37 @@ func data(pairs ...string) configMapOption {
 	}
 }
 
+// TestCopiesWithhold is about annotations of an object that the provider does not let
+// in: a new copy has none of them, and one that has some keeps it.
+func TestCopiesWithhold(t *testing.T) {
+	annotated := func(m *corev1.ConfigMap) {
+		m.Annotations = with(with(m.Annotations, "example.com/a", "new"), "plain", "new")
+	}
+	old := remoteMap(func(m *corev1.ConfigMap) {
+		m.Annotations = with(with(m.Annotations, "example.com/a", "old"), v1alpha1.AnnotationCopied, ";example.com/a")
+	}, data("a", "0"))
+	for name, test := range map[string]struct {
+		remote *corev1.ConfigMap
+		limits *translate.Limits
+		want   string // Of the annotation example.com/a.
+	}{
+		"a new copy":           {nil, &translate.Limits{}, ""},
+		"a new copy, let in":   {nil, &translate.Limits{MetadataKeys: []string{"example.com/"}}, "new"},
+		"an older copy":        {old, &translate.Limits{}, "old"},
+		"an older one, let in": {old, &translate.Limits{MetadataKeys: []string{"example.com/"}}, "new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			desired, refusal := testCopies.desired(wanted(localMap(sent, annotated), test.remote, func(s *mapSnapshot) { s.Limits = test.limits }))
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			if got := desired.Annotations["example.com/a"]; got != test.want || desired.Annotations["plain"] != "new" {
+				t.Errorf("the annotations are %v", desired.Annotations)
+			}
+		})
+	}
+}
+
 func goingMap(m *corev1.ConfigMap) { m.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }
 
 func keptHome(m *corev1.ConfigMap) { m.Annotations = with(m.Annotations, v1alpha1.LabelSync, "never") }

@@ -32,7 +32,7 @@ type attempt struct {
 //
 // Made is what the round before this one has done.
 func (c *kindController[T]) effective(s Snapshot[T], made []attempt) Plan {
-	plan := Decide(s, c.Syncer)
+	plan := c.afforded(&s)
 	for _, a := range plan.Actions {
 		switch {
 		case !slices.ContainsFunc(made, a.isWithin):
@@ -41,7 +41,7 @@ func (c *kindController[T]) effective(s Snapshot[T], made []attempt) Plan {
 		case a.Side == Remote && present(s.Local):
 			c.refuse(s, a, problemOfTakenBack(a, c.clusterID))
 			c.observeRefusals(&s)
-			return c.due(s, Decide(s, c.Syncer))
+			return c.due(s, c.afforded(&s))
 		}
 	}
 	if unkept, ok := c.memory.unkeptOf(s.Key); ok {

@@ -127,8 +127,9 @@ func (e *Engine) pair(binding *v1alpha1.ClusterBinding, view *views.View, provid
 		mark:     provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
 		consumer: e.Consumer, provider: provider, rights: fleet.RightsOf(provider), view: view, catalogueCache: e.Views.Catalogue,
 		local:     latest.New(view, e.Clock),
-		remote:    latest.New(provider.GetCache(), e.Clock),
+		remote:    latest.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
 		catalogue: latest.New(e.Views.Catalogue, e.Clock),
+		exceeds:   func(before, after client.Object) string { return fleet.Exceeds(provider, before, after) },
 		events:    e.Events, clock: e.Clock, kinds: map[string]attached{},
 	}
 	for _, kind := range e.Kinds {

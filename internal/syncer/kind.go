@@ -60,6 +60,9 @@ type Kind[T client.Object] struct {
 	// finished before more is begun. after is the zero value when the object is
 	// gone. Pure.
 	Urgent func(before, after T) bool
+	// Ended, if set, tells of the local object and of what was written as its status
+	// whether that says that the provider has ended it, and not those who own it. Pure.
+	Ended func(local T, written client.Object) bool
 	// Done, if set, is told of each action that was carried out: for metrics.
 	// seen is when the change of the remote object that led to it came in; zero
 	// if that did not.

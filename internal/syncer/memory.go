@@ -9,7 +9,6 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
-	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/step"
 )
@@ -44,6 +43,8 @@ type memory struct {
 	changed    map[types.NamespacedName]time.Time
 	untold     map[types.NamespacedName]bool
 	unkept     map[types.NamespacedName]attempt
+	// sent are the local objects that this connection has sent.
+	sent map[types.NamespacedName]sending
 
 	// overtaken are the creations that meet conflicts.
 	overtaken *step.Streaks[types.NamespacedName]
@@ -51,6 +52,8 @@ type memory struct {
 	failing *step.Streaks[types.NamespacedName]
 	// statuses are the writes of them.
 	statuses *pace.Allowance[types.NamespacedName]
+	// brake is by the local namespace.
+	brake *pace.Brake
 }
 
 type refusal struct {
@@ -80,28 +83,30 @@ func newMemory(clock clock.WithTicker) *memory {
 		changed: map[types.NamespacedName]time.Time{},
 		untold:  map[types.NamespacedName]bool{},
 		unkept:  map[types.NamespacedName]attempt{},
+		sent:    map[types.NamespacedName]sending{},
 
 		overtaken: step.NewConflicts[types.NamespacedName](),
 		failing:   step.NewServerErrors[types.NamespacedName](),
 		statuses:  pace.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
+		brake:     newBrake(clock),
 	}
 }
 
-// noteRefused remembers what was refused, and reports whether that is news. Of a
-// server error the first text is kept: it may have a port in it, and would be told
-// again and again.
+// noteRefused remembers what was refused, and reports whether that is news. Of what
+// may pass the first text is kept: it may have a port or a count in it, and would be
+// told again and again.
 func (m *memory) noteRefused(key types.NamespacedName, version string, what Refused) (isNews bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := m.find(key, what.In)
 	isNews = i < 0 || m.refused[key][i].version != version || !m.refused[key][i].isSame(&what)
-	if !isNews && what.Reason == v1alpha1.ReasonServerError {
+	if !isNews && what.Passes() {
 		what.Problem = m.refused[key][i].Problem
 	}
 	now, id := m.backoff.Clock.Now(), backoffID(key, what.In)
 	m.backoff.Next(id, now)
 	wait := m.backoff.Get(id)
-	if what.Reason == v1alpha1.ReasonServerError || what.Verb == Delete {
+	if what.Passes() || what.Verb == Delete {
 		wait = min(wait, step.ServerErrorWait)
 	}
 	m.drop(key, what.In)
@@ -328,6 +333,7 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.waiting, key)
 	delete(m.changed, key)
 	delete(m.unkept, key)
+	delete(m.sent, key)
 	m.overtaken.Forget(key)
 	m.failing.Forget(key)
 	m.statuses.Forget(key)

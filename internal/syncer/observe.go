@@ -39,6 +39,7 @@ func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedNam
 		return s, nil
 	}
 	c.observeRefusals(&s)
+	s.Held = c.memory.brake.Wait(key.Namespace)
 	s.Lost = c.memory.isLost(key, s.Local.GetUID())
 	s.Unanswered = !present(s.Remote) && c.memory.isUnanswered(key, s.Local.GetUID())
 	if c.Needs == nil || !s.Known {

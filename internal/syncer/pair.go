@@ -39,6 +39,10 @@ type pair struct {
 	mu                       sync.Mutex // Held while mapping is changed.
 	mapping                  atomic.Pointer[mapping]
 
+	// exceeds says what the provider would hold too much of if before, which may be nil,
+	// became after; or "".
+	exceeds func(before, after client.Object) string
+
 	events events.EventRecorder
 	clock  clock.WithTicker
 	kinds  map[string]attached

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -115,6 +116,12 @@ type Refused struct {
 	Wait time.Duration
 }
 
+// Passes reports whether it may be over at any time, for no doing of the object's
+// owner, so that it is tried more often.
+func (r *Refused) Passes() bool {
+	return r.Reason == v1alpha1.ReasonServerError || r.Reason == v1alpha1.ReasonOverBudget
+}
+
 // Site is one place of an object of a copied kind. Most have one.
 type Site[T client.Object] struct {
 	Place Place
@@ -157,6 +164,9 @@ type Snapshot[T client.Object] struct {
 	// Unanswered tells that the remote object may be there, though the cache does not
 	// show it: its creation was not answered.
 	Unanswered bool
+	// Held is how long it is until another object of the local namespace may be sent,
+	// because the provider has ended too many soon after they were; zero: now.
+	Held time.Duration
 	// Lost tells that the provider has been asked, and that the remote object
 	// that there was is gone.
 	Lost bool

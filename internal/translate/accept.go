@@ -12,7 +12,9 @@ import (
 
 const (
 	// cureOfPod is what to do about a pod that is refused for what is in its spec.
-	cureOfPod = "; make the pod anew without it, or, to have it run on the consumer's own nodes, with the podOffloadingStrategy LocalAndRemote"
+	cureOfPod = "; make the pod anew without it, or, to have it run on the consumer's own nodes, set podOffloadingStrategy of the NamespaceOffloading to LocalAndRemote first"
+	// cureOfQuantity is for one that can only be meant as no bound at all.
+	cureOfQuantity = "; write a smaller one, or none"
 	// cureOfDebugContainer is for the default profile of kubectl debug, which adds SYS_PTRACE.
 	cureOfDebugContainer = "; kubectl debug --profile=baseline asks for nothing that is refused"
 )

@@ -23,7 +23,7 @@ func TestPodRefusal(t *testing.T) {
 		"of a ReplicaSet": {`{metadata: {ownerReferences: [{kind: ReplicaSet, controller: true}]}}`, ""},
 
 		"hostNetwork":    {`{spec: {hostNetwork: true}}`, "PodSecurity: spec.hostNetwork"},
-		"cure":           {`{spec: {hostNetwork: true}}`, "PodSecurity: with the podOffloadingStrategy LocalAndRemote"},
+		"cure":           {`{spec: {hostNetwork: true}}`, "PodSecurity: set podOffloadingStrategy of the NamespaceOffloading to LocalAndRemote"},
 		"hostPID":        {`{spec: {hostPID: true}}`, "PodSecurity: spec.hostPID"},
 		"hostIPC":        {`{spec: {hostIPC: true}}`, "PodSecurity: spec.hostIPC"},
 		"resourceClaims": {`{spec: {resourceClaims: [{name: gpu}]}}`, "ResourceClaims: spec.resourceClaims"},

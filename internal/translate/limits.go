@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
@@ -21,6 +22,10 @@ type Limits struct {
 	VolumeTypes []string
 	// TolerationKeys are those of taints that pods may tolerate.
 	TolerationKeys []string
+	// MetadataKeys are the keys, or the domains of keys, of labels and annotations
+	// that are sent besides those without a domain, and ReservedKeys those that
+	// never are.
+	MetadataKeys, ReservedKeys []string
 }
 
 // LimitRefusal says why a provider with these limits does not take the pod, or is nil.
@@ -35,7 +40,9 @@ func LimitRefusal(pod *corev1.Pod, limits *Limits) *Refusal {
 		v := &pod.Spec.Volumes[i]
 		if kind := describedType(&v.VolumeSource); kind != "" && !slices.Contains(limits.VolumeTypes, kind) {
 			return refusalf(ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow pods to describe volumes of this type; "+
-				"use a PersistentVolumeClaim, or ask its administrator for it (%s in ConfigMap spillway-provider/limits)", v.Name, kind, limitVolumeTypes)
+				"use a PersistentVolumeClaim, or ask its administrator for it (%s in ConfigMap spillway-provider/limits); "+
+				"or, to have the pod run on the consumer's own nodes, make it anew with a required node affinity: %s DoesNotExist",
+				v.Name, kind, limitVolumeTypes, v1alpha1.LabelNodeType)
 		}
 		if v.CSI != nil {
 			if key := secretAttribute(v.CSI.VolumeAttributes); key != "" {
@@ -43,7 +50,7 @@ func LimitRefusal(pod *corev1.Pod, limits *Limits) *Refusal {
 			}
 		}
 	}
-	return nil
+	return podQuantities(&pod.Spec).with(cureOfQuantity)
 }
 
 // describedType is the type of a volume that is reached over a network, and
@@ -76,10 +83,11 @@ func secretAttribute(attributes map[string]string) string {
 	return slices.Min(found)
 }
 
-// WithheldTolerations are those of a pod that its remote one does not have, but
-// for the one that brings pods onto virtual nodes. The pod runs on without them.
-func WithheldTolerations(local, remote *corev1.Pod) []*Refusal {
-	var refusals []*Refusal
+// Withheld says what of a pod its remote one does not have because of the limits:
+// tolerations, but for the one that brings pods onto virtual nodes, and labels and
+// annotations. The pod runs on without them.
+func Withheld(local, remote *corev1.Pod, limits *Limits) []string {
+	var all []string
 	for i := range local.Spec.Tolerations {
 		t := &local.Spec.Tolerations[i]
 		if toleratesVirtualNode(*t) || hasToleration(remote.Spec.Tolerations, t) {
@@ -89,10 +97,12 @@ func WithheldTolerations(local, remote *corev1.Pod) []*Refusal {
 		if t.Key != "" {
 			what = "the toleration of " + t.Key
 		}
-		refusals = append(refusals, refusalf(ReasonTolerationNotAllowed,
-			"%s: the provider has not offered that (%s in ConfigMap spillway-provider/limits)", what, limitTolerationKeys))
+		all = append(all, what+": the provider has not offered that ("+limitTolerationKeys+" in ConfigMap spillway-provider/limits)")
 	}
-	return refusals
+	if keys := withheldKeys(local, remote, limits); keys != "" {
+		all = append(all, keys)
+	}
+	return all
 }
 
 // tolerates reports whether a toleration may be sent: it is for a taint that the
@@ -114,13 +124,13 @@ func (l *Limits) tolerates(t *corev1.Toleration) bool {
 // those of taints that the provider has not offered. Those that the remote pod has
 // already stay: nobody can take them away, and nothing is to be written about them.
 func allowedTolerations(tolerations, there []corev1.Toleration, limits *Limits) []corev1.Toleration {
-	stays := func(t corev1.Toleration) bool {
+	withheld := func(t corev1.Toleration) bool {
 		return toleratesVirtualNode(t) || !limits.tolerates(&t) && !hasToleration(there, &t)
 	}
-	if !slices.ContainsFunc(tolerations, stays) {
+	if !slices.ContainsFunc(tolerations, withheld) {
 		return tolerations
 	}
-	return slices.DeleteFunc(slices.Clone(tolerations), stays)
+	return slices.DeleteFunc(slices.Clone(tolerations), withheld)
 }
 
 func hasToleration(all []corev1.Toleration, wanted *corev1.Toleration) bool {

@@ -11,11 +11,13 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// The keys of the ConfigMap. Pods are held to the first two here. The others are
+// The keys of the ConfigMap. What is sent is held to the first four here. The others are
 // for the provider's policies alone, but what is wrong with them is said here.
 const (
 	limitVolumeTypes     = "volumeTypes"
 	limitTolerationKeys  = "tolerationKeys"
+	limitMetadataKeys    = "metadataKeys"
+	limitReservedKeys    = "reservedKeys"
 	limitPriorityClasses = "priorityClasses"
 	limitNamespaceLabels = "namespaceLabels"
 	limitNamePattern     = "namePattern"
@@ -28,7 +30,9 @@ const limitSize = 4096
 var (
 	// unfolded takes away what YAML makes of a pattern on several lines.
 	unfolded  = strings.NewReplacer(" ", "", "\n", "")
-	limitKeys = []string{limitVolumeTypes, limitTolerationKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames}
+	limitKeys = []string{
+		limitVolumeTypes, limitTolerationKeys, limitMetadataKeys, limitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames,
+	}
 	// describable are the types of volumes that limits can allow.
 	describable = []string{"nfs", "iscsi", "fc", "csi"}
 )
@@ -48,9 +52,12 @@ func MissingLimits() *Limits {
 // everything for makes limits unknown, with the key that is to be put right.
 func LimitsOf(data map[string]string) *Limits {
 	if problem := limitsProblem(data); problem != "" {
-		return NoLimits(v1alpha1.ReasonLimitsInvalid, "ConfigMap spillway-provider/limits of the provider, by which its policies let nothing in: "+problem)
+		return NoLimits(v1alpha1.ReasonLimitsInvalid, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits "+problem)
 	}
-	return &Limits{VolumeTypes: listed(data[limitVolumeTypes]), TolerationKeys: listed(data[limitTolerationKeys])}
+	return &Limits{
+		VolumeTypes: listed(data[limitVolumeTypes]), TolerationKeys: listed(data[limitTolerationKeys]),
+		MetadataKeys: listed(data[limitMetadataKeys]), ReservedKeys: listed(data[limitReservedKeys]),
+	}
 }
 
 // limitsProblem is the first thing that is wrong, or empty. All text of the
@@ -58,20 +65,29 @@ func LimitsOf(data map[string]string) *Limits {
 func limitsProblem(data map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if !slices.Contains(limitKeys, key) {
-			return quoted(key) + " is none of the keys that there are (" + strings.Join(limitKeys, ", ") + ")"
+			return "has the unknown key " + quoted(key) + "; the keys are " + strings.Join(limitKeys, ", ")
 		}
 		if utf8.RuneCountInString(data[key]) > limitSize {
-			return key + " is longer than 4096 characters"
+			return "has more than 4096 characters in " + key
 		}
 	}
 	for _, kind := range listed(data[limitVolumeTypes]) {
 		if !slices.Contains(describable, kind) {
-			return limitVolumeTypes + " may list nfs, iscsi, fc, csi, and nothing else: " + quoted(kind)
+			return "lists " + quoted(kind) + " under " + limitVolumeTypes + ", which may have nfs, iscsi, fc and csi alone"
+		}
+	}
+	for _, key := range listed(data[limitMetadataKeys]) {
+		if !strings.Contains(key, "/") { // Keys without a domain need no entry; it was meant for a domain.
+			return "lists " + quoted(key) + " under " + limitMetadataKeys + ", which may have keys with a domain, and domains with a / at their end"
 		}
 	}
 	for _, key := range []string{limitNamePattern, limitReservedNames} { // Not compiled: that takes as much memory as the provider likes.
-		if _, err := syntax.Parse("^(?:"+unfolded.Replace(data[key])+")$", syntax.Perl); err != nil {
-			return key + " is no regular expression: " + quoted(err.Error())
+		pattern := unfolded.Replace(data[key])
+		if _, err := syntax.Parse("^(?:"+pattern+")$", syntax.Perl); err != nil {
+			if _, alone := syntax.Parse(pattern, syntax.Perl); alone != nil {
+				err = alone // It shows what the administrator wrote.
+			}
+			return "has no regular expression in " + key + ": " + quoted(err.Error())
 		}
 	}
 	return ""

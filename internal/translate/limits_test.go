@@ -14,10 +14,11 @@ import (
 var generous = &Limits{VolumeTypes: []string{"nfs", "iscsi", "fc", "csi"}, TolerationKeys: []string{"a", "b"}}
 
 func TestLimitsOf(t *testing.T) {
-	want := &Limits{VolumeTypes: []string{"nfs", "csi"}, TolerationKeys: []string{"example.com/batch"}}
+	want := &Limits{VolumeTypes: []string{"nfs", "csi"}, TolerationKeys: []string{"example.com/batch"},
+		MetadataKeys: []string{"example.com/", "helm.sh/chart"}, ReservedKeys: []string{"a", "b"}}
 	got := LimitsOf(map[string]string{
 		"volumeTypes": " nfs ,, csi", "tolerationKeys": "example.com/batch\n", "priorityClasses": "low", "namespaceLabels": "team",
-		"namePattern": ".*-demo", "reservedNames": "a|\n b",
+		"namePattern": ".*-demo", "reservedNames": "a|\n b", "metadataKeys": "example.com/, helm.sh/chart", "reservedKeys": "a,\nb",
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -32,12 +33,13 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 		data map[string]string
 		want string // Part of the message.
 	}{
-		"an unknown key":         {map[string]string{"tolerationKeys": "a", "tolerations": "b"}, "let nothing in: tolerations is none of the keys that there are (volumeTypes, "},
-		"a type that is never":   {map[string]string{"volumeTypes": "nfs, hostPath"}, "volumeTypes may list nfs, iscsi, fc, csi, and nothing else: hostPath"},
-		"no pattern":             {map[string]string{"namePattern": "("}, "namePattern is no regular expression: error parsing regexp: missing closing ): `^(?:()$`"},
-		"no pattern of reserved": {map[string]string{"reservedNames": "a|["}, "reservedNames is no regular expression"},
-		"a list without end":     {map[string]string{"tolerationKeys": strings.Repeat("a,", 5000)}, "tolerationKeys is longer than 4096 characters"},
-		"text that is no text":   {map[string]string{"volumeTypes": "\x1b" + strings.Repeat("x", 3000)}, "and nothing else:  " + strings.Repeat("x", 127)},
+		"an unknown key":         {map[string]string{"tolerationKeys": "a", "tolerations": "b"}, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits has the unknown key tolerations; the keys are volumeTypes, "},
+		"a type that is never":   {map[string]string{"volumeTypes": "nfs, hostPath"}, "limits lists hostPath under volumeTypes, which may have nfs, iscsi, fc and csi alone"},
+		"a domain without a /":   {map[string]string{"metadataKeys": "a/b, example.com"}, "limits lists example.com under metadataKeys, which may have keys with a domain, and domains with a / at their end"},
+		"no pattern":             {map[string]string{"namePattern": "("}, "limits has no regular expression in namePattern: error parsing regexp: missing closing ): `(`"},
+		"no pattern of reserved": {map[string]string{"reservedNames": "a|["}, "limits has no regular expression in reservedNames: error parsing regexp: missing closing ]: `[`"},
+		"a list without end":     {map[string]string{"tolerationKeys": strings.Repeat("a,", 5000)}, "limits has more than 4096 characters in tolerationKeys"},
+		"text that is no text":   {map[string]string{"volumeTypes": "\x1b" + strings.Repeat("x", 3000)}, "lists  " + strings.Repeat("x", 127) + " under volumeTypes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := LimitsOf(test.data)
@@ -56,7 +58,8 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 
 func TestLimitRefusal(t *testing.T) {
 	const ask = ": the provider does not allow pods to describe volumes of this type; use a PersistentVolumeClaim, " +
-		"or ask its administrator for it (volumeTypes in ConfigMap spillway-provider/limits)"
+		"or ask its administrator for it (volumeTypes in ConfigMap spillway-provider/limits); or, to have the pod run on the consumer's own nodes, " +
+		"make it anew with a required node affinity: spillway.io/node-type DoesNotExist"
 	none, some := &Limits{}, &Limits{VolumeTypes: []string{"csi"}}
 	tests := map[string]struct {
 		limits *Limits
@@ -117,8 +120,8 @@ func TestWithheldTolerations(t *testing.T) {
 				t.Fatal(refusal)
 			}
 			var said string
-			for _, refusal := range WithheldTolerations(pod, remote) {
-				said += refusal.Message
+			for _, message := range Withheld(pod, remote, test.limits) {
+				said += message
 			}
 			if diff := cmp.Diff(test.want, said); diff != "" {
 				t.Error(diff)
@@ -170,7 +173,7 @@ func TestOldTolerationsStay(t *testing.T) {
 	if changes := PodUpdate(local, remote, mapped, &Limits{}); changes != (PodChanges{}) {
 		t.Errorf("it is changed: %v", changes)
 	}
-	if withheld := WithheldTolerations(local, remote); withheld != nil {
+	if withheld := Withheld(local, remote, &Limits{}); withheld != nil {
 		t.Errorf("it is said to lack %v", withheld)
 	}
 }

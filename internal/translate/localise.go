@@ -1,6 +1,8 @@
 package translate
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -9,7 +11,8 @@ import (
 // fieldReferences are the fields of a pod whose value in the provider is not the
 // one that the pod is known by in the consumer. In the environment they become
 // what they are in the consumer; in files, which follow changes, a reference to
-// the annotation that says so. All other fields (labels, annotations, IPs) are
+// the annotation that says so. Labels and annotations that are not sent are read
+// from the environment all the same: there they command nobody. All other fields are
 // the same on both sides, or only known in the provider.
 var fieldReferences = map[string]struct {
 	value      func(*corev1.Pod) string
@@ -27,7 +30,7 @@ var fieldReferences = map[string]struct {
 // localise changes what a remote spec says about other objects and about the pod
 // itself: names are the remote ones, and the pod sees itself as in the consumer.
 // The spec is a copy that shares no memory with local.
-func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target) {
+func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target, limits *Limits) {
 	if t.Hashed {
 		for place := range namePlaces(spec) {
 			if *place.name != "" {
@@ -37,7 +40,7 @@ func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target) {
 	}
 	for c := range allContainers(spec) {
 		for i := range c.Env {
-			localiseVariable(&c.Env[i], local)
+			localiseVariable(&c.Env[i], local, limits)
 		}
 	}
 	for i := range spec.Volumes {
@@ -56,12 +59,15 @@ func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target) {
 	}
 }
 
-func localiseVariable(env *corev1.EnvVar, local *corev1.Pod) {
+func localiseVariable(env *corev1.EnvVar, local *corev1.Pod, limits *Limits) {
 	if env.ValueFrom == nil || env.ValueFrom.FieldRef == nil {
 		return
 	}
-	if field, known := fieldReferences[env.ValueFrom.FieldRef.FieldPath]; known {
+	path := env.ValueFrom.FieldRef.FieldPath
+	if field, known := fieldReferences[path]; known {
 		env.Value, env.ValueFrom = field.value(local), nil
+	} else if value, withheld := withheldValue(path, local, limits); withheld {
+		env.Value, env.ValueFrom = strings.ReplaceAll(value, "$", "$$"), nil
 	}
 }
 

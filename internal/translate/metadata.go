@@ -27,7 +27,12 @@ var localAnnotations = []string{
 	"pv.kubernetes.io/",
 	"volume.kubernetes.io/",
 	"volume.beta.kubernetes.io/",
+	limitRanger,
 }
+
+// limitRanger says what an API server has filled in, by the LimitRanges of its own
+// cluster.
+const limitRanger = "kubernetes.io/limit-ranger"
 
 // localLabels are those of local pods that the API server sets by the node they
 // are on. In the provider they are on another one, and its API server sets them.
@@ -39,13 +44,13 @@ var localLabels = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone}
 func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 	labels := make(map[string]string, len(local.GetLabels())+3)
 	for key, value := range local.GetLabels() {
-		if !isOurs(key) && !slices.Contains(localLabels, key) {
+		if isCopiedLabel(key) {
 			labels[key] = value
 		}
 	}
 	annotations := make(map[string]string, len(local.GetAnnotations())+5)
 	for key, value := range local.GetAnnotations() {
-		if !isOurs(key) && !isLocalAnnotation(key) {
+		if isCopiedAnnotation(key) {
 			annotations[key] = value
 		}
 	}
@@ -100,6 +105,7 @@ func merge(desired, remote map[string]string, base []string) map[string]string {
 type copied struct{ labels, annotations []string }
 
 // copiedKeys is the value of AnnotationCopied: keys contain neither of the separators.
+// Our own are not among them.
 func copiedKeys(labels, annotations map[string]string) string {
 	return joinSorted(labels) + ";" + joinSorted(annotations)
 }
@@ -112,7 +118,9 @@ func readCopied(value string) copied {
 func joinSorted(m map[string]string) string {
 	keys := make([]string, 0, len(m))
 	for key := range m {
-		keys = append(keys, key)
+		if !isOurs(key) {
+			keys = append(keys, key)
+		}
 	}
 	slices.Sort(keys)
 	return strings.Join(keys, ",")
@@ -125,6 +133,8 @@ func isOurs(key string) bool {
 	return found && (prefix == v1alpha1.Domain || strings.HasSuffix(prefix, "."+v1alpha1.Domain))
 }
 
-func isLocalAnnotation(key string) bool {
-	return slices.ContainsFunc(localAnnotations, func(beginning string) bool { return strings.HasPrefix(key, beginning) })
+func isCopiedLabel(key string) bool { return !isOurs(key) && !slices.Contains(localLabels, key) }
+
+func isCopiedAnnotation(key string) bool {
+	return !isOurs(key) && !slices.ContainsFunc(localAnnotations, func(beginning string) bool { return strings.HasPrefix(key, beginning) })
 }

@@ -20,11 +20,12 @@ func Pod(local *corev1.Pod, t Target, limits *Limits) (*corev1.Pod, *Refusal) {
 		return nil, refusal
 	}
 	remote := &corev1.Pod{ObjectMeta: Metadata(local, t)}
+	limits.Withhold(remote, nil)
 
 	spec := allowedPodSpec(&local.Spec, local.Name, limits)
 	remote.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil, spec.Tolerations)
 	spec.DeepCopyInto(&remote.Spec)
-	localise(&remote.Spec, local, t)
+	localise(&remote.Spec, local, t, limits)
 	remote.Spec.AutomountServiceAccountToken = ptr.To(false)
 	if t.Hashed && remote.Spec.Hostname == "" {
 		remote.Spec.Hostname = hostname(local.Name)
@@ -97,12 +98,12 @@ func allowedEphemeralContainers(pod *corev1.Pod) []corev1.EphemeralContainer {
 }
 
 // ephemeralContainer is the remote form of one of the pod's.
-func ephemeralContainer(c *corev1.EphemeralContainer, local *corev1.Pod, t Target) corev1.EphemeralContainer {
+func ephemeralContainer(c *corev1.EphemeralContainer, local *corev1.Pod, t Target, limits *Limits) corev1.EphemeralContainer {
 	allowed := ephemeralContainerPlan.allowed(c)
 	common := allowedContainer((*corev1.Container)(&c.EphemeralContainerCommon), injectedTokens(local.Spec.Volumes))
 	allowed.EphemeralContainerCommon = corev1.EphemeralContainerCommon(common)
 	spec := corev1.PodSpec{EphemeralContainers: []corev1.EphemeralContainer{*allowed.DeepCopy()}}
-	localise(&spec, local, t)
+	localise(&spec, local, t, limits)
 	return spec.EphemeralContainers[0]
 }
 

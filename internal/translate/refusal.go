@@ -21,8 +21,8 @@ const (
 	// ReasonVolumeNotAllowed: the pod describes a volume itself, of a type that the
 	// limits of the provider do not allow.
 	ReasonVolumeNotAllowed = "VolumeNotAllowed"
-	// ReasonTolerationNotAllowed: the limits of the provider do not allow a toleration.
-	ReasonTolerationNotAllowed = "TolerationNotAllowed"
+	// ReasonQuantity: a quantity would cost too much to read once it comes back.
+	ReasonQuantity = "QuantityOutOfBounds"
 	// ReasonClaimNotBound: the claim has no volume yet.
 	ReasonClaimNotBound = "ClaimNotBound"
 	// ReasonSyncNever: the object is labelled or annotated spillway.io/sync=never.

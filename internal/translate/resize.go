@@ -47,11 +47,12 @@ func resize(remote, local *corev1.ResourceRequirements) bool {
 	return requests || limits
 }
 
+// resizeList leaves a quantity as it is that is not sent: see podQuantities.
 func resizeList(remote *corev1.ResourceList, local corev1.ResourceList) bool {
 	differs := false
 	for _, name := range resizable {
 		wanted, set := local[name]
-		if !set {
+		if !set || !isBounded(wanted) {
 			continue
 		}
 		if has, there := (*remote)[name]; there && has.Cmp(wanted) == 0 {

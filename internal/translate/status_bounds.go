@@ -60,8 +60,8 @@ func saneTime(t metav1.Time) metav1.Time {
 }
 
 // resourceList keeps what has a name that the spec has as well, or that a
-// provider's defaults may add, and is no less than nothing. How long a quantity
-// can be is bounded by its parser.
+// provider's defaults may add, and is no less than nothing. A quantity that is large
+// enough to cost something was not decoded.
 func resourceList(from corev1.ResourceList, spec *corev1.ResourceRequirements) corev1.ResourceList {
 	var to corev1.ResourceList
 	keep := func(name corev1.ResourceName) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/netip"
 	"reflect"
+	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -42,6 +43,7 @@ func FuzzPodStatus(f *testing.F) {
 		`{"containerStatuses":[{"name":"web","restartCount":-1,"state":{"waiting":{},"running":{},"terminated":{"exitCode":-1}}},{"name":"web"},{"name":"other"}]}`,
 		`{"initContainerStatuses":[{"name":"init","state":{"running":{"startedAt":"0001-01-01T00:00:00+23:59"}}}],"ephemeralContainerStatuses":[{"name":"debug"}]}`,
 		`{"containerStatuses":[{"name":"web","resources":{"limits":{"cpu":"-1","example.org/gpu":"1e99"}},"allocatedResources":{"x":"1"}}],"resources":{"requests":{"cpu":"1"}}}`,
+		`{"containerStatuses":[{"name":"web","resources":{"limits":{"cpu":"` + strings.Repeat("9", 37) + `e18","example.org/gpu":"1e-18"}}}],"resources":{"requests":{"cpu":"9e18"}}}`,
 	} {
 		f.Add([]byte(seed), "x\n\xff\u202e", int64(-1), uint8(1))
 	}

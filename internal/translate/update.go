@@ -47,6 +47,7 @@ func PodUpdate(local, remote *corev1.Pod, t Target, limits *Limits) PodChanges {
 	recorded := remote.Annotations[v1alpha1.AnnotationSpecHash]
 
 	metadata := Metadata(local, t)
+	limits.Withhold(&metadata, remote)
 	var changed sets.Set[string]
 	if recorded == string(desired) {
 		metadata.Annotations[v1alpha1.AnnotationSpecHash] = recorded
@@ -64,7 +65,7 @@ func PodUpdate(local, remote *corev1.Pod, t Target, limits *Limits) PodChanges {
 	changes.Main.Labels, changes.Main.Annotations = labels, annotations
 	updateSpec(&changes.Main.Spec, &local.Spec, changed, tolerations)
 	if changed.Has(partEphemeral) {
-		changes.Ephemeral = withEphemeralContainers(remote, local, ephemeral, t)
+		changes.Ephemeral = withEphemeralContainers(remote, local, ephemeral, t, limits)
 	}
 	changes.Resize = resized(remote, &local.Spec, changed)
 	return changes
@@ -112,12 +113,12 @@ func mergedTolerations(remote, local []corev1.Toleration) []corev1.Toleration {
 
 // withEphemeralContainers adds those that remote does not have yet, or is nil if
 // it has them all. None can be changed or removed.
-func withEphemeralContainers(remote, local *corev1.Pod, ephemeral []corev1.EphemeralContainer, t Target) *corev1.Pod {
+func withEphemeralContainers(remote, local *corev1.Pod, ephemeral []corev1.EphemeralContainer, t Target, limits *Limits) *corev1.Pod {
 	var missing []corev1.EphemeralContainer
 	for i := range ephemeral {
 		has := func(c corev1.EphemeralContainer) bool { return c.Name == ephemeral[i].Name }
 		if !slices.ContainsFunc(remote.Spec.EphemeralContainers, has) {
-			missing = append(missing, ephemeralContainer(&ephemeral[i], local, t))
+			missing = append(missing, ephemeralContainer(&ephemeral[i], local, t, limits))
 		}
 	}
 	if missing == nil {

@@ -19,6 +19,9 @@ func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*core
 	if refusal := notBound(local); refusal != nil {
 		return nil, refusal
 	}
+	if name := unboundedRequirement(&corev1.ResourceRequirements{Limits: local.Spec.Resources.Limits, Requests: local.Spec.Resources.Requests}); name != "" {
+		return nil, quantityRefusal("PersistentVolumeClaim " + local.Name + ": spec.resources." + name)
+	}
 	allowed := persistentVolumeClaimPlan.allowed(&local.Spec)
 	remote := &corev1.PersistentVolumeClaim{ObjectMeta: Metadata(local, t), Spec: *allowed.DeepCopy()}
 	remote.Spec.VolumeName = t.ClusterScopedName(local.Spec.VolumeName)
@@ -50,6 +53,9 @@ func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVo
 	}
 	if isTiedToNode(local.Spec.NodeAffinity) {
 		return nil, refusalf(ReasonVolumeNotPortable, "PersistentVolume %s: spec.nodeAffinity ties it to a node of the consumer by its name", local.Name)
+	}
+	if name := unbounded(local.Spec.Capacity); name != "" {
+		return nil, quantityRefusal("PersistentVolume " + local.Name + ": spec.capacity." + name)
 	}
 	return remoteVolume(local, claim, t, of), nil
 }

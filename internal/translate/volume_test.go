@@ -117,6 +117,8 @@ func TestVolumeRefusals(t *testing.T) {
 		"no volume name":     {claim: `{spec: {volumeName: ""}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolumeClaim data is not bound to a volume yet"}},
 		"bound to another":   {pv: `{spec: {claimRef: {uid: other}}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
 		"of another name":    {pv: `{metadata: {name: other}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolume other is not bound to PersistentVolumeClaim data"}},
+		"a huge claim":       {claim: `{spec: {resources: {requests: {storage: 1e21}}}}`, want: Refusal{ReasonQuantity, "PersistentVolumeClaim data: spec.resources.requests.storage has more than 40 characters, or an exponent beyond 18"}},
+		"a huge volume":      {pv: `{spec: {capacity: {storage: 1e21}, nfs: {server: s, path: /}}}`, want: Refusal{ReasonQuantity, "PersistentVolume disk: spec.capacity.storage has more than 40 characters, or an exponent beyond 18"}},
 		"claim stays home":   {claim: `{metadata: {labels: {spillway.io/sync: never}}}`, want: Refusal{ReasonSyncNever, "PersistentVolumeClaim data is marked spillway.io/sync=never"}},
 		"volume stays home":  {pv: `{metadata: {annotations: {spillway.io/sync: never}}}`, want: Refusal{ReasonSyncNever, "PersistentVolume disk is marked spillway.io/sync=never"}},
 		"hostPath":           {pv: `{spec: {hostPath: {path: /}}}`, want: Refusal{ReasonVolumeNotPortable, "PersistentVolume disk: spec.hostPath is set: it lies on a node"}},

@@ -12,13 +12,13 @@ import (
 	"github.com/spillway-io/spillway/internal/placement"
 )
 
-// SharedWith leads from a ClusterBinding to those of the same provider, if what it
+// SharedWith leads from a ClusterBinding to those of the same provider, or of one that says so, if what it
 // takes of that may have changed: its spec, which provider it is, and its end.
 func SharedWith(cache client.Reader) handler.EventHandler {
 	enqueue := func(ctx context.Context, objects ...client.Object) []reconcile.Request {
 		return Bindings(ctx, cache, func(other *v1alpha1.ClusterBinding) bool {
 			for _, object := range objects {
-				if binding, ok := object.(*v1alpha1.ClusterBinding); ok && placement.SameProvider(binding, other) {
+				if binding, ok := object.(*v1alpha1.ClusterBinding); ok && placement.SameIdentity(binding, other) {
 					return true
 				}
 			}
@@ -44,6 +44,6 @@ func SharedWith(cache client.Reader) handler.EventHandler {
 func takesOther(e event.UpdateEvent) bool {
 	before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
 	after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
-	return !ok1 || !ok2 || before.Generation != after.Generation || before.Status.RemoteClusterUID != after.Status.RemoteClusterUID ||
+	return !ok1 || !ok2 || before.Generation != after.Generation || placement.Identified(before, after) ||
 		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 }

@@ -48,12 +48,19 @@ func New(binding *v1alpha1.ClusterBinding) *corev1.Node {
 			BlockOwnerDeletion: ptr.To(true),
 		}},
 	}}
-	Apply(node, binding)
+	dress(node, binding)
 	return node
 }
 
-// Apply makes the metadata and the spec of node what the binding says.
+// Apply makes the metadata and the spec of node what the binding says, unless it is
+// frozen.
 func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
+	if !frozen(binding) {
+		dress(node, binding)
+	}
+}
+
+func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
 	var before applied
 	// What cannot be read was edited by hand; then nothing is taken away.
 	_ = json.Unmarshal([]byte(node.Annotations[annotationApplied]), &before)
@@ -142,15 +149,6 @@ func mergedTaints(current, wanted []corev1.Taint, before []string) []corev1.Tain
 	return result
 }
 
-// Conditions that say that nothing is wrong with the node. Ready comes first;
-// the others are those that Kubernetes turns to Unknown together with it.
-var healthy = []corev1.NodeCondition{
-	{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "ProviderConnected", Message: "the provider answers"},
-	{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes"},
-	{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes"},
-	{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes"},
-}
-
 // Offer is what a provider has.
 type Offer struct {
 	Nodes []corev1.Node
@@ -166,11 +164,14 @@ type Offer struct {
 // that offer; if it is not known, the virtual node goes on offering what it did. Older
 // bindings of the provider have their share first. A
 // version that the binding does not say is left as it was: the provider has one,
-// and the next status of the binding says it again.
+// and the next status of the binding says it again. Of a node that is frozen, nothing
+// but its heartbeat changes.
 func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, now metav1.Time) {
-	none := ""
+	if frozen(binding) {
+		beat(node, offer, now)
+		return
+	}
 	if !offer.Unknown {
-		none = offer.noneUsable()
 		capacity := left(binding, offer)
 		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
 		node.Status.NodeInfo.Architecture = architecture(offer)
@@ -179,32 +180,9 @@ func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)
 	node.Status.NodeInfo.OperatingSystem = "linux"
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: node.Name}}
-	for _, wanted := range healthy {
-		if wanted.Type == corev1.NodeReady && none != "" {
-			wanted.Reason, wanted.Message = v1alpha1.ReasonNoUsableNodes, none
-		}
+	for _, wanted := range healthy(offer) {
 		setCondition(&node.Status.Conditions, wanted, now)
 	}
-}
-
-// setCondition changes a condition, and its times, only if it differs: the
-// Lease is the heartbeat of the node.
-func setCondition(conditions *[]corev1.NodeCondition, wanted corev1.NodeCondition, now metav1.Time) {
-	wanted.LastHeartbeatTime, wanted.LastTransitionTime = now, now
-	for i, c := range *conditions {
-		if c.Type != wanted.Type {
-			continue
-		}
-		if c.Status == wanted.Status && c.Reason == wanted.Reason && c.Message == wanted.Message {
-			return
-		}
-		if c.Status == wanted.Status {
-			wanted.LastTransitionTime = c.LastTransitionTime
-		}
-		(*conditions)[i] = wanted
-		return
-	}
-	*conditions = append(*conditions, wanted)
 }
 
 // architecture is the one that most of the provider's nodes have that take pods.

@@ -66,7 +66,7 @@ func TestManagerObjects(t *testing.T) {
 		}
 		switch object.(type) {
 		case *corev1.PersistentVolumeClaim:
-			tries["its size"] = try{patching(manager, object, `{"spec":{"volumeName":"another"}}`), "spec must stay"}
+			tries["its volume"] = try{patching(manager, object, `{"spec":{"volumeName":"another"}}`), "spec must stay"}
 		case *corev1.PersistentVolume:
 			tries["its claim"] = try{patching(manager, object, `{"spec":{"claimRef":{"name":"another"}}}`), "spec must stay"}
 			tries["what becomes of it"] = try{patching(manager, object, `{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`), "spec must stay"}

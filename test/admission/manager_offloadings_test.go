@@ -23,10 +23,15 @@ func TestManagerOffloadings(t *testing.T) {
 		Spec:       v1alpha1.ClusterBindingSpec{ClusterID: "guarded", KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: "guarded"}},
 	})
 	const onlyLabelled = "only NamespaceOffloadings that a label of their namespace asks for"
+	const onlyDefaults = "spec must be that of the defaults"
 	tries := map[string]try{
 		"makes what a label asks for":         {creating(manager, offloadingOf(asking, v1alpha1.CreatedByNamespaceLabel)), ""},
 		"makes one that nobody asks for":      {creating(manager, offloadingOf(silent, v1alpha1.CreatedByNamespaceLabel)), "namespace " + silent + " does not ask"},
 		"makes one that looks like a team's":  {creating(manager, offloadingOf(asking, "")), onlyLabelled},
+		"makes one that says the defaults":    {creating(manager, specified(asking, v1alpha1.MappingDefaultName, v1alpha1.PodsLocalAndRemote, nil)), ""},
+		"makes one with another strategy":     {creating(manager, specified(asking, v1alpha1.MappingDefaultName, v1alpha1.PodsRemote, nil)), onlyDefaults},
+		"makes one with another name":         {creating(manager, specified(asking, v1alpha1.MappingEnforceSameName, v1alpha1.PodsLocalAndRemote, nil)), onlyDefaults},
+		"makes one for a provider of choice":  {creating(manager, specified(asking, "", "", selecting(labels(eu)))), onlyDefaults},
 		"deletes what no label asks for":      {deleting(manager, left.DeepCopy()), ""},
 		"deletes what a label still asks for": {deleting(manager, byLabel.DeepCopy()), "namespace " + made + " still asks"},
 		"deletes a team's":                    {deleting(manager, byTeam.DeepCopy()), onlyLabelled},
@@ -45,6 +50,13 @@ func TestManagerOffloadings(t *testing.T) {
 	attempt(t, tries)
 }
 
+// specified is what a label asks for, with a spec of its own.
+func specified(namespace string, mapping v1alpha1.NamespaceMappingStrategy, pods v1alpha1.PodOffloadingStrategy, selector *v1alpha1.ClusterSelector) *v1alpha1.NamespaceOffloading {
+	nso := offloadingOf(namespace, v1alpha1.CreatedByNamespaceLabel)
+	nso.Spec = v1alpha1.NamespaceOffloadingSpec{NamespaceMappingStrategy: mapping, PodOffloadingStrategy: pods, ClusterSelector: selector}
+	return nso
+}
+
 // TestManagerWritesNamespaceMaps is about what only the manager may write.
 func TestManagerWritesNamespaceMaps(t *testing.T) {
 	manager := inConsumer(t)
@@ -59,6 +71,7 @@ func TestManagerWritesNamespaceMaps(t *testing.T) {
 		"the manager empties it":           {patching(manager, nsm, "{"+emptied+"}"), ""},
 		"the manager deletes it":           {deleting(manager, nsm.DeepCopy()), ""},
 		"somebody makes one":               {creating(server, mapOf("another", "team")), alone},
+		"a manager by another account":     {creating(server, mapOf("another", "team")), "needs the kubeconfig of the ServiceAccount spillway-manager"},
 		"somebody empties it":              {patching(server, nsm, "{"+emptied+"}"), alone},
 		"somebody renames an entry":        {patching(server, nsm, `{"spec":{"desiredMapping":[{"namespace":"team","remoteNamespace":"elsewhere"}]}}`), alone},
 		"somebody gives no reason":         {patching(server, nsm, `{"metadata":{"annotations":{"spillway.io/break-glass":""}},`+emptied+"}"), alone},

@@ -65,6 +65,10 @@ func TestConsumerUnderOtherLimits(t *testing.T) {
 	becomes(t, consumer, named("team-a-demo"), "")
 	becomes(t, consumer, named("team-a-demo-b"), "allows names by namePattern")
 
+	change("metadataKeys", `"kubernetes.io/service-account.name"`)
+	becomes(t, consumer, secretOf(meta, corev1.SecretTypeServiceAccountToken),
+		"type must not be kubernetes.io/service-account-token: it makes credentials of the provider")
+
 	if err := admin.Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Value: 7}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +96,7 @@ func TestConsumerUnderOtherLimits(t *testing.T) {
 		{"namePattern", "(", "variables.namePattern"},
 		{"reservedNames", "a|[", "variables.reservedNames"},
 		{"volumeTypes", "hostPath", "volumeTypes may list nfs, iscsi, fc, csi, and nothing else: hostPath"},
+		{"metadataKeys", "helm.sh/, example.com", "metadataKeys may list keys with a domain, and domains with a / at their end: example.com"},
 		{"tolerations", "example.com/batch", "tolerations is none of the keys that there are"},
 		{"tolerationKeys", strings.Repeat("a,", 3000), "tolerationKeys is longer than 4096 characters"},
 	} {
@@ -114,6 +119,12 @@ func TestConsumerWithoutLimits(t *testing.T) {
 	}
 	meta := metav1.ObjectMeta{Namespace: namespace.Name, Name: "pod", Labels: mark()}
 	becomes(t, consumer, podOf(meta), "")
+	secret, volume := secretOf(meta, corev1.SecretTypeOpaque), volumeOf(metav1.ObjectMeta{Name: volumeName, Labels: of(shippedAccount)})
+	becomes(t, consumer, secret, "")
+	becomes(t, consumer, volume, "")
+	if err := admin.Create(t.Context(), volume); err != nil {
+		t.Fatal(err)
+	}
 	running, another := podOf(meta), podOf(meta)
 	another.Namespace, another.Labels = "default", nil
 	for _, pod := range []*corev1.Pod{running, another} {
@@ -126,8 +137,11 @@ func TestConsumerWithoutLimits(t *testing.T) {
 	}
 	becomes(t, consumer, podOf(metav1.ObjectMeta{Namespace: namespace.Name, Name: "next", Labels: mark()}), "no params found for policy binding")
 	becomes(t, consumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-demo", Labels: held(mark())}}, "no params found for policy binding")
+	becomes(t, consumer, secret, "no params found for policy binding")
 
-	// What runs goes on, and is deleted.
+	// What runs goes on, and is deleted, also where Kubernetes changes it first.
+	refused(t, admin.Patch(t.Context(), volume, merge(`{"metadata":{"finalizers":["example.com/protection"]}}`)), "")
+	refused(t, admin.Patch(t.Context(), volume, merge(`{"metadata":{"finalizers":null}}`)), "")
 	running.Status.Phase = corev1.PodRunning
 	refused(t, admin.Status().Update(t.Context(), running), "")
 	refused(t, consumer.Delete(t.Context(), running, client.DryRunAll), "")

@@ -45,6 +45,20 @@ func TestConsumerLabelsOfNamespaces(t *testing.T) {
 	}
 }
 
+func TestConsumerAnnotationsOfNamespaces(t *testing.T) {
+	consumer := inProvider(t)
+	for key, want := range map[string]string{
+		"spillway.io/local-namespace": "", "remote.spillway.io/eu": "",
+		"openshift.io/node-selector": "metadata.annotations[openshift.io/node-selector] is not one of Spillway",
+		"plain":                      "metadata.annotations[plain] is not one of Spillway", "xspillway.io/a": "metadata.annotations[xspillway.io/a] is not one of Spillway",
+	} {
+		t.Run(key, func(t *testing.T) {
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: held(mark()), Annotations: map[string]string{key: "x"}}}
+			refused(t, consumer.Create(t.Context(), namespace, client.DryRunAll), want)
+		})
+	}
+}
+
 func TestConsumerLimitsOfPods(t *testing.T) {
 	consumer := inProvider(t)
 	own := metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "pod", Labels: mark()}

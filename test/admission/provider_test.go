@@ -73,6 +73,12 @@ func untilConfined(ctx context.Context, consumer client.Client) error {
 		"spillway-limits-pods": podOf(inMarked, func(s *corev1.PodSpec) {
 			s.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 		}),
+		"spillway-limits-metadata' with binding 'spillway-limits-metadata": &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: marked.Name, Name: "probe", Labels: mark(), Annotations: map[string]string{"example.com/probe": "x"},
+		}},
+		"spillway-limits-metadata' with binding 'spillway-limits-metadata-volumes": volumeOf(metav1.ObjectMeta{
+			Name: volumeName, Labels: of("spillway-consumer"), Annotations: map[string]string{"example.com/probe": "x"},
+		}),
 	}
 	for policy, probe := range probes {
 		var last error

@@ -64,7 +64,7 @@ func setUp(t *testing.T) (context.Context, string) {
 func TestWholeCluster(t *testing.T) {
 	ctx, dir := setUp(t)
 	c := up(ctx, t, Options{
-		Name: "whole", Dir: dir, Components: AllComponents(), NodeGrace: 8 * time.Second,
+		Name: "whole", Dir: dir, Components: AllComponents(), NodeGrace: 8 * time.Second, PodCIDR: "10.12.0.0/24",
 		Nodes: []Node{{Name: "kwok-1", CPU: "4", Labels: map[string]string{"zone": "a"}}},
 	})
 	t.Run("the node is as asked for", func(t *testing.T) {
@@ -97,6 +97,9 @@ func podRuns(ctx context.Context, t *testing.T, c *Cluster) {
 		got, err := c.client.CoreV1().Pods("default").Get(ctx, pod.Name, metav1.GetOptions{})
 		if err == nil && got.Status.Phase != corev1.PodRunning {
 			err = fmt.Errorf("pod %s is %s on node %q", got.Name, got.Status.Phase, got.Spec.NodeName)
+		}
+		if err == nil && !strings.HasPrefix(got.Status.PodIP, "10.12.0.") {
+			err = fmt.Errorf("pod %s has the address %q, which is not of the range", got.Name, got.Status.PodIP)
 		}
 		return err
 	})

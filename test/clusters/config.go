@@ -125,6 +125,9 @@ func patchesFor(o Options) []componentPatch {
 			"manage-nodes-with-label-selector": KwokNodeLabel + "=" + KwokNodeValue,
 		},
 	}
+	if o.PodCIDR != "" {
+		args[KwokController]["cidr"] = o.PodCIDR
+	}
 	var patches []componentPatch
 	for _, c := range o.components() {
 		patch := componentPatch{Name: c}

@@ -15,6 +15,7 @@ func TestConfig(t *testing.T) {
 		APIServerArgs:         map[string]string{"authorization-mode": "RBAC", "v": "4"},
 		ControllerManagerArgs: map[string]string{"kube-api-qps": "7"},
 		NodeGrace:             12 * time.Second,
+		PodCIDR:               "10.12.0.0/24",
 	}.complete()
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +31,7 @@ func TestConfig(t *testing.T) {
 		"the caller's flags win over ours":           {KubeControllerManager, extraArg{"kube-api-qps", "7", false}},
 		"no component exits when it loses its lease": {KubeScheduler, extraArg{"leader-elect", "false", false}},
 		"kwok does not take all nodes":               {KwokController, extraArg{"manage-all-nodes", "false", false}},
+		"kwok gives pods addresses of the range":     {KwokController, extraArg{"cidr", "10.12.0.0/24", false}},
 		"kwok takes the nodes that are labelled so":  {KwokController, extraArg{"manage-nodes-with-label-selector", "type=kwok", false}},
 	} {
 		t.Run(key, func(t *testing.T) {

@@ -56,6 +56,9 @@ type Options struct {
 	// Nodes are made by Up, which waits until they are Ready. They need
 	// KwokController among the Components.
 	Nodes []Node
+	// PodCIDR is the range of the addresses that kwok gives to pods. Default: kwok's,
+	// 10.0.0.0/24, in all clusters.
+	PodCIDR string
 	// NodeGrace is how long a node may stay silent before the controller
 	// manager calls it NotReady; at least 4s. kwok renews the leases of its
 	// nodes four times within it. Default: 40s, as Kubernetes has it.

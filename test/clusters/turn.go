@@ -9,15 +9,15 @@ import (
 )
 
 // turnPatience is less than the time after which hack/test.sh has a package killed,
-// and more than the longest suite takes, beside which others wait. By hand, go test
-// kills a package after ten minutes, if it is not told otherwise.
+// and more than the longest suite takes. By hand, go test kills a package after ten
+// minutes, if it is not told otherwise.
 const turnPatience = 40 * time.Minute
 
 // turn keeps the lock of AwaitTurn: a file that nobody refers to is closed, and
 // unlocked with it.
 var turn func()
 
-// AwaitTurn is for TestMain of suites that need several control planes for many
+// AwaitTurn is for the beginning of suites that need several control planes for many
 // minutes: it waits until no other such suite runs on this checkout, so that two
 // that are started by hand do not ask more of a small machine than it bears.
 // make test never waits here. The turn ends with the process. Awaiting it again

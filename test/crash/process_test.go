@@ -46,15 +46,15 @@ type process struct {
 }
 
 // start starts the manager. Its log is shown if the test fails.
-func start(t *testing.T, kubeconfig string) *process {
+func start(t *testing.T, kubeconfig string, flags ...string) *process {
 	t.Helper()
 	log, err := os.CreateTemp(t.TempDir(), "manager-*.log")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	p := &process{log: log.Name(), command: exec.Command(binary, "--kubeconfig", kubeconfig, "--cluster-id", consumerID,
-		"--metrics-bind-address", "0", "--health-probe-bind-address", "0")}
+	p := &process{log: log.Name(), command: exec.Command(binary, append(flags, "--kubeconfig", kubeconfig, "--cluster-id", consumerID,
+		"--metrics-bind-address", "0", "--health-probe-bind-address", "0")...)}
 	p.command.Stdout, p.command.Stderr = log, log
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)

@@ -55,6 +55,14 @@ var attacks = []struct {
 		v1alpha1.ReasonTooLarge, "a list of pods takes more than",
 	},
 	{
+		"a node with a quantity that takes seconds", onWatch("nodes", hugeQuantity),
+		v1alpha1.ReasonTooLarge, "an event of the watch of nodes has a quantity in allocatable of more than 40 characters",
+	},
+	{
+		"a list of nodes with quantities that take gigabytes", onList("nodes", hugeQuantities),
+		v1alpha1.ReasonTooLarge, "a list of nodes has a quantity in allocatable of more than 40 characters",
+	},
+	{
 		"watches that end as soon as they begin", onWatch("configmaps", one),
 		v1alpha1.ReasonUnreachable, "the provider ends lists and watches as soon as they begin",
 	},
@@ -113,12 +121,15 @@ func isOf(r *http.Request, resource string) bool {
 
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
 
-// moreAndMore is a watch that begins with objects of a megabyte each.
+// moreAndMore is a watch that begins with objects of a megabyte each, in what is
+// kept of a copy: its content is not.
 func moreAndMore(w http.ResponseWriter, _ *http.Request) {
 	content := strings.Repeat("x", 1<<20)
 	asEvents(w)
 	for i := 0; ; i++ {
-		if !send(w, "ADDED", configMap(fmt.Sprintf("more-%d", i), content)) {
+		more := configMap(fmt.Sprintf("more-%d", i), "")
+		more.Annotations = map[string]string{"example.com/more": content}
+		if !send(w, "ADDED", more) {
 			return
 		}
 	}
@@ -154,6 +165,23 @@ func emptyContainers(w http.ResponseWriter, _ *http.Request) {
 func emptyPods(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
 	_, _ = w.Write(object("PodList", bytes.Repeat(field(2, nil), 4_000_000)))
+}
+
+// hugeQuantity is a watch with a node whose CPUs are a number of ten million digits.
+func hugeQuantity(w http.ResponseWriter, _ *http.Request) {
+	cpu := append(field(1, []byte("cpu")), field(2, field(1, []byte("11111111111111111111e10000000")))...)
+	asEvents(w)
+	sendRaw(w, "ADDED", object("Node", field(3, field(2, cpu))))
+}
+
+// hugeQuantities is a list of JSON with numbers of a hundred thousand.
+func hugeQuantities(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := io.WriteString(w, `{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"status":{"allocatable":{"a/0":1`)
+	for i := 1; i < 20_000 && err == nil; i++ {
+		_, err = fmt.Fprintf(w, `,"a/%d":11111111111111111111e100000`, i)
+	}
+	_, _ = io.WriteString(w, "}}}]}")
 }
 
 func endlessItems(w http.ResponseWriter, _ *http.Request) {

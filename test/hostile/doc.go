@@ -9,9 +9,14 @@
 // Of each attack three things are asserted, all of them counts:
 //
 //   - The ClusterBinding of the hostile provider says what is wrong.
-//   - The manager's heap stays below what its budget allows.
+//   - The heap of the whole process, this test's clients in it, stays below 256 MiB.
+//     The budget of the hostile provider is 33 MiB, and one more for each attack.
 //   - The good provider is asked for exactly what it is asked for when all is
 //     calm, no watch of it begins anew, and its pods come and go.
+//
+// Two more are made of what a provider may do: statuses that change all the time, and
+// pods that it ends as soon as they come. What is counted of these is what is written
+// in the consumer, and how many pods are sent.
 //
 // How long those pods take is written into the log, beside how long they take
 // when all is calm, and decides nothing.

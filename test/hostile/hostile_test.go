@@ -32,6 +32,7 @@ func TestHostile(t *testing.T) {
 	s.round(t, "warm")
 	calm := s.round(t, "calm")
 	t.Run("a status that changes a hundred times a second", s.flapping)
+	t.Run("pods that are ended as soon as they come", s.reaping)
 	for i, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
 			heap := watchHeap()

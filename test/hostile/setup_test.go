@@ -42,7 +42,6 @@ const (
 
 func TestMain(m *testing.M) {
 	clusters.RequireBinaries()
-	clusters.AwaitTurn()
 	ctrl.SetLogger(logr.Discard())
 	os.Exit(m.Run())
 }

@@ -9,7 +9,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -28,12 +29,21 @@ import (
 // certificate and the same token.
 type address struct {
 	*httptest.Server
-	to atomic.Pointer[httputil.ReverseProxy]
+	// answers, if set, sees what the cluster answers.
+	answers func(*http.Response) error
+
+	mu    sync.Mutex
+	to    *httputil.ReverseProxy
+	asked []string // Since it leads where it does.
 }
 
 func newAddress() *address {
 	a := &address{}
-	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.to.Load().ServeHTTP(w, r) }))
+	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to := a.take(r); to != nil {
+			to.ServeHTTP(w, r)
+		}
+	}))
 	a.EnableHTTP2, a.TLS, a.Config.ErrorLog = true, &tls.Config{MinVersion: tls.VersionTLS12}, stdlog.New(io.Discard, "", 0)
 	a.StartTLS()
 	DeferCleanup(func() { a.CloseClientConnections(); a.Close() })
@@ -49,11 +59,33 @@ func (a *address) lead(c *controlPlane) {
 	Expect(err).NotTo(HaveOccurred())
 	to, err := url.Parse(config.Host)
 	Expect(err).NotTo(HaveOccurred())
-	a.to.Store(&httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Header.Del("Authorization") }, Transport: transport,
-		FlushInterval: -1, ErrorLog: stdlog.New(io.Discard, "", 0),
-	})
+		FlushInterval: -1, ModifyResponse: a.answers, ErrorLog: stdlog.New(io.Discard, "", 0),
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.to, a.asked = proxy, nil
 	a.CloseClientConnections()
+}
+
+// take notes a request, and says where it goes: nowhere if it came by a connection
+// that led elsewhere.
+func (a *address) take(r *http.Request) *httputil.ReverseProxy {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.Context().Err() != nil {
+		return nil
+	}
+	a.asked = append(a.asked, r.Method+" "+r.URL.Path)
+	return a.to
+}
+
+// asks are the requests that have come since it leads where it does, each once.
+func (a *address) asks() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Compact(slices.Sorted(slices.Values(a.asked)))
 }
 
 func (a *address) kubeconfig() []byte {
@@ -84,6 +116,7 @@ var _ = Describe("The address of a provider", Ordered, func() {
 		Consistently(func(g Gomega) {
 			g.Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning), "it is not lost")
 			g.Expect(us.ofBinding(t.cb)()).To(BeEmpty(), "nothing is made there")
+			g.Expect(there.asks()).To(ConsistOf("GET /api/v1/namespaces/kube-system"), "it is asked for nothing but who it is")
 		}).Should(Succeed())
 
 		there.lead(eu)

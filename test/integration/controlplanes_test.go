@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -30,6 +31,11 @@ const (
 // policyKinds are those that the second consumer does not serve.
 var policyKinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
 
+// quiet are the arguments of the controller managers of providers. Their nodes are
+// made by the specs, and nobody renews their leases: they must not become NotReady
+// for that.
+var quiet = map[string]string{"controllers": "*,-node-lifecycle-controller"}
+
 // controlPlane is a cluster with the client of its administrator.
 type controlPlane struct {
 	*clusters.Cluster
@@ -42,11 +48,7 @@ type controlPlane struct {
 
 // bringUp makes all control planes, at once.
 func bringUp() {
-	dir := filepath.Join(root(), "bin", "integration")
 	withControllers := []clusters.Component{clusters.KubeControllerManager}
-	// The nodes of the providers are made by the specs, and nobody renews
-	// their leases: they must not become NotReady for that.
-	quiet := map[string]string{"controllers": "*,-node-lifecycle-controller"}
 	var group sync.WaitGroup
 	for target, options := range map[**controlPlane]clusters.Options{
 		&home: {Name: "home", Components: withControllers, NodeGrace: nodeGrace},
@@ -57,7 +59,6 @@ func bringUp() {
 			"disable-admission-plugins": "MutatingAdmissionPolicy",
 		}},
 	} {
-		options.Dir, options.Log = dir, GinkgoWriter
 		group.Go(func() {
 			defer GinkgoRecover()
 			*target = newControlPlane(options)
@@ -67,6 +68,7 @@ func bringUp() {
 }
 
 func newControlPlane(options clusters.Options) *controlPlane {
+	options.Dir, options.Log = directory(), GinkgoWriter
 	cluster, err := clusters.Up(ctx, options)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() {
@@ -95,9 +97,10 @@ func (c *controlPlane) install(directory string, without ...string) {
 		To(Succeed(), "installing %s in %s", directory, c.Name)
 }
 
-func root() string {
+// directory is that of the control planes of this process of the suite.
+func directory() string {
 	GinkgoHelper()
-	directory, err := clusters.Root()
+	root, err := clusters.Root()
 	Expect(err).NotTo(HaveOccurred())
-	return directory
+	return filepath.Join(root, "bin", "integration", strconv.Itoa(GinkgoParallelProcess()))
 }

@@ -186,6 +186,43 @@ var _ = Describe("Taking back from a provider that cannot be reached", func() {
 		Expect(us.has(remoteName(team))()).To(BeFalse())
 	})
 
+	It("holds up no offloading for which it was never asked for anything", func() {
+		home.offloadNew(selecting(labelSpec, spec)) // Its map changes, and nobody can look at that.
+		asks := func() (int, error) {
+			nsm, err := now(home, &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: cut.Name}})()
+			return len(nsm.Spec.DesiredMapping), err
+		}
+		Eventually(asks).Should(Equal(2))
+		refused := home.offload(metav1.NamespacePublic, selecting(labelSpec, spec))
+		Eventually(home.offloading(refused.Namespace)).Should(inPhase(v1alpha1.OffloadingPhaseRefused))
+		home.drop(refused)
+		Eventually(home.fetching(refused)).Should(absent, "such a namespace is never offloaded")
+
+		change(home, cut, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = true })
+		later := home.offload(home.newNamespace(), selecting(labelSpec, spec))
+		Eventually(home.offloading(later.Namespace)).Should(inPhase(v1alpha1.OffloadingPhaseInProgress))
+		home.drop(later)
+		Eventually(home.fetching(later)).Should(absent, "a binding that is paused asks for nothing new")
+		Expect(asks()).To(Equal(2))
+		change(home, cut, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = false })
+	})
+
+	It("holds up one that was asked for meanwhile, and says what for", func() {
+		asked := home.offload(home.newNamespace(), selecting(labelSpec, spec))
+		Eventually(home.offloading(asked.Namespace)).Should(inPhase(v1alpha1.OffloadingPhaseInProgress))
+		Eventually(func() (v1alpha1.NamespaceMapSpec, error) {
+			nsm, err := now(home, &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: cut.Name}})()
+			return nsm.Spec, err
+		}).Should(HaveField("DesiredMapping", ContainElement(HaveField("Namespace", asked.Namespace))))
+		home.drop(asked)
+		held := HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonProviderUnreachable, "with remote namespace "+remoteName(asked.Namespace)+" left")))
+		Eventually(home.offloading(asked.Namespace)).Should(held)
+		Consistently(home.offloading(asked.Namespace)).Should(held, "what was asked for may be there")
+		door.reopen()
+		Eventually(home.fetching(asked)).Should(absent, "the provider is back")
+		Expect(us.has(remoteName(asked.Namespace))()).To(BeFalse())
+	})
+
 	It("gives up after the deletionTimeout, and says what is left behind", func() {
 		home.drop(cut)
 		waiting()

@@ -1,11 +1,13 @@
 package integration
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -35,6 +37,9 @@ var _ = Describe("The copy of a ConfigMap or Secret", Ordered, func() {
 		By("being changed in the provider")
 		change(eu, remote, func(object client.Object) { setValue(object, "forged") })
 		Eventually(eu.value(remote)).Should(Equal("2"), "the content is the consumer's")
+		change(eu, remote, func(object client.Object) { addContent(object, "added", "1") })
+		Eventually(eu.contentKeys(remote)).Should(HaveLen(1), "a key that the provider has added goes")
+		Expect(eu.value(remote)()).To(Equal("2"))
 		change(eu, remote, func(object client.Object) {
 			labels := object.GetLabels()
 			delete(labels, "example.com/kept")
@@ -115,6 +120,30 @@ var _ = Describe("The copy of a ConfigMap or Secret", Ordered, func() {
 		Eventually(marksOn(original)).Should(BeEmpty(), "nothing needs it any more")
 	})
 })
+
+// addContent adds a key to a ConfigMap or Secret.
+func addContent(object client.Object, key, value string) {
+	switch object := object.(type) {
+	case *corev1.ConfigMap:
+		object.Data[key] = value
+	case *corev1.Secret:
+		object.Data[key] = []byte(value)
+	}
+}
+
+// contentKeys are those of a ConfigMap or Secret.
+func (c *controlPlane) contentKeys(object client.Object) func() ([]string, error) {
+	return func() ([]string, error) {
+		switch err := c.fetching(object)(); object := object.(type) {
+		case *corev1.ConfigMap:
+			return slices.Collect(maps.Keys(object.Data)), err
+		case *corev1.Secret:
+			return slices.Collect(maps.Keys(object.Data)), err
+		default:
+			return nil, err
+		}
+	}
+}
 
 // marksOn are the keys that Spillway has put on a local object.
 func marksOn(object client.Object) func() ([]string, error) {

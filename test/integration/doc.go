@@ -4,7 +4,8 @@
 // themselves: the manager has the ServiceAccount and the roles of
 // config/default, and in the providers those of config/provider.
 //
-// The control planes are brought up once, and shared. Every spec has bindings,
+// The control planes are brought up once for each process of the suite (ginkgo -procs,
+// as make test has it), and shared by its specs. Every spec has bindings,
 // namespaces and offloadings of its own, whose names no other spec uses, and
 // its offloadings select by a label that only its own bindings have. What a
 // spec has made is deleted when it ends, but not waited for: the next specs go

@@ -33,9 +33,12 @@ var _ = Describe("Taking back what has pods", func() {
 		Eventually(now(eu, remoteFree)).Should(going, "the remote pod should be told to go")
 		Eventually(home.condition(t.cb, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonEvictingPods,
 			"2 pods ("+nameOf(guarded, free)+")", "refuses to evict "+nameOf(guarded), "The disruption budget "+budget.Name+" needs 1 healthy pods and has 1"))
+		Eventually(home.eventsAbout(t.cb)).Should(ContainElement(And(HaveField("Reason", "EvictionsRefused"), HaveField("Type", corev1.EventTypeWarning))))
 		eu.end(remoteFree)
 		Eventually(home.fetching(free)).Should(absent, "the remote pod has ended")
 		Eventually(home.condition(t.cb, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonEvictingPods, "1 pod ("+nameOf(guarded)+")"))
+		Eventually(home.offloading(t.namespace)).Should(inPhase(v1alpha1.OffloadingPhaseNoClusterSelected,
+			"only ClusterBindings that are being deleted: "+t.cb.Name+", with 1 pod ("+nameOf(guarded)+") left", "The disruption budget "+budget.Name), "the team is told")
 		Consistently(now(home, guarded)).Should(Not(going), "its budget does not let it go")
 		Expect(home.entry(t.cb, t.namespace)()).To(accepted)
 

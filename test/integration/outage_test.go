@@ -101,7 +101,7 @@ var _ = Describe("An outage", Ordered, func() {
 		writes := home.record(&v1alpha1.NamespaceOffloadingList{}, newOffloading(team, nil), func(object client.Object) string { return object.GetResourceVersion() })
 		Eventually(writes.soFar).Should(Equal(1), "the watch should begin with what there is")
 		change(home, toEU, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = true })
-		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseReady), tellsOf(toEU.Spec.ClusterID+" ("+v1alpha1.ReasonPaused+")")))
+		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseReady), tellsOf("the platform engineer has paused provider "+toEU.Spec.ClusterID+" (spec.paused of its ClusterBinding)")))
 		change(home, toEU, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = false })
 		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseReady), tellsOfNone))
 		home.bindingIsReady(toEU)

@@ -65,11 +65,34 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 		Eventually(home.offloaded(pod)).Should(HaveField("Message", BeEmpty()), "nothing is left out any more")
 	})
 
+	It("leave out labels and annotations, which the pod says, until they let them in", func() {
+		const key = "sidecar.istio.io/inject"
+		commands := map[string]string{key: "true", "example.com/mine": "1"}
+		settings := newConfigMap(t.namespace, unique("settings"), "1")
+		settings.SetAnnotations(commands)
+		home.make(settings)
+		pod, remote := t.running(withConfigMap(settings.GetName(), false), func(pod *corev1.Pod) { pod.Labels = maps.Clone(commands) })
+		withheld := And(Not(HaveKey(key)), HaveKeyWithValue("example.com/mine", "1"))
+		Expect(remote.Labels).To(withheld)
+		Expect(now(eu, in(t.remote, settings))()).To(HaveField("ObjectMeta.Annotations", withheld))
+		Eventually(home.offloaded(pod)).Should(isTrue(v1alpha1.ReasonOffloaded, "label "+key, "metadataKeys, reservedKeys in ConfigMap spillway-provider/limits"))
+
+		eu.limit("metadataKeys", "example.com/, sidecar.istio.io/")
+		Eventually(now(eu, remote)).Should(HaveField("Labels", HaveKeyWithValue(key, "true")))
+		Eventually(now(eu, in(t.remote, settings))).Should(HaveField("ObjectMeta.Annotations", HaveKeyWithValue(key, "true")))
+		Eventually(home.offloaded(pod)).Should(HaveField("Message", BeEmpty()), "nothing is left out any more")
+
+		eu.limit("metadataKeys", "example.com/")
+		change(home, settings, func(object client.Object) { setValue(object, "2") })
+		Eventually(eu.value(in(t.remote, settings))).Should(Equal("2"), "what has such an annotation is still kept up to date")
+		Expect(now(eu, in(t.remote, settings))()).To(HaveField("ObjectMeta.Annotations", HaveKeyWithValue(key, "true")), "it keeps what it has")
+	})
+
 	It("are missing: pods wait and say so, and nobody else is held up", func() {
 		limits := eu.limits()
 		Expect(eu.Delete(ctx, limits)).To(Succeed())
 		DeferCleanup(func() { Expect(client.IgnoreAlreadyExists(eu.Create(ctx, newLimits(limits.Data)))).To(Succeed()) })
-		Eventually(home.condition(t.cb, v1alpha1.BindingLimits)).Should(isFalse(v1alpha1.ReasonLimitsMissing, "no ConfigMap spillway-provider/limits"))
+		Eventually(home.condition(t.cb, v1alpha1.BindingLimitsKnown)).Should(isFalse(v1alpha1.ReasonLimitsMissing, "no ConfigMap spillway-provider/limits"))
 		Eventually(home.condition(t.cb, v1alpha1.BindingReady)).Should(isFalse(v1alpha1.ReasonLimitsMissing))
 		pod := t.run()
 		t.staysHome(pod, v1alpha1.ReasonLimitsMissing, "ConfigMap spillway-provider/limits", "provider.yaml")
@@ -82,7 +105,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 
 		Expect(eu.Create(ctx, newLimits(limits.Data))).To(Succeed())
 		t.goesOn(pod)
-		Eventually(home.condition(t.cb, v1alpha1.BindingLimits)).Should(isTrue(v1alpha1.ReasonLimitsRead))
+		Eventually(home.condition(t.cb, v1alpha1.BindingLimitsKnown)).Should(isTrue(v1alpha1.ReasonLimitsRead))
 	})
 
 	It("have a key that there is not: pods wait, and are told which", func() {
@@ -91,8 +114,8 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 			limits.Data["tolerations"] = "example.com/gpu"
 		})
 		pod := t.run()
-		t.staysHome(pod, v1alpha1.ReasonLimitsInvalid, "tolerations is none of the keys")
-		Eventually(home.condition(t.cb, v1alpha1.BindingLimits)).Should(isFalse(v1alpha1.ReasonLimitsInvalid, "tolerations is none of the keys"))
+		t.staysHome(pod, v1alpha1.ReasonLimitsInvalid, "the unknown key tolerations")
+		Eventually(home.condition(t.cb, v1alpha1.BindingLimitsKnown)).Should(isFalse(v1alpha1.ReasonLimitsInvalid, "the unknown key tolerations"))
 		change(eu, eu.limits(), func(limits *corev1.ConfigMap) { delete(limits.Data, "tolerations") })
 		t.goesOn(pod)
 	})

@@ -17,7 +17,7 @@ var _ = Describe("A pod whose provider is away", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 
 		waiting := t.run()
-		t.staysHome(waiting, v1alpha1.ReasonProviderAway, "provider "+t.cb.Spec.ClusterID+" cannot be reached ("+v1alpha1.ReasonPaused+")")
+		t.staysHome(waiting, v1alpha1.ReasonProviderAway, "the platform engineer has paused provider "+t.cb.Spec.ClusterID+" (spec.paused of its ClusterBinding)")
 		told, err := now(home, waiting)()
 		Expect(err).NotTo(HaveOccurred())
 		Consistently(now(home, waiting)).Should(HaveField("ResourceVersion", told.ResourceVersion), "it is told once")

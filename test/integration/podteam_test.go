@@ -31,10 +31,10 @@ func newTeam() team {
 }
 
 // newTeamWith makes a team whose binding has that kubeconfig.
-func newTeamWith(kubeconfig []byte) team {
+func newTeamWith(kubeconfig []byte, options ...bindingOption) team {
 	GinkgoHelper()
 	t := team{spec: unique("spec")}
-	t.cb = home.bindWith(kubeconfig, eu.Name, t.spec)
+	t.cb = home.bindWith(kubeconfig, eu.Name, t.spec, options...)
 	t.namespace = home.newNamespace()
 	home.offload(t.namespace, selecting(labelSpec, t.spec))
 	t.remote = remoteName(t.namespace)

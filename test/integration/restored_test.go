@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,7 +13,7 @@ import (
 
 var _ = Describe("A consumer that is restored from a backup under its manager", Ordered, func() {
 	It("is read anew, by a manager that begins anew", func() {
-		consumer := newControlPlane(clusters.Options{Name: "restored", Dir: filepath.Join(root(), "bin", "integration"), Log: GinkgoWriter})
+		consumer := newControlPlane(clusters.Options{Name: "restored"})
 		consumer.install("config/default")
 		options := manager.Options{ConsumerID: "restored"}
 		run := startManager(consumer, options)

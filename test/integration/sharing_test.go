@@ -63,8 +63,11 @@ var _ = Describe("A provider that is shared", func() {
 		home.bindingIsReady(first, second)
 		Eventually(home.condition(second, v1alpha1.BindingShared)).Should(isTrue(v1alpha1.ReasonProviderSharedWith, "ClusterBinding "+first.Name))
 		Expect(find(owner(first).Status.Conditions, v1alpha1.BindingShared)).Error().To(HaveOccurred(), "the older one is not concerned")
+		Expect(owner(second).Status.RemoteClusterAuthorities).To(And(HaveLen(1), Equal(owner(first).Status.RemoteClusterAuthorities)))
 		Eventually(home.offer(first)).Should(HavePrefix("cpu 4, memory 8Gi"))
 		Eventually(home.offer(second)).Should(Equal("cpu 4, memory 0, pods 0"), "it offers what the first leaves")
+		Eventually(home.condition(second, v1alpha1.BindingVirtualNodeReady)).Should(isTrue(v1alpha1.ReasonNodeReady, "takes no pods: ClusterBinding "+first.Name))
+		Eventually(home.eventsAbout(second)).Should(ContainElement(And(HaveField("Reason", v1alpha1.ReasonProviderSharedWith), HaveField("Type", corev1.EventTypeWarning))))
 
 		By("offloading a namespace through each")
 		ofFirst := home.offloadNew(selecting(labelSpec, spec, region, "first"))
@@ -104,6 +107,29 @@ var _ = Describe("A provider that is shared", func() {
 			return err
 		}).Should(HaveOccurred(), "it shares the provider with nobody")
 		Expect(eu.namespace(remoteName(ofSecond))()).To(HaveField("DeletionTimestamp", BeNil()))
+	})
+
+	It("by two bindings, if one authority vouches for both", func() {
+		spec := unique("spec")
+		eu.create(providerNode("8", "8Gi"))
+		first := home.bind(eu, spec)
+		there := newAddress() // It has a certificate of its own.
+		there.lead(eu)
+		second := home.bindWith(there.kubeconfig(), first.Name+"-z", spec)
+		home.bindingIsReady(first, second)
+		for cb, other := range map[*v1alpha1.ClusterBinding]*v1alpha1.ClusterBinding{first: second, second: first} {
+			Eventually(home.condition(cb, v1alpha1.BindingShared)).Should(is(metav1.ConditionUnknown, v1alpha1.ReasonIdentityNotProven, "ClusterBinding "+other.Name+" "))
+			Eventually(home.offer(cb)).Should(HavePrefix("cpu 8, memory 8Gi"), "neither takes anything from the other")
+		}
+
+		By("leading the second to the address of the first")
+		home.putKubeconfig(second.Name, eu.providerKubeconfig())
+		Eventually(home.condition(second, v1alpha1.BindingShared)).Should(isTrue(v1alpha1.ReasonProviderSharedWith, "ClusterBinding "+first.Name))
+		Eventually(home.offer(second)).Should(HavePrefix("cpu 0"))
+		Eventually(func() error {
+			_, err := find(owner(first).Status.Conditions, v1alpha1.BindingShared)
+			return err
+		}).Should(HaveOccurred(), "the older one is not concerned")
 	})
 })
 

@@ -53,7 +53,6 @@ var (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	clusters.RequireBinaries()
-	clusters.AwaitTurn()
 	os.Exit(m.Run())
 }
 
@@ -80,7 +79,9 @@ func TestIntegration(t *testing.T) {
 	RunSpecs(t, "Integration", suite, reporter)
 }
 
-var _ = BeforeSuite(func() {
+// Each process of the suite has control planes of its own. The turn is that of
+// all, and the first of them awaits it.
+var _ = SynchronizedBeforeSuite(clusters.AwaitTurn, func() {
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())
 	DeferCleanup(cancel)
@@ -91,6 +92,7 @@ var _ = BeforeSuite(func() {
 	eu.install("config/provider")
 	us.install("config/provider")
 	eu.limit("tolerationKeys", offeredKey)
+	eu.limit("metadataKeys", "example.com/")
 
 	running = startManager(home, manager.Options{ConsumerID: homeID})
 	DeferCleanup(func() { running.stop() })
@@ -119,9 +121,7 @@ var _ = AfterEach(func() {
 
 // saveLog writes what the managers have logged to a file that outlives the run.
 func saveLog() string {
-	root, err := clusters.Root()
-	Expect(err).NotTo(HaveOccurred())
-	file := filepath.Join(root, "bin", "integration", "manager.log")
+	file := filepath.Join(directory(), "manager.log")
 	Expect(os.WriteFile(file, []byte(output.text()), 0o600)).To(Succeed())
 	return file
 }

@@ -82,6 +82,7 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		deadline.cancel()
 		return nil, err
 	}
+	tellAuthority(req, resp)
 	capRetryAfter(resp.Header)
 	body := &body{ReadCloser: resp.Body, owner: b, deadline: deadline}
 	switch {

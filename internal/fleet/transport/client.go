@@ -25,6 +25,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,19 +110,13 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	setDefault(&o.Timeout, 10*time.Second)
-	setDefault(&o.ListTimeout, 60*time.Second)
-	setDefault(&o.MaxBytes, 8<<20)
-	setDefault(&o.MaxListBytes, 256<<20)
-	setDefault(&o.MaxListMemory, 4*o.MaxListBytes)
-	setDefault(&o.PingInterval, 10*time.Second)
-	setDefault(&o.PingTimeout, 5*time.Second)
-}
-
-func setDefault[T time.Duration | int64](value *T, standard T) {
-	if *value == 0 {
-		*value = standard
-	}
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.ListTimeout = cmp.Or(o.ListTimeout, 60*time.Second)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 8<<20)
+	o.MaxListBytes = cmp.Or(o.MaxListBytes, 256<<20)
+	o.MaxListMemory = cmp.Or(o.MaxListMemory, 4*o.MaxListBytes)
+	o.PingInterval = cmp.Or(o.PingInterval, 10*time.Second)
+	o.PingTimeout = cmp.Or(o.PingTimeout, 5*time.Second)
 }
 
 // HTTPClient returns the client for the provider that cfg, as made by package

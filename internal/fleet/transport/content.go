@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"mime"
 	"net/http"
 	"strings"
@@ -41,7 +42,7 @@ func ofOne(resp *http.Response) func([]byte) error {
 	return func(p []byte) error {
 		took, err := meter.Read(p)
 		if err != nil {
-			return err
+			return notMeasured(err, "an answer")
 		}
 		if sum += took; sum > maxDecoded {
 			return tooLarge("an answer takes more than %s of memory", inMiB(maxDecoded))
@@ -57,7 +58,7 @@ func (b *bounded) ofEvents(resp *http.Response, resource string) func([]byte) er
 		excess, err := found.read(p)
 		switch {
 		case err != nil:
-			return b.excess.tell(notMeasured())
+			return b.excess.tell(notMeasured(err, "an event of the watch of "+resource))
 		case excess != "":
 			return b.excess.tell(tooLarge("an event of the watch of %s %s", resource, excess))
 		}
@@ -65,8 +66,13 @@ func (b *bounded) ofEvents(resp *http.Response, resource string) func([]byte) er
 	}
 }
 
-// notMeasured is the error of an answer that says not what it is. The connection
-// ends: the caches would ask for it again and again.
-func notMeasured() *ExcessError {
+// notMeasured is the error of an answer that says not what it is, or that has a
+// quantity which must not be decoded. The connection ends: the caches would ask for it
+// again and again.
+func notMeasured(err error, what string) *ExcessError {
+	var quantity *decoded.QuantityError
+	if errors.As(err, &quantity) {
+		return tooLarge("%s %s", what, quantity)
+	}
 	return &ExcessError{Reason: v1alpha1.ReasonUnreachable, Message: notKubernetes}
 }

@@ -93,7 +93,7 @@ func (e *excess) begin(req *http.Request, resource string) error {
 func (e *excess) read(path, resource string, p []byte, meter decoded.Meter) error {
 	took, err := meter.Read(p)
 	if err != nil {
-		return e.tell(notMeasured())
+		return e.tell(notMeasured(err, "a list of "+resource))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -37,6 +37,7 @@ func (t *told) expect(test *testing.T, err error, reason, message string) {
 
 func TestEventsAreBounded(t *testing.T) {
 	const protobuf, jsonType = "application/vnd.kubernetes.protobuf;stream=watch", "application/json"
+	const ofQuantity = "has a quantity in allocatable of more than 40 characters, or with an exponent beyond 18"
 	const larger = "is larger than 4 MiB"
 	frame := func(size int) string {
 		return string(binary.BigEndian.AppendUint32(nil, uint32(size))) + strings.Repeat("a", size)
@@ -62,6 +63,13 @@ func TestEventsAreBounded(t *testing.T) {
 			body := string(emptyContainers(1 << 20))
 			return string(binary.BigEndian.AppendUint32(nil, uint32(len(body)))) + body
 		}, 1, true, "takes more than 64 MiB of memory"},
+		"a quantity of Protobuf": {protobuf, func(int) string {
+			body := string(hugeQuantity())
+			return string(binary.BigEndian.AppendUint32(nil, uint32(len(body)))) + body
+		}, 1, true, ofQuantity},
+		"a quantity of JSON": {jsonType, func(int) string {
+			return `{"type":"ADDED","object":{"status":{"allocatable":{"cpu":"11111111111111111111e10000000"}}}}`
+		}, 1, true, ofQuantity},
 		"Protobuf that is not said": {"", func(int) string { return frame(6 << 20) }, 1, true, larger},
 	}
 	for name, test := range tests {
@@ -86,15 +94,31 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
+func field(number int, content []byte) []byte {
+	return append(binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(len(content))), content...)
+}
+
+// object is one of the core API with that content, and added an event about it.
+func object(kind string, content []byte) []byte {
+	meta := append(field(1, []byte("v1")), field(2, []byte(kind))...)
+	return append([]byte("k8s\x00"), append(field(1, meta), field(2, content)...)...)
+}
+
+func added(object []byte) []byte {
+	return append(field(1, []byte("ADDED")), field(2, field(1, object))...)
+}
+
 // emptyContainers is an event about a pod that has so many of them.
 func emptyContainers(count int) []byte {
-	field := func(number int, content []byte) []byte {
-		return append(binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(len(content))), content...)
-	}
-	spec := bytes.Repeat(field(2, nil), count)
-	meta := append(field(1, []byte("v1")), field(2, []byte("Pod"))...)
-	raw := append([]byte("k8s\x00"), append(field(1, meta), field(2, field(2, spec))...)...)
-	return append(field(1, []byte("ADDED")), field(2, field(1, raw))...)
+	return added(object("Pod", field(2, bytes.Repeat(field(2, nil), count))))
+}
+
+// hugeQuantity is one about a node that has it: a decoder would compute for seconds.
+func hugeQuantity() []byte { return added(object("Node", node())) }
+
+func node() []byte {
+	cpu := append(field(1, []byte("cpu")), field(2, field(1, []byte("11111111111111111111e10000000")))...)
+	return field(3, field(2, cpu))
 }
 
 // TestWhatAListTakesIsBounded has one of half a megabyte, which would take more
@@ -110,6 +134,12 @@ func TestWhatAListTakesIsBounded(t *testing.T) {
 			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or see what is in the provider"},
 		"a pod": {"/api/v1/namespaces/n/pods/web", "", `{"spec":{"containers":[` + strings.Repeat("{},", 1<<18),
 			"an answer takes more than 64 MiB of memory"},
+		"nodes of Protobuf with a quantity": {"/api/v1/nodes", "application/vnd.kubernetes.protobuf", string(object("NodeList", field(2, node()))),
+			"a list of nodes has a quantity in allocatable of more than 40 characters, or with an exponent beyond 18"},
+		"nodes of JSON with a quantity": {"/api/v1/nodes", "application/json", `{"items":[{"status":{"capacity":{"cpu":1e19}}}]}`,
+			"a list of nodes has a quantity in capacity of more than 40 characters, or with an exponent beyond 18"},
+		"a pod with a quantity": {"/api/v1/namespaces/n/pods/web", "application/json", `{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1e-19"}}]}}`,
+			"an answer has a quantity in sizeLimit of more than 40 characters, or with an exponent beyond 18"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := startServer(t, func(w http.ResponseWriter, _ *http.Request) {

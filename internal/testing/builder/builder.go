@@ -107,6 +107,12 @@ func (b *BindingBuilder) Pinned(uid string) *BindingBuilder {
 	return b
 }
 
+// Authorities notes who has vouched for the provider.
+func (b *BindingBuilder) Authorities(all ...string) *BindingBuilder {
+	b.obj.Status.RemoteClusterAuthorities = all
+	return b
+}
+
 // Condition sets a condition.
 func (b *BindingBuilder) Condition(kind string, status metav1.ConditionStatus, reason, message string) *BindingBuilder {
 	meta.SetStatusCondition(&b.obj.Status.Conditions, metav1.Condition{

@@ -44,7 +44,7 @@ func soon(wanted Func) Func {
 }
 
 // labelVersion is what changeVersion changes.
-const labelVersion = "example.com/version"
+const labelVersion = "version"
 
 // changeVersion changes a label of a local pod.
 func changeVersion(name, version string) Func {

@@ -170,6 +170,9 @@ func FuzzProtobuf(f *testing.F) {
 			f.Add(raw)
 		}
 	}
+	for _, quantity := range []string{"1", "1e18", "1e19", "11111111111111111111e10000000"} {
+		f.Add([]byte(allocatable(quantity)))
+	}
 	f.Add([]byte(magic + "\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x10\x12\x0e" + strings.Repeat("\x12\x00", 7)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		said, err := NewObject().Read(raw)

@@ -1,5 +1,12 @@
 package decoded
 
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/spillway-io/spillway/internal/quantity"
+)
+
 const (
 	// perElement is what an element of a list of JSON takes: of what there is, none
 	// is larger than a pod.
@@ -13,9 +20,30 @@ const (
 
 // JSON measures a message, and finds where it ends.
 type JSON struct {
-	lists          []bool // Of each that this is in, whether it is a list.
+	in             []within // From the outermost to the one that this is in.
 	quoted, escape bool
+
+	isKey bool   // What is quoted next is the name of a field.
+	now   spot   // What comes next, or is under way.
+	text  []byte // Of a name, or of a quantity.
 }
+
+// within is a list or an object.
+type within struct {
+	list bool
+	spot
+}
+
+// spot is where a value stands, and the name of the last field on the way there that
+// the Go types know.
+type spot struct {
+	place *place
+	name  string
+}
+
+// longestName is the most that is kept of the name of a field, and more than any has
+// that leads to a quantity, with each character written as six.
+const longestName = 512
 
 // Read implements Meter.
 func (m *JSON) Read(p []byte) (int64, error) {
@@ -32,35 +60,125 @@ func (m *JSON) Read(p []byte) (int64, error) {
 
 // Ends reports whether a byte ends what is outermost.
 func (m *JSON) Ends(b byte) bool {
-	return len(m.lists) == 0 && !m.quoted && (b == '}' || b == ']')
+	return len(m.in) == 0 && !m.quoted && (b == '}' || b == ']')
 }
 
 func (m *JSON) next(b byte) (int64, error) {
 	switch {
-	case m.escape:
-		m.escape = false
-	case m.quoted && b == '\\':
-		m.escape = true
-	case b == '"':
-		m.quoted = !m.quoted
 	case m.quoted:
+		return 1, m.inQuotes(b)
+	case b == '"':
+		m.quoted, m.text = true, m.text[:0]
 	case b == '{' || b == '[':
-		if len(m.lists) == deepest {
+		if len(m.in) == deepest {
 			return 0, errWire
 		}
-		m.lists = append(m.lists, b == '[')
+		m.enter(b == '[')
 		return m.each(), nil
 	case b == '}' || b == ']':
-		m.lists = m.lists[:max(0, len(m.lists)-1)]
+		err := m.amount()
+		m.in = m.in[:max(0, len(m.in)-1)]
+		return 1, err
 	case b == ',':
-		return m.each(), nil
+		err := m.amount()
+		m.begin()
+		return m.each(), err
+	case m.now.isAmount() && bytes.IndexByte(blanks, b) < 0:
+		return 1, m.keep(b)
 	}
 	return 1, nil
 }
 
+// blanks stand before and after a number.
+var blanks = []byte(" \t\r\n:")
+
+// inQuotes looks at a byte of a name or of a text.
+func (m *JSON) inQuotes(b byte) error {
+	switch {
+	case m.escape:
+		m.escape = false
+	case b == '\\':
+		m.escape = true
+	case b == '"':
+		m.quoted = false
+		if m.isKey {
+			m.known()
+			return nil
+		}
+		return m.amount()
+	}
+	switch {
+	case m.isKey && len(m.text) < longestName:
+		m.text = append(m.text, b)
+	case m.isKey:
+	case m.now.isAmount():
+		return m.keep(b)
+	}
+	return nil
+}
+
+// enter begins a list or an object.
+func (m *JSON) enter(list bool) {
+	if len(m.in) == 0 {
+		m.now = spot{place: outermost()}
+	}
+	m.in = append(m.in, within{list, m.now})
+	m.begin()
+}
+
+// begin is before the next element of a list, or the next field of an object.
+func (m *JSON) begin() {
+	m.now, m.isKey, m.text = spot{}, false, m.text[:0]
+	if len(m.in) == 0 {
+		return
+	}
+	if top := m.in[len(m.in)-1]; top.list {
+		m.now = spot{top.place.in(), top.name}
+	} else {
+		m.isKey = true
+	}
+}
+
+// known goes on when the name of a field has been read.
+func (m *JSON) known() {
+	m.isKey = false
+	if len(m.in) == 0 {
+		return
+	}
+	top := m.in[len(m.in)-1]
+	key := string(m.text)
+	if bytes.IndexByte(m.text, '\\') >= 0 {
+		_ = json.Unmarshal([]byte(`"`+key+`"`), &key) // What fails is no name that is known.
+	}
+	m.now = spot{top.place.of(key), top.name}
+	if top.place != nil && top.place.fields[key] != nil {
+		m.now.name = key
+	}
+	m.text = m.text[:0]
+}
+
+func (s spot) isAmount() bool { return s.place != nil && s.place.amount }
+
+// keep notes a byte of a quantity.
+func (m *JSON) keep(b byte) error {
+	m.text = append(m.text, b)
+	if len(m.text) > quantity.MaxLength {
+		return &QuantityError{m.now.name}
+	}
+	return nil
+}
+
+// amount looks at a value that has ended.
+func (m *JSON) amount() error {
+	if m.now.isAmount() && !quantity.Bounded(string(m.text)) {
+		return &QuantityError{m.now.name}
+	}
+	return nil
+}
+
 // each is what comes with the beginning of a list or an object, and with a comma.
 func (m *JSON) each() int64 {
-	if len(m.lists) > 0 && m.lists[len(m.lists)-1] {
+	if len(m.in) > 0 && m.in[len(m.in)-1].list {
 		return perElement
 	}
 	return perField

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -23,7 +24,7 @@ func TestEachKindCanBeMeasured(t *testing.T) {
 			continue
 		}
 		text := strings.Repeat("x", 1000)
-		texts := fill(reflect.ValueOf(object).Elem(), text, 0)
+		texts := fill(reflect.ValueOf(object).Elem(), text, 2, 0)
 		object.GetObjectKind().SetGroupVersionKind(gvk)
 		var raw bytes.Buffer
 		if err := serializer.Encode(object, &raw); err != nil {
@@ -45,14 +46,17 @@ func TestEachKindCanBeMeasured(t *testing.T) {
 }
 
 // fill sets all that a value has to something, and returns in how many places that
-// is the text.
-func fill(v reflect.Value, text string, depth int) (texts int) {
+// is the text. Each list has so many elements.
+func fill(v reflect.Value, text string, each, depth int) (texts int) {
 	const deepest = 12
 	switch v.Addr().Interface().(type) {
 	case *time.Time, *metav1.FieldsV1, *kruntime.RawExtension, *metav1.TypeMeta:
 		return 0
+	case *intstr.IntOrString:
+		v.Set(reflect.ValueOf(intstr.FromString(text)))
+		return 1
 	case *resource.Quantity:
-		v.Set(reflect.ValueOf(resource.MustParse("1500m")))
+		v.Set(reflect.ValueOf(resource.MustParse(calm)))
 		return 0
 	}
 	switch v.Kind() {
@@ -66,7 +70,7 @@ func fill(v reflect.Value, text string, depth int) (texts int) {
 	case reflect.Pointer:
 		if depth < deepest {
 			v.Set(reflect.New(v.Type().Elem()))
-			return fill(v.Elem(), text, depth+1)
+			return fill(v.Elem(), text, each, depth+1)
 		}
 	case reflect.Slice:
 		if isBytes(v.Type()) {
@@ -74,20 +78,22 @@ func fill(v reflect.Value, text string, depth int) (texts int) {
 			return 1
 		}
 		if depth < deepest {
-			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-			return fill(v.Index(0), text, depth+1) + fill(v.Index(1), text, depth+1)
+			v.Set(reflect.MakeSlice(v.Type(), each, each))
+			for i := range each {
+				texts += fill(v.Index(i), text, each, depth+1)
+			}
 		}
 	case reflect.Map:
 		if depth < deepest {
 			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-			texts = fill(key, text, depth+1) + fill(value, text, depth+1)
+			texts = fill(key, text, each, depth+1) + fill(value, text, each, depth+1)
 			v.Set(reflect.MakeMap(v.Type()))
 			v.SetMapIndex(key, value)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if field := v.Type().Field(i); field.IsExported() && field.Tag.Get("protobuf") != "-" {
-				texts += fill(v.Field(i), text, depth+1)
+				texts += fill(v.Field(i), text, each, depth+1)
 			}
 		}
 	}

@@ -1,8 +1,11 @@
 package decoded
 
 import (
+	"cmp"
 	"errors"
 	"math"
+
+	"github.com/spillway-io/spillway/internal/quantity"
 )
 
 // errWire is said of what is no Protobuf of Kubernetes'. Its decoder refuses most
@@ -19,6 +22,7 @@ var (
 	extended = &shape{fields: []field{1: {perByte: 1, of: object}}}        // runtime.RawExtension
 	object   = &shape{fields: []field{1: {of: typeMeta}, 2: {perByte: 1}}} // runtime.Unknown
 	typeMeta = &shape{fields: []field{1: {perByte: 1}, 2: {perByte: 1}}}   // runtime.TypeMeta
+	amount   = &shape{fields: []field{1: {perByte: dense}}}                // resource.Quantity
 )
 
 // longest is the longest of an apiVersion or a kind.
@@ -38,6 +42,8 @@ type Protobuf struct {
 
 	skip int64   // How much of a field is left that is not looked into.
 	text *[]byte // Where that goes, if it is wanted.
+	// What is there of a quantity.
+	quantity []byte
 
 	begin int // How much of the magic is still to come.
 	// What the object says that it is, and whether its content has begun.
@@ -49,6 +55,7 @@ type Protobuf struct {
 type level struct {
 	shape *shape
 	end   int64
+	name  string // Of the field that led here, or of one that it is in.
 }
 
 // token is what a number stands for.
@@ -68,11 +75,11 @@ const (
 
 // NewObject is for an answer that is an object, or a list of them.
 func NewObject() *Protobuf {
-	return &Protobuf{levels: []level{{object, math.MaxInt64}}, begin: len(magic)}
+	return &Protobuf{levels: []level{{shape: object, end: math.MaxInt64}}, begin: len(magic)}
 }
 
 // NewEvent is for an event of a watch that is so long.
-func NewEvent(length int64) *Protobuf { return &Protobuf{levels: []level{{event, length}}} }
+func NewEvent(length int64) *Protobuf { return &Protobuf{levels: []level{{shape: event, end: length}}} }
 
 // Read implements Meter.
 func (m *Protobuf) Read(p []byte) (int64, error) {
@@ -99,6 +106,9 @@ func (m *Protobuf) next(p []byte) (n int, took int64, err error) {
 			*m.text = append(*m.text, p[:n]...)
 		}
 		m.skip -= int64(n)
+		if m.skip == 0 && m.text == &m.quantity && !quantity.Bounded(string(m.quantity)) {
+			return n, 0, m.unbounded()
+		}
 		return n, 0, nil
 	case m.begin > 0:
 		if p[0] != magic[len(magic)-m.begin] {
@@ -182,18 +192,27 @@ func (m *Protobuf) enter(size, at int64) (int64, error) {
 		if m.text != nil {
 			*m.text = (*m.text)[:0]
 		}
+	case amount:
+		if m.which == 1 {
+			m.text, m.quantity = &m.quantity, m.quantity[:0]
+			if size > quantity.MaxLength {
+				return 0, m.unbounded()
+			}
+		}
 	}
 	if of == nil {
 		m.skip = size
 		return size * m.now.perByte, nil
 	}
-	m.levels = append(m.levels, level{of, at + size})
+	m.levels = append(m.levels, level{of, at + size, cmp.Or(m.now.name, top.name)})
 	if of == object && size > 0 {
 		m.begin, m.content = len(magic), false
 		m.apiVersion, m.kind = m.apiVersion[:0], m.kind[:0]
 	}
 	return size * m.now.perByte, nil
 }
+
+func (m *Protobuf) unbounded() error { return &QuantityError{m.levels[len(m.levels)-1].name} }
 
 // identify is the shape of a field of an object. Its content comes last, when it is
 // known what it is, and once.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,16 +39,17 @@ type field struct {
 	each    int64  // For each time that it comes.
 	perByte int64  // For each byte of it, if it is no message.
 	of      *shape // If it is a message.
+	name    string // As in JSON.
 }
 
 const (
 	// grown is how much more a slice takes that grows by one element after the
 	// other, with what it has grown out of.
 	grown = 2
-	// perEntry is what a map takes for each of its entries besides key and value.
-	perEntry = 16
+	// PerEntry is what a map takes for each of its entries besides key and value.
+	PerEntry = 16
 	// dense is what a byte takes of what is not looked into: numbers that are sent
-	// in a row, and quantities.
+	// in a row, and quantities, which are parsed.
 	dense = 8
 )
 
@@ -96,7 +98,9 @@ func structure(t reflect.Type) *shape {
 			continue
 		}
 		if number, err := strconv.Atoi(tag[1]); err == nil {
-			s.set(number, fieldOf(t.Field(i).Type, tag[2] == "rep"))
+			f := fieldOf(t.Field(i).Type, tag[2] == "rep")
+			f.name, _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			s.set(number, f)
 		}
 	}
 	return s
@@ -105,13 +109,15 @@ func structure(t reflect.Type) *shape {
 // fieldOf is a field of a type. One that is repeated is a slice or a map.
 func fieldOf(t reflect.Type, repeated bool) field {
 	switch {
+	case t == quantityType:
+		return field{of: amount}
 	case t.Kind() == reflect.Pointer:
 		f := fieldOf(t.Elem(), repeated)
 		f.each += size(t.Elem())
 		return f
 	case t.Kind() == reflect.Map:
 		entry := (&shape{}).set(1, fieldOf(t.Key(), false)).set(2, fieldOf(t.Elem(), false))
-		return field{each: grown * (size(t.Key()) + size(t.Elem()) + perEntry), of: entry}
+		return field{each: grown * (size(t.Key()) + size(t.Elem()) + PerEntry), of: entry}
 	case t.Kind() == reflect.Slice && !isBytes(t) && (repeated || t.Name() == ""): // Some tags say otherwise.
 		f := fieldOf(t.Elem(), false)
 		f.each += grown * size(t.Elem())
@@ -131,6 +137,9 @@ func fieldOf(t reflect.Type, repeated bool) field {
 	}
 	return field{}
 }
+
+// quantityType is sent as a message of one text, which its Go type does not tell.
+var quantityType = reflect.TypeFor[resource.Quantity]()
 
 func isBytes(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8

@@ -1,0 +1,142 @@
+package v1alpha1
+
+// Condition types of a ClusterBinding.
+const (
+	// BindingReady sums up the others: pods and namespaces can be offloaded
+	// to the provider.
+	BindingReady = "Ready"
+	// BindingCredentialsValid tells whether the kubeconfig Secret could be
+	// read, is safe to use, and is accepted by the provider.
+	BindingCredentialsValid = "CredentialsValid"
+	// BindingConnected tells whether the provider answers, and is the cluster
+	// that was bound.
+	BindingConnected = "Connected"
+	// BindingVirtualNodeReady tells whether the virtual node stands for the provider.
+	BindingVirtualNodeReady = "VirtualNodeReady"
+	// BindingPodAdmission tells whether the consumer's API server can run the
+	// policy that gives pods of offloaded namespaces their toleration and affinity.
+	BindingPodAdmission = "PodAdmission"
+	// BindingMountNamespaceReady tells whether spec.mountNamespace is there, and is
+	// ours. It exists only if that is set. Its reasons are those of the entries of
+	// a NamespaceMap, ReasonPending and ReasonNamespaceDeleted.
+	BindingMountNamespaceReady = "MountNamespaceReady"
+	// BindingDrained exists only while a ClusterBinding is being deleted. Its
+	// reason names the step that the ordered deletion has reached.
+	BindingDrained = "Drained"
+)
+
+// Reasons of BindingReady.
+const (
+	// ReasonReady: everything works.
+	ReasonReady = "Ready"
+	// ReasonPaused: spec.paused is set.
+	ReasonPaused = "Paused"
+	// ReasonDuplicateClusterID: an older ClusterBinding has the same clusterID.
+	ReasonDuplicateClusterID = "DuplicateClusterID"
+	// ReasonDeleting: the ClusterBinding is being deleted; see BindingDrained.
+	ReasonDeleting = "Deleting"
+)
+
+// Reasons of BindingCredentialsValid.
+const (
+	// ReasonAccepted: the provider accepted the credentials.
+	ReasonAccepted = "Accepted"
+	// ReasonSecretNotFound: there is no such Secret in the manager's namespace.
+	ReasonSecretNotFound = "SecretNotFound"
+	// ReasonKeyNotFound: the Secret lacks the key.
+	ReasonKeyNotFound = "KeyNotFound"
+	// ReasonInvalidKubeconfig: what the key holds is not a usable kubeconfig.
+	ReasonInvalidKubeconfig = "InvalidKubeconfig"
+	// ReasonForbiddenField: the kubeconfig has a field that could run code,
+	// read files or weaken the connection. The message names it.
+	ReasonForbiddenField = "ForbiddenField"
+	// ReasonExpiresSoon: the provider accepts the credentials, and they expire
+	// within 7 days, or, if they last less than 35, within a fifth of that.
+	ReasonExpiresSoon = "ExpiresSoon"
+	// ReasonUnauthorized: the provider does not accept the credentials.
+	ReasonUnauthorized = "Unauthorized"
+	// ReasonForbidden: the provider accepts the credentials, but they lack
+	// rights that Spillway needs. The message names the missing one.
+	ReasonForbidden = "Forbidden"
+)
+
+// Reasons of BindingConnected.
+const (
+	// ReasonConnected: the provider answers.
+	ReasonConnected = "Connected"
+	// ReasonConnecting: the first connection is being made.
+	ReasonConnecting = "Connecting"
+	// ReasonUnreachable: the provider does not answer.
+	ReasonUnreachable = "Unreachable"
+	// ReasonWrongCA: the provider's certificate is not signed by the CA of
+	// the kubeconfig, or is for another name.
+	ReasonWrongCA = "WrongCA"
+	// ReasonIdentityChanged: another cluster answers than the one that was bound.
+	ReasonIdentityChanged = "IdentityChanged"
+	// ReasonSameCluster: the provider is the consumer itself.
+	ReasonSameCluster = "SameCluster"
+	// ReasonStartFailed: the provider answers, but something that works with it
+	// could not be started. It is tried again.
+	ReasonStartFailed = "StartFailed"
+	// ReasonTooLarge: there is more of the provider than spec.budget allows. The
+	// message says of what, and what the limit is. It is tried again ever more
+	// seldom, and at once when the budget changes.
+	ReasonTooLarge = "TooLarge"
+	// ReasonCredentialsInvalid: see BindingCredentialsValid.
+	ReasonCredentialsInvalid = "CredentialsInvalid"
+)
+
+// Reasons of BindingVirtualNodeReady.
+const (
+	// ReasonNodeReady: the Node exists, is ours, and is Ready.
+	ReasonNodeReady = "NodeReady"
+	// ReasonNoUsableNodes: the Node is Ready and offers nothing, because no node of
+	// the provider takes pods. The message says why. Also a reason of the Node's own Ready.
+	ReasonNoUsableNodes = "NoUsableNodes"
+	// ReasonNodeNotReady: the Node exists and is ours, but is not Ready.
+	ReasonNodeNotReady = "NodeNotReady"
+	// ReasonNodePending: the Node has not been created yet.
+	ReasonNodePending = "NodePending"
+	// ReasonNodeNameConflict: a Node of that name exists that is not ours.
+	ReasonNodeNameConflict = "NodeNameConflict"
+)
+
+// Reasons of BindingPodAdmission.
+const (
+	// ReasonPolicyServed: the API server serves MutatingAdmissionPolicy as v1.
+	ReasonPolicyServed = "PolicyServed"
+	// ReasonPolicyNotServed: it does not, as before Kubernetes 1.36. Pods of
+	// offloaded namespaces get no affinity by themselves, and a toleration only
+	// once they wait for a node.
+	ReasonPolicyNotServed = "PolicyNotServed"
+)
+
+// ReasonNamespaceDeleted: the mount namespace was deleted, because the
+// ClusterBinding is being deleted.
+const ReasonNamespaceDeleted = "NamespaceDeleted"
+
+// Reasons of BindingDrained, in the order of the steps.
+const (
+	// ReasonCordoning: the virtual node is being made unschedulable.
+	ReasonCordoning = "Cordoning"
+	// ReasonEvictingPods: the pods on the virtual node are being evicted, and
+	// waited for. The message names the first few, and says which ones the API
+	// server refuses to evict, and why.
+	ReasonEvictingPods = "EvictingPods"
+	// ReasonDeletingCopies: what the pods needed is being deleted in the
+	// provider: ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes.
+	ReasonDeletingCopies = "DeletingCopies"
+	// ReasonDeletingNamespaces: the remote namespaces are being deleted.
+	ReasonDeletingNamespaces = "DeletingNamespaces"
+	// ReasonProviderUnreachable: the deletion waits for a provider that does not answer.
+	ReasonProviderUnreachable = "ProviderUnreachable"
+	// ReasonDeletingNamespaceMap: the NamespaceMap is being deleted.
+	ReasonDeletingNamespaceMap = "DeletingNamespaceMap"
+	// ReasonReleasingObjects: label, annotation and finalizer of the binding are
+	// taken off objects whose copies stay in the provider.
+	ReasonReleasingObjects = "ReleasingObjects"
+	// ReasonDeletingNode: the virtual node and its lease are being deleted.
+	ReasonDeletingNode = "DeletingNode"
+	// ReasonDrained: nothing is left but the finalizer.
+	ReasonDrained = "Drained"
+)

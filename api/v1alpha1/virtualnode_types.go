@@ -1,0 +1,83 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// VirtualNodeTemplate says what the virtual node of a provider shows.
+type VirtualNodeTemplate struct {
+	// labels of the virtual node, for the selectors of NamespaceOffloadings
+	// and of pods. At most 32. Keys under spillway.io/ and
+	// kubernetes.io/hostname are set by Spillway.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="labels must have valid keys, such as topology.kubernetes.io/region"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63 && !format.labelValue().validate(self[k]).hasValue())",message="labels must have valid values: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/') && k != 'kubernetes.io/hostname')",message="labels under spillway.io/ and kubernetes.io/hostname are set by Spillway"
+	Labels map[string]LabelValue `json:"labels,omitempty"`
+
+	// annotations of the virtual node. At most 32. Keys under spillway.io/ are
+	// set by Spillway.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="annotations must have valid keys, such as example.com/contact"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/'))",message="annotations under spillway.io/ are set by Spillway"
+	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
+
+	// taints of the virtual node, besides spillway.io/virtual-node. At most 16.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Taints []VirtualNodeTaint `json:"taints,omitempty"`
+
+	// capacity caps what the virtual node offers of a resource: by a
+	// quantity, such as 64 or 256Gi, or by a percentage of what the
+	// provider's nodes offer, such as 50%. Resources that are not listed are
+	// not capped. At most 24. Without a domain there are cpu, memory, pods,
+	// ephemeral-storage, and hugepages of each size, such as hugepages-2Mi.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=24
+	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int ? self[k] >= 0 : self[k].endsWith('%') || (isQuantity(self[k]) && !self[k].startsWith('-')))",message="capacity must be a quantity that is not negative, such as 64 or 256Gi, or a percentage"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int || !self[k].endsWith('%') || self[k] == '100%' || (size(self[k]) == 2 && self[k].charAt(0) in ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) || (size(self[k]) == 3 && self[k].charAt(0) in ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'] && self[k].charAt(1) in ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']))",message="capacity as a percentage must be a whole number from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="capacity must have valid resource names, such as memory or example.com/gpu"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.contains('/') || k in ['cpu', 'memory', 'pods', 'ephemeral-storage'] || k.startsWith('hugepages-'))",message="capacity must name resources of nodes: cpu, memory, pods, ephemeral-storage, hugepages-SIZE, or one with a domain, such as example.com/gpu"
+	Capacity map[corev1.ResourceName]intstr.IntOrString `json:"capacity,omitempty"`
+}
+
+// LabelValue is the value of a label: at most 63 characters.
+// +kubebuilder:validation:MaxLength=63
+type LabelValue string
+
+// AnnotationValue is the value of an annotation: at most 1024 characters.
+// +kubebuilder:validation:MaxLength=1024
+type AnnotationValue string
+
+// VirtualNodeTaint is a taint of a virtual node.
+type VirtualNodeTaint struct {
+	// key of the taint.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="key must be a taint key, such as example.com/gpu"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('spillway.io/')",message="taints under spillway.io/ are set by Spillway"
+	Key string `json:"key,omitempty"`
+	// value of the taint.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="!format.labelValue().validate(self).hasValue()",message="value must be a label value: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+	Value string `json:"value,omitempty"`
+	// effect of the taint.
+	// +required
+	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
+	Effect corev1.TaintEffect `json:"effect,omitempty"`
+}
+
+// VirtualNodeStatus is a virtual node of a provider.
+type VirtualNodeStatus struct {
+	// name of the Node.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+}

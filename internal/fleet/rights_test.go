@@ -1,0 +1,175 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// gate answers as an API server does whose authorizer says no, and counts what is
+// asked for of each path.
+type gate struct {
+	mu      sync.Mutex
+	refused map[string]bool
+	asked   map[string]int
+	ends    map[string][]context.CancelFunc // Of the requests about a resource, of which some are watches.
+	news    chan struct{}
+}
+
+func newGate() *gate {
+	return &gate{refused: map[string]bool{}, asked: map[string]int{}, ends: map[string][]context.CancelFunc{}, news: make(chan struct{})}
+}
+
+func (g *gate) wrap(_ string, next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(req *http.Request) (*http.Response, error) {
+		resource := req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]
+		if strings.Contains(req.URL.Query().Get("fieldSelector"), "="+v1alpha1.LimitsName) {
+			resource = limitsResource
+		}
+		ctx, end := context.WithCancel(req.Context())
+		req = req.WithContext(ctx)
+		g.mu.Lock()
+		refused := g.refused[resource]
+		g.asked[resource]++
+		g.ends[resource] = append(g.ends[resource], end)
+		g.mu.Unlock()
+		if !refused {
+			return next.RoundTrip(req)
+		}
+		select {
+		case g.news <- struct{}{}:
+		default:
+		}
+		return forbidden(req, resource), nil
+	})
+}
+
+// forbidden is the answer of an API server that refuses a resource.
+func forbidden(req *http.Request, resource string) *http.Response {
+	const body = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":%q}`
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(fmt.Sprintf(body, resource+" is forbidden"))),
+	}
+}
+
+func (g *gate) refuse(resource string, refused bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refused[resource] = refused
+}
+
+// end ends what is being read of a resource.
+func (g *gate) end(resource string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, end := range g.ends[resource] {
+		end()
+	}
+}
+
+func (g *gate) count(resource string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.asked[resource]
+}
+
+func startLimited(t *testing.T, without ...string) (*Fleet, *manager, *gate) {
+	t.Helper()
+	forgetLeases(t)
+	g := newGate()
+	for _, resource := range without {
+		g.refused[resource] = true
+	}
+	kinds := []Kind{{Object: &corev1.Pod{}}, {Object: &corev1.ConfigMap{}, Optional: true}}
+	f, m := New(Options{Origin: "consumer", ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, Kinds: kinds, WrapTransport: g.wrap}), &manager{}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); _ = f.Start(ctx, m) }()
+	go remember(ctx, f)
+	t.Cleanup(func() { cancel(); <-stopped })
+	return f, m, g
+}
+
+func limitedTo(what string) func(State) bool {
+	return func(s State) bool { return s.Phase == Connected && s.Limited == what }
+}
+
+// TestARightThatIsMissingSwitchesItsKindOff from the beginning, and on when it is given.
+func TestARightThatIsMissingSwitchesItsKindOff(t *testing.T) {
+	f, m, g := startLimited(t, "configmaps", "nodes")
+	f.Connect(target("eu", "1", providerUID))
+	state := eventually(t, f, "eu", "is connected", connected)
+	if want := "list and watch configmaps, list and watch nodes"; state.Limited != want {
+		t.Errorf("it is limited by %q when it is engaged, want %q", state.Limited, want)
+	}
+	cl, err := f.Get(t.Context(), "eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := RightsOf(cl).Lacks(ResourceOf(&corev1.ConfigMap{})); got != "list and watch" {
+		t.Errorf("of ConfigMaps it lacks %q", got)
+	}
+	// Nobody who reads waits for what cannot be had.
+	bounded, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := cl.GetCache().List(bounded, &corev1.ConfigMapList{}); err != nil || !cl.GetCache().WaitForCacheSync(bounded) {
+		t.Errorf("reading what is not to be had: %v", err)
+	}
+	for range 4 { // It is asked for again and again, with others in between.
+		<-g.news
+	}
+	g.refuse("configmaps", false)
+	eventually(t, f, "eu", "can read ConfigMaps", limitedTo("list and watch nodes"))
+	g.refuse("nodes", false)
+	eventually(t, f, "eu", "can read all", limitedTo(""))
+	if got := m.engaged.Load(); got != 1 || g.count("pods") != 1 {
+		t.Errorf("engaged %d times, and pods were read %d times: the connection has ended", got, g.count("pods"))
+	}
+	if got := g.count("configmaps"); got > 20 {
+		t.Errorf("ConfigMaps were asked for %d times", got)
+	}
+}
+
+// TestLimitsThatMayNotBeReadAnyMore go on to count as they were, which is said until
+// they can be read again.
+func TestLimitsThatMayNotBeReadAnyMore(t *testing.T) {
+	f, _, g := startLimited(t)
+	f.Connect(target("eu", "1", providerUID))
+	before := eventually(t, f, "eu", "is connected", limitedTo(""))
+	if before.Limits.Reason != v1alpha1.ReasonLimitsMissing {
+		t.Fatalf("there are none in this provider: %+v", before.Limits)
+	}
+	g.refuse(limitsResource, true)
+	g.end(limitsResource)
+	<-g.news // Of the watch that goes on from the last one, and of the list after it.
+	<-g.news
+	after := eventually(t, f, "eu", "may not read the limits", limitedTo("list and watch limits"))
+	if diff := cmp.Diff(before.Limits, after.Limits); diff != "" {
+		t.Errorf("the limits are others now: %s", diff)
+	}
+	g.refuse(limitsResource, false)
+	eventually(t, f, "eu", "can read the limits again", limitedTo(""))
+}
+
+// TestWithoutPodsNothingGoes ends the connection, and says why.
+func TestWithoutPodsNothingGoes(t *testing.T) {
+	f, m, g := startLimited(t, "pods", "configmaps")
+	f.Connect(target("eu", "1", providerUID))
+	state := eventually(t, f, "eu", "is refused", refusedFor("Forbidden"))
+	if !state.CredentialsRefused() || m.engaged.Load() != 0 {
+		t.Errorf("without pods: %+v, engaged %d times", state, m.engaged.Load())
+	}
+	g.refuse("pods", false)
+	eventually(t, f, "eu", "is connected", limitedTo("list and watch configmaps"))
+}

@@ -1,0 +1,99 @@
+package transport
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// TestAuthority has one address that leads to two servers in turn. Who vouches for an
+// answer is asked of its own connection, which need not be the latest: a provider can
+// hand connections on to another one, whose certificate is then verified.
+func TestAuthority(t *testing.T) {
+	// The first server says when it is asked, and answers when that one has.
+	asked, held, open := make(chan struct{}, 2), make(chan struct{}), make(chan struct{})
+	close(open)
+	server := func(name string, wait <-chan struct{}) (*httptest.Server, []byte) {
+		certificate := selfSigned(t, time.Now().AddDate(0, 0, 100))
+		s := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			asked <- struct{}{}
+			<-wait
+			_, _ = io.WriteString(w, name)
+		}, func(s *httptest.Server) {
+			s.EnableHTTP2 = false // So that the second request has a connection of its own.
+			s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
+		})
+		return s, pemOf(certificate.Certificate[0])
+	}
+	first, ofFirst := server("first", held)
+	second, ofSecond := server("second", open)
+	var dialled atomic.Int32
+	address := startTCP(t, func(conn net.Conn) {
+		to := first
+		if dialled.Add(1) > 1 {
+			to = second
+		}
+		behind, err := net.Dial("tcp", to.Listener.Addr().String())
+		if err != nil {
+			return
+		}
+		go func() { _, _ = io.Copy(behind, conn) }()
+		_, _ = io.Copy(conn, behind)
+	})
+	client := newClient(t, &rest.Config{Host: "https://" + address.String(), TLSClientConfig: rest.TLSClientConfig{CAData: slices.Concat(ofFirst, ofSecond)}}, Options{})
+	ask := func() (said, authority string) {
+		req, err := http.NewRequestWithContext(WithAuthority(t.Context(), func(of string) { authority = of }), http.MethodGet, "https://"+address.String(), nil)
+		if err != nil {
+			t.Error(err)
+			return "", ""
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Error(err)
+			return "", ""
+		}
+		defer func() { _ = resp.Body.Close() }()
+		content, _ := io.ReadAll(resp.Body)
+		return string(content), authority
+	}
+	type answer struct{ said, authority string }
+	early := make(chan answer, 1)
+	go func() {
+		said, authority := ask()
+		early <- answer{said, authority}
+	}()
+	<-asked
+	late, other := ask()
+	close(held)
+	got := <-early
+	if got.said != "first" || late != "second" {
+		t.Fatalf("answered by %q and %q", got.said, late)
+	}
+	if want := authorityOf(stateOf(t, ofFirst)); got.authority != want {
+		t.Errorf("the authority of the first is %q, want %q", got.authority, want)
+	}
+	if want := authorityOf(stateOf(t, ofSecond)); other != want || other == got.authority {
+		t.Errorf("the authority of the second is %q, want %q", other, want)
+	}
+}
+
+// stateOf is that of a connection which a certificate alone vouches for.
+func stateOf(t *testing.T, certificate []byte) *tls.ConnectionState {
+	t.Helper()
+	block, _ := pem.Decode(certificate)
+	parsed, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{parsed}}}
+}

@@ -1,0 +1,65 @@
+package metrics
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+var (
+	conditionDesc = prometheus.NewDesc("spillway_binding_condition",
+		"Conditions of ClusterBindings: 1 if one is True, else 0. One that a binding does not have is missing.", []string{"binding", "condition"}, nil)
+	expirationDesc = prometheus.NewDesc("spillway_credentials_expiration_timestamp_seconds",
+		"When the credentials of a ClusterBinding expire, in seconds since 1970. Of those of which that is not known there is none.", []string{"binding"}, nil)
+)
+
+// conditionsOfBindings are those that are shown: a label has no others, whatever
+// is written into the status of a binding.
+var conditionsOfBindings = []string{
+	v1alpha1.BindingReady, v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingVirtualNodeReady,
+	v1alpha1.BindingPodAdmission, v1alpha1.BindingMountNamespaceReady, v1alpha1.BindingDrained, v1alpha1.BindingFenced,
+	v1alpha1.BindingLimited, v1alpha1.BindingLimitsKnown, v1alpha1.BindingNetwork, v1alpha1.BindingShared,
+}
+
+// Bindings collects what ClusterBindings say, off the cache, whenever it is asked
+// for: with the binding all of that is gone.
+type Bindings struct{ Reader client.Reader }
+
+var _ prometheus.Collector = &Bindings{}
+
+// Describe implements prometheus.Collector.
+func (*Bindings) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- conditionDesc
+	descriptions <- expirationDesc
+}
+
+// Collect implements prometheus.Collector.
+func (b *Bindings) Collect(values chan<- prometheus.Metric) {
+	var bindings v1alpha1.ClusterBindingList
+	if err := b.Reader.List(context.Background(), &bindings, client.UnsafeDisableDeepCopy); err != nil {
+		values <- prometheus.NewInvalidMetric(conditionDesc, err)
+		return
+	}
+	for i := range bindings.Items {
+		binding := &bindings.Items[i]
+		for _, kind := range conditionsOfBindings {
+			condition := meta.FindStatusCondition(binding.Status.Conditions, kind)
+			if condition == nil {
+				continue
+			}
+			value := 0.0
+			if condition.Status == metav1.ConditionTrue {
+				value = 1
+			}
+			values <- prometheus.MustNewConstMetric(conditionDesc, prometheus.GaugeValue, value, binding.Name, kind)
+		}
+		if at := binding.Status.CredentialsExpirationTime; at != nil {
+			values <- prometheus.MustNewConstMetric(expirationDesc, prometheus.GaugeValue, float64(at.Unix()), binding.Name)
+		}
+	}
+}

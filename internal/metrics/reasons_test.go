@@ -1,0 +1,100 @@
+package metrics
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// sources are the files of a package, without its tests.
+func sources(t *testing.T, dir string) []*ast.File {
+	t.Helper()
+	paths, err := fs.Glob(os.DirFS(dir), "*.go")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s has %d files: %v", dir, len(paths), err)
+	}
+	var files []*ast.File
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, path), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// constantsOf are the texts that a package declares as constants, by their names.
+func constantsOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	values := map[string]string{}
+	for _, file := range sources(t, dir) {
+		ast.Inspect(file, func(node ast.Node) bool {
+			spec, ok := node.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			for i, name := range spec.Names {
+				if i >= len(spec.Values) {
+					continue
+				}
+				if literal, ok := spec.Values[i].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+					if value, err := strconv.Unquote(literal.Value); err == nil {
+						values[name.Name] = value
+					}
+				}
+			}
+			return true
+		})
+	}
+	return values
+}
+
+// notOfPods are reasons that these packages name for something else than for the
+// condition of a pod that is False.
+var notOfPods = map[string]string{
+	"ReasonOffloaded":            "the condition is True",
+	"ReasonRemotePodLost":        "the status of a pod that has ended",
+	"ReasonTolerationNotAllowed": "said of pods that are sent",
+	"ReasonEveryNamespaceHasOne": "said of a ConfigMap, which no pod waits for",
+	"ReasonLimitsRead":           "a condition of the binding",
+}
+
+// TestReasonsOfPods holds the list of reasons against what can be a reason of the
+// condition of a pod: whatever the packages name that decide about pods.
+func TestReasonsOfPods(t *testing.T) {
+	values := constantsOf(t, "../../api/v1alpha1")
+	for name, value := range constantsOf(t, "../translate") {
+		values[name] = value
+	}
+	used := map[string]bool{}
+	for _, dir := range []string{"../syncer", "../podsync", "../translate", "../../controllers/waitingpod"} {
+		for _, file := range sources(t, dir) {
+			ast.Inspect(file, func(node ast.Node) bool {
+				if name, ok := node.(*ast.Ident); ok && strings.HasPrefix(name.Name, "Reason") && values[name.Name] != "" {
+					used[name.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	if len(used) < len(translate.PodReasons)/2 {
+		t.Errorf("only %d reasons were found", len(used))
+	}
+	for name := range used {
+		if _, other := notOfPods[name]; !other && boundedReason(values[name]) == otherReason {
+			t.Errorf("%s is none of translate.PodReasons", name)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package placement
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+// TestSharing asks of the binding us, which was made an hour after the others, whom it
+// shares its provider with, and who only says so.
+func TestSharing(t *testing.T) {
+	of := func(name, uid string, authorities ...string) *builder.BindingBuilder {
+		return builder.Binding(name).Pinned(uid).Authorities(authorities...)
+	}
+	names := func(bindings []*v1alpha1.ClusterBinding) []string {
+		var all []string
+		for _, b := range bindings {
+			all = append(all, b.Name)
+		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		other                  *builder.BindingBuilder
+		sharing, contradicting []string
+	}{
+		"the same":                     {of("eu", "uid", "ca"), []string{"eu"}, nil},
+		"another":                      {of("eu", "other", "ca"), nil, nil},
+		"another that is not known":    {of("eu", ""), nil, nil},
+		"somebody who says it is":      {of("eu", "uid", "its own"), nil, []string{"eu"}},
+		"by an authority that is gone": {of("eu", "uid", "older", "ca"), []string{"eu"}, nil},
+		"connected last by a manager that noted no authority": {of("eu", "uid"), []string{"eu"}, nil},
+		"not connected": {of("eu", "uid", "ca").Unreachable("no route"), []string{"eu"}, nil},
+		"not connected, and somebody who says it is": {of("eu", "uid", "its own").Unreachable("no route"), nil, []string{"eu"}},
+		"one that goes":                 {of("eu", "uid", "ca").Deleted(0), nil, nil},
+		"one that goes and says it is":  {of("eu", "uid", "its own").Deleted(0), nil, nil},
+		"a younger one":                 {of("eu", "uid", "ca").Created(2 * time.Hour), nil, nil},
+		"a younger one that says it is": {of("eu", "uid", "its own").Created(2 * time.Hour), nil, []string{"eu"}},
+		"one of the same clusterID":     {of("eu", "uid", "its own").ClusterID("us"), nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			us := of("us", "uid", "ca", "next").Created(time.Hour).Obj()
+			all := []v1alpha1.ClusterBinding{*us, *test.other.Obj()}
+			if diff := cmp.Diff(test.sharing, names(Sharing(us, all))); diff != "" {
+				t.Errorf("shared with (-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(test.contradicting, names(Contradicting(us, all))); diff != "" {
+				t.Errorf("contradicted by (-want +got)\n%s", diff)
+			}
+			if eu := test.other.Obj(); SameProvider(us, eu) != SameProvider(eu, us) {
+				t.Error("it is the same from one side only")
+			}
+		})
+	}
+}
+
+func TestIdentified(t *testing.T) {
+	before := builder.Binding("eu").Pinned("uid").Authorities("ca").Obj()
+	for name, test := range map[string]struct {
+		after *builder.BindingBuilder
+		want  bool
+	}{
+		"as before":            {builder.Binding("eu").Pinned("uid").Authorities("ca").Unreachable("no route"), false},
+		"another":              {builder.Binding("eu").Pinned("other").Authorities("ca"), true},
+		"one authority more":   {builder.Binding("eu").Pinned("uid").Authorities("ca", "next"), true},
+		"an authority instead": {builder.Binding("eu").Pinned("uid").Authorities("next"), true},
+	} {
+		if got := Identified(before, test.after.Obj()); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

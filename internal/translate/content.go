@@ -1,0 +1,108 @@
+package translate
+
+import (
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// DigestKey is where a map of content has its digest, once it is all that is left
+// of it. No API server takes such a key: it has none of the characters of others.
+const DigestKey = "#"
+
+// perEntry is what an entry of a map takes in memory besides key and value.
+const perEntry = 48
+
+// digestSeed makes digests that nobody outside of this process can aim at. They
+// are compared within it only.
+var digestSeed = maphash.MakeSeed()
+
+// content is what ConfigMaps and Secrets hold.
+type content interface{ ~string | ~[]byte }
+
+// WithoutContent is what is kept in memory of a copy: of a ConfigMap or Secret all
+// but its content, of which there is a digest. Others are kept as they are. What
+// it made it leaves as it is: a cache may apply it twice.
+func WithoutContent(obj any) any {
+	switch full := obj.(type) {
+	case *corev1.ConfigMap:
+		held := *full
+		held.Data, held.BinaryData = digestOf(full.Data), digestOf(full.BinaryData)
+		return &held
+	case *corev1.Secret:
+		held := *full
+		held.Data, held.StringData = digestOf(full.Data), nil
+		return &held
+	default:
+		return obj
+	}
+}
+
+// ContentSize is about how many bytes of memory the content takes that has been
+// left out of an object.
+func ContentSize(obj any) int64 {
+	switch held := obj.(type) {
+	case *corev1.ConfigMap:
+		return digested(held.Data) + digested(held.BinaryData)
+	case *corev1.Secret:
+		return digested(held.Data)
+	default:
+		return 0
+	}
+}
+
+// MergeContent is what a copy is to have as content: what is desired, or what is
+// held of it, if that is a digest of the same.
+func MergeContent[V content](desired, held map[string]V) map[string]V {
+	if maps.EqualFunc(digestOf(desired), digestOf(held), func(a, b V) bool { return string(a) == string(b) }) {
+		return held
+	}
+	return desired
+}
+
+// digestOf stands for content: a hash, and how much memory it stands for.
+func digestOf[V content](all map[string]V) map[string]V {
+	if len(all) == 0 {
+		return nil
+	}
+	if _, is := parseDigest(all); is {
+		return all
+	}
+	var hash maphash.Hash
+	hash.SetSeed(digestSeed)
+	size := 0
+	text := func(s string) { // With its length, so that no other content reads the same.
+		_, _ = hash.WriteString(strconv.Itoa(len(s)) + ":")
+		_, _ = hash.WriteString(s)
+		size += len(s)
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		text(key)
+		text(string(all[key]))
+		size += perEntry
+	}
+	return map[string]V{DigestKey: V(strconv.FormatUint(hash.Sum64(), 16) + "/" + strconv.Itoa(size))}
+}
+
+// mostDigest bounds what is taken for a digest: a provider may send what looks like one.
+const mostDigest = 64
+
+// parseDigest is the size that a digest says, if this is one.
+func parseDigest[V content](all map[string]V) (size int64, is bool) {
+	value, is := all[DigestKey]
+	if !is || len(all) != 1 || len(value) > mostDigest {
+		return 0, false
+	}
+	_, said, is := strings.Cut(string(value), "/")
+	size, err := strconv.ParseInt(said, 10, 64)
+	return max(size, 0), is && err == nil
+}
+
+func digested[V content](held map[string]V) int64 {
+	size, _ := parseDigest(held)
+	return size
+}

@@ -1,0 +1,98 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestWithoutContent(t *testing.T) {
+	large := strings.Repeat("x", 100_000)
+	tests := map[string]struct {
+		full any
+		held int // Entries that are left.
+		size int64
+	}{
+		"ConfigMap":                             {&corev1.ConfigMap{Data: map[string]string{"a": large, "b": "1"}, BinaryData: map[string][]byte{"c": []byte(large)}}, 2, 200_000},
+		"Secret":                                {&corev1.Secret{Data: map[string][]byte{"a": []byte(large)}, StringData: map[string]string{"b": large}}, 1, 100_000},
+		"empty":                                 {&corev1.ConfigMap{Data: map[string]string{}}, 0, 0},
+		"what looks like a digest, and is none": {&corev1.Secret{Data: map[string][]byte{DigestKey: []byte(large + "/1")}}, 1, 100_000},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			held := WithoutContent(test.full)
+			left := 0
+			count := func(key string, size int) {
+				if left++; key != DigestKey || size > mostDigest {
+					t.Errorf("%q with %d bytes is left", key, size)
+				}
+			}
+			switch held := held.(type) {
+			case *corev1.ConfigMap:
+				for key, value := range held.Data {
+					count(key, len(value))
+				}
+				for key, value := range held.BinaryData {
+					count(key, len(value))
+				}
+			case *corev1.Secret:
+				for key, value := range held.Data {
+					count(key, len(value))
+				}
+				if held.StringData != nil {
+					t.Error("StringData is left")
+				}
+			}
+			if left != test.held {
+				t.Errorf("%d entries are left, want %d", left, test.held)
+			}
+			if size := ContentSize(held); size < test.size || size > test.size+test.size/100 {
+				t.Errorf("it stands for %d bytes, want %d and little more", size, test.size)
+			}
+			if diff := cmp.Diff(held, WithoutContent(held)); diff != "" {
+				t.Errorf("a second time makes something else (-first +second):\n%s", diff)
+			}
+		})
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	if WithoutContent(pod) != any(pod) || ContentSize(pod) != 0 {
+		t.Error("a pod is not as it was")
+	}
+}
+
+func TestMergeContent(t *testing.T) {
+	was := map[string]string{"a": "1", "b": "2"}
+	tests := map[string]struct {
+		desired map[string]string
+		same    bool
+	}{
+		"the same":             {map[string]string{"b": "2", "a": "1"}, true},
+		"another value":        {map[string]string{"a": "1", "b": "3"}, false},
+		"a key less":           {map[string]string{"a": "1"}, false},
+		"a key more":           {map[string]string{"a": "1", "b": "2", "c": ""}, false},
+		"the same text, other": {map[string]string{"a": "1:1b", "2": ""}, false},
+		"values changed round": {map[string]string{"a": "2", "b": "1"}, false},
+		"nothing":              {nil, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			held := digestOf(was)
+			want := test.desired
+			if test.same {
+				want = held
+			}
+			if diff := cmp.Diff(want, MergeContent(test.desired, held)); diff != "" {
+				t.Errorf("against a digest (-want +got):\n%s", diff)
+			}
+			if got := MergeContent(test.desired, was); test.same != cmp.Equal(got, was) {
+				t.Errorf("against the content itself: %v", got)
+			}
+		})
+	}
+	if got := MergeContent(nil, map[string]string{}); len(got) != 0 {
+		t.Errorf("of nothing it makes %v", got)
+	}
+}

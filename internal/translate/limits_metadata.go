@@ -1,0 +1,120 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// plainKeys are keys, or domains of keys, that describe an object, or that Kubernetes
+// itself writes: no controller takes them for a command, and pods read them. The
+// provider's policy has the same list.
+var plainKeys = []string{
+	"app.kubernetes.io/", "apps.kubernetes.io/", "batch.kubernetes.io/", "statefulset.kubernetes.io/", "kubectl.kubernetes.io/",
+	"container.apparmor.security.beta.kubernetes.io/", // Older API servers make these of fields, and pod security looks at them.
+	limitRanger,
+}
+
+// Sends reports whether a label or annotation of this key may be sent. Of a key with
+// a domain, a controller of the provider may take the value for a command, with more
+// rights than who wrote it has: so the provider lists those that it lets in.
+func (l *Limits) Sends(key string) bool {
+	domain, _, named := strings.Cut(key, "/")
+	domain += "/"
+	switch {
+	case isOurs(domain), slices.Contains(plainKeys, domain), slices.Contains(plainKeys, key):
+		return true
+	case l == nil || !named && len(l.ReservedKeys) == 0:
+		return !named
+	case slices.Contains(l.ReservedKeys, key), slices.Contains(l.ReservedKeys, domain):
+		return false
+	}
+	return !named || slices.Contains(l.MetadataKeys, key) || slices.Contains(l.MetadataKeys, domain)
+}
+
+// Withhold takes from desired, which Metadata made, the labels and annotations that
+// the provider does not let in. Those that remote, if there is one, was sent before
+// stay there as they are: limits count for what is made afterwards, and nothing is to
+// be written about them.
+func (l *Limits) Withhold(desired, remote metav1.Object) {
+	labels, annotations := desired.GetLabels(), desired.GetAnnotations()
+	if l.sendsAll(labels) && l.sendsAll(annotations) {
+		return
+	}
+	var there metav1.ObjectMeta
+	if remote != nil {
+		there.Labels, there.Annotations = remote.GetLabels(), remote.GetAnnotations()
+	}
+	was := readCopied(there.Annotations[v1alpha1.AnnotationCopied])
+	l.withhold(labels, there.Labels, was.labels)
+	l.withhold(annotations, there.Annotations, was.annotations)
+	annotations[v1alpha1.AnnotationCopied] = copiedKeys(labels, annotations)
+}
+
+func (l *Limits) sendsAll(entries map[string]string) bool {
+	for key := range entries {
+		if !l.Sends(key) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *Limits) withhold(desired, there map[string]string, was []string) {
+	for key := range desired {
+		if l.Sends(key) {
+			continue
+		}
+		if value, is := there[key]; is && slices.Contains(was, key) {
+			desired[key] = value
+		} else {
+			delete(desired, key)
+		}
+	}
+}
+
+// withheldShown is how many keys a message names.
+const withheldShown = 3
+
+// withheldKeys says which labels and annotations of a pod its remote one does not
+// have, because of the limits; it is empty if there are none.
+func withheldKeys(local, remote *corev1.Pod, limits *Limits) string {
+	var keys []string
+	for key, value := range local.Labels {
+		if there, is := remote.Labels[key]; (!is || there != value) && isCopiedLabel(key) && !limits.Sends(key) {
+			keys = append(keys, "label "+key)
+		}
+	}
+	for key, value := range local.Annotations {
+		if there, is := remote.Annotations[key]; (!is || there != value) && isCopiedAnnotation(key) && !limits.Sends(key) {
+			keys = append(keys, "annotation "+key)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	slices.Sort(keys)
+	shown := strings.Join(keys[:min(len(keys), withheldShown)], ", ")
+	if more := len(keys) - withheldShown; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return shown + ": the provider does not let that in (" + limitMetadataKeys + ", " + limitReservedKeys + " in ConfigMap spillway-provider/limits)"
+}
+
+// withheldValue is what a field that is a label or an annotation of the pod has in
+// the consumer, if it is not sent; else there is none.
+func withheldValue(path string, local *corev1.Pod, limits *Limits) (string, bool) {
+	for beginning, of := range map[string]map[string]string{"metadata.labels['": local.Labels, "metadata.annotations['": local.Annotations} {
+		if key, is := strings.CutPrefix(path, beginning); is {
+			key = strings.TrimSuffix(key, "']")
+			value, there := of[key]
+			return value, there && !limits.Sends(key)
+		}
+	}
+	return "", false
+}

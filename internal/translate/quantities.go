@@ -1,0 +1,79 @@
+package translate
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/spillway-io/spillway/internal/quantity"
+)
+
+// A provider that sends a quantity which costs too much to decode loses its
+// connection. So none goes there that would come back: who writes one into a pod
+// would take the provider away from everybody.
+
+// podQuantities says which quantity of a pod may not be sent. Of the others, the
+// divisors of resource fields are a few that Kubernetes lists, and the overhead stays
+// at home.
+func podQuantities(spec *corev1.PodSpec) *Refusal {
+	if r := spec.Resources; r != nil {
+		if name := unboundedRequirement(r); name != "" {
+			return quantityRefusal("spec.resources." + name)
+		}
+	}
+	if refusal := containerQuantities("initContainers", spec.InitContainers); refusal != nil {
+		return refusal
+	}
+	if refusal := containerQuantities("containers", spec.Containers); refusal != nil {
+		return refusal
+	}
+	for i := range spec.Volumes {
+		v := &spec.Volumes[i]
+		if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil && !isBounded(*v.EmptyDir.SizeLimit) {
+			return quantityRefusal("spec.volumes[" + v.Name + "].emptyDir.sizeLimit")
+		}
+	}
+	return nil
+}
+
+func containerQuantities(list string, containers []corev1.Container) *Refusal {
+	for i := range containers {
+		if name := unboundedRequirement(&containers[i].Resources); name != "" {
+			return quantityRefusal("spec." + list + "[" + containers[i].Name + "].resources." + name)
+		}
+	}
+	return nil
+}
+
+// unboundedRequirement is the first request or limit that may not be sent.
+func unboundedRequirement(r *corev1.ResourceRequirements) string {
+	if name := unbounded(r.Requests); name != "" {
+		return "requests." + name
+	}
+	if name := unbounded(r.Limits); name != "" {
+		return "limits." + name
+	}
+	return ""
+}
+
+// unbounded is the first name of a quantity that may not be sent.
+func unbounded(list corev1.ResourceList) string {
+	var names []string
+	for name, q := range list {
+		if !isBounded(q) {
+			names = append(names, string(name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Min(names)
+}
+
+// isBounded looks at a quantity as it is written, and so as it comes back.
+func isBounded(q resource.Quantity) bool { return quantity.Bounded(q.String()) }
+
+func quantityRefusal(field string) *Refusal {
+	return refusalf(ReasonQuantity, "%s has more than %d characters, or an exponent beyond %d", field, quantity.MaxLength, quantity.MaxExponent)
+}

@@ -1,0 +1,67 @@
+package virtualnode
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// frozen reports whether the node stays as it is: its binding is paused, or being
+// deleted. That the provider answers is said all the same. Kubernetes turns the
+// conditions of a node to Unknown whose Lease was not renewed for a while, and does
+// not turn them back: somebody has to, or the pods of the node are evicted though
+// they run.
+func frozen(binding *v1alpha1.ClusterBinding) bool {
+	return binding.Spec.Paused || !binding.DeletionTimestamp.IsZero()
+}
+
+// beat says that the provider of a frozen node answers, if the node does not say so.
+// For what reason it says so is part of what is frozen.
+func beat(node *corev1.Node, offer Offer, now metav1.Time) {
+	said := map[corev1.NodeConditionType]corev1.ConditionStatus{}
+	for _, c := range node.Status.Conditions {
+		said[c.Type] = c.Status
+	}
+	for _, wanted := range healthy(offer) {
+		if said[wanted.Type] != wanted.Status {
+			setCondition(&node.Status.Conditions, wanted, now)
+		}
+	}
+}
+
+// healthy are the conditions of a node whose provider answers. Ready comes first; the
+// others are those that Kubernetes turns to Unknown together with it.
+func healthy(offer Offer) []corev1.NodeCondition {
+	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "ProviderConnected", Message: "the provider answers"}
+	if none := offer.noneUsable(); none != "" && !offer.Unknown {
+		ready.Reason, ready.Message = v1alpha1.ReasonNoUsableNodes, none
+	}
+	conditions := []corev1.NodeCondition{ready}
+	for _, pressure := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+		conditions = append(conditions, corev1.NodeCondition{
+			Type: pressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes",
+		})
+	}
+	return conditions
+}
+
+// setCondition changes a condition, and its times, only if it differs: the
+// Lease is the heartbeat of the node.
+func setCondition(conditions *[]corev1.NodeCondition, wanted corev1.NodeCondition, now metav1.Time) {
+	wanted.LastHeartbeatTime, wanted.LastTransitionTime = now, now
+	for i, c := range *conditions {
+		if c.Type != wanted.Type {
+			continue
+		}
+		if c.Status == wanted.Status && c.Reason == wanted.Reason && c.Message == wanted.Message {
+			return
+		}
+		if c.Status == wanted.Status {
+			wanted.LastTransitionTime = c.LastTransitionTime
+		}
+		(*conditions)[i] = wanted
+		return
+	}
+	*conditions = append(*conditions, wanted)
+}

@@ -1,0 +1,75 @@
+package virtualnode
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+// What Kubernetes does to a node whose Lease was not renewed.
+func unknown(node *corev1.Node) {
+	for i := range node.Status.Conditions {
+		c := &node.Status.Conditions[i]
+		c.Status, c.Reason, c.Message = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status."
+	}
+}
+
+// A node of a binding that is paused, or being deleted, stays as it is; but it is
+// Ready as long as the provider answers, or Kubernetes would evict its pods.
+func TestHeartbeat(t *testing.T) {
+	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
+	before := []corev1.Node{*size("a", "1", "1Gi").Architecture("arm64").Obj()}
+	after := []corev1.Node{*size("b", "2", "2Gi").Architecture("amd64").Obj()}
+	for name, test := range map[string]struct {
+		change func(*corev1.Node)
+		offer  Offer
+		beats  int    // How many conditions are written.
+		reason string // That of Ready.
+	}{
+		"nothing is wrong":               {func(*corev1.Node) {}, Offer{Nodes: after}, 0, "ProviderConnected"},
+		"Kubernetes has turned it":       {unknown, Offer{Nodes: after}, 4, "ProviderConnected"},
+		"one of them alone":              {func(n *corev1.Node) { n.Status.Conditions[2].Status = corev1.ConditionUnknown }, Offer{Nodes: after}, 1, "ProviderConnected"},
+		"it was made again":              {func(n *corev1.Node) { n.Status = corev1.NodeStatus{} }, Offer{Nodes: after}, 4, "ProviderConnected"},
+		"no node takes pods any more":    {func(*corev1.Node) {}, Offer{}, 0, "ProviderConnected"},
+		"none does, and it was turned":   {unknown, Offer{}, 4, v1alpha1.ReasonNoUsableNodes},
+		"the nodes cannot be seen":       {unknown, Offer{Unknown: true}, 4, "ProviderConnected"},
+		"somebody has changed its label": {func(n *corev1.Node) { n.Labels["region"] = "us" }, Offer{Nodes: after}, 0, "ProviderConnected"},
+	} {
+		for state, binding := range map[string]*v1alpha1.ClusterBinding{
+			"paused":        builder.Binding("eu").Label("region", "us").Taint("x", "y", corev1.TaintEffectNoSchedule).Paused().Obj(),
+			"being deleted": builder.Binding("eu").Deleted(0).Obj(),
+		} {
+			t.Run(state+": "+name, func(t *testing.T) {
+				node := New(rich().Obj())
+				ApplyStatus(node, rich().Obj(), Offer{Nodes: before}, first)
+				test.change(node)
+				was := node.DeepCopy()
+				Apply(node, binding)
+				ApplyStatus(node, binding, test.offer, later)
+
+				beats := 0
+				for _, c := range node.Status.Conditions {
+					if c.LastHeartbeatTime.Equal(&later) {
+						beats++
+					}
+					if (c.Type == corev1.NodeReady) != (c.Status == corev1.ConditionTrue) {
+						t.Errorf("%s is %s", c.Type, c.Status)
+					}
+				}
+				if reason := node.Status.Conditions[0].Reason; beats != test.beats || reason != test.reason {
+					t.Errorf("%d conditions are written, and Ready says %s; want %d and %s", beats, reason, test.beats, test.reason)
+				}
+				node.Status.Conditions, was.Status.Conditions = nil, nil
+				if diff := cmp.Diff(was, node); diff != "" {
+					t.Errorf("something else differs (-before +after)\n%s", diff)
+				}
+			})
+		}
+	}
+}
