@@ -137,6 +137,13 @@ func (c *Cluster) Running() ([]Component, error) {
 // Start starts what does not run of an existing cluster, on the same ports and
 // data, and waits until all of it is ready.
 func (c *Cluster) Start(ctx context.Context) error {
+	if err := c.startMissing(ctx); err != nil {
+		return err
+	}
+	return c.waitReady(ctx, defaultTimeout)
+}
+
+func (c *Cluster) startMissing(ctx context.Context) error {
 	if err := c.forgetPIDs(); err != nil {
 		return err
 	}
@@ -146,7 +153,7 @@ func (c *Cluster) Start(ctx context.Context) error {
 	if err := c.kwokctl(ctx, "start", "cluster"); err != nil {
 		return fmt.Errorf("starting cluster %s: %w", c.Name, err)
 	}
-	return c.waitReady(ctx, defaultTimeout)
+	return nil
 }
 
 // Stop ends all processes and keeps the data: Start continues.

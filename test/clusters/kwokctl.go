@@ -49,8 +49,9 @@ func (c *Cluster) kwokctlEnv() []string {
 	return append(env, "KWOK_WORKDIR="+c.root, "PATH="+path)
 }
 
-// watchForEnd returns an error when a component that kwokctl has started is
-// gone, and nil when ctx is done. It goes by the process ids that kwokctl notes,
+// watchForEnd returns an error when etcd or the API server, which kwokctl has
+// started, is gone, and nil when ctx is done: waitReady cares for their clients,
+// which give up when they do not find the API server ready. It goes by the process ids that kwokctl notes,
 // not by what it has seen running: a component that does not like its flags has
 // ended before anybody looks. One that is not there counts when it is still not
 // there at the next look: while a program is being loaded, which on a busy
@@ -73,6 +74,9 @@ func (c *Cluster) watchForEnd(ctx context.Context) error {
 			return err
 		}
 		for component, pid := range noted {
+			if !slices.Contains(servers, component) {
+				continue
+			}
 			one := process{pid: pid, component: component}
 			switch {
 			case slices.Contains(running, one):
@@ -117,13 +121,12 @@ type fatalError struct {
 func (e *fatalError) Error() string { return e.message }
 
 // ended makes the error for a component that should run and does not. Another
-// attempt finds other ports; and the clients of the API server give up 10
-// seconds after their own start, which on a busy machine is before it is ready.
+// attempt finds other ports.
 func (c *Cluster) ended(component Component) error {
 	tail := c.logTail(component)
 	return &fatalError{
 		message: fmt.Sprintf("cluster %s: %s has ended\n%s", c.Name, component, tail),
-		again:   strings.Contains(tail, "address already in use") || (component != Etcd && component != KubeAPIServer),
+		again:   strings.Contains(tail, "address already in use"),
 	}
 }
 

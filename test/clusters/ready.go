@@ -21,13 +21,31 @@ const requestTimeout = 3 * time.Second
 // are ready. The error says which of them is not, and quotes its log.
 func (c *Cluster) WaitReady(ctx context.Context) error { return c.waitReady(ctx, defaultTimeout) }
 
+// servers are what the other components are clients of.
+var servers = []Component{Etcd, KubeAPIServer}
+
+// restarts is how often waitReady starts a component again that has ended.
+const restarts = 3
+
 func (c *Cluster) waitReady(ctx context.Context, timeout time.Duration) error {
+	restarted := 0
 	err := poll(ctx, timeout, func(ctx context.Context) error {
-		if err := c.checkRunning(); err != nil {
+		if err := c.checkRunning(servers); err != nil {
 			return err
 		}
 		if err := c.checkAPIServer(ctx); err != nil {
 			return err
+		}
+		// A controller manager gives up 10 seconds after its start, which on a
+		// busy machine is before the API server is ready.
+		if ended := c.checkRunning(c.state.Components); ended != nil {
+			if restarted == restarts {
+				return ended
+			}
+			restarted++
+			if err := c.startMissing(ctx); err != nil {
+				return err
+			}
 		}
 		return c.checkOthers(ctx)
 	})
@@ -50,12 +68,12 @@ func (e *notReadyError) Error() string {
 
 func (e *notReadyError) Unwrap() error { return e.cause }
 
-func (c *Cluster) checkRunning() error {
+func (c *Cluster) checkRunning(components []Component) error {
 	running, err := c.Running()
 	if err != nil {
 		return err
 	}
-	for _, component := range c.state.Components {
+	for _, component := range components {
 		if !slices.Contains(running, component) {
 			return c.ended(component)
 		}

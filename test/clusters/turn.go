@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,32 @@ import (
 // and more than the longest suite takes. By hand, go test kills a package after ten
 // minutes, if it is not told otherwise.
 const turnPatience = 40 * time.Minute
+
+// startsAtOnce is how many clusters start at the same time, of all that are made of
+// the same programs: a start takes the processors for seconds, and a dozen at once
+// would all be slower than their time-outs.
+const startsAtOnce = 2
+
+// awaitStart waits until the cluster may start. Others wait until it calls done.
+func (c *Cluster) awaitStart(ctx context.Context) (done func(), err error) {
+	dir := filepath.Join(filepath.Dir(c.binDir), "locks")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("cluster %s: %w", c.Name, err)
+	}
+	err = poll(ctx, turnPatience, func(context.Context) error {
+		for slot := range startsAtOnce {
+			done, err = lockFile(filepath.Join(dir, fmt.Sprintf("starting-%d", slot)), 0)
+			if !errors.Is(err, errLocked) {
+				break
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cluster %s: waiting for others to have started: %w", c.Name, err)
+	}
+	return done, nil
+}
 
 // turn keeps the lock of AwaitTurn: a file that nobody refers to is closed, and
 // unlocked with it.

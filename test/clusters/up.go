@@ -10,8 +10,7 @@ import (
 )
 
 // attempts is how often Up tries when another program takes one of the chosen
-// ports in the moment before ours listens, or when the API server takes longer
-// to start than its clients wait.
+// ports in the moment before ours listens.
 const attempts = 3
 
 // Up makes a cluster and waits until it is ready. One of the same name that was
@@ -48,6 +47,11 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 
 // create is one attempt of Up.
 func (c *Cluster) create(ctx context.Context, o Options) error {
+	started, err := c.awaitStart(ctx)
+	if err != nil {
+		return err
+	}
+	defer started()
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -61,7 +65,7 @@ func (c *Cluster) create(ctx context.Context, o Options) error {
 		return err
 	}
 	c.logf(o, "starting %v", o.components())
-	err := c.kwokctl(ctx, "create", "cluster", "--kubeconfig=", "--config="+c.configFile())
+	err = c.kwokctl(ctx, "create", "cluster", "--kubeconfig=", "--config="+c.configFile())
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,18 +38,40 @@ func TestSecondUpReplacesTheFirst(t *testing.T) {
 
 func TestFailureNamesTheComponentAndItsLog(t *testing.T) {
 	ctx, dir := setUp(t)
-	c, err := Up(ctx, Options{Name: "broken", Dir: dir, APIServerArgs: map[string]string{"no-such-flag": "x"}})
-	if err == nil {
-		_ = c.Down(ctx)
-		t.Fatal("want an error")
-	}
-	for _, want := range []string{"broken", "kube-apiserver has ended", "kube-apiserver.log", "unknown flag: --no-such-flag"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q in the error, got: %v", want, err)
+	wrong := map[string]string{"no-such-flag": "x"}
+	for component, o := range map[Component]Options{
+		KubeAPIServer:         {APIServerArgs: wrong},
+		KubeControllerManager: {Components: []Component{KubeControllerManager}, ControllerManagerArgs: wrong},
+	} {
+		o.Name, o.Dir = "broken", dir
+		c, err := Up(ctx, o)
+		if err == nil {
+			_ = c.Down(ctx)
+			t.Fatalf("%s: want an error", component)
+		}
+		for _, want := range []string{"broken", string(component) + " has ended", string(component) + ".log", "unknown flag: --no-such-flag"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("want %q in the error, got: %v", want, err)
+			}
+		}
+		if running, err := handle(dir, "", "broken").Running(); err != nil || len(running) > 0 {
+			t.Errorf("left running: %v, %v", running, err)
 		}
 	}
-	if running, err := handle(dir, "", "broken").Running(); err != nil || len(running) > 0 {
-		t.Errorf("left running: %v, %v", running, err)
+}
+
+// A controller manager gives up when its API server is not ready in time.
+func TestClientOfTheAPIServerThatHasEndedIsStartedAgain(t *testing.T) {
+	ctx, dir := setUp(t)
+	c := up(ctx, t, Options{Name: "again", Dir: dir, Components: []Component{KubeControllerManager}})
+	if err := c.kill(ctx, KubeControllerManager); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if running, err := c.Running(); err != nil || !slices.Contains(running, KubeControllerManager) {
+		t.Errorf("want it to run again, got %v, %v", running, err)
 	}
 }
 
