@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/test/faults/inject"
 	"github.com/spillway-io/spillway/test/faults/oracle"
 	"github.com/spillway-io/spillway/test/faults/recipe"
@@ -33,6 +34,8 @@ type session struct {
 	cancel  context.CancelFunc
 	group   sync.WaitGroup
 	crashed chan struct{}
+	// connections is how its managers look after their providers.
+	connections fleet.Options
 
 	mu       sync.Mutex
 	process  *inject.Process
@@ -44,7 +47,7 @@ type session struct {
 
 // newSession starts the first manager of a run.
 func newSession(ctx context.Context, w *world.World, ledger *oracle.Ledger, meanwhile []recipe.Point) (*session, error) {
-	s := &session{world: w, ledger: ledger, meanwhile: meanwhile, crashed: make(chan struct{}, 8)}
+	s := &session{world: w, ledger: ledger, meanwhile: meanwhile, crashed: make(chan struct{}, 8), connections: world.InHaste()}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.injector = inject.New(inject.Hooks{
 		OnCrash: func() { s.crashed <- struct{}{} },
@@ -83,7 +86,7 @@ func mask(consumerID string) func(string) string {
 // start starts a fresh manager.
 func (s *session) start() error {
 	process := s.injector.Process()
-	manager, err := s.world.StartManager(s.ctx, func(cluster string, next http.RoundTripper) http.RoundTripper {
+	manager, err := s.world.StartManager(s.ctx, s.connections, func(cluster string, next http.RoundTripper) http.RoundTripper {
 		return s.ledger.WrapOuter(cluster, process.WrapNamed(cluster, s.ledger.WrapNamed(cluster, next)))
 	})
 	if err != nil {
@@ -143,8 +146,10 @@ func (s *session) stop() {
 	_ = manager.Stop() // It was killed.
 }
 
-// replace ends the manager in good order, and starts another one. It returns
-// when that one knows all that there is in the consumer, and since when it is alone.
+// replace ends the manager in good order, and starts another one, which is as patient
+// with its providers as one that is shipped: what is to be seen is that it has nothing
+// to say, and no more faults come. It returns when that one knows all that there is in
+// the consumer, and since when it is alone.
 func (s *session) replace(ctx context.Context) (time.Time, error) {
 	s.cancel()
 	s.group.Wait()
@@ -152,6 +157,7 @@ func (s *session) replace(ctx context.Context) (time.Time, error) {
 	_ = manager.Stop() // Its context has ended.
 	process.Kill()     // Whatever is left of it after its grace period writes no more.
 	alone := time.Now()
+	s.connections = fleet.Options{}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	if err := s.start(); err != nil {
 		return alone, err

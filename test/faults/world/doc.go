@@ -7,7 +7,7 @@
 //	site, err := world.Up(ctx, 4, os.Stderr)
 //	defer site.Down(ctx)
 //	w, err := site.Lanes[0].Begin(ctx) // fails if anything is left of the run before
-//	m, err := w.StartManager(ctx, wrap)
+//	m, err := w.StartManager(ctx, world.InHaste(), wrap)
 //	err = w.Bind(ctx, "p1")
 //	...
 //	err = w.End(ctx) // stops what runs, and removes all

@@ -17,8 +17,8 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
-// How the managers of a run look after their providers. A run waits for it when
-// a provider was away.
+// How the managers of a run look after their providers, in haste. A run waits for it
+// when a provider was away.
 const (
 	probeInterval = 500 * time.Millisecond
 	probeTimeout  = time.Second
@@ -29,6 +29,15 @@ const (
 	// shutdownTimeout is for what a manager that is stopped still has under way.
 	shutdownTimeout = 10 * time.Second
 )
+
+// InHaste is how a manager looks after its providers while faults are to come: it
+// soon notices that one is away. On a busy machine it takes a slow answer for none,
+// and says so.
+func InHaste() fleet.Options {
+	return fleet.Options{
+		ProbeInterval: probeInterval, ProbeTimeout: probeTimeout, ProbeFailures: probeFailures, SyncTimeout: syncTimeout, LeaseDuration: leaseDuration,
+	}
+}
 
 // Wrap wraps the transport of a manager to a cluster: Consumer, or the name of
 // the ClusterBinding.
@@ -44,16 +53,15 @@ type Manager struct {
 }
 
 // StartManager starts a manager with the identity and the rights that the
-// manifests give it, whose connections all go through the proxies. It ends with
-// ctx, Stop or End. wrap may be nil.
-func (w *World) StartManager(ctx context.Context, wrap Wrap) (*Manager, error) {
+// manifests give it, whose connections all go through the proxies, and which looks
+// after its providers as connections says; zero values as shipped. It ends with ctx,
+// Stop or End. wrap may be nil.
+func (w *World) StartManager(ctx context.Context, connections fleet.Options, wrap Wrap) (*Manager, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(w.kubeconfigs[Consumer])
 	if err != nil {
 		return nil, fmt.Errorf("reading the manager's kubeconfig: %w", err)
 	}
-	options := manager.Options{ConsumerID: w.ConsumerID, SkipMetrics: true, Fleet: fleet.Options{
-		ProbeInterval: probeInterval, ProbeTimeout: probeTimeout, ProbeFailures: probeFailures, SyncTimeout: syncTimeout, LeaseDuration: leaseDuration,
-	}}
+	options := manager.Options{ConsumerID: w.ConsumerID, SkipMetrics: true, Fleet: connections}
 	if wrap != nil {
 		options.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return wrap(Consumer, next) }
 		options.Fleet.WrapTransport = wrap
