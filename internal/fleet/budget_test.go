@@ -138,9 +138,7 @@ func marked(t *testing.T, clusterID string, number int, change func(*corev1.Conf
 			Namespace: "default", Name: fmt.Sprintf("%s-%d", clusterID, i), Labels: provenance.Mark{Origin: "consumer", ClusterID: clusterID}.Labels(),
 		}}
 		change(object)
-		if err := c.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+		temporary(t, c, object)
 	}
 }
 

@@ -11,12 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // inspector looks into the caches of what it is engaged with.
@@ -63,7 +64,7 @@ func TestTheAccountGoesWithTheConnection(t *testing.T) {
 	f, _ := startFleet(t)
 	f.Connect(target("certificate", "1", providerUID))
 	token := target("token", "1", providerUID)
-	token.Config = tokenOf(t, "spillway-provider", "consumer-2")
+	token.Config = tokenOf(t, "consumer-2")
 	f.Connect(token)
 	for name, want := range map[string]string{"certificate": "", "token": "consumer-2"} {
 		eventually(t, f, name, "is connected", connected)
@@ -77,27 +78,20 @@ func TestTheAccountGoesWithTheConnection(t *testing.T) {
 	}
 }
 
-// tokenOf makes a ServiceAccount that may read what the fleet does.
-func tokenOf(t *testing.T, namespace, name string) *rest.Config {
+// tokenOf makes a ServiceAccount, among those that the policies know, that may read
+// what the fleet does.
+func tokenOf(t *testing.T, name string) *rest.Config {
 	t.Helper()
-	clients := kubernetes.NewForConfigOrDie(provider)
-	account := metav1.ObjectMeta{Namespace: namespace, Name: name}
-	if _, err := clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := clients.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: account}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	role := &rbacv1.ClusterRoleBinding{
+	c := admin(t)
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.ProviderNamespace, Name: name}}
+	temporary(t, c, account)
+	temporary(t, c, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
-	}
-	if _, err := clients.RbacV1().ClusterRoleBindings().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	request, err := clients.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: name}},
+	})
+	request := &authenticationv1.TokenRequest{}
+	if err := c.SubResource("token").Create(t.Context(), account, request); err != nil {
 		t.Fatal(err)
 	}
 	config := rest.CopyConfig(provider)

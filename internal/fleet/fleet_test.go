@@ -275,6 +275,7 @@ func TestReconnecting(t *testing.T) {
 }
 
 func TestTheCacheHoldsOnlyWhatCarriesOurMark(t *testing.T) {
+	c := admin(t)
 	f, _ := startFleet(t)
 	f.Connect(target("eu", "1", providerUID))
 	eventually(t, f, "eu", "is connected", connected)
@@ -287,10 +288,7 @@ func TestTheCacheHoldsOnlyWhatCarriesOurMark(t *testing.T) {
 		"another-binding": {Origin: "consumer", ClusterID: "us"},
 		"another-origin":  {Origin: "someone", ClusterID: "eu"},
 	} {
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: mark.Labels()}}
-		if err := cl.GetClient().Create(t.Context(), namespace); err != nil {
-			t.Fatal(err)
-		}
+		temporary(t, c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: mark.Labels()}})
 	}
 	var names []string
 	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {

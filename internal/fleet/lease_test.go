@@ -188,7 +188,7 @@ func TestAWriteWithoutAnAnswerLeavesTheLease(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = cl.GetClient().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: origin}})
+			err = cl.GetClient().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: origin + "-"}})
 			if (err == nil) != answered {
 				t.Errorf("the write has ended with %v", err)
 			}

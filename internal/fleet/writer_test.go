@@ -124,17 +124,40 @@ func startManagerBy(t *testing.T, clock clock.WithTickerAndDelayedExecution, ori
 }
 
 // admin is a client that sees to the provider, in which there is a place for Leases.
+// Those of the test go with it: the next one of their names begins without.
 func admin(t *testing.T) client.Client {
 	t.Helper()
 	c, err := client.New(provider, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ProviderNamespace}}
-	if err := c.Create(t.Context(), namespace); client.IgnoreAlreadyExists(err) != nil {
+	temporary(t, c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ProviderNamespace}})
+	t.Cleanup(func() { // After its managers have ended.
+		if err := c.DeleteAllOf(context.Background(), &coordinationv1.Lease{}, client.InNamespace(v1alpha1.ProviderNamespace)); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// temporary makes what goes with the test. Nobody empties a namespace here: what is
+// in it has to go before.
+func temporary(t *testing.T, c client.Client, object client.Object) {
+	t.Helper()
+	if err := c.Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
-	return c
+	t.Cleanup(func() {
+		err := c.Delete(context.Background(), object)
+		if namespace, ok := object.(*corev1.Namespace); ok && err == nil {
+			namespace.Spec.Finalizers = nil
+			namespace.ResourceVersion = ""
+			err = c.SubResource("finalize").Update(context.Background(), namespace)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func leaseIn(t *testing.T, c client.Client, origin string) *coordinationv1.Lease {
