@@ -93,7 +93,7 @@ func copied() []client.Object {
 func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
 	engine := &syncer.Engine{
-		Kinds: Kinds(), Views: o.Views, Consumer: local.GetClient(), Cache: local.GetCache(), Origin: o.Origin,
+		Kinds: Kinds(), Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
 		ManagerNamespace: o.Settings.ManagerNamespace,
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}

@@ -22,21 +22,21 @@ import (
 const requestTimeout = 15 * time.Second
 
 // act carries out the actions of a plan, in their order, up to the first that
-// cannot be done, and tells whether that was all of them, and which patches were
-// made. What an API server refuses is remembered, and decided on in the next
-// round; only what says nothing about the object is an error.
+// cannot be done, and tells whether that was all of them, and what was answered.
+// What an API server refuses is remembered, and decided on in the next round; only
+// what says nothing about the object is an error.
 func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (made []attempt, done bool, err error) {
 	for _, a := range plan.Actions {
 		if !c.mayGo(s, a) {
 			return made, false, nil
 		}
-		answered, err := c.do(ctx, s, a)
+		answer, err := c.do(ctx, s, a)
 		c.noteAnswer(s, a, err)
 		if err != nil {
 			return made, false, c.failed(ctx, s, a, err)
 		}
-		if a.Verb == Patch || a.Verb == PatchStatus {
-			made = append(made, attempt{a, answered})
+		if answer != nil {
+			made = append(made, attempt{a, answer})
 		}
 		c.memory.succeeded(s.Key, a.Verb, c.namespaceOf(a))
 		if a.Verb == PatchStatus {
@@ -67,9 +67,9 @@ func (c *kindController[T]) noteAnswer(s Snapshot[T], a Action, err error) {
 	}
 }
 
-// do makes one request, and notes what it has made of the object: the version
-// that a creation or a patch has given it is returned.
-func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) (version string, err error) {
+// do makes one request, and notes what it has made of the object. What the API
+// server answers with is returned; nil, if that is no object.
+func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) (answer client.Object, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	to, reader := c.consumer, c.local
@@ -78,30 +78,32 @@ func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) (ve
 	}
 	obj, ok := a.Object.DeepCopyObject().(client.Object) // It may be shared with the cache, and takes the answer.
 	if !ok {
-		return "", fmt.Errorf("%T is no object", a.Object)
+		return nil, fmt.Errorf("%T is no object", a.Object)
 	}
 	switch a.Verb {
 	case Create:
 		if err := to.Create(ctx, obj); err != nil {
-			return "", err
+			return nil, err
 		}
 	case Patch, PatchStatus:
 		if err := patch(ctx, to, obj, a); err != nil {
-			return "", err
+			return nil, err
 		}
 	case Delete:
 		if err := c.delete(ctx, to, obj, a); err != nil {
-			return "", err
+			return nil, err
 		}
 		c.deleted(reader, a)
-		return "", nil
+		return nil, nil
 	case Find:
-		return "", c.find(ctx, s, obj)
+		return nil, c.find(ctx, s, obj)
+	case Read:
+		return c.read(ctx, obj)
 	default:
-		return "", fmt.Errorf("unknown verb %q", a.Verb)
+		return nil, fmt.Errorf("unknown verb %q", a.Verb)
 	}
 	c.wrote(reader, obj, a)
-	return obj.GetResourceVersion(), nil
+	return obj, nil
 }
 
 // patch sends the difference between what was seen and what is to be. The UID

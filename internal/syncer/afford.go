@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // afforded is what to do, without what would make the provider hold more than may be
@@ -15,24 +16,32 @@ import (
 func (c *kindController[T]) afforded(s *Snapshot[T]) Plan {
 	plan := Decide(*s, c.Syncer)
 	for range rounds { // Each refusal may leave others, of other copies.
-		i := slices.IndexFunc(plan.Actions, func(a Action) bool { return c.shortage(a) != "" })
-		if i < 0 || !present(s.Local) {
+		i := slices.IndexFunc(plan.Actions, func(a Action) bool { return c.tooMuch(*s, a) != nil })
+		if i < 0 {
 			return plan
 		}
-		a := plan.Actions[i]
-		c.refuse(*s, a, Problem{v1alpha1.ReasonOverBudget, fmt.Sprintf(
-			"%s is not sent to provider %s: %s; delete what is not needed any more, or ask for a larger spec.budget of ClusterBinding %s",
-			client.ObjectKeyFromObject(a.Object), c.clusterID, c.shortage(a), c.binding)})
+		c.refuse(*s, plan.Actions[i], *c.tooMuch(*s, plan.Actions[i]))
 		c.observeRefusals(s)
 		plan = Decide(*s, c.Syncer)
 	}
 	return Plan{Problem: plan.Problem, RetryAfter: firstRetry}
 }
 
-// shortage says what there would be too much of, or "".
-func (c *kindController[T]) shortage(a Action) string {
-	if a.Side != Remote || a.Verb != Create && a.Verb != Patch || c.exceeds == nil {
-		return ""
+// tooMuch is why an action makes more of a local object than may be sent, or nil.
+func (c *kindController[T]) tooMuch(s Snapshot[T], a Action) *Problem {
+	if a.Side != Remote || a.Verb != Create && a.Verb != Patch || !present(s.Local) {
+		return nil
 	}
-	return c.exceeds(a.Before, a.Object)
+	if refusal := translate.MetadataTooLarge(s.Local); c.Copied && refusal != nil {
+		return &Problem{refusal.Reason, refusal.Message}
+	}
+	if c.exceeds == nil {
+		return nil
+	}
+	if shortage := c.exceeds(a.Before, a.Object); shortage != "" {
+		return &Problem{v1alpha1.ReasonOverBudget, fmt.Sprintf(
+			"%s is not sent to provider %s: %s; delete what is not needed any more, or ask for a larger spec.budget of ClusterBinding %s",
+			client.ObjectKeyFromObject(a.Object), c.clusterID, shortage, c.binding)}
+	}
+	return nil
 }

@@ -47,7 +47,8 @@ func TestAfforded(t *testing.T) {
 		t.Errorf("there is room, and what is done is %v, for %v", plan.Actions, plan.Problem)
 	}
 	full = "all namespaces have too much"
-	if plan := Decide(wanted(nil, remoteMap()), c.Syncer); len(plan.Actions) != 1 || c.shortage(plan.Actions[0]) != "" {
+	gone := wanted(nil, remoteMap())
+	if plan := c.afforded(&gone); len(plan.Actions) != 1 || plan.Actions[0].Verb != Delete {
 		t.Errorf("a deletion is held up: %v", plan.Actions)
 	}
 }

@@ -126,27 +126,27 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		return ctrl.Result{}, nil // When it is not any more, all are asked for.
 	}
 	refusals := 0
-	var made []attempt // By the round before.
+	var made []attempt // By the rounds before.
 	for range rounds {
-		snapshot, err := c.observe(ctx, req.NamespacedName)
+		snapshot, err := c.observe(ctx, req.NamespacedName, made)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		plan := c.effective(snapshot, made)
+		plan := withContent(snapshot, c.effective(snapshot, made))
 		if len(plan.Actions) == 0 {
 			return c.report(ctx, snapshot, plan)
 		}
 		if c.Copied {
 			c.memory.noteUntold(req.NamespacedName)
 		}
-		var done bool
-		made, done, err = c.act(ctx, snapshot, plan)
+		answers, done, err := c.act(ctx, snapshot, plan)
 		if err != nil && seeded.On(seeded.RetryLost) {
 			return ctrl.Result{}, nil
 		}
 		if err != nil {
 			return step.Done(err)
 		}
+		made = append(made, answers...)
 		if done {
 			c.announce(snapshot, plan)
 		} else if refusals++; refusals > 1 { // Not even reporting the first one is possible.
@@ -239,7 +239,7 @@ func (c *kindController[T]) need(ctx context.Context, ref Ref, in string) (Need,
 // there, as the decision about it tells, and whether there is such an object here.
 func (c *kindController[T]) assess(ctx context.Context, ref Ref, in string) (need Need, there bool, err error) {
 	need = Need{Kind: c.Name, NamespacedName: ref.NamespacedName}
-	s, err := c.observe(ctx, ref.NamespacedName)
+	s, err := c.observe(ctx, ref.NamespacedName, nil)
 	if err != nil {
 		return need, false, err
 	}

@@ -35,8 +35,8 @@ type copies[T client.Object] struct {
 	fresh func() T
 }
 
-// SyncToRemote marks the local object, then creates the copy. The mark comes
-// with the content: the API server answers to the patch with the whole object.
+// SyncToRemote marks the local object, then creates the copy. The API server answers
+// to the patch with the whole object, so that most often nothing has to be read for it.
 func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	switch {
 	case s.Wanted && !s.Place.Open && !s.Place.Leaving && s.Local.GetDeletionTimestamp().IsZero():

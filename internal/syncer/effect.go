@@ -14,11 +14,11 @@ import (
 	"github.com/spillway-io/spillway/internal/step"
 )
 
-// attempt is a patch that an API server has said yes to, and the version of the
-// object that it has answered with.
+// attempt is a request that an API server has said yes to, and the object that it
+// has answered with.
 type attempt struct {
 	Action
-	version string
+	answer client.Object
 }
 
 // effective is what to do, without what was done before and did not come into
@@ -30,14 +30,14 @@ type attempt struct {
 //   - What the consumer does not keep of a status, most often because it lacks a
 //     feature that the provider has, is left alone until one of the two pods changes.
 //
-// Made is what the round before this one has done.
+// Made is what the rounds before this one have done.
 func (c *kindController[T]) effective(s Snapshot[T], made []attempt) Plan {
 	plan := c.afforded(&s)
 	for _, a := range plan.Actions {
 		switch {
 		case !slices.ContainsFunc(made, a.isWithin):
 		case a.Verb == PatchStatus:
-			c.memory.noteUnkept(s.Key, attempt{a, a.Before.GetResourceVersion()})
+			c.memory.noteUnkept(s.Key, attempt{a, a.Before})
 		case a.Side == Remote && present(s.Local):
 			c.refuse(s, a, problemOfTakenBack(a, c.clusterID))
 			c.observeRefusals(&s)
@@ -73,7 +73,7 @@ func isPaced(a Action) bool { return a.Paced }
 // of the very object that was the answer to that.
 func (a Action) isWithin(before attempt) bool {
 	if a.Verb != Patch && a.Verb != PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
-		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.version {
+		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.answer.GetResourceVersion() {
 		return false
 	}
 	change, err := a.change()

@@ -17,8 +17,8 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 	patch := func(verb Verb, side Side, before, after *corev1.Pod) Action {
 		return Action{Verb: verb, Side: side, Before: before, Object: after}
 	}
-	labels := attempt{patch(Patch, Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), "2"}
-	status := attempt{patch(PatchStatus, Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), "2"}
+	labels := attempt{patch(Patch, Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), pod("2", "a", "a", "", "Pending")}
+	status := attempt{patch(PatchStatus, Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), pod("2", "a", "a", "", "Running")}
 	for name, tc := range map[string]struct {
 		made attempt
 		now  Action

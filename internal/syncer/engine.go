@@ -6,9 +6,10 @@
 // The Engine is told of each provider that is connected, and starts for it one
 // controller for each Kind, with a queue and workers of its own; they end with
 // the connection. A pass over one object observes it in both clusters, out of
-// caches only; decides what is to be done, without any I/O; does it; and looks
-// again, until nothing is left to be done. What has been written is seen at
-// once (package latest), so that no pass waits for a cache.
+// caches; decides what is to be done, without any I/O; does it; and looks again,
+// until nothing is left to be done. The caches hold no content of ConfigMaps and
+// Secrets: what is to be sent of it is read in that pass. What has been written is
+// seen at once (package latest), so that no pass waits for a cache.
 //
 // What is the same for all kinds is in the engine, once: whose an object is,
 // which UID, names that are taken, what was refused and when to try again, what
@@ -54,8 +55,10 @@ import (
 type Engine struct {
 	Kinds []Registration
 	Views *views.Views
-	// Consumer writes; Cache has the ClusterBindings and NamespaceMaps.
+	// Consumer writes; Live reads without a cache; Cache has the ClusterBindings and
+	// NamespaceMaps.
 	Consumer client.Client
+	Live     client.Reader
 	Cache    cache.Cache
 	// Origin is the identity of the consumer.
 	Origin string
@@ -125,8 +128,8 @@ func (e *Engine) pair(binding *v1alpha1.ClusterBinding, view *views.View, provid
 	p := &pair{
 		binding: binding.Name, clusterID: binding.Spec.ClusterID,
 		mark:     provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
-		consumer: e.Consumer, provider: provider, rights: fleet.RightsOf(provider), view: view, catalogueCache: e.Views.Catalogue,
-		local:     latest.New(view, e.Clock),
+		consumer: e.Consumer, live: e.Live, provider: provider, rights: fleet.RightsOf(provider), view: view, catalogueCache: e.Views.Catalogue,
+		local:     latest.New(view, e.Clock).Holding(views.Held),
 		remote:    latest.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
 		catalogue: latest.New(e.Views.Catalogue, e.Clock),
 		exceeds:   func(before, after client.Object) string { return fleet.Exceeds(provider, before, after) },

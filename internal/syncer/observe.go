@@ -19,8 +19,8 @@ import (
 )
 
 // observe gathers all that a decision about one local object looks at. It reads
-// caches only.
-func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName) (Snapshot[T], error) {
+// caches only, and what was answered in this pass.
+func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName, made []attempt) (Snapshot[T], error) {
 	s := Snapshot[T]{
 		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(), Reach: c.reach(), Limits: c.limits.Load(),
 		Elsewhere: func(namespace string) translate.Target { return c.place(namespace).Target },
@@ -28,6 +28,9 @@ func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedNam
 	s.WaitingFor, s.Waiting = c.memory.since(key)
 	if err := c.observeLocal(ctx, &s); err != nil {
 		return s, err
+	}
+	if c.Copied && s.Known {
+		s.Local = answered(s.Local, made)
 	}
 	if err := c.observeUse(ctx, &s); err != nil {
 		return s, err

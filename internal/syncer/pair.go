@@ -30,6 +30,7 @@ type pair struct {
 	limits    atomic.Pointer[translate.Limits] // What the provider allows; nil before that is known.
 
 	consumer client.Client
+	live     client.Reader // The consumer itself, not its caches.
 	provider cluster.Cluster
 	rights   *rights.Rights
 	view     *views.View

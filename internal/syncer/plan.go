@@ -33,6 +33,9 @@ const (
 	// be there: it was made by this process's predecessor, or somebody has
 	// taken Spillway's labels off it, or it is gone.
 	Find Verb = "find"
+	// Read gets the content of an object of the consumer, of which the view has a
+	// digest, because it is to be sent.
+	Read Verb = "read"
 )
 
 // Action is one request. It is refused by the API server if the object is not

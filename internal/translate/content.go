@@ -24,8 +24,8 @@ var digestSeed = maphash.MakeSeed()
 // content is what ConfigMaps and Secrets hold.
 type content interface{ ~string | ~[]byte }
 
-// WithoutContent is what is kept in memory of a copy: of a ConfigMap or Secret all
-// but its content, of which there is a digest. Others are kept as they are. What
+// WithoutContent is what is kept in memory of an object and of its copy: of a ConfigMap
+// or Secret all but its content, of which there is a digest. Others are kept as they are. What
 // it made it leaves as it is: a cache may apply it twice.
 func WithoutContent(obj any) any {
 	switch full := obj.(type) {
@@ -62,6 +62,32 @@ func MergeContent[V content](desired, held map[string]V) map[string]V {
 		return held
 	}
 	return desired
+}
+
+// LacksContent tells whether after cannot be written in place of before, which may be
+// nil: there is content in it of which only a digest is known, and before has another.
+func LacksContent(before, after any) bool {
+	switch after := after.(type) {
+	case *corev1.ConfigMap:
+		was, ok := before.(*corev1.ConfigMap)
+		if !ok {
+			was = &corev1.ConfigMap{}
+		}
+		return lacks(was.Data, after.Data) || lacks(was.BinaryData, after.BinaryData)
+	case *corev1.Secret:
+		was, ok := before.(*corev1.Secret)
+		if !ok {
+			was = &corev1.Secret{}
+		}
+		return lacks(was.Data, after.Data)
+	default:
+		return false
+	}
+}
+
+func lacks[V content](before, after map[string]V) bool {
+	_, is := parseDigest(after)
+	return is && string(before[DigestKey]) != string(after[DigestKey])
 }
 
 // digestOf stands for content: a hash, and how much memory it stands for.

@@ -96,3 +96,31 @@ func TestMergeContent(t *testing.T) {
 		t.Errorf("of nothing it makes %v", got)
 	}
 }
+
+func TestLacksContent(t *testing.T) {
+	one, two := map[string]string{"a": "1"}, map[string]string{"a": "2"}
+	configMap := func(data map[string]string) *corev1.ConfigMap { return &corev1.ConfigMap{Data: data} }
+	tests := map[string]struct {
+		before, after any
+		want          bool
+	}{
+		"a new one, whole":             {nil, configMap(one), false},
+		"a new one, held":              {nil, configMap(digestOf(one)), true},
+		"a new one that is empty":      {nil, configMap(digestOf(map[string]string{})), false},
+		"another content":              {configMap(digestOf(two)), configMap(digestOf(one)), true},
+		"another content, whole":       {configMap(digestOf(two)), configMap(one), false},
+		"the same content":             {configMap(digestOf(one)), configMap(digestOf(one)), false},
+		"none in place of some":        {configMap(digestOf(one)), configMap(nil), false},
+		"binary data":                  {configMap(nil), &corev1.ConfigMap{BinaryData: digestOf(map[string][]byte{"a": {1}})}, true},
+		"a Secret":                     {nil, &corev1.Secret{Data: digestOf(map[string][]byte{"a": {1}})}, true},
+		"the same Secret":              {&corev1.Secret{Data: digestOf(map[string][]byte{"a": {1}})}, &corev1.Secret{Data: digestOf(map[string][]byte{"a": {1}})}, false},
+		"what is always held as it is": {nil, &corev1.Pod{}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := LacksContent(test.before, test.after); got != test.want {
+				t.Errorf("it lacks content: %t, want %t", got, test.want)
+			}
+		})
+	}
+}

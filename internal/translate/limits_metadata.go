@@ -27,7 +27,7 @@ func (l *Limits) Sends(key string) bool {
 	domain, _, named := strings.Cut(key, "/")
 	domain += "/"
 	switch {
-	case isOurs(domain), slices.Contains(plainKeys, domain), slices.Contains(plainKeys, key):
+	case IsOurs(domain), slices.Contains(plainKeys, domain), slices.Contains(plainKeys, key):
 		return true
 	case l == nil || !named && len(l.ReservedKeys) == 0:
 		return !named

@@ -93,7 +93,7 @@ func merge(desired, remote map[string]string, base []string) map[string]string {
 	for _, key := range base {
 		// Nobody but us writes our own keys, and we never list them: one that is
 		// listed was put there by somebody who wants it gone.
-		if !isOurs(key) {
+		if !IsOurs(key) {
 			delete(merged, key)
 		}
 	}
@@ -118,7 +118,7 @@ func readCopied(value string) copied {
 func joinSorted(m map[string]string) string {
 	keys := make([]string, 0, len(m))
 	for key := range m {
-		if !isOurs(key) {
+		if !IsOurs(key) {
 			keys = append(keys, key)
 		}
 	}
@@ -126,15 +126,15 @@ func joinSorted(m map[string]string) string {
 	return strings.Join(keys, ",")
 }
 
-// isOurs tells whether a key of a label or annotation is in Spillway's domain,
+// IsOurs tells whether a key of a label or annotation is in Spillway's domain,
 // or one below it.
-func isOurs(key string) bool {
+func IsOurs(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")
 	return found && (prefix == v1alpha1.Domain || strings.HasSuffix(prefix, "."+v1alpha1.Domain))
 }
 
-func isCopiedLabel(key string) bool { return !isOurs(key) && !slices.Contains(localLabels, key) }
+func isCopiedLabel(key string) bool { return !IsOurs(key) && !slices.Contains(localLabels, key) }
 
 func isCopiedAnnotation(key string) bool {
-	return !isOurs(key) && !slices.ContainsFunc(localAnnotations, func(beginning string) bool { return strings.HasPrefix(key, beginning) })
+	return !IsOurs(key) && !slices.ContainsFunc(localAnnotations, func(beginning string) bool { return strings.HasPrefix(key, beginning) })
 }

@@ -33,4 +33,5 @@ var PodReasons = []string{
 	v1alpha1.ReasonLimitsForbidden,
 	ReasonClaimNotBound,
 	ReasonSyncNever,
+	ReasonMetadataTooLarge,
 }

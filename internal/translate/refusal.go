@@ -27,6 +27,9 @@ const (
 	ReasonClaimNotBound = "ClaimNotBound"
 	// ReasonSyncNever: the object is labelled or annotated spillway.io/sync=never.
 	ReasonSyncNever = "SyncNever"
+	// ReasonMetadataTooLarge: the labels and annotations of what the pod needs take
+	// more than MostMetadata.
+	ReasonMetadataTooLarge = "MetadataTooLarge"
 	// ReasonEveryNamespaceHasOne: the ConfigMap is the root certificate that
 	// Kubernetes puts into every namespace, of the provider as well.
 	ReasonEveryNamespaceHasOne = "EveryNamespaceHasOne"

@@ -3,8 +3,6 @@ package views
 import (
 	"context"
 	"fmt"
-	"maps"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +33,7 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 	}
 	view, err := cache.New(o.Config, cache.Options{
 		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects,
-		DefaultTransform:             cache.TransformStripManagedFields(),
+		DefaultTransform:             func(obj any) (any, error) { return Held(obj), nil },
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 	})
 	if err != nil {
@@ -101,32 +99,4 @@ func Metadata(o Options, kind client.Object) (*metav1.PartialObjectMetadata, err
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(gvk)
 	return metadata, nil
-}
-
-// trimMetadata keeps who an object is, that it is being deleted, and what
-// Spillway and its users have written on it for each other.
-func trimMetadata(obj any) (any, error) {
-	metadata, ok := obj.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return obj, nil
-	}
-	trimmed := &metav1.PartialObjectMetadata{TypeMeta: metadata.TypeMeta, ObjectMeta: metav1.ObjectMeta{
-		Namespace: metadata.Namespace, Name: metadata.Name, UID: metadata.UID, ResourceVersion: metadata.ResourceVersion,
-		DeletionTimestamp: metadata.DeletionTimestamp, Finalizers: metadata.Finalizers,
-		Labels: ours(metadata.Labels), Annotations: ours(metadata.Annotations),
-	}}
-	return trimmed, nil
-}
-
-// ours keeps the keys of Spillway's domain.
-func ours(all map[string]string) map[string]string {
-	kept := maps.Clone(all)
-	maps.DeleteFunc(kept, func(key, _ string) bool {
-		prefix, _, _ := strings.Cut(key, "/")
-		return prefix != v1alpha1.Domain && !strings.HasSuffix(prefix, "."+v1alpha1.Domain)
-	})
-	if len(kept) == 0 {
-		return nil
-	}
-	return kept
 }

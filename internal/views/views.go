@@ -2,10 +2,11 @@
 //
 // A View belongs to one binding and holds the pods of its virtual node, and of
 // ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes those that
-// carry the binding's label, because they are sent to its provider. Pods that
-// are not offloaded, and Secrets that no offloaded pod uses, are never in
-// memory. Of what may have to be sent one day the Catalogue, which all bindings
-// share, knows that it is there, by its metadata.
+// carry the binding's label, because they are sent to its provider. The content of
+// ConfigMaps and Secrets is not in memory, but a digest of it: anybody may label
+// what is large. It is read when it is to be sent. Pods that are not offloaded are
+// never in memory. Of what may have to be sent one day the Catalogue, which all
+// bindings share, knows that it is there, by its metadata.
 //
 // What this trades away is five watches of the consumer for each binding; in
 // return replicas of the manager can later split the bindings among themselves

@@ -18,6 +18,9 @@
 // pods that it ends as soon as they come. What is counted of these is what is written
 // in the consumer, and how many pods are sent.
 //
+// One comes from the other side: a team of the consumer that has more in ConfigMaps
+// than the heap may take.
+//
 // How long those pods take is written into the log, beside how long they take
 // when all is calm, and decides nothing.
 package hostile

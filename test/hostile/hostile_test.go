@@ -60,6 +60,7 @@ func TestHostile(t *testing.T) {
 			s.peace(t)
 		})
 	}
+	t.Run("a team that has more than fits into memory", s.hoarding)
 }
 
 // peace ends an attack, and awaits that the binding is Ready again.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,7 +52,8 @@ type setup struct {
 	*rig.Rig
 	front   *front
 	counter *requests.Counter
-	budget  int64 // In MiB.
+	budget  int64  // In MiB.
+	stop    func() // Ends the manager.
 }
 
 // up starts the clusters and a manager, with a namespace that is offloaded to both.
@@ -139,10 +141,11 @@ func (s *setup) start(t *testing.T) {
 	must(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
+	s.stop = sync.OnceFunc(func() {
 		cancel()
 		must(t, <-ended)
 	})
+	t.Cleanup(s.stop)
 }
 
 func (s *setup) eventually(t *testing.T, what string, try func(context.Context) error) {

@@ -2,7 +2,9 @@ package writes
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -149,6 +151,36 @@ func messagesDropped(l *life) {
 		return nil
 	})
 	must(l.t, admin.Delete(l.t.Context(), probe, &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+}
+
+// needsChange is that the owner of the pod changes the content of a ConfigMap, and a
+// Secret besides its content.
+func needsChange(l *life) {
+	configMap, secret := newConfigMap(l.local.Namespace, "settings"), newSecret(l.local.Namespace, "password")
+	l.change(configMap, func() { configMap.Data["key"] = "changed" })
+	l.change(secret, func() { secret.Immutable = ptr.To(false) })
+	l.eventually(l.t, "the copies to be changed", func(ctx context.Context) error {
+		there := client.InNamespace(remoteNamespace(l.namespace))
+		var configMaps corev1.ConfigMapList
+		var secrets corev1.SecretList
+		if err := errors.Join(l.provider().Admin.List(ctx, &configMaps, there), l.provider().Admin.List(ctx, &secrets, there)); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(configMaps.Items, func(m corev1.ConfigMap) bool { return m.Data["key"] == "changed" }) ||
+			!slices.ContainsFunc(secrets.Items, func(s corev1.Secret) bool { return s.Immutable != nil }) {
+			return errors.New("they are as they were")
+		}
+		return nil
+	})
+	l.settled(l.t, time.Now())
+}
+
+// change patches an object of the consumer.
+func (l *life) change(object client.Object, change func()) {
+	l.t.Helper()
+	before := object.DeepCopyObject().(client.Object)
+	change()
+	must(l.t, l.Consumer.Admin.Patch(l.t.Context(), object, client.MergeFrom(before)))
 }
 
 // saysWhy is a change of the remote pod that the local one cannot show. It is

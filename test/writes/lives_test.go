@@ -69,6 +69,16 @@ var lives = []struct {
 			"consumer: patch secrets password", "p1: create secrets password", "p1: delete secrets password", "consumer: patch secrets password",
 		},
 	},
+	{
+		name: "what it needs is changed", uses: true, play: []step{created, scheduledThere, runs, needsChange, deleted, leaves},
+		want: []string{
+			create, deleteThere, deleteHere,
+			"consumer: patch configmaps settings", "p1: create configmaps settings", "p1: delete configmaps settings", "consumer: patch configmaps settings",
+			"consumer: patch secrets password", "p1: create secrets password", "p1: delete secrets password", "consumer: patch secrets password",
+			"consumer: get configmaps settings", "p1: patch configmaps settings", // Its content is not held.
+			"p1: patch secrets password", // Of all else nothing has to be read.
+		},
+	},
 }
 
 // lives plays all of them, and then looks at what was asked of the API servers.
