@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -72,6 +73,37 @@ func TestBrake(t *testing.T) {
 	}
 	if len(brake.closed) > 0 {
 		t.Errorf("%d keys are kept", len(brake.closed))
+	}
+}
+
+// TestBrakeForgets has namespaces come and go, in each of which it was closed.
+func TestBrakeForgets(t *testing.T) {
+	brake, clock := testBrake()
+	known := func() map[string]int {
+		return map[string]int{"closed": len(brake.closed), "ended": len(brake.ended), "ends": len(brake.ends.used), "trials": len(brake.trials.last)}
+	}
+	for range 3 {
+		brake.Ended("stays", 0)
+	}
+	const most = 22 // Of one in each minute, those of the last 21, and one that stays.
+	for i := range 100 {
+		key := fmt.Sprint("gone-", i)
+		for range 4 {
+			brake.Ended(key, 0)
+		}
+		if brake.Wait(key) == 0 {
+			t.Fatalf("%s is not held back", key)
+		}
+		for what, n := range known() {
+			if n > most {
+				t.Fatalf("%s: %d keys are known after %d, want at most %d", what, n, i, most)
+			}
+		}
+		brake.Ended("stays", 0) // Now and then, and never lives.
+		if _, closed := brake.closed["stays"]; !closed {
+			t.Fatal("what goes on ending early is forgotten")
+		}
+		clock.SetTime(clock.Now().Add(time.Minute))
 	}
 }
 
