@@ -55,12 +55,16 @@ type ledger struct {
 type holding struct {
 	objects map[client.ObjectKey]entry
 	memory  int64
+	// sent are those that the cache has not shown yet, and seen is how far it has come;
+	// nil: not known.
+	sent map[client.ObjectKey]struct{}
+	seen func() string
 }
 
 // entry is one object, as it was counted.
 type entry struct {
 	amount
-	namespace string
+	namespace, version string
 }
 
 func newLedger(budget Budget, end func(error)) *ledger {
@@ -73,15 +77,25 @@ func (l *ledger) note(object client.Object) {
 	if seeded.On(seeded.BudgetUnbounded) {
 		return
 	}
-	now := entry{amountOf(object), provenance.LocalOf(object).Namespace}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	delete(l.holding(object).sent, client.ObjectKeyFromObject(object))
+	l.count(object)
+}
+
+// holding is what is held of the kind of an object.
+func (l *ledger) holding(object client.Object) *holding {
 	kind, ok := l.kinds[reflect.TypeOf(object)]
 	if !ok {
-		kind = &holding{objects: map[client.ObjectKey]entry{}}
+		kind = &holding{objects: map[client.ObjectKey]entry{}, sent: map[client.ObjectKey]struct{}{}}
 		l.kinds[reflect.TypeOf(object)] = kind
 	}
-	key := client.ObjectKeyFromObject(object)
+	return kind
+}
+
+func (l *ledger) count(object client.Object) {
+	now := entry{amountOf(object), provenance.LocalOf(object).Namespace, object.GetResourceVersion()}
+	kind, key := l.holding(object), client.ObjectKeyFromObject(object)
 	if before, known := kind.objects[key]; known {
 		l.subtract(kind, before)
 	}
@@ -89,9 +103,16 @@ func (l *ledger) note(object client.Object) {
 	kind.memory += now.memory
 	l.all = l.all.plus(now.amount)
 	l.namespaces[now.namespace] = l.namespaces[now.namespace].plus(now.amount)
-	if l.all.memory > l.budget.Memory || l.all.objects > int64(l.budget.Objects) {
+	if l.isOver() {
+		l.settle()
+	}
+	if l.isOver() {
 		l.end(l.excess())
 	}
+}
+
+func (l *ledger) isOver() bool {
+	return l.all.memory > l.budget.Memory || l.all.objects > int64(l.budget.Objects)
 }
 
 func (l *ledger) subtract(kind *holding, was entry) {
@@ -108,6 +129,7 @@ func (l *ledger) subtract(kind *holding, was entry) {
 func (l *ledger) exceeded(namespace string, more amount) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.settle()
 	return shareOf(l.budget).exceeded(namespace, l.namespaces[namespace], l.all, more)
 }
 
@@ -122,6 +144,7 @@ func (l *ledger) drop(object client.Object) {
 	key := client.ObjectKeyFromObject(object)
 	if was, known := kind.objects[key]; known {
 		delete(kind.objects, key)
+		delete(kind.sent, key)
 		l.subtract(kind, was)
 	}
 }

@@ -132,6 +132,9 @@ func (r *remote) fillCaches(ctx, lifetime context.Context) error {
 		if err != nil {
 			return fmt.Errorf("watching %T of the provider: %w", obj, err)
 		}
+		if shared, ok := informer.(toolscache.SharedInformer); ok { // As all are of caches that are not by namespace.
+			r.ledger.follow(obj, shared.LastSyncResourceVersion)
+		}
 	}
 	go func() { _ = r.Start(lifetime) }() // Returns no error but that of a second start.
 	if !r.GetCache().WaitForCacheSync(ctx) {

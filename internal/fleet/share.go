@@ -75,7 +75,7 @@ func Exceeds(cl cluster.Cluster, before, after client.Object) string {
 // the caches show it: more may be sent until they do.
 func Sent(cl cluster.Cluster, object client.Object) {
 	if p, ok := cl.(*connectedCluster); ok {
-		p.ledger.note(held(object))
+		p.ledger.sent(held(object))
 	}
 }
 
