@@ -69,8 +69,18 @@ func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 		return again
 	}
 	conditions.Set(all, s.Offloading.Generation, conditions.New(v1alpha1.OffloadingProvidersReachable, metav1.ConditionFalse, v1alpha1.ReasonProviderUnreachable,
-		awayMessage(told, paused)+"; pods that run there go on as far as is known, and new ones on their virtual nodes wait"))
+		awayMessage(told, paused)+"; pods that run there go on as far as is known, and new ones on their virtual nodes wait"+patience(told)))
 	return again
+}
+
+// patience says for how long Kubernetes waits for the pods of providers that cannot be
+// reached. That one is paused does not make its virtual node NotReady.
+func patience(unreachable []string) string {
+	if len(unreachable) == 0 {
+		return ""
+	}
+	return "; once a virtual node has been NotReady for as long as a pod tolerates, 5 minutes unless the pod says otherwise, Kubernetes deletes the pod here, " +
+		"and it ends in the provider when that is back"
 }
 
 // awayMessage names providers that cannot be reached, and those that could be.

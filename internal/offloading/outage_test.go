@@ -47,6 +47,9 @@ func TestOutage(t *testing.T) {
 		if (told != "") != (step.told != "") || !strings.Contains(told, step.told) {
 			t.Errorf("%s: it says %q, want %q", step.name, told, step.told)
 		}
+		if strings.Contains(told, "5 minutes") != strings.Contains(told, "cannot be reached") {
+			t.Errorf("%s: for how long pods are waited for is said of outages, and of nothing else: %q", step.name, told)
+		}
 		if plan.Again != step.again {
 			t.Errorf("%s: it looks again after %s, want %s", step.name, plan.Again, step.again)
 		}
