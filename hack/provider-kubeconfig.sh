@@ -37,7 +37,7 @@ Flags:
   --service-account NAME   the ServiceAccount (default spillway-consumer), of at most 63 characters: what the
                            consumer makes here carries the name as the label spillway.io/account
   --duration DURATION      how long the token is to be valid, such as 24h (default 720h);
-                           the API server may grant less, which is reported
+                           the API server may grant less: when it expires is reported
   --server URL             address at which the consumer reaches this cluster's API server
                            (default: that of the administrator's kubeconfig)
   --help                   print this
@@ -108,13 +108,14 @@ tls_server_name=$(cluster tls-server-name)
 [[ $tls_server_name =~ ^[A-Za-z0-9.:-]*$ ]] || die "tls-server-name has characters that no name has: $tls_server_name"
 
 "${kubectl[@]}" get serviceaccount "$service_account" -n "$namespace" -o name >/dev/null ||
-  die "no ServiceAccount $service_account in namespace $namespace: apply dist/provider.yaml first (make install-yaml writes it)"
+  die "ServiceAccount $service_account of namespace $namespace is not to be had, see above; if it is not there: dist/provider.yaml (make install-yaml writes it)" \
+    "makes spillway-consumer in spillway-provider, and docs/operations.md says how another one is made"
 [[ ${#service_account} -le 63 ]] ||
   die "the name of ServiceAccount $service_account is longer than a label can be (63 characters): the policies would let it write nothing"
 [[ $namespace == spillway-provider ]] ||
-  note "warning: no policy confines ServiceAccounts of namespace $namespace: those of dist/provider.yaml are for spillway-provider"
+  note "warning: no policy confines ServiceAccount $service_account, because it is in namespace $namespace: those of dist/provider.yaml are for namespace spillway-provider"
 granted=$("${kubectl[@]}" create token "$service_account" -n "$namespace" --duration "$duration" \
-  -o 'jsonpath={.status.token} {.status.expirationTimestamp}') || die "could not get a token; see above"
+  -o 'jsonpath={.status.token} {.status.expirationTimestamp}') || die "the API server gave no token for $duration; see above"
 read -r token expires <<<"$granted"
 [[ -n $token ]] || die "the API server gave no token"
 
@@ -138,4 +139,6 @@ users:
   user:
     token: $token
 EOF
-note "the token is valid until $expires; rotate it before (see --help)"
+note "the token is of ServiceAccount $service_account in namespace $namespace, for $server"
+note "warning: it expires at $expires ($duration were asked for), and then nothing reaches this cluster any more:" \
+  "make a new one before, and replace the Secret in the consumer (Rotation in --help). The ClusterBinding warns of it (ExpiresSoon)"
