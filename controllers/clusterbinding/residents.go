@@ -16,7 +16,6 @@ import (
 	"github.com/spillway-io/spillway/internal/drain"
 	"github.com/spillway-io/spillway/internal/eviction"
 	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
@@ -90,6 +89,12 @@ func (r *Reconciler) observeLeft(ctx context.Context, o *observed) error {
 	return err
 }
 
+// releasing is a patch that leaves the finalizers of others alone, of which the
+// catalogue may not hold all.
+func releasing(before client.Object) client.Patch {
+	return client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
+}
+
 // release takes the mark off all objects of the consumer that carry it, without
 // asking the provider. The connection ends first: nobody marks them again.
 func (r *Reconciler) release(ctx context.Context, o *observed) error {
@@ -105,7 +110,7 @@ func (r *Reconciler) release(ctx context.Context, o *observed) error {
 		if !syncer.Unmark(marked[i], clusterID) {
 			return
 		}
-		if err := r.Client.Patch(ctx, marked[i], step.Locked(before)); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Patch(ctx, marked[i], releasing(before)); client.IgnoreNotFound(err) != nil {
 			errs[i] = fmt.Errorf("taking the mark of cluster %s off %s %s/%s: %w", clusterID, before.Kind, before.Namespace, before.Name, err)
 		}
 	})

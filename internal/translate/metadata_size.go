@@ -17,12 +17,15 @@ func MetadataSize(object metav1.Object) int {
 	for _, all := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {
 		for key, value := range all {
 			if !IsOurs(key) && key != corev1.LastAppliedConfigAnnotation {
-				size += len(key) + len(value) + perEntry
+				size += EntrySize(key, value)
 			}
 		}
 	}
 	return size
 }
+
+// EntrySize is how many bytes of memory a label or annotation takes.
+func EntrySize(key, value string) int { return len(key) + len(value) + perEntry }
 
 // Shortened is what is kept of the annotations of an object that says more than
 // MostMetadata: ours, which it may change, and that they are not all.

@@ -2,6 +2,7 @@ package views
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,8 +26,14 @@ func Held(obj any) any {
 	if _, isPod := obj.(*corev1.Pod); isPod {
 		return obj
 	}
-	maps.DeleteFunc(object.GetLabels(), unread)
-	maps.DeleteFunc(object.GetAnnotations(), unread)
+	if len(object.GetOwnerReferences()) > 0 {
+		object.SetOwnerReferences(nil)
+	}
+	trim(object.GetLabels())
+	trim(object.GetAnnotations())
+	if held := finalizers(object.GetFinalizers()); len(held) < len(object.GetFinalizers()) {
+		object.SetFinalizers(slices.Clone(held))
+	}
 	if translate.MetadataSize(object) > translate.MostMetadata {
 		object.SetLabels(ours(object.GetLabels()))
 		object.SetAnnotations(translate.Shortened(ours(object.GetAnnotations())))
@@ -43,7 +50,7 @@ func trimMetadata(obj any) (any, error) {
 	}
 	trimmed := &metav1.PartialObjectMetadata{TypeMeta: metadata.TypeMeta, ObjectMeta: metav1.ObjectMeta{
 		Namespace: metadata.Namespace, Name: metadata.Name, UID: metadata.UID, ResourceVersion: metadata.ResourceVersion,
-		DeletionTimestamp: metadata.DeletionTimestamp, Finalizers: metadata.Finalizers,
+		DeletionTimestamp: metadata.DeletionTimestamp, Finalizers: slices.Clone(finalizers(metadata.Finalizers)),
 		Labels: ours(metadata.Labels), Annotations: ours(metadata.Annotations),
 	}}
 	return trimmed, nil
@@ -59,22 +66,40 @@ func known(key, value string) bool {
 		(key == v1alpha1.LabelSync || strings.HasPrefix(key, v1alpha1.LabelSyncedTo) || strings.HasPrefix(key, v1alpha1.AnnotationRemote))
 }
 
-// unread tells of what is neither sent nor looked at. What kubectl has applied repeats
-// the whole object.
-func unread(key, value string) bool {
-	return key == corev1.LastAppliedConfigAnnotation || translate.IsOurs(key) && !known(key, value)
-}
-
-// ours keeps what is known.
+// ours keeps what is known, up to translate.MostMetadata, which is more than the marks
+// of all bindings that one object may have.
 func ours(all map[string]string) map[string]string {
-	kept := map[string]string{}
-	for key, value := range all {
-		if known(key, value) {
+	kept, size := map[string]string{}, 0
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if value := all[key]; known(key, value) && size <= translate.MostMetadata {
 			kept[key] = value
+			size += translate.EntrySize(key, value)
 		}
 	}
 	if len(kept) == 0 {
 		return nil
 	}
 	return kept
+}
+
+// trim takes out what is neither sent nor looked at. What kubectl has applied repeats
+// the whole object.
+func trim(all map[string]string) {
+	own := ours(all)
+	maps.DeleteFunc(all, func(key, _ string) bool {
+		_, kept := own[key]
+		return key == corev1.LastAppliedConfigAnnotation || translate.IsOurs(key) && !kept
+	})
+}
+
+// finalizers are the first of them, up to translate.MostMetadata: as a rule, all. A
+// patch of a part leaves the others alone, as long as there is one in it that stays.
+func finalizers(all []string) []string {
+	size := 0
+	for i, name := range all {
+		if size += translate.EntrySize(name, ""); size > translate.MostMetadata {
+			return all[:i:i]
+		}
+	}
+	return all
 }

@@ -63,8 +63,9 @@ func TestHeldMetadata(t *testing.T) {
 func TestHeldContent(t *testing.T) {
 	managed := []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	data := map[string]string{"key": strings.Repeat("x", 1_000_000)}
-	m := Held(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: managed}, Data: data}).(*corev1.ConfigMap)
-	if m.ManagedFields != nil || len(m.Data["key"]) > 0 || translate.ContentSize(m) < 1_000_000 {
+	owned := metav1.ObjectMeta{ManagedFields: managed, OwnerReferences: []metav1.OwnerReference{{Name: "a"}}}
+	m := Held(&corev1.ConfigMap{ObjectMeta: owned, Data: data}).(*corev1.ConfigMap)
+	if m.ManagedFields != nil || m.OwnerReferences != nil || len(m.Data["key"]) > 0 || translate.ContentSize(m) < 1_000_000 {
 		t.Errorf("held is %v", m)
 	}
 	labels := map[string]string{"a": strings.Repeat("x", translate.MostMetadata+1), "spillway.io/local-uid": "1"}
@@ -74,6 +75,37 @@ func TestHeldContent(t *testing.T) {
 	}
 	if Held("text") != "text" {
 		t.Error("what is no object is changed")
+	}
+}
+
+// TestMarksAreBounded: anybody may write more of them than there can be bindings.
+func TestMarksAreBounded(t *testing.T) {
+	labels, annotations := map[string]string{}, map[string]string{}
+	var names []string
+	for i := range 5000 {
+		labels["synced-to.spillway.io/c"+strconv.Itoa(i)] = "true"
+		annotations["remote.spillway.io/c"+strconv.Itoa(i)] = strings.Repeat("x", mostValue)
+		names = append(names, "sync.spillway.io/c"+strconv.Itoa(i))
+	}
+	in := withKeys(labels, annotations)
+	in.Finalizers = names
+	catalogued, err := trimMetadata(&metav1.PartialObjectMetadata{ObjectMeta: *in.DeepCopy()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, held := range []metav1.Object{Held(&corev1.Secret{ObjectMeta: *in.DeepCopy()}).(metav1.Object), catalogued.(metav1.Object)} {
+		size := 0
+		for key, value := range held.GetAnnotations() {
+			size += translate.EntrySize(key, value)
+		}
+		if size < translate.MostMetadata/2 || size > translate.MostMetadata+mostValue+100 {
+			t.Errorf("%T: %d bytes of annotations are held", held, size)
+		}
+		for what, n := range map[string]int{"labels": len(held.GetLabels()), "finalizers": len(held.GetFinalizers())} {
+			if n < 256 || n >= 5000 {
+				t.Errorf("%T: %d %s are held, want those of 256 bindings, and not all", held, n, what)
+			}
+		}
 	}
 }
 
