@@ -74,9 +74,6 @@ func newLedger(budget Budget, end func(error)) *ledger {
 
 // note counts an object in place of what was there under its name.
 func (l *ledger) note(object client.Object) {
-	if seeded.On(seeded.BudgetUnbounded) {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.holding(object).sent, client.ObjectKeyFromObject(object))
@@ -93,7 +90,11 @@ func (l *ledger) holding(object client.Object) *holding {
 	return kind
 }
 
+// count takes an object for what there is under its name. The lock is held.
 func (l *ledger) count(object client.Object) {
+	if seeded.On(seeded.BudgetUnbounded) {
+		return
+	}
 	now := entry{amountOf(object), provenance.LocalOf(object).Namespace, object.GetResourceVersion()}
 	kind, key := l.holding(object), client.ObjectKeyFromObject(object)
 	if before, known := kind.objects[key]; known {

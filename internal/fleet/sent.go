@@ -3,8 +3,6 @@ package fleet
 import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // follow tells how far the cache of a kind has come: all that is in the provider up to
@@ -17,9 +15,6 @@ func (l *ledger) follow(object client.Object, seen func() string) {
 
 // sent counts what the cache is going to show. It knows better what it has shown.
 func (l *ledger) sent(object client.Object) {
-	if seeded.On(seeded.BudgetUnbounded) {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kind, key := l.holding(object), client.ObjectKeyFromObject(object)
