@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -22,8 +23,13 @@ type attack func(http.ResponseWriter, *http.Request) bool
 type front struct {
 	*httptest.Server
 	current atomic.Pointer[attack]
-	// Since the last change of the attack; pages are those requests that ask for more of a list.
-	requests, pages atomic.Int64
+	// Since the last change of the attack: all requests, those that ask for more of a
+	// list, and how many of these the longest list took.
+	requests, pages, longest atomic.Int64
+
+	mu sync.Mutex
+	// turned is how many pages of a list were asked for since its first one, by its path.
+	turned map[string]int64
 }
 
 // newFront starts one that passes everything on.
@@ -33,7 +39,7 @@ func newFront(t *testing.T, to *rest.Config) *front {
 	must(t, err)
 	config, err := rest.TLSConfigFor(&rest.Config{Host: to.Host, TLSClientConfig: rest.TLSClientConfig{CAData: to.CAData}})
 	must(t, err)
-	f := &front{}
+	f := &front{turned: map[string]int64{}}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true},
@@ -42,10 +48,7 @@ func newFront(t *testing.T, to *rest.Config) *front {
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.requests.Add(1)
-		if r.URL.Query().Has("continue") {
-			f.pages.Add(1)
-		}
+		f.count(r)
 		if now := f.current.Load(); now == nil || !(*now)(w, r) {
 			proxy.ServeHTTP(w, r)
 		}
@@ -60,11 +63,25 @@ func newFront(t *testing.T, to *rest.Config) *front {
 	return f
 }
 
+func (f *front) count(r *http.Request) {
+	f.requests.Add(1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !r.URL.Query().Has("continue") {
+		delete(f.turned, r.URL.Path)
+		return
+	}
+	f.pages.Add(1)
+	f.turned[r.URL.Path]++
+	f.longest.Store(max(f.longest.Load(), f.turned[r.URL.Path]))
+}
+
 // set begins an attack, or ends it if there is none, for all requests that come
 // from now on.
 func (f *front) set(a attack) {
 	f.requests.Store(0)
 	f.pages.Store(0)
+	f.longest.Store(0)
 	if a == nil {
 		f.current.Store(nil)
 		return
