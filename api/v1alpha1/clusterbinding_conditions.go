@@ -137,6 +137,8 @@ const (
 	ReasonReleasingObjects = "ReleasingObjects"
 	// ReasonDeletingNode: the virtual node and its lease are being deleted.
 	ReasonDeletingNode = "DeletingNode"
+	// ReasonDeletingLease: the Lease of the binding in the provider is being deleted.
+	ReasonDeletingLease = "DeletingLease"
 	// ReasonDrained: nothing is left but the finalizer.
 	ReasonDrained = "Drained"
 )

@@ -28,6 +28,10 @@ func (r *Reconciler) drain(ctx context.Context, o *observed) (ctrl.Result, error
 	s := o.drain
 	s.Connected, s.Unreachable, s.Now = o.Connection.Phase == fleet.Connected, r.unreachable(o), r.Clock.Now()
 	s.Limited = o.Connection.Limited
+	s.LeaseGone = o.Connection.Phase == fleet.Left
+	if o.Credentials != nil || o.Connection.Phase == fleet.Disconnected {
+		s.LeaseStays = r.unreachable(o)
+	}
 	plan := drain.Decide(s)
 	retry := plan.RetryAfter
 	if wait := r.progress(o, plan); wait > 0 {

@@ -209,14 +209,13 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 }
 
 // connect keeps a connection for a binding that has usable credentials, and
-// none for any other, nor for one whose deletion is through with the provider.
+// none for any other, nor for one whose deletion is through with the provider, but
+// to leave it.
 func (r *Reconciler) connect(o *observed) {
-	drained := !o.Binding.DeletionTimestamp.IsZero() && !o.unknown && !drain.NeedsProvider(o.drain)
-	switch {
-	case drained:
-		r.Fleet.Leave(o.Binding.Name)
-		return
-	case o.Duplicate() || o.Credentials != nil:
+	deleting := !o.Binding.DeletionTimestamp.IsZero()
+	leaving := deleting && drain.Leaves(o.Binding)
+	drained := deleting && !leaving && !o.unknown && !drain.NeedsProvider(o.drain)
+	if drained || o.Duplicate() || o.Credentials != nil {
 		r.Fleet.Disconnect(o.Binding.Name)
 		return
 	}
@@ -229,6 +228,7 @@ func (r *Reconciler) connect(o *observed) {
 		Holder:      o.Binding.Status.Holder,
 		TakeOver:    holder.TakeOver(o.Binding.Annotations),
 		Budget:      fleet.Budget{Memory: o.Binding.Spec.Budget.MemoryBytes(), Objects: o.Binding.Spec.Budget.MaxObjects()},
+		Leaving:     leaving,
 	})
 }
 

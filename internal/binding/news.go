@@ -62,7 +62,8 @@ func eventType(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonReady, v1alpha1.ReasonConnecting, v1alpha1.ReasonNodePending, v1alpha1.ReasonNodeNotReady, v1alpha1.ReasonPaused, v1alpha1.ReasonDeleting,
 		v1alpha1.ReasonCordoning, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonDeletingCopies, v1alpha1.ReasonDeletingNamespaces,
-		v1alpha1.ReasonPending, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDrained:
+		v1alpha1.ReasonPending, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode,
+		v1alpha1.ReasonDeletingLease, v1alpha1.ReasonDrained:
 		return corev1.EventTypeNormal
 	default:
 		return corev1.EventTypeWarning

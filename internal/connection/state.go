@@ -22,6 +22,8 @@ const (
 	// Disconnected: the provider was tried, and cannot be used; it is tried
 	// again every few seconds.
 	Disconnected Phase = "Disconnected"
+	// Left: the binding has left the provider, and its Lease there is gone.
+	Left Phase = "Left"
 )
 
 // State of a connection.

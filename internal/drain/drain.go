@@ -1,7 +1,8 @@
 // Package drain decides, without any I/O, the next step of the ordered deletion
 // of a ClusterBinding:
 //
-//	cordon → pods gone → copies gone → remote namespaces gone → NamespaceMap → objects released → Node and Lease → finalizer
+//	cordon → pods gone → copies gone → remote namespaces gone → NamespaceMap → objects released → Node and its Lease →
+//	Lease in the provider → finalizer
 //
 // Each step is read off what is there, not remembered: a manager that starts
 // in the middle goes on where the last one stopped.
@@ -11,10 +12,14 @@
 // until deletionTimeout has passed, and left out then. So are remote namespaces that
 // a provider has been asked to delete, and does not get rid of though it answers. The
 // pods are waited for as long as it answers: a budget of the consumer may hold them.
+//
+// The Lease in the provider is different: it is tried to be deleted whatever the policy,
+// and that the trying has ended is enough. To whom it is left is told.
 package drain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +54,11 @@ type Snapshot struct {
 	Unreachable string
 	// Limited says which rights to read are missing in one that answers.
 	Limited string
-	Now     time.Time
+	// LeaseGone tells that the Lease in the provider is, and LeaseStays why it is not
+	// tried any more to delete it. They matter once the binding Leaves.
+	LeaseGone  bool
+	LeaseStays string
+	Now        time.Time
 }
 
 // Action is what to do next; each is safe to repeat.
@@ -107,7 +116,7 @@ func Decide(s Snapshot) Plan {
 	case s.NodeExists:
 		return s.deleteNode()
 	default:
-		return step(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
+		return s.deleteLease()
 	}
 }
 
@@ -115,6 +124,13 @@ func Decide(s Snapshot) Plan {
 // remote namespaces.
 func Empties(binding *v1alpha1.ClusterBinding) bool {
 	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
+}
+
+// Leaves tells whether the ordered deletion of the binding has come to the Lease in
+// the provider.
+func Leaves(binding *v1alpha1.ClusterBinding) bool {
+	return slices.Contains(binding.Finalizers, v1alpha1.FinalizerBinding) &&
+		conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingLease
 }
 
 func (s Snapshot) deleteMap() Plan {
@@ -131,6 +147,22 @@ func (s Snapshot) deleteNode() Plan {
 		plan.LeftBehind = fmt.Sprintf("%s that may run on in provider %s; Kubernetes removes them here, because their node is gone", s.Pods, s.Binding.Spec.ClusterID)
 	}
 	return plan
+}
+
+// deleteLease waits for the Lease in the provider to be deleted, or not to be. Nobody is
+// asked to bring a provider back only for that.
+func (s Snapshot) deleteLease() Plan {
+	plan := step(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
+	leaves := Leaves(s.Binding)
+	switch {
+	case s.unused() || s.Binding.Status.Holder.Generation == 0 || leaves && s.LeaseGone:
+		return plan
+	case leaves && s.LeaseStays != "":
+		plan.LeftBehind = fmt.Sprintf("the Lease that stays in provider %s, so that a binding that is made again asks for a take-over: %s", s.Binding.Spec.ClusterID, s.LeaseStays)
+		return plan
+	default:
+		return step(Wait, v1alpha1.ReasonDeletingLease, "the Lease in the provider is deleted; if its holder was killed, after it has expired")
+	}
 }
 
 func step(action Action, reason, message string) Plan {

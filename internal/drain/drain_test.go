@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -220,6 +221,7 @@ func (w *world) pass(happens bool) {
 	if !happens {
 		return
 	}
+	meta.SetStatusCondition(&w.Binding.Status.Conditions, plan.Drained)
 	switch plan.Action {
 	case Cordon:
 		w.NodeCordoned = true
@@ -245,6 +247,8 @@ func (w *world) others(reason string) {
 		w.Copies = w.Copies[1:]
 	case v1alpha1.ReasonProviderUnreachable:
 		w.Connected = true
+	case v1alpha1.ReasonDeletingLease:
+		w.LeaseGone = true
 	case v1alpha1.ReasonDeletingNamespaces:
 		nsm := w.NamespaceMap
 		switch {
@@ -263,12 +267,13 @@ func (w *world) others(reason string) {
 func TestEveryStepIsTakenInOrder(t *testing.T) {
 	bound := func() *world {
 		return &world{Snapshot: Snapshot{
-			Binding: builder.Binding("eu").Pinned("uid").Deleted(0).Obj(), NodeExists: true, Pods: eviction.Left{Count: 2}, Copies: []string{"ConfigMap team/c", "Secret team/s"}, Marked: 1,
+			Binding: builder.Binding("eu").Pinned("uid").Held(1).Deleted(0).Obj(), NodeExists: true, Pods: eviction.Left{Count: 2}, Copies: []string{"ConfigMap team/c", "Secret team/s"}, Marked: 1,
 			NamespaceMap: builder.Map("eu").Accepted("a", "ra").Accepted("b", "rb").Obj(), Now: builder.Epoch,
 		}}
 	}
 	order := []string{v1alpha1.ReasonCordoning, v1alpha1.ReasonProviderUnreachable, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonDeletingCopies,
-		v1alpha1.ReasonDeletingNamespaces, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDrained}
+		v1alpha1.ReasonDeletingNamespaces, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode,
+		v1alpha1.ReasonDeletingLease, v1alpha1.ReasonDrained}
 	whole := bound()
 	for i := 0; !whole.gone && i < 100; i++ {
 		whole.pass(true)
@@ -280,7 +285,7 @@ func TestEveryStepIsTakenInOrder(t *testing.T) {
 		for i := 0; !w.gone && i < 100; i++ {
 			w.pass(i != lost)
 		}
-		if !w.gone || w.NodeExists || w.NamespaceMap != nil || w.Pods.Count != 0 || len(w.Copies) != 0 || w.Marked != 0 {
+		if !w.gone || w.NodeExists || w.NamespaceMap != nil || w.Pods.Count != 0 || len(w.Copies) != 0 || w.Marked != 0 || !w.LeaseGone {
 			t.Fatalf("lost at %d: it ends in %+v", lost, w.Snapshot)
 		}
 		var steps []string

@@ -7,12 +7,16 @@ import "github.com/spillway-io/spillway/api/v1alpha1"
 // not read its roles yet. As shipped, a right that is missing is told after six seconds.
 const believed = 3
 
-// doubt counts the sessions in a row that have ended with a refusal.
-type doubt struct{ refusals int }
+// doubt counts the sessions in a row that have ended with a refusal; of one who
+// leaves the provider, and tries no longer once it is told, those with any error.
+type doubt struct {
+	leaving  bool
+	refusals int
+}
 
 // about reports whether what has ended a session may be a refusal that is none.
 func (d *doubt) about(err error) bool {
-	if reason, _ := verdict(err); reason != v1alpha1.ReasonForbidden && reason != v1alpha1.ReasonLeaseForbidden {
+	if reason, _ := verdict(err); !d.leaving && reason != v1alpha1.ReasonForbidden && reason != v1alpha1.ReasonLeaseForbidden {
 		d.refusals = 0
 		return false
 	}

@@ -42,6 +42,12 @@ func TestDoubt(t *testing.T) {
 			}
 		})
 	}
+	leaving := &doubt{leaving: true}
+	for i, err := range []error{away, unauthorized, away} {
+		if got, want := leaving.about(err), i < believed-1; got != want {
+			t.Errorf("session %d of one who leaves: %v, want %v", i, got, want)
+		}
+	}
 }
 
 // starting refuses who the provider is, as an API server does that has just started,

@@ -120,12 +120,17 @@ type Target struct {
 	TakeOver int64
 	// Budget is what its caches may hold.
 	Budget Budget
+	// Leaving is set for a binding that is done with its provider: nothing is
+	// engaged, and the Lease there is deleted, if it could be held. The connection is
+	// in the phase Left then; or Disconnected if that was tried some times in vain,
+	// and is not tried any more.
+	Leaving bool
 }
 
 // continues tells whether a connection to one target is one to the other too. Its
 // pinned identity may come later.
 func (t Target) continues(with Target) bool {
-	return t.Fingerprint == with.Fingerprint && t.ClusterID == with.ClusterID && t.Budget == with.Budget
+	return t.Fingerprint == with.Fingerprint && t.ClusterID == with.ClusterID && t.Budget == with.Budget && t.Leaving == with.Leaving
 }
 
 // Fleet keeps a connection to each provider. It is the provider, in
@@ -215,14 +220,19 @@ func (f *Fleet) Connect(target Target) {
 }
 
 // Leave ends the connection of that name, as Disconnect does, for a binding that
-// is done with its provider: the Lease there goes, too.
+// is gone, because somebody has removed its finalizer: the next one of the name waits
+// until the provider was left.
 func (f *Fleet) Leave(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c, ok := f.connections[name]; ok {
-		c.leaving.Store(true)
-	}
+	c, ok := f.connections[name]
 	f.end(name)
+	if !ok || f.running == nil {
+		return
+	}
+	last := newKeeper(f, c.parting(), f.ended[name])
+	f.ended[name] = last
+	last.start(f.running)
 }
 
 // Disconnect ends the connection of that name, and never blocks.
@@ -235,10 +245,16 @@ func (f *Fleet) Disconnect(name string) {
 // end stops the connection of that name. The next one of the name waits until
 // it has ended. The lock is held.
 func (f *Fleet) end(name string) {
-	if c, ok := f.connections[name]; ok {
-		c.stop()
+	c, ok := f.connections[name]
+	if !ok {
+		return
+	}
+	delete(f.connections, name)
+	c.stop()
+	select {
+	case <-c.done: // By itself, long ago: nothing would drop it.
+	default:
 		f.ended[name] = c
-		delete(f.connections, name)
 	}
 }
 

@@ -83,6 +83,13 @@ func (h *hold) record(recorded v1alpha1.HolderStatus, takeOver int64) {
 	h.wake()
 }
 
+// remembered is what the ClusterBinding says.
+func (h *hold) remembered() (recorded v1alpha1.HolderStatus, takeOver int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.recorded, h.takeOver
+}
+
 // wake has the Lease looked at again at once.
 func (h *hold) wake() {
 	select {
@@ -234,13 +241,6 @@ func (h *hold) held() bool {
 	return h.fenced && h.lease != nil && !h.until.IsZero()
 }
 
-// known tells whether there is a Lease, as we have seen it last.
-func (h *hold) known() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.lease != nil
-}
-
 // snapshot is what is decided on.
 func (c *keeper) snapshot(account string) holder.Snapshot {
 	h, options := c.hold, &c.fleet.options
@@ -251,5 +251,6 @@ func (c *keeper) snapshot(account string) holder.Snapshot {
 		Mark: c.mark(), Account: account, Identity: options.Identity,
 		Recorded: h.recorded, TakeOver: h.takeOver, Binding: c.target.Name,
 		Duration: h.duration, RaiseDue: !h.raised.IsZero() && h.clock.Now().Sub(h.raised) >= raiseInterval,
+		Leaving: c.target.Leaving,
 	}
 }

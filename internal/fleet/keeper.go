@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -35,8 +34,6 @@ type keeper struct {
 
 	hold  *hold
 	doubt doubt // Of the goroutine that has the sessions.
-	// leaving is set when the binding leaves the provider, with its Lease.
-	leaving atomic.Bool
 
 	// previous is the keeper that this one takes the place of, which must
 	// have disengaged before this one engages under the same name.
@@ -47,7 +44,7 @@ type keeper struct {
 func newKeeper(f *Fleet, target Target, previous *keeper) *keeper {
 	c := &keeper{
 		fleet: f, target: target, state: State{Phase: Connecting},
-		pinned: make(chan struct{}), previous: previous, done: make(chan struct{}),
+		pinned: make(chan struct{}), previous: previous, done: make(chan struct{}), doubt: doubt{leaving: target.Leaving},
 	}
 	c.hold = newHold(&c.target, &f.options)
 	if target.PinnedUID != "" {
@@ -111,7 +108,18 @@ func (c *keeper) setState(ctx context.Context, change func(*State)) {
 	}
 }
 
-// run has one session after another until ctx ends.
+// parting is the target of who goes on from here only to leave.
+func (c *keeper) parting() Target {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	target := c.target
+	target.Holder, target.TakeOver = c.hold.remembered()
+	target.Leaving = true
+	return target
+}
+
+// run has one session after another until ctx ends. One who leaves is done when it
+// has, or when it has tried in vain.
 func (c *keeper) run(ctx context.Context) {
 	if c.previous != nil {
 		<-c.previous.done
@@ -127,22 +135,23 @@ func (c *keeper) run(ctx context.Context) {
 		err = c.session(ctx)
 		switch {
 		case ctx.Err() != nil:
+		case err == nil && c.target.Leaving:
+			c.setState(ctx, func(s *State) { s.Phase = Left })
+			return true, nil
 		case c.doubt.about(err):
 			c.doubted(ctx, err)
 		default:
 			c.lost(ctx, err)
+			return c.target.Leaving, nil
 		}
 		return false, nil
 	})
-	if c.leaving.Load() {
-		c.leave(context.WithoutCancel(ctx))
-	}
 }
 
 // doubted says that it is not known whether the provider can be used: what was said of
 // it last stands.
 func (c *keeper) doubted(ctx context.Context, err error) {
-	log.FromContext(ctx).V(1).Info("provider is asked again, because it has refused something", "error", err.Error())
+	log.FromContext(ctx).V(1).Info("provider is asked again before it is said what is wrong", "error", err.Error())
 	c.setState(ctx, func(s *State) {
 		if s.Phase == Connected {
 			s.Phase = Connecting

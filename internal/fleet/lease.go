@@ -8,7 +8,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -23,7 +22,8 @@ import (
 const unfencedRetry = time.Minute
 
 // acquire returns when we may write in the provider: because we hold its Lease,
-// or because it lets us have none.
+// or because it lets us have none. For one who leaves it returns when there is none
+// any more.
 func (c *keeper) acquire(ctx context.Context, r *remote) error {
 	ticker := c.fleet.options.Clock.NewTicker(c.hold.duration / 3)
 	defer ticker.Stop()
@@ -90,10 +90,13 @@ func (c *keeper) renew(ctx context.Context, r *remote) error {
 }
 
 // look reads the Lease and does what is to be done about it. It is settled when
-// we hold it, or can have none.
+// we hold it, or can have none; or, for one who leaves, when there is none.
 func (c *keeper) look(ctx context.Context, r *remote) (settled bool, err error) {
 	lease, err := c.readLease(ctx, r)
-	if err != nil {
+	switch {
+	case err != nil && c.target.Leaving:
+		return false, err // It may be there.
+	case err != nil:
 		return c.without(ctx, err, true)
 	}
 	if c.hold.wentBack(lease) {
@@ -114,6 +117,8 @@ func (c *keeper) look(ctx context.Context, r *remote) (settled bool, err error) 
 	case holder.Write:
 		c.remember(ctx, d.Record)
 		return c.write(ctx, r, s, d)
+	case holder.Delete:
+		return c.delete(ctx, r, s.Lease)
 	default:
 		return false, nil
 	}
@@ -191,34 +196,26 @@ func (c *keeper) without(ctx context.Context, err error, unread bool) (settled b
 	return true, nil
 }
 
-// leave deletes our Lease after the last session of a binding that leaves the
-// provider, if that was not done with it: because there was none just then.
-func (c *keeper) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), c.fleet.options.ProbeTimeout)
+// delete deletes the Lease, if there is one, unless it has changed since we saw it.
+func (c *keeper) delete(ctx context.Context, r *remote, lease *coordinationv1.Lease) (done bool, err error) {
+	if lease == nil {
+		return true, nil
+	}
+	bounded, cancel := context.WithTimeout(transport.PastTheFence(ctx), c.fleet.options.ProbeTimeout)
 	defer cancel()
-	if !c.hold.known() {
-		return
+	err = r.GetClient().Delete(bounded, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		c.hold.wake()
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("deleting the Lease in provider %s: %w", c.target.ClusterID, err)
 	}
-	r, err := c.newRemote(ctx, func(error) {}, func(error) { cancel() })
-	if err != nil {
-		return
-	}
-	defer r.close()
-	err = c.identify(ctx, r)
-	var lease *coordinationv1.Lease
-	if err == nil {
-		lease, err = c.readLease(ctx, r)
-	}
-	if err == nil && lease != nil && ptr.Deref(lease.Spec.HolderIdentity, "") == c.fleet.options.Identity {
-		err = r.GetClient().Delete(ctx, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
-	}
-	if err != nil {
-		log.FromContext(ctx).Info("the Lease in the provider stays: a binding that is made again will ask for a take-over", "error", err.Error())
-	}
+	return true, nil
 }
 
-// release gives the Lease back, so that the next manager need not wait, or
-// deletes it when the binding leaves the provider. Nothing is written there after.
+// release gives the Lease back, so that the next manager need not wait. Nothing is
+// written in the provider after.
 func (c *keeper) release(ctx context.Context, r *remote) {
 	lease := c.hold.drop()
 	if lease == nil {
@@ -226,16 +223,8 @@ func (c *keeper) release(ctx context.Context, r *remote) {
 	}
 	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), c.fleet.options.ProbeTimeout)
 	defer cancel()
-	if settled := c.hold.settled(ctx); !settled && !c.leaving.Load() {
+	if !c.hold.settled(ctx) {
 		log.FromContext(ctx).Info("a write in the provider was not answered: its Lease is left to expire, and the next manager waits until then")
-		return
-	}
-	if c.leaving.Load() {
-		if err := r.GetClient().Delete(ctx, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}); err != nil {
-			log.FromContext(ctx).Info("the Lease in the provider is not deleted yet: it is tried once more", "error", err.Error())
-			return
-		}
-		c.hold.see(nil)
 		return
 	}
 	if err := r.GetClient().Patch(ctx, holder.Released(lease), client.MergeFromWithOptions(lease, client.MergeFromWithOptimisticLock{})); err != nil {

@@ -8,12 +8,10 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
@@ -130,47 +128,6 @@ func TestALeaseOfSomebodyElseIsLeftAlone(t *testing.T) {
 	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonLeaseConflict))
 	if got := wrote.written(); len(got) > 0 {
 		t.Errorf("it has written: %v", got)
-	}
-}
-
-func TestWithTheBindingTheLeaseGoes(t *testing.T) {
-	const origin = "leaving"
-	c := admin(t)
-	f, _, _ := startManager(t, origin)
-	f.Connect(target("eu", "1", providerUID))
-	eventually(t, f, "eu", "is connected", connected)
-	f.Leave("eu")
-	f.Connect(target("eu", "1", providerUID)) // It waits for the end of the last one.
-	eventually(t, f, "eu", "is connected again", connected)
-	if got := leaseIn(t, c, origin); got.Annotations[v1alpha1.AnnotationGeneration] != "1" || *got.Spec.LeaseTransitions != 0 {
-		t.Errorf("the Lease is an old one: %+v", got)
-	}
-}
-
-// TestWithTheBindingTheLeaseGoesBetweenSessions leaves while there is no session.
-func TestWithTheBindingTheLeaseGoesBetweenSessions(t *testing.T) {
-	const origin = "left-between"
-	c := admin(t)
-	g := newGate()
-	f := New(Options{Origin: origin, ProbeInterval: time.Second, WrapTransport: g.wrap})
-	go func() { _ = f.Start(t.Context(), &manager{}) }()
-	go remember(t.Context(), f)
-	f.Connect(target("eu", "1", providerUID))
-	eventually(t, f, "eu", "is connected", connected)
-	g.refuse("kube-system", true)
-	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonForbidden))
-	g.refuse("kube-system", false)
-	f.Leave("eu") // In the second before the next try.
-	f.mu.Lock()
-	last := f.ended["eu"]
-	f.mu.Unlock()
-	if last != nil { // Else it has ended already.
-		<-last.done
-	}
-	lease := &coordinationv1.Lease{}
-	name := holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: name}, lease); !apierrors.IsNotFound(err) {
-		t.Errorf("the Lease is there (%v): %+v", err, lease.Spec)
 	}
 }
 

@@ -40,7 +40,8 @@ func (c *keeper) session(ctx context.Context) error {
 
 // use identifies the provider, waits until its identity is pinned and its Lease
 // is ours, engages it, and returns when it cannot be used any more, with why. end
-// ends it from elsewhere.
+// ends it from elsewhere. For one who leaves it returns without an error when its
+// Lease is gone.
 func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCauseFunc) error {
 	if err := c.identify(ctx, remote); err != nil {
 		return err
@@ -53,7 +54,7 @@ func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCaus
 	if err := c.verify(c.currentState().UID); err != nil {
 		return err
 	}
-	if err := c.acquire(ctx, remote); err != nil {
+	if err := c.acquire(ctx, remote); err != nil || c.target.Leaving {
 		return err
 	}
 	go c.keep(ctx, remote, end)

@@ -11,4 +11,5 @@ const (
 	Connecting   = connection.Connecting
 	Connected    = connection.Connected
 	Disconnected = connection.Disconnected
+	Left         = connection.Left
 )

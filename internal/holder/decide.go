@@ -53,6 +53,8 @@ type Snapshot struct {
 	Duration time.Duration
 	// RaiseDue tells that the generation has not been raised for long.
 	RaiseDue bool
+	// Leaving tells that the Lease is wanted only to be deleted.
+	Leaving bool
 }
 
 // Action is what to do about the Lease.
@@ -69,6 +71,8 @@ const (
 	Wait Action = "Wait"
 	// Refuse does nothing in the provider, for a reason.
 	Refuse Action = "Refuse"
+	// Delete deletes the Lease, if there is one.
+	Delete Action = "Delete"
 )
 
 // Decision is what to do about the Lease.
@@ -82,8 +86,17 @@ type Decision struct {
 	Reason, Message string
 }
 
-// Decide says what to do about the Lease.
+// Decide says what to do about the Lease. Who leaves deletes what it could hold.
 func Decide(s Snapshot) Decision {
+	d := s.hold()
+	if s.Leaving && (d.Action == Write || d.Action == Record) {
+		return Decision{Action: Delete}
+	}
+	return d
+}
+
+// hold is what to do to hold the Lease.
+func (s Snapshot) hold() Decision {
 	if s.Lease == nil {
 		return s.take(0)
 	}

@@ -121,6 +121,38 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestWhoLeavesDeletesWhatItCouldHold, and leaves alone what it may not take.
+func TestWhoLeavesDeletesWhatItCouldHold(t *testing.T) {
+	del, held := Decision{Action: Delete}, leaseOf(them, 4)
+	for name, test := range map[string]struct {
+		snapshot Snapshot
+		want     Decision
+	}{
+		"none":                                 {Snapshot{Recorded: recorded(4, them)}, del},
+		"ours":                                 {Snapshot{Lease: leaseOf(us, 4), Recorded: recorded(4, us)}, del},
+		"ours, and the binding has forgotten":  {Snapshot{Lease: leaseOf(us, 4), Recorded: recorded(2, them)}, del},
+		"given back":                           {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(4, them)}, del},
+		"given back, and not as high":          {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(5, them)}, del},
+		"given back, and higher":               {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them)}, refuse(v1alpha1.ReasonTakeOverNeeded)},
+		"given back, higher, and let":          {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: 4}, del},
+		"held by one that was killed a moment": {Snapshot{Lease: held, Unchanged: duration - 1, Recorded: recorded(4, them)}, Decision{Action: Wait}},
+		"held by one that was killed long ago": {Snapshot{Lease: held, Unchanged: duration, Recorded: recorded(4, them)}, del},
+		"held by one that lives":               {Snapshot{Lease: held, Renewed: true, Recorded: recorded(4, them)}, refuse(v1alpha1.ReasonHeldByAnother)},
+		"nobody's":                             {Snapshot{Lease: &coordinationv1.Lease{}, Recorded: recorded(4, us)}, refuse(v1alpha1.ReasonLeaseConflict)},
+		"of another account":                   {Snapshot{Lease: leaseOf("", 4), Account: "other", Recorded: recorded(4, us)}, refuse(v1alpha1.ReasonLeaseConflict)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := test.snapshot
+			s.Mark, s.Identity, s.Duration, s.Binding, s.Leaving = mark, us, duration, "eu", true
+			got := Decide(s)
+			got.Message = ""
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestMessages(t *testing.T) {
 	tests := map[string]struct {
 		snapshot Snapshot

@@ -114,8 +114,9 @@ var _ = Describe("Taking back, in order", func() {
 		Eventually(home.fetching(toEU)).Should(absent, "the remote namespace has gone")
 		Expect(eu.ofBinding(toEU)()).To(BeEmpty())
 		Expect(steps.all()).To(HaveExactElements(v1alpha1.ReasonCordoning, v1alpha1.ReasonDeletingNamespaces,
-			v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonDeletingNode))
+			v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDeletingLease))
 		home.nothingOf(toEU)
+		Expect(eu.leasesOf(toEU)()).To(BeEmpty())
 		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseNoClusterSelected), clustersOf(BeEmpty())))
 	})
 
@@ -129,7 +130,9 @@ var _ = Describe("Taking back, in order", func() {
 		home.drop(toEU)
 		Eventually(home.fetching(toEU)).Should(absent, "nothing has to be waited for")
 		Consistently(eu.namespace(remoteName(team))).Should(HaveField("DeletionTimestamp", BeNil()), "the namespace is orphaned, not deleted")
-		Expect(steps.all()).To(HaveExactElements(v1alpha1.ReasonCordoning, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonDeletingNode))
+		Expect(steps.all()).To(HaveExactElements(v1alpha1.ReasonCordoning, v1alpha1.ReasonDeletingNamespaceMap,
+			v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDeletingLease))
+		Expect(eu.leasesOf(toEU)()).To(BeEmpty())
 		Eventually(home.eventsAbout(toEU)).Should(ContainElement(And(HaveField("Reason", "LeftBehind"), HaveField("Note", ContainSubstring(remoteName(team))))))
 		home.nothingOf(toEU)
 		eu.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: remoteName(team)}})
@@ -228,8 +231,10 @@ var _ = Describe("Taking back from a provider that cannot be reached", func() {
 		waiting()
 		endsSoon(cut)
 		Eventually(home.fetching(cut)).Should(absent, "the time is up")
-		Eventually(home.eventsAbout(cut)).Should(ContainElement(And(HaveField("Reason", "LeftBehind"), HaveField("Note", ContainSubstring(remoteName(team))))))
+		Eventually(home.eventsAbout(cut)).Should(ContainElements(And(HaveField("Reason", "LeftBehind"), noting(remoteName(team))),
+			And(HaveField("Reason", "LeftBehind"), noting("the Lease that stays in provider "+cut.Spec.ClusterID))))
 		home.nothingOf(cut)
+		Expect(us.leasesOf(cut)()).To(HaveLen(1))
 		Expect(us.namespace(remoteName(team))()).To(HaveField("DeletionTimestamp", BeNil()))
 		us.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: remoteName(team)}})
 	})

@@ -52,7 +52,7 @@ var _ = Describe("Taking back what has pods", func() {
 		eu.releaseObject(copied)
 		Eventually(home.fetching(t.cb)).Should(absent, "the copy has gone")
 		Expect(steps.all()).To(HaveExactElements(v1alpha1.ReasonCordoning, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonDeletingCopies,
-			v1alpha1.ReasonDeletingNamespaces, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonDeletingNode))
+			v1alpha1.ReasonDeletingNamespaces, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDeletingLease))
 		Expect(now(home, newConfigMap(t.namespace, "settings", ""))()).To(unmarked)
 		Expect(eu.has(t.remote)()).To(BeFalse())
 		home.nothingOf(t.cb)
@@ -97,7 +97,7 @@ var _ = Describe("Taking back what has pods", func() {
 		home.drop(t.cb)
 		Eventually(home.fetching(t.cb)).Should(absent, "nothing has to be waited for")
 		Expect(steps.all()).To(HaveExactElements(v1alpha1.ReasonCordoning, v1alpha1.ReasonDeletingNamespaceMap,
-			v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode))
+			v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDeletingLease))
 		Expect(now(home, newConfigMap(t.namespace, "settings", ""))()).To(unmarked)
 		Expect(home.eventsAbout(t.cb)()).To(ContainElement(And(HaveField("Reason", "LeftBehind"), noting(t.remote))))
 		Expect(home.eventsAbout(t.cb)()).To(ContainElement(And(HaveField("Reason", "LeftBehind"), noting("1 pod ("+nameOf(local)+")"))))

@@ -107,6 +107,12 @@ func (b *BindingBuilder) Pinned(uid string) *BindingBuilder {
 	return b
 }
 
+// Held notes the generation of the Lease in the provider: it was held once.
+func (b *BindingBuilder) Held(generation int64) *BindingBuilder {
+	b.obj.Status.Holder.Generation = generation
+	return b
+}
+
 // Authorities notes who has vouched for the provider.
 func (b *BindingBuilder) Authorities(all ...string) *BindingBuilder {
 	b.obj.Status.RemoteClusterAuthorities = all
