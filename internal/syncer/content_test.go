@@ -2,10 +2,13 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -169,5 +172,28 @@ func TestTakenBackContent(t *testing.T) {
 	s.Local = answered(s.Local, made)
 	if plan := withContent(s, c.effective(s, made)); len(plan.Actions) > 0 || plan.Problem == nil {
 		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
+	}
+}
+
+// TestReadIsNoSuccess: a creation that fails each time is told, though its content is
+// read before each try.
+func TestReadIsNoSuccess(t *testing.T) {
+	for what, err := range map[string]error{
+		"server errors": apierrors.NewInternalError(errors.New("failed calling webhook")),
+		"conflicts":     apierrors.NewConflict(configMaps, "settings", errors.New("a webhook says so")),
+	} {
+		t.Run(what, func(t *testing.T) {
+			c, _, clock := copier()
+			s := wanted(localMap(sent), nil)
+			create := Action{Verb: Create, Side: Remote, Object: remoteMap()}
+			for range 20 {
+				c.memory.succeeded(s.Key, Read, "")
+				_ = c.failed(t.Context(), s, create, err) // Nil as soon as it is remembered.
+				clock.Step(2 * time.Second)
+			}
+			if !c.memory.isRefused(s.Key) {
+				t.Error("nobody is told")
+			}
+		})
 	}
 }

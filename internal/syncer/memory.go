@@ -185,8 +185,10 @@ func (m *memory) refusal(key types.NamespacedName, version, in string) *Refused 
 func (m *memory) succeeded(key types.NamespacedName, verb Verb, in string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.overtaken.Forget(key)
-	if verb != PatchStatus { // A status says that something fails.
+	if verb != Read { // What can be read may still not be sent.
+		m.overtaken.Forget(key)
+	}
+	if verb != Read && verb != PatchStatus { // A status says that something fails.
 		m.failing.Forget(key)
 	}
 	if i := m.find(key, in); i >= 0 && m.refused[key][i].Verb == verb {
