@@ -70,11 +70,11 @@ type Options struct {
 // Kinds are the kinds of objects that are synced with the providers.
 func Kinds() []syncer.Registration {
 	return []syncer.Registration{
-		pod.Kind(),
-		configmap.Kind(),
-		secret.Kind(),
-		persistentvolumeclaim.Kind(),
-		persistentvolume.Kind(),
+		syncer.Register(pod.Kind()),
+		syncer.Register(configmap.Kind()),
+		syncer.Register(secret.Kind()),
+		syncer.Register(persistentvolumeclaim.Kind()),
+		syncer.Register(persistentvolume.Kind()),
 	}
 }
 

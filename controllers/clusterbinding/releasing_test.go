@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/decide"
 )
 
 // TestReleasingLeavesOtherFinalizers alone: also those that the catalogue does not hold.
@@ -15,7 +15,7 @@ func TestReleasingLeavesOtherFinalizers(t *testing.T) {
 		Name: "settings", ResourceVersion: "7", Finalizers: []string{"example.com/a", v1alpha1.FinalizerSync + "eu"},
 	}}
 	after := before.DeepCopy()
-	if !syncer.Unmark(after, "eu") {
+	if !decide.Unpin(after, "eu") {
 		t.Fatal("there was no mark")
 	}
 	got, err := releasing(before).Data(after)

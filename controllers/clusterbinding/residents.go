@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/drain"
 	"github.com/spillway-io/spillway/internal/eviction"
 	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -107,7 +107,7 @@ func (r *Reconciler) release(ctx context.Context, o *observed) error {
 	errs := make([]error, len(marked))
 	workqueue.ParallelizeUntil(ctx, parallel, len(marked), func(i int) {
 		before := marked[i].DeepCopy()
-		if !syncer.Unmark(marked[i], clusterID) {
+		if !decide.Unpin(marked[i], clusterID) {
 			return
 		}
 		if err := r.Client.Patch(ctx, marked[i], releasing(before)); client.IgnoreNotFound(err) != nil {

@@ -4,30 +4,30 @@ package configmap
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;patch
 
 // Kind is that of ConfigMaps.
-func Kind() syncer.Registration {
-	return syncer.NewCopied("configmap",
+func Kind() kind.Kind[*corev1.ConfigMap] {
+	return kind.NewCopied("configmap",
 		func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
-		func() client.ObjectList { return &corev1.ConfigMapList{} },
+		func() decide.List { return &corev1.ConfigMapList{} },
 		translation{}, nil)
 }
 
-type translation struct{ syncer.Namespaced }
+type translation struct{ kind.Namespaced }
 
-// Remote implements syncer.Translation.
+// Remote implements decide.Translation.
 func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ func(string) translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
 	return translate.ConfigMap(local, t)
 }
 
-// Merge implements syncer.Translation: what the copy holds is all ours. Of what it
+// Merge implements decide.Translation: what the copy holds is all ours. Of what it
 // holds remote has a digest.
 func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
 	merged := remote.DeepCopy()

@@ -6,22 +6,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;list;watch;patch
 
 // Kind is that of PersistentVolumes.
-func Kind() syncer.Registration {
-	kind := syncer.NewCopied("persistentvolume",
+func Kind() kind.Kind[*corev1.PersistentVolume] {
+	volumes := kind.NewCopied("persistentvolume",
 		func() *corev1.PersistentVolume { return &corev1.PersistentVolume{} },
-		func() client.ObjectList { return &corev1.PersistentVolumeList{} },
+		func() decide.List { return &corev1.PersistentVolumeList{} },
 		translation{}, Needs)
-	kind.For = claimant
-	return kind
+	volumes.For = claimant
+	return volumes
 }
 
 // claimant is the namespace of the claim that a remote volume is for: a second
@@ -34,27 +34,27 @@ func claimant(remote *corev1.PersistentVolume) string {
 }
 
 // Needs are the Secrets that the driver of a volume is given.
-func Needs(volume *corev1.PersistentVolume) []syncer.Ref {
-	var refs []syncer.Ref
+func Needs(volume *corev1.PersistentVolume) []decide.Ref {
+	var refs []decide.Ref
 	for _, name := range translate.VolumeSecrets(volume) {
-		refs = append(refs, syncer.Ref{Kind: "secret", NamespacedName: name})
+		refs = append(refs, decide.Ref{Kind: "secret", NamespacedName: name})
 	}
 	return refs
 }
 
 type translation struct{}
 
-// RemoteName implements syncer.Translation: volumes have no namespace.
+// RemoteName implements decide.Translation: volumes have no namespace.
 func (translation) RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName {
 	return types.NamespacedName{Name: t.ClusterScopedName(local.Name)}
 }
 
-// Remote implements syncer.Translation.
+// Remote implements decide.Translation.
 func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, elsewhere func(string) translate.Target) (*corev1.PersistentVolume, *translate.Refusal) {
 	return translate.PersistentVolume(local, claimOf(local), t, elsewhere)
 }
 
-// Merge implements syncer.Translation. The source of a volume cannot be changed,
+// Merge implements decide.Translation. The source of a volume cannot be changed,
 // and what binds it is the provider's. One whose claim is gone stays Released for
 // ever, because it names that one by its UID: it is replaced, and binds to the next
 // one. So is one that is free and for another claim than it should be. What is

@@ -6,38 +6,38 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
 
 // Kind is that of PersistentVolumeClaims.
-func Kind() syncer.Registration {
-	return syncer.NewCopied("persistentvolumeclaim",
+func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
+	return kind.NewCopied("persistentvolumeclaim",
 		func() *corev1.PersistentVolumeClaim { return &corev1.PersistentVolumeClaim{} },
-		func() client.ObjectList { return &corev1.PersistentVolumeClaimList{} },
+		func() decide.List { return &corev1.PersistentVolumeClaimList{} },
 		translation{}, Needs)
 }
 
 // Needs is the volume that a claim is bound to.
-func Needs(claim *corev1.PersistentVolumeClaim) []syncer.Ref {
+func Needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
 	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound {
 		return nil
 	}
-	return []syncer.Ref{{Kind: "persistentvolume", NamespacedName: types.NamespacedName{Name: claim.Spec.VolumeName}}}
+	return []decide.Ref{{Kind: "persistentvolume", NamespacedName: types.NamespacedName{Name: claim.Spec.VolumeName}}}
 }
 
-type translation struct{ syncer.Namespaced }
+type translation struct{ kind.Namespaced }
 
-// Remote implements syncer.Translation.
+// Remote implements decide.Translation.
 func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Target, _ func(string) translate.Target) (*corev1.PersistentVolumeClaim, *translate.Refusal) {
 	return translate.PersistentVolumeClaim(local, t)
 }
 
-// Merge implements syncer.Translation. Of a bound claim nothing but the size can
+// Merge implements decide.Translation. Of a bound claim nothing but the size can
 // be changed, and that is the volume's own affair.
 func (translation) Merge(desired, remote *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, bool) {
 	merged := remote.DeepCopy()

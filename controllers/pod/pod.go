@@ -7,11 +7,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/podsync"
-	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -24,13 +24,13 @@ import (
 const workers = 16
 
 // Kind is that of pods.
-func Kind() syncer.Registration {
-	return syncer.Kind[*corev1.Pod]{
+func Kind() kind.Kind[*corev1.Pod] {
+	return kind.Kind[*corev1.Pod]{
 		Name:       "pod",
 		New:        func() *corev1.Pod { return &corev1.Pod{} },
-		NewList:    func() client.ObjectList { return &corev1.PodList{} },
+		NewList:    func() decide.List { return &corev1.PodList{} },
 		Syncer:     podsync.Syncer{},
-		RemoteName: syncer.Namespaced{}.RemoteName,
+		RemoteName: kind.Namespaced{}.RemoteName,
 		Needs:      Needs,
 		Refused:    refused,
 		Workers:    workers,
@@ -55,14 +55,14 @@ func ready(pod *corev1.Pod) bool {
 
 // Needs are the objects that a pod needs in the provider. One that has ended, or
 // is not sent at all, needs none.
-func Needs(pod *corev1.Pod) []syncer.Ref {
+func Needs(pod *corev1.Pod) []decide.Ref {
 	if podsync.Terminal(pod) || translate.PodRefusal(pod) != nil {
 		return nil
 	}
-	var refs []syncer.Ref
+	var refs []decide.Ref
 	add := func(kind string, references []translate.Reference) {
 		for _, r := range references {
-			refs = append(refs, syncer.Ref{
+			refs = append(refs, decide.Ref{
 				Kind: kind, NamespacedName: types.NamespacedName{Namespace: pod.Namespace, Name: r.Name}, Optional: r.Optional,
 			})
 		}
@@ -80,15 +80,15 @@ func refused(pod *corev1.Pod, limits *translate.Limits) bool {
 }
 
 // measure notes how long the two ways took.
-func measure(s syncer.Snapshot[*corev1.Pod], a syncer.Action, seen time.Time) {
+func measure(s decide.Snapshot[*corev1.Pod], a decide.Action, seen time.Time) {
 	switch {
-	case a.Verb == syncer.Create && a.Side == syncer.Remote:
+	case a.Verb == decide.Create && a.Side == decide.Remote:
 		for _, condition := range s.Local.Status.Conditions {
 			if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionTrue {
 				metrics.PodCreated.WithLabelValues(s.ClusterID).Observe(s.Now.Sub(condition.LastTransitionTime.Time).Seconds())
 			}
 		}
-	case a.Verb == syncer.PatchStatus && !seen.IsZero():
+	case a.Verb == decide.PatchStatus && !seen.IsZero():
 		metrics.PodStatus.WithLabelValues(s.ClusterID).Observe(time.Since(seen).Seconds())
 	}
 }

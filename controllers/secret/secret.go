@@ -4,30 +4,30 @@ package secret
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch
 
 // Kind is that of Secrets.
-func Kind() syncer.Registration {
-	return syncer.NewCopied("secret",
+func Kind() kind.Kind[*corev1.Secret] {
+	return kind.NewCopied("secret",
 		func() *corev1.Secret { return &corev1.Secret{} },
-		func() client.ObjectList { return &corev1.SecretList{} },
+		func() decide.List { return &corev1.SecretList{} },
 		translation{}, nil)
 }
 
-type translation struct{ syncer.Namespaced }
+type translation struct{ kind.Namespaced }
 
-// Remote implements syncer.Translation.
+// Remote implements decide.Translation.
 func (translation) Remote(local *corev1.Secret, t translate.Target, _ func(string) translate.Target) (*corev1.Secret, *translate.Refusal) {
 	return translate.Secret(local, t)
 }
 
-// Merge implements syncer.Translation: what the copy holds is all ours. The type
+// Merge implements decide.Translation: what the copy holds is all ours. The type
 // of a Secret cannot be changed. Of what it holds remote has a digest.
 func (translation) Merge(desired, remote *corev1.Secret) (*corev1.Secret, bool) {
 	merged := remote.DeepCopy()

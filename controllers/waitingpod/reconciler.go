@@ -18,11 +18,11 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/podsync"
 	"github.com/spillway-io/spillway/internal/residents"
 	"github.com/spillway-io/spillway/internal/step"
-	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
@@ -56,7 +56,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req residents.Request) (ctrl
 	if reason == "" {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	problem := syncer.Problem{Reason: v1alpha1.ReasonProviderAway, Message: offloading.NotSent(binding.Spec.ClusterID, reason)}
+	problem := decide.Problem{Reason: v1alpha1.ReasonProviderAway, Message: offloading.NotSent(binding.Spec.ClusterID, reason)}
 	status := podsync.Stranded(pod, problem, now)
 	if status == nil {
 		return ctrl.Result{}, nil
@@ -65,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req residents.Request) (ctrl
 }
 
 // say writes the status, and an event. The pod is the cache's.
-func (r *Reconciler) say(ctx context.Context, before *corev1.Pod, status *corev1.PodStatus, problem syncer.Problem) (ctrl.Result, error) {
+func (r *Reconciler) say(ctx context.Context, before *corev1.Pod, status *corev1.PodStatus, problem decide.Problem) (ctrl.Result, error) {
 	after := before.DeepCopy()
 	after.Status = *status
 	how := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})

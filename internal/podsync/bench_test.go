@@ -5,8 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/podsync"
-	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 // BenchmarkDecide is the whole decision about one pod at the moments of its life
@@ -24,7 +24,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				syncer.Decide(moment, podsync.Syncer{})
+				decide.Next(moment, podsync.Syncer{})
 			}
 		})
 	}

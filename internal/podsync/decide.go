@@ -19,9 +19,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
-	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -36,26 +36,26 @@ const (
 )
 
 // Syncer decides about pods.
-type Syncer struct{ syncer.TopDown[*corev1.Pod] }
+type Syncer struct{ decide.TopDown[*corev1.Pod] }
 
-type snapshot = syncer.Snapshot[*corev1.Pod]
+type snapshot = decide.Snapshot[*corev1.Pod]
 
 // SyncToRemote decides about a pod that is not in the provider.
-func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
+func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	switch {
 	case !s.Local.DeletionTimestamp.IsZero():
 		return finish(s)
 	case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):
-		return syncer.Plan{}
+		return decide.Plan{}
 	}
 	if was := recorded(s.Local); was != nil {
 		return lost(s, was)
 	}
 	if refusal := translate.PodRefusal(s.Local); refusal != nil {
-		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
 	}
 	if refusal := translate.LimitRefusal(s.Local, s.Limits); refusal != nil {
-		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, limitPatience(s.Limits))
+		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, limitPatience(s.Limits))
 	}
 	if !s.Place.Open {
 		return report(s, s.Place.Problem, patience(s.Place.Problem))
@@ -70,25 +70,25 @@ func (Syncer) SyncToRemote(s snapshot) syncer.Plan {
 	}
 	remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits)
 	if refusal != nil {
-		return report(s, syncer.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
 	}
 	if s.Held > 0 {
 		plan := report(s, held(s), Patience)
 		plan.RetryAfter = step.Sooner(plan.RetryAfter, s.Held)
 		return plan
 	}
-	return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Create, Side: syncer.Remote, Object: remote}}}
+	return decide.Plan{Actions: []decide.Action{{Verb: decide.Create, Side: decide.Remote, Object: remote}}}
 }
 
 // Wait reports what a pod waits for, unless it has ended or is to.
-func (Syncer) Wait(s snapshot, problem syncer.Problem) syncer.Plan {
+func (Syncer) Wait(s snapshot, problem decide.Problem) decide.Plan {
 	if Terminal(s.Local) || !s.Local.DeletionTimestamp.IsZero() {
-		return syncer.Plan{Problem: &problem}
+		return decide.Plan{Problem: &problem}
 	}
 	return report(s, problem, Patience)
 }
 
-func patience(problem syncer.Problem) time.Duration {
+func patience(problem decide.Problem) time.Duration {
 	if problem.Reason == v1alpha1.ReasonReferenceNotSynced || problem.Reason == v1alpha1.ReasonNamespaceNotReady {
 		return LongPatience
 	}
@@ -117,26 +117,26 @@ const goingReason = "Going"
 //
 // One whose creation there was not answered may be there all the same, with the
 // identity that its successor is to have: so the provider is asked first, once.
-func finish(s snapshot) syncer.Plan {
+func finish(s snapshot) decide.Plan {
 	if s.Unanswered && s.Place.Namespace != "" {
 		if remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits); refusal == nil {
-			return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Find, Side: syncer.Remote, Object: remote}}}
+			return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: remote}}}
 		}
 	}
 	grace := s.Local.DeletionGracePeriodSeconds
 	if grace != nil && *grace == 0 {
 		if len(s.Local.Finalizers) > 0 {
-			return syncer.Plan{}
+			return decide.Plan{}
 		}
 		if s.WaitingFor != goingReason || s.Waiting < Patience {
-			return syncer.Plan{Problem: &syncer.Problem{Reason: goingReason, Message: "the API server is removing it"}, RetryAfter: Patience}
+			return decide.Plan{Problem: &decide.Problem{Reason: goingReason, Message: "the API server is removing it"}, RetryAfter: Patience}
 		}
 	}
-	return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Delete, Side: syncer.Local, Object: s.Local, Grace: ptr.To[int64](0)}}}
+	return decide.Plan{Actions: []decide.Action{{Verb: decide.Delete, Side: decide.Local, Object: s.Local, Grace: ptr.To[int64](0)}}}
 }
 
 // Sync decides about a pod that is on both sides.
-func (Syncer) Sync(s snapshot) syncer.Plan {
+func (Syncer) Sync(s snapshot) decide.Plan {
 	if !s.Local.DeletionTimestamp.IsZero() {
 		return end(s)
 	}
@@ -148,12 +148,12 @@ func (Syncer) Sync(s snapshot) syncer.Plan {
 
 // end deletes the remote pod of one that is being deleted. What the provider says
 // if it does not is told on the pod, as of a creation, and tried again as that is.
-func end(s snapshot) syncer.Plan {
+func end(s snapshot) decide.Plan {
 	if seeded.On(seeded.LocalPodGoesFirst) {
 		return finish(s)
 	}
-	var problem *syncer.Problem
-	if s.Refused != nil && s.Refused.Verb == syncer.Delete {
+	var problem *decide.Problem
+	if s.Refused != nil && s.Refused.Verb == decide.Delete {
 		problem = &s.Refused.Problem
 	}
 	plan := up(s, problem)
@@ -162,8 +162,8 @@ func end(s snapshot) syncer.Plan {
 	case problem != nil && s.Refused.Wait > 0:
 		plan.RetryAfter = s.Refused.Wait
 	default:
-		plan.Actions = append(plan.Actions, syncer.Action{
-			Verb: syncer.Delete, Side: syncer.Remote, Object: s.Remote, Grace: s.Local.DeletionGracePeriodSeconds,
+		plan.Actions = append(plan.Actions, decide.Action{
+			Verb: decide.Delete, Side: decide.Remote, Object: s.Remote, Grace: s.Local.DeletionGracePeriodSeconds,
 		})
 	}
 	return plan
@@ -182,9 +182,9 @@ func shorter(local, remote *corev1.Pod) bool {
 // up. A resize or a debug container that the provider refuses is not tried again:
 // the change of the pod itself, which says that it was sent, goes all the same.
 // With one that fails for a fault of the provider, or for want of budget, it waits.
-func down(s snapshot) syncer.Plan {
+func down(s snapshot) decide.Plan {
 	refused := s.Refused
-	if refused != nil && refused.Verb != syncer.Patch {
+	if refused != nil && refused.Verb != decide.Patch {
 		refused = nil
 	}
 	passes := refused != nil && refused.Passes()
@@ -194,15 +194,15 @@ func down(s snapshot) syncer.Plan {
 		return plan
 	}
 	changes := translate.PodUpdate(s.Local, s.Remote, s.Place.Target, s.Limits)
-	var plan syncer.Plan
+	var plan decide.Plan
 	add := func(changed *corev1.Pod, subresource string) {
 		switch {
 		case changed == nil:
 		case refused != nil && !passes && subresource != "" && refused.Subresource == subresource:
 			plan.Event = &refused.Problem
 		default:
-			plan.Actions = append(plan.Actions, syncer.Action{
-				Verb: syncer.Patch, Side: syncer.Remote, Object: changed, Before: s.Remote, Subresource: subresource,
+			plan.Actions = append(plan.Actions, decide.Action{
+				Verb: decide.Patch, Side: decide.Remote, Object: changed, Before: s.Remote, Subresource: subresource,
 			})
 		}
 	}
@@ -216,22 +216,22 @@ func down(s snapshot) syncer.Plan {
 }
 
 // up brings the status of the local pod to what the provider says.
-func up(s snapshot, problem *syncer.Problem) syncer.Plan {
+func up(s snapshot, problem *decide.Problem) decide.Plan {
 	status := translate.PodStatus(s.Local, s.Remote, s.Reach)
 	told := problem
 	if remark := remarkOn(s); problem == nil && remark != nil && !Terminal(s.Local) {
-		problem = &syncer.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
+		problem = &decide.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
 		if !remark.Quiet && !says(s.Local, problem.Message) {
 			told = &remark.Problem
 		}
 	}
 	setOffloaded(&status, problem, s.Local.Generation, s.Now)
-	if s.Refused != nil && s.Refused.Verb == syncer.PatchStatus && s.Refused.Wait > 0 {
+	if s.Refused != nil && s.Refused.Verb == decide.PatchStatus && s.Refused.Wait > 0 {
 		status = *s.Local.Status.DeepCopy()
 		setOffloaded(&status, &s.Refused.Problem, s.Local.Generation, s.Now)
-		return syncer.Plan{Actions: patchStatus(s, status, nil), RetryAfter: s.Refused.Wait}
+		return decide.Plan{Actions: patchStatus(s, status, nil), RetryAfter: s.Refused.Wait}
 	}
-	plan := syncer.Plan{Actions: patchStatus(s, status, remoteAnnotations(s.Local, s.Remote, s.Now))}
+	plan := decide.Plan{Actions: patchStatus(s, status, remoteAnnotations(s.Local, s.Remote, s.Now))}
 	if len(plan.Actions) > 0 {
 		plan.Event = told
 	}

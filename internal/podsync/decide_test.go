@@ -15,14 +15,14 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/podsync"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-type snapshot = syncer.Snapshot[*corev1.Pod]
+type snapshot = decide.Snapshot[*corev1.Pod]
 
 // target is where the pods of namespace team go.
 var target = translate.Target{Mark: provenance.Mark{Origin: "home", ClusterID: "eu"}, Namespace: "team-home"}
@@ -128,7 +128,7 @@ func saysDebugger(p *corev1.Pod) {
 func tooSoon(s *snapshot) { s.Held = 40 * time.Second }
 
 func outdated(s *snapshot) {
-	s.Outdated = &syncer.Problem{Reason: "UpdateRejected", Message: "ConfigMap team/settings: no"}
+	s.Outdated = &decide.Problem{Reason: "UpdateRejected", Message: "ConfigMap team/settings: no"}
 }
 
 func saysOutdated(p *corev1.Pod) {
@@ -155,7 +155,7 @@ func saysTolerant(p *corev1.Pod) {
 func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
 		Key: types.NamespacedName{Namespace: "team", Name: "web"}, Local: l, Known: true, Remote: r,
-		Place: syncer.Place{Target: target, Open: true}, Limits: &translate.Limits{}, ClusterID: "eu", Now: builder.Epoch.Add(time.Hour),
+		Place: decide.Place{Target: target, Open: true}, Limits: &translate.Limits{}, ClusterID: "eu", Now: builder.Epoch.Add(time.Hour),
 	}
 	for _, change := range changes {
 		change(&s)
@@ -163,9 +163,9 @@ func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	return s
 }
 
-func refusedTo(verb syncer.Verb, reason string, wait time.Duration) func(*snapshot) {
+func refusedTo(verb decide.Verb, reason string, wait time.Duration) func(*snapshot) {
 	return func(s *snapshot) {
-		s.Refused = &syncer.Refused{Verb: verb, Problem: syncer.Problem{Reason: reason, Message: "no"}, Wait: wait}
+		s.Refused = &decide.Refused{Verb: verb, Problem: decide.Problem{Reason: reason, Message: "no"}, Wait: wait}
 	}
 }
 
@@ -174,29 +174,29 @@ func waiting(reason string, d time.Duration) func(*snapshot) {
 }
 
 func needing(s *snapshot) {
-	s.Needs = []syncer.Need{{Kind: "secret", Problem: syncer.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: "Secret team/x does not exist"}}}
+	s.Needs = []decide.Need{{Kind: "secret", Problem: decide.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: "Secret team/x does not exist"}}}
 }
 
 func notOffloaded(s *snapshot) {
-	s.Place = syncer.Place{Leaving: true, Problem: syncer.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded, Message: "nowhere to go"}}
+	s.Place = decide.Place{Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded, Message: "nowhere to go"}}
 }
 
 // inWords is a plan as a line for each action, with what it comes to.
-func inWords(p syncer.Plan) []string {
+func inWords(p decide.Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {
 		line := fmt.Sprintf("%s in the %s", a.Verb, a.Side)
 		pod := a.Object.(*corev1.Pod)
 		switch {
-		case a.Verb == syncer.Delete:
+		case a.Verb == decide.Delete:
 			line += fmt.Sprintf(", UID %s, grace %s", pod.UID, ptrString(a.Grace))
-		case a.Verb == syncer.Find:
+		case a.Verb == decide.Find:
 			line += ", UID " + string(pod.UID)
-		case a.Verb == syncer.PatchStatus:
+		case a.Verb == decide.PatchStatus:
 			line += ": " + strings.Join(statusInWords(pod), ", ")
 		case a.Subresource != "":
 			line += " /" + a.Subresource
-		case a.Verb == syncer.Patch:
+		case a.Verb == decide.Patch:
 			line += ": image " + pod.Spec.Containers[0].Image
 		}
 		lines = append(lines, line)
@@ -248,14 +248,14 @@ func TestDecide(t *testing.T) {
 	}{
 		// live, absent
 		"it is created":                                  {in(local(), nil), []string{"create in the provider"}},
-		"it is on its way to a place":                    {in(local(), nil, func(s *snapshot) { s.Place = syncer.Place{Problem: syncer.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 10s"}},
+		"it is on its way to a place":                    {in(local(), nil, func(s *snapshot) { s.Place = decide.Place{Problem: decide.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 10s"}},
 		"it has no place":                                {in(local(), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NamespaceNotOffloaded", "problem NamespaceNotOffloaded", "event NamespaceNotOffloaded"}},
 		"and has said so":                                {in(local(offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"problem NamespaceNotOffloaded"}},
 		"it needs what is not there":                     {in(local(), nil, needing), []string{"problem ReferenceNotFound", "again after 2s"}},
 		"it needs that for long":                         {in(local(), nil, needing, waiting("ReferenceNotFound", 2*time.Second)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ReferenceNotFound", "problem ReferenceNotFound", "event ReferenceNotFound"}},
 		"it needs that now, and something else for long": {in(local(), nil, needing, waiting("NamespaceNotReady", minute)), []string{"problem ReferenceNotFound", "again after 2s"}},
-		"the provider has refused it":                    {in(local(), nil, refusedTo(syncer.Create, "Rejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False Rejected", "problem Rejected", "event Rejected", "again after 1m0s"}},
-		"and is asked again":                             {in(local(offloaded("False", "Rejected", "no")), nil, refusedTo(syncer.Create, "Rejected", 0)), []string{"create in the provider"}},
+		"the provider has refused it":                    {in(local(), nil, refusedTo(decide.Create, "Rejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False Rejected", "problem Rejected", "event Rejected", "again after 1m0s"}},
+		"and is asked again":                             {in(local(offloaded("False", "Rejected", "no")), nil, refusedTo(decide.Create, "Rejected", 0)), []string{"create in the provider"}},
 		"others were ended too soon":                     {in(local(), nil, tooSoon), []string{"problem EndedTooSoon", "again after 2s"}},
 		"and that is said":                               {in(local(), nil, tooSoon, waiting("EndedTooSoon", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False EndedTooSoon", "problem EndedTooSoon", "event EndedTooSoon", "again after 40s"}},
 		"what it needs comes first":                      {in(local(), nil, tooSoon, needing), []string{"problem ReferenceNotFound", "again after 2s"}},
@@ -280,22 +280,22 @@ func TestDecide(t *testing.T) {
 		"it runs":               {in(local(), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 		"it runs at last":       {in(local(offloaded("False", "Rejected", "no")), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1"}},
 		"its image has changed": {in(local(image("app:2")), remote()), []string{"patch in the provider: image app:2"}},
-		"and is refused":        {in(local(image("app:2")), remote(), refusedTo(syncer.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
-		"a change waits for its next try, the status does not": {in(local(image("app:2"), offloaded("False", "UpdateRejected", "no")), remote(phase("Running")), refusedTo(syncer.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
+		"and is refused":        {in(local(image("app:2")), remote(), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
+		"a change waits for its next try, the status does not": {in(local(image("app:2"), offloaded("False", "UpdateRejected", "no")), remote(phase("Running")), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
 		"its resize is refused": {in(local(cpu("2")), remote(), func(s *snapshot) {
-			refusedTo(syncer.Patch, "UpdateRejected", minute)(s)
+			refusedTo(decide.Patch, "UpdateRejected", minute)(s)
 			s.Refused.Subresource = "resize"
 		}), []string{"patch in the provider: image app:1", "event UpdateRejected"}},
 		"a debugger of its may not go": {in(local(debugger), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1", "event PodSecurity"}},
 		"and it says so":               {in(local(debugger, saysDebugger), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
-		"and a change is refused, too": {in(local(debugger, saysDebugger, image("app:2")), remote(), refusedTo(syncer.Patch, "UpdateRejected", minute)), []string{
+		"and a change is refused, too": {in(local(debugger, saysDebugger, image("app:2")), remote(), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{
 			"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
 		"its resize fails": {in(local(cpu("2")), remote(phase("Running")), func(s *snapshot) {
-			refusedTo(syncer.Patch, "ServerError", minute)(s)
+			refusedTo(decide.Patch, "ServerError", minute)(s)
 			s.Refused.Subresource = "resize"
 		}), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
 		"and is tried again": {in(local(cpu("2")), remote(), func(s *snapshot) {
-			refusedTo(syncer.Patch, "ServerError", 0)(s)
+			refusedTo(decide.Patch, "ServerError", 0)(s)
 			s.Refused.Subresource = "resize"
 		}), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
 		"what it uses is older there": {in(local(), remote(phase("Running")), outdated), []string{
@@ -307,7 +307,7 @@ func TestDecide(t *testing.T) {
 		"what one that has ended used is nothing":     {in(local(started, phase("Succeeded")), remote(phase("Succeeded")), outdated), nil},
 		"a debugger of one that has ended is nothing": {in(local(started, phase("Succeeded"), debugger), remote(phase("Succeeded"))), nil},
 		"its resize is sent first":                    {in(local(cpu("2")), remote()), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
-		"its status is refused":                       {in(local(), remote(phase("Running")), refusedTo(syncer.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},
+		"its status is refused":                       {in(local(), remote(phase("Running")), refusedTo(decide.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},
 		"the provider is deleting it":                 {in(local(started, image("app:2")), remote(going(30))), nil},
 		"it may not go but is there":                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 		"its namespace is being closed":               {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
@@ -349,8 +349,8 @@ func TestDecide(t *testing.T) {
 		"it is going":                   {in(local(going(45)), remote(going(45))), nil},
 		"it is to go sooner":            {in(local(going(5)), remote(going(45))), []string{"delete in the provider, UID remote-1, grace 5"}},
 		"it is going sooner anyway":     {in(local(going(45)), remote(going(5))), nil},
-		"its deletion fails":            {in(local(going(45)), remote(), refusedTo(syncer.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
-		"and is tried again there":      {in(local(started, going(45), offloaded("False", "ServerError", "no")), remote(), refusedTo(syncer.Delete, "ServerError", 0)), []string{"delete in the provider, UID remote-1, grace 45"}},
+		"its deletion fails":            {in(local(going(45)), remote(), refusedTo(decide.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
+		"and is tried again there":      {in(local(started, going(45), offloaded("False", "ServerError", "no")), remote(), refusedTo(decide.Delete, "ServerError", 0)), []string{"delete in the provider, UID remote-1, grace 45"}},
 		"it has gone":                   {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
 		"its creation was not answered": {in(local(going(45)), nil, unanswered), []string{"find in the provider, UID "}},
 		"nor was it, and it is removed": {in(local(going(0)), nil, unanswered, waiting("Going", time.Hour)), []string{"find in the provider, UID "}},
@@ -376,7 +376,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := [2]*corev1.Pod{test.in.Local.DeepCopy(), test.in.Remote.DeepCopy()}
-			got := syncer.Decide(test.in, podsync.Syncer{})
+			got := decide.Next(test.in, podsync.Syncer{})
 			if diff := cmp.Diff(test.want, inWords(got)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
@@ -403,7 +403,7 @@ func TestLostEndsTheContainers(t *testing.T) {
 		p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{waiting}
 	})
 	s := in(pod, nil, func(s *snapshot) { s.Lost = true })
-	got := syncer.Decide(s, podsync.Syncer{}).Actions[0].Object.(*corev1.Pod).Status
+	got := decide.Next(s, podsync.Syncer{}).Actions[0].Object.(*corev1.Pod).Status
 
 	lost := func(status corev1.ContainerStatus, startedAt metav1.Time) corev1.ContainerStatus {
 		status.Ready, status.Started = false, ptr.To(false)

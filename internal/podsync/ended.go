@@ -4,16 +4,15 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/decide"
 )
 
 // EndedThere tells whether the status that was written for a live pod says that
 // the provider has ended it. What a team's own containers do, and what Kubernetes
 // does because a team has asked for it, is not that: jobs may fail as fast as they like.
-func EndedThere(local *corev1.Pod, written client.Object) bool {
+func EndedThere(local *corev1.Pod, written decide.Object) bool {
 	after, ok := written.(*corev1.Pod)
 	switch {
 	case !ok, Terminal(local), !Terminal(after), !local.DeletionTimestamp.IsZero(), local.Spec.ActiveDeadlineSeconds != nil:
@@ -42,8 +41,8 @@ func began(status *corev1.PodStatus) bool {
 
 // held is why a pod is not sent yet that has all that it needs. It is the same text for
 // all pods, and for as long as it lasts.
-func held(s snapshot) syncer.Problem {
-	return syncer.Problem{Reason: v1alpha1.ReasonEndedTooSoon, Message: fmt.Sprintf(
+func held(s snapshot) decide.Problem {
+	return decide.Problem{Reason: v1alpha1.ReasonEndedTooSoon, Message: fmt.Sprintf(
 		"provider %s has ended many pods of namespace %s within a minute after they were sent: the next are sent one at a time, ever more slowly, until one lives for a minute there",
 		s.ClusterID, s.Local.Namespace)}
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 const (
@@ -24,9 +24,9 @@ const (
 // lost decides about a pod that was in the provider, as was. The cache does not
 // show it, but the cache shows only what carries our mark: the provider is asked
 // first.
-func lost(s snapshot, was *corev1.Pod) syncer.Plan {
+func lost(s snapshot, was *corev1.Pod) decide.Plan {
 	if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {
-		return syncer.Plan{Actions: []syncer.Action{{Verb: syncer.Find, Side: syncer.Remote, Object: was}}}
+		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: was}}}
 	}
 	status := *s.Local.Status.DeepCopy()
 	status.Phase = corev1.PodFailed
@@ -37,8 +37,8 @@ func lost(s snapshot, was *corev1.Pod) syncer.Plan {
 	for _, statuses := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses} {
 		setTerminated(statuses, status.Message, s.Now)
 	}
-	plan := syncer.Plan{Actions: []syncer.Action{statusPatch(s.Local, status, nil)}}
-	plan.Event = &syncer.Problem{Reason: status.Reason, Message: status.Message}
+	plan := decide.Plan{Actions: []decide.Action{statusPatch(s.Local, status, nil)}}
+	plan.Event = &decide.Problem{Reason: status.Reason, Message: status.Message}
 	return plan
 }
 

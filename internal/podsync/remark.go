@@ -3,14 +3,14 @@ package podsync
 import (
 	"strings"
 
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // remark is what is to be said of a pod that runs in the provider, though it is no
 // failure of it.
 type remark struct {
-	syncer.Problem
+	decide.Problem
 	// Quiet tells that there is no event of it: many pods may have a toleration that
 	// is not sent, and each event would be one write more.
 	Quiet bool
@@ -22,7 +22,7 @@ func remarkOn(s snapshot) *remark {
 	if s.Outdated == nil {
 		return said
 	}
-	outdated := &remark{Problem: syncer.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on with an older state of what it uses: " + s.Outdated.Message}}
+	outdated := &remark{Problem: decide.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on with an older state of what it uses: " + s.Outdated.Message}}
 	if said != nil {
 		outdated.Message += "; " + said.Message
 	}

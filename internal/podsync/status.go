@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -20,8 +20,8 @@ func Terminal(pod *corev1.Pod) bool {
 }
 
 // report says on the pod why it is not in the provider, once that has lasted.
-func report(s snapshot, problem syncer.Problem, patience time.Duration) syncer.Plan {
-	plan := syncer.Plan{Problem: &problem}
+func report(s snapshot, problem decide.Problem, patience time.Duration) decide.Plan {
+	plan := decide.Plan{Problem: &problem}
 	waited := s.Waiting
 	if s.WaitingFor != problem.Reason {
 		waited = 0 // Another one has lasted, not this one.
@@ -45,7 +45,7 @@ func Sent(local *corev1.Pod) bool { return recorded(local) != nil }
 // Stranded is the status of a pod that has not been sent, whose provider is away. It
 // is nil if there is nothing to say: the pod was sent, would never be, says so
 // already, or is through.
-func Stranded(local *corev1.Pod, problem syncer.Problem, now time.Time) *corev1.PodStatus {
+func Stranded(local *corev1.Pod, problem decide.Problem, now time.Time) *corev1.PodStatus {
 	if Terminal(local) || !local.DeletionTimestamp.IsZero() || Sent(local) || translate.PodRefusal(local) != nil || says(local, problem.Message) {
 		return nil
 	}
@@ -58,7 +58,7 @@ func Stranded(local *corev1.Pod, problem syncer.Problem, now time.Time) *corev1.
 // it right if there was one. A pod that never had one needs no condition. What is
 // to be said of a pod that is in the provider has the reason Offloaded.
 // The conditions may be shared with the cache, and are copied first.
-func setOffloaded(status *corev1.PodStatus, problem *syncer.Problem, generation int64, now time.Time) {
+func setOffloaded(status *corev1.PodStatus, problem *decide.Problem, generation int64, now time.Time) {
 	for i := range status.Conditions {
 		if status.Conditions[i].Type == v1alpha1.PodOffloaded {
 			status.Conditions = slices.Clone(status.Conditions)
@@ -73,7 +73,7 @@ func setOffloaded(status *corev1.PodStatus, problem *syncer.Problem, generation 
 	}
 }
 
-func set(condition *corev1.PodCondition, problem *syncer.Problem, generation int64, now time.Time) {
+func set(condition *corev1.PodCondition, problem *decide.Problem, generation int64, now time.Time) {
 	status, reason, message := corev1.ConditionTrue, v1alpha1.ReasonOffloaded, ""
 	if problem != nil {
 		reason, message = problem.Reason, problem.Message
@@ -99,20 +99,20 @@ func says(pod *corev1.Pod, message string) bool {
 
 // patchStatus is the action that writes a status, if it differs, or what people
 // are told of the address, which is in the status of no pod that is not routed.
-func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]string) []syncer.Action {
+func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]string) []decide.Action {
 	ip, told := annotations[v1alpha1.AnnotationRemoteIP]
 	told = told && !Terminal(s.Local) && s.Local.Annotations[v1alpha1.AnnotationRemoteIP] != ip
 	if !told && equality.Semantic.DeepEqual(s.Local.Status, status) {
 		return nil
 	}
-	return []syncer.Action{statusPatch(s.Local, status, annotations)}
+	return []decide.Action{statusPatch(s.Local, status, annotations)}
 }
 
 // statusPatch writes a status, and with it, in the same request, annotations.
 // Both pods of the patch hold no more than what it is about. It waits for its turn,
 // unless the pod has begun or ended: what is gone from the provider by then would
 // be said to be lost.
-func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[string]string) syncer.Action {
+func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[string]string) decide.Action {
 	before := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: local.Namespace, Name: local.Name, UID: local.UID, ResourceVersion: local.ResourceVersion,
@@ -131,8 +131,8 @@ func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[str
 		maps.DeleteFunc(all, func(key, value string) bool { return key == v1alpha1.AnnotationRemoteIP && value == "" })
 		after.Annotations = all
 	}
-	return syncer.Action{
-		Verb: syncer.PatchStatus, Side: syncer.Local, Object: after, Before: before,
+	return decide.Action{
+		Verb: decide.PatchStatus, Side: decide.Local, Object: after, Before: before,
 		Paced: local.Status.Phase == status.Phase, // A phase never goes back, so that there are few.
 	}
 }

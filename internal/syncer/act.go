@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
@@ -25,7 +26,7 @@ const requestTimeout = 15 * time.Second
 // cannot be done, and tells whether that was all of them, and what was answered.
 // What an API server refuses is remembered, and decided on in the next round; only
 // what says nothing about the object is an error.
-func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (made []attempt, done bool, err error) {
+func (c *kindController[T]) act(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (made []attempt, done bool, err error) {
 	for _, a := range plan.Actions {
 		if !c.mayGo(s, a) {
 			return made, false, nil
@@ -39,13 +40,13 @@ func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (
 			made = append(made, attempt{a, answer})
 		}
 		c.memory.succeeded(s.Key, a.Verb, c.namespaceOf(a))
-		if a.Verb == PatchStatus {
+		if a.Verb == decide.PatchStatus {
 			c.memory.statuses.Wrote(s.Key)
 		}
 		c.brake(s, a)
 		if c.Done != nil {
 			seen := time.Time{}
-			if a.Verb == PatchStatus {
+			if a.Verb == decide.PatchStatus {
 				seen = c.memory.takeRemoteChange(s.Key)
 			}
 			c.Done(s, a, seen)
@@ -55,8 +56,8 @@ func (c *kindController[T]) act(ctx context.Context, s Snapshot[T], plan Plan) (
 }
 
 // noteAnswer remembers whether a creation may have been carried out that has failed.
-func (c *kindController[T]) noteAnswer(s Snapshot[T], a Action, err error) {
-	if a.Verb != Create || a.Side != Remote || !present(s.Local) {
+func (c *kindController[T]) noteAnswer(s decide.Snapshot[T], a decide.Action, err error) {
+	if a.Verb != decide.Create || a.Side != decide.Remote || !decide.Present(s.Local) {
 		return
 	}
 	var status apierrors.APIStatus
@@ -69,11 +70,11 @@ func (c *kindController[T]) noteAnswer(s Snapshot[T], a Action, err error) {
 
 // do makes one request, and notes what it has made of the object. What the API
 // server answers with is returned; nil, if that is no object.
-func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) (answer client.Object, err error) {
+func (c *kindController[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action) (answer client.Object, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	to, reader := c.consumer, c.local
-	if a.Side == Remote {
+	if a.Side == decide.Remote {
 		to, reader = c.provider.GetClient(), c.remote
 	}
 	obj, ok := a.Object.DeepCopyObject().(client.Object) // It may be shared with the cache, and takes the answer.
@@ -81,23 +82,23 @@ func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) (an
 		return nil, fmt.Errorf("%T is no object", a.Object)
 	}
 	switch a.Verb {
-	case Create:
+	case decide.Create:
 		if err := to.Create(ctx, obj); err != nil {
 			return nil, err
 		}
-	case Patch, PatchStatus:
+	case decide.Patch, decide.PatchStatus:
 		if err := patch(ctx, to, obj, a); err != nil {
 			return nil, err
 		}
-	case Delete:
+	case decide.Delete:
 		if err := c.delete(ctx, to, obj, a); err != nil {
 			return nil, err
 		}
 		c.deleted(reader, a)
 		return nil, nil
-	case Find:
+	case decide.Find:
 		return nil, c.find(ctx, s, obj)
-	case Read:
+	case decide.Read:
 		return c.read(ctx, obj)
 	default:
 		return nil, fmt.Errorf("unknown verb %q", a.Verb)
@@ -109,7 +110,7 @@ func (c *kindController[T]) do(ctx context.Context, s Snapshot[T], a Action) (an
 // patch sends the difference between what was seen and what is to be. The UID
 // goes with it: another object of that name refuses it. Lists that are merged by
 // a key, such as the conditions of a pod, are merged by the API server.
-func patch(ctx context.Context, to client.Client, obj client.Object, a Action) error {
+func patch(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
 	before, ok := a.Before.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("%T is no object", a.Before)
@@ -123,7 +124,7 @@ func patch(ctx context.Context, to client.Client, obj client.Object, a Action) e
 		how = client.StrategicMergeFrom(before)
 	}
 	switch {
-	case a.Verb == PatchStatus:
+	case a.Verb == decide.PatchStatus:
 		return to.Status().Patch(ctx, obj, how)
 	case a.Subresource != "":
 		return to.SubResource(a.Subresource).Patch(ctx, obj, how)
@@ -132,7 +133,7 @@ func patch(ctx context.Context, to client.Client, obj client.Object, a Action) e
 	}
 }
 
-func (c *kindController[T]) delete(ctx context.Context, to client.Client, obj client.Object, a Action) error {
+func (c *kindController[T]) delete(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
 	uid := a.Object.GetUID()
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: a.Grace}
 	if seeded.On(seeded.DeleteWithoutUID) {
@@ -142,7 +143,7 @@ func (c *kindController[T]) delete(ctx context.Context, to client.Client, obj cl
 }
 
 // deleted notes that an object is going, or gone: one that nothing holds on to goes at once.
-func (c *kindController[T]) deleted(reader *latest.Reader, a Action) {
+func (c *kindController[T]) deleted(reader *latest.Reader, a decide.Action) {
 	if a.Grace != nil && *a.Grace == 0 && len(a.Object.GetFinalizers()) == 0 {
 		reader.Gone(a.Object)
 		return
@@ -152,11 +153,11 @@ func (c *kindController[T]) deleted(reader *latest.Reader, a Action) {
 
 // wrote notes the answer of the API server. Of a local object whose mark has
 // been taken off, the view shows nothing any more; the catalogue does.
-func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a Action) {
-	if a.Side == Remote {
+func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a decide.Action) {
+	if a.Side == decide.Remote {
 		fleet.Sent(c.provider, obj)
 	}
-	if a.Side == Remote || !c.Copied {
+	if a.Side == decide.Remote || !c.Copied {
 		reader.Wrote(obj)
 		return
 	}
@@ -179,10 +180,10 @@ func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a Ac
 }
 
 // failed decides what an error means.
-func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action, err error) error {
+func (c *kindController[T]) failed(ctx context.Context, s decide.Snapshot[T], a decide.Action, err error) error {
 	wrapped := fmt.Errorf("to %s %s %s in the %s (cluster %s): %w", a.Verb, c.Name, client.ObjectKeyFromObject(a.Object), a.Side, c.clusterID, err)
 	switch {
-	case step.IsGone(err) && a.Verb != Create:
+	case step.IsGone(err) && a.Verb != decide.Create:
 		return wrapped // Decided anew once the watch has said so too: it alone is believed.
 	case apierrors.IsAlreadyExists(err):
 		existing, ok := a.Object.DeepCopyObject().(client.Object)
@@ -192,7 +193,7 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		return c.find(ctx, s, existing)
-	case !present(s.Local), !step.SaysWhy(err) && c.mayPass(s, a, err):
+	case !decide.Present(s.Local), !step.SaysWhy(err) && c.mayPass(s, a, err):
 		return wrapped // Of what is left in the provider only, there is nobody to tell: it is in the log.
 	}
 	if step.IsServerError(err) { // It is not for the object alone, and so is in the log, too.
@@ -203,8 +204,8 @@ func (c *kindController[T]) failed(ctx context.Context, s Snapshot[T], a Action,
 }
 
 // namespaceOf is the namespace of the provider that an action on a copy is about.
-func (c *kindController[T]) namespaceOf(a Action) string {
-	if !c.Copied || a.Side == Local {
+func (c *kindController[T]) namespaceOf(a decide.Action) string {
+	if !c.Copied || a.Side == decide.Local {
 		return ""
 	}
 	return a.Object.GetNamespace()
@@ -215,11 +216,11 @@ func (c *kindController[T]) namespaceOf(a Action) string {
 // version of it can be old, and it is an admission webhook that answers so. What
 // meets one server error after the other is most often held up by a webhook that
 // does not answer: its owner is told, and it is tried about as often as before.
-func (c *kindController[T]) mayPass(s Snapshot[T], a Action, err error) bool {
+func (c *kindController[T]) mayPass(s decide.Snapshot[T], a decide.Action, err error) bool {
 	switch {
-	case a.Verb == Create && apierrors.IsConflict(err):
+	case a.Verb == decide.Create && apierrors.IsConflict(err):
 		return !c.memory.overtaken.Note(s.Key, c.clock.Now())
-	case step.IsServerError(err) && a.Side == Remote && (a.Verb == Create || a.Verb == Patch || a.Verb == Delete):
+	case step.IsServerError(err) && a.Side == decide.Remote && (a.Verb == decide.Create || a.Verb == decide.Patch || a.Verb == decide.Delete):
 		return !c.memory.failing.Note(s.Key, c.clock.Now())
 	default:
 		return true

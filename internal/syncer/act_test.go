@@ -10,18 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/kind"
 )
 
 // TestRefusedDeletion is about a provider that does not let an object go: with
 // a local object that is remembered, without one it is an error like any other.
 func TestRefusedDeletion(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "settings", nil)
-	action := Action{Verb: Delete, Side: Remote, Object: remoteMap()}
-	for name, local := range map[string]*corev1.ConfigMap{"there": localMap(), "gone": nil} {
+	action := decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}
+	for name, local := range map[string]*corev1.ConfigMap{"there": fixture.Local(), "gone": nil} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := testMemory()
-			c := &kindController[*corev1.ConfigMap]{Kind: Kind[*corev1.ConfigMap]{Name: "configmap"}, pair: &pair{clusterID: "eu"}, memory: m}
-			s := wanted(local, remoteMap())
+			c := &kindController[*corev1.ConfigMap]{Kind: kind.Kind[*corev1.ConfigMap]{Name: "configmap"}, pair: &pair{clusterID: "eu"}, memory: m}
+			s := fixture.Wanted(local, fixture.Remote())
 			err := c.failed(t.Context(), s, action, forbidden)
 			if (err != nil) != (local == nil) {
 				t.Errorf("got the error %v", err)
@@ -39,24 +42,24 @@ func TestRefusedDeletion(t *testing.T) {
 func TestServerErrorsThatLast(t *testing.T) {
 	internal := apierrors.NewInternalError(errors.New("failed calling webhook"))
 	unavailable := apierrors.NewServiceUnavailable("not ready")
-	create := Action{Verb: Create, Side: Remote, Object: remoteMap()}
+	create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 	for name, test := range map[string]struct {
-		action Action
+		action decide.Action
 		err    error
 		told   bool
 	}{
 		"a creation":               {create, internal, true},
-		"a change":                 {Action{Verb: Patch, Side: Remote, Object: remoteMap()}, internal, true},
-		"a change of a part":       {Action{Verb: Patch, Side: Remote, Object: remoteMap(), Subresource: "resize"}, internal, true},
-		"a deletion":               {Action{Verb: Delete, Side: Remote, Object: remoteMap()}, internal, true},
-		"a mark in the consumer":   {Action{Verb: Patch, Side: Local, Object: localMap()}, internal, false},
+		"a change":                 {decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, internal, true},
+		"a change of a part":       {decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote(), Subresource: "resize"}, internal, true},
+		"a deletion":               {decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, internal, true},
+		"a mark in the consumer":   {decide.Action{Verb: decide.Patch, Side: decide.Local, Object: fixture.Local()}, internal, false},
 		"no server to answer well": {create, unavailable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, clock := testMemory()
 			c := &kindController[*corev1.ConfigMap]{
-				Kind: Kind[*corev1.ConfigMap]{Name: "configmap"}, pair: &pair{clusterID: "eu", clock: clock}, memory: m}
-			s := wanted(localMap(), nil)
+				Kind: kind.Kind[*corev1.ConfigMap]{Name: "configmap"}, pair: &pair{clusterID: "eu", clock: clock}, memory: m}
+			s := fixture.Wanted(fixture.Local(), nil)
 			for second := range 6 {
 				if err := c.failed(t.Context(), s, test.action, test.err); err == nil {
 					t.Fatalf("it is told after %d seconds", second)
@@ -72,7 +75,7 @@ func TestServerErrorsThatLast(t *testing.T) {
 			if got := m.refusal(s.Key, version(s.Local), ""); got == nil || got.Reason != v1alpha1.ReasonServerError {
 				t.Fatalf("remembered is %v", got)
 			}
-			m.succeeded(s.Key, PatchStatus, "")
+			m.succeeded(s.Key, decide.PatchStatus, "")
 			clock.Step(time.Minute)
 			if err := c.failed(t.Context(), s, test.action, test.err); err != nil {
 				t.Errorf("it is not told any more: %v", err)

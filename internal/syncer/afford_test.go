@@ -9,6 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/kind"
 )
 
 // TestAfforded has a copy that there is no room for, until there is.
@@ -16,10 +19,10 @@ func TestAfforded(t *testing.T) {
 	m, clock := testMemory()
 	full := "namespace team has 25 objects there, and one namespace may have 25"
 	c := &kindController[*corev1.ConfigMap]{
-		Kind:   Kind[*corev1.ConfigMap]{Name: "configmap", Copied: true, Syncer: testCopies, RemoteName: testCopies.RemoteName},
+		Kind:   kind.Kind[*corev1.ConfigMap]{Name: "configmap", Copied: true, Syncer: fixture.Copies, RemoteName: fixture.Plain{}.RemoteName},
 		memory: m, pair: &pair{clusterID: "eu", binding: "europe", clock: clock, exceeds: func(_, _ client.Object) string { return full }},
 	}
-	s := wanted(localMap(sent), nil)
+	s := fixture.Wanted(fixture.Local(fixture.Sent), nil)
 	s.Known = true
 	plan := c.afforded(&s)
 	if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != v1alpha1.ReasonOverBudget {
@@ -43,12 +46,12 @@ func TestAfforded(t *testing.T) {
 	full = ""
 	clock.Step(time.Minute)
 	c.observeRefusals(&s)
-	if plan := c.afforded(&s); len(plan.Actions) != 1 || plan.Actions[0].Verb != Create {
+	if plan := c.afforded(&s); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Create {
 		t.Errorf("there is room, and what is done is %v, for %v", plan.Actions, plan.Problem)
 	}
 	full = "all namespaces have too much"
-	gone := wanted(nil, remoteMap())
-	if plan := c.afforded(&gone); len(plan.Actions) != 1 || plan.Actions[0].Verb != Delete {
+	gone := fixture.Wanted(nil, fixture.Remote())
+	if plan := c.afforded(&gone); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Delete {
 		t.Errorf("a deletion is held up: %v", plan.Actions)
 	}
 }

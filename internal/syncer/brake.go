@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/pace"
 )
 
@@ -34,20 +35,20 @@ type sending struct {
 
 // mayGo reports whether an action may be carried out: of those that send, one at a
 // time while the next are held back.
-func (c *kindController[T]) mayGo(s Snapshot[T], a Action) bool {
-	return c.Ended == nil || a.Verb != Create || a.Side != Remote || c.memory.brake.Take(s.Key.Namespace)
+func (c *kindController[T]) mayGo(s decide.Snapshot[T], a decide.Action) bool {
+	return c.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.memory.brake.Take(s.Key.Namespace)
 }
 
 // brake notes what was sent, and what the provider has ended of it. It counts for
 // the local namespace alone: nobody else waits, whoever has brought it about.
-func (c *kindController[T]) brake(s Snapshot[T], a Action) {
-	if c.Ended == nil || !present(s.Local) {
+func (c *kindController[T]) brake(s decide.Snapshot[T], a decide.Action) {
+	if c.Ended == nil || !decide.Present(s.Local) {
 		return
 	}
 	switch {
-	case a.Verb == Create && a.Side == Remote:
+	case a.Verb == decide.Create && a.Side == decide.Remote:
 		c.memory.noteSent(s.Key, s.Local.GetUID())
-	case a.Verb == PatchStatus && a.Side == Local && c.Ended(s.Local, a.Object):
+	case a.Verb == decide.PatchStatus && a.Side == decide.Local && c.Ended(s.Local, a.Object):
 		c.memory.noteEnded(s.Key, s.Local.GetUID())
 	}
 }

@@ -7,23 +7,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/kind"
 )
 
 // lives has a provider end one object after the other, and returns how many of
 // them were sent before the brake held the next one.
 func lives(c *kindController[*corev1.ConfigMap], namespace string, most int, each func()) int {
 	for i := range most {
-		local := localMap()
+		local := fixture.Local()
 		local.Namespace, local.Name, local.UID = namespace, fmt.Sprintf("settings-%d", i), types.UID(fmt.Sprint(i))
-		s := wanted(local, nil)
+		s := fixture.Wanted(local, nil)
 		s.Key = client.ObjectKeyFromObject(local)
-		create := Action{Verb: Create, Side: Remote, Object: remoteMap()}
+		create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 		if !c.mayGo(s, create) {
 			return i
 		}
 		c.brake(s, create)
 		each()
-		c.brake(s, Action{Verb: PatchStatus, Side: Local, Object: local})
+		c.brake(s, decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Object: local})
 	}
 	return most
 }
@@ -32,7 +36,7 @@ func TestBrake(t *testing.T) {
 	m, clock := testMemory()
 	ended := true
 	c := &kindController[*corev1.ConfigMap]{
-		Kind: Kind[*corev1.ConfigMap]{Ended: func(*corev1.ConfigMap, client.Object) bool { return ended }},
+		Kind: kind.Kind[*corev1.ConfigMap]{Ended: func(*corev1.ConfigMap, decide.Object) bool { return ended }},
 		pair: &pair{}, memory: m,
 	}
 	const many = 10 * fewEnds

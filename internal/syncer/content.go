@@ -9,23 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/latest"
-	"github.com/spillway-io/spillway/internal/translate"
 )
-
-// withContent is a plan that can be carried out: if it writes content of which only
-// a digest is known, the local object is read before, and decided on anew. What
-// there is no room for, or what is refused, has left the plan by then, and is not read.
-func withContent[T client.Object](s Snapshot[T], plan Plan) Plan {
-	if !present(s.Local) || !slices.ContainsFunc(plan.Actions, Action.lacksContent) {
-		return plan
-	}
-	return act(Action{Verb: Read, Side: Local, Object: s.Local})
-}
-
-func (a Action) lacksContent() bool {
-	return a.Side == Remote && (a.Verb == Create || a.Verb == Patch) && translate.LacksContent(a.Before, a.Object)
-}
 
 // read gets an object of the consumer whole.
 func (c *kindController[T]) read(ctx context.Context, seen client.Object) (client.Object, error) {
@@ -44,7 +30,7 @@ func (c *kindController[T]) read(ctx context.Context, seen client.Object) (clien
 func answered[T client.Object](seen T, made []attempt) T {
 	for _, before := range slices.Backward(made) {
 		whole, ok := before.answer.(T)
-		if ok && before.Side == Local && whole.GetUID() == seen.GetUID() && !latest.Older(whole, seen) {
+		if ok && before.Side == decide.Local && whole.GetUID() == seen.GetUID() && !latest.Older(whole, seen) {
 			return whole
 		}
 	}

@@ -23,7 +23,9 @@ import (
 
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
@@ -42,18 +44,18 @@ var errRounds = errors.New("the decisions do not come to an end")
 // and its workers are its own, so that a provider that does not answer holds
 // nobody else's.
 type kindController[T client.Object] struct {
-	Kind[T]
+	kind.Kind[T]
 	*pair
 	memory   *memory
 	resource string
 
 	mu       sync.Mutex
 	queue    priorityqueue.PriorityQueue[reconcile.Request] // nil before start.
-	problems map[types.NamespacedName]Problem
+	problems map[types.NamespacedName]decide.Problem
 }
 
-func (k Kind[T]) attach(p *pair) attached {
-	return &kindController[T]{Kind: k, pair: p, memory: newMemory(p.clock), resource: fleet.ResourceOf(k.New()), problems: map[types.NamespacedName]Problem{}}
+func (k registration[T]) attach(p *pair) attached {
+	return &kindController[T]{Kind: k.Kind, pair: p, memory: newMemory(p.clock), resource: fleet.ResourceOf(k.New()), problems: map[types.NamespacedName]decide.Problem{}}
 }
 
 // start runs the controller until ctx ends.
@@ -132,7 +134,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		plan := withContent(snapshot, c.effective(snapshot, made))
+		plan := decide.WithContent(snapshot, c.effective(snapshot, made))
 		if len(plan.Actions) == 0 {
 			return c.report(ctx, snapshot, plan)
 		}
@@ -150,7 +152,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		if done {
 			c.announce(snapshot, plan)
 		} else if refusals++; refusals > 1 { // Not even reporting the first one is possible.
-			return c.report(ctx, snapshot, Plan{Problem: plan.Problem, RetryAfter: firstRetry})
+			return c.report(ctx, snapshot, decide.Plan{Problem: plan.Problem, RetryAfter: firstRetry})
 		}
 	}
 	return ctrl.Result{}, fmt.Errorf("%s %s: %w", c.Name, req.NamespacedName, errRounds)
@@ -159,13 +161,13 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 // report tells what needs the object what has become of it, and says when to
 // look again. A pass that was broken off has not told what it did: a request may
 // have been carried out whose answer was lost.
-func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan) (ctrl.Result, error) {
+func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (ctrl.Result, error) {
 	c.memory.noteWaiting(s.Key, plan.Problem)
 	retry := plan.RetryAfter
 	if retry == 0 {
 		c.memory.noteShown(s.Key, s.Now)
 	}
-	if !present(s.Local) && !present(s.Remote) {
+	if !decide.Present(s.Local) && !decide.Present(s.Remote) {
 		c.memory.forget(s.Key)
 	}
 	if c.ahead(s) {
@@ -178,7 +180,7 @@ func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan
 		c.memory.noteUntold(s.Key)
 	}
 	if c.memory.isUntold(s.Key) {
-		if err := c.tell(ctx, Ref{Kind: c.Name, NamespacedName: s.Key}); err != nil {
+		if err := c.tell(ctx, decide.Ref{Kind: c.Name, NamespacedName: s.Key}); err != nil {
 			return ctrl.Result{}, err
 		}
 		c.memory.noteTold(s.Key)
@@ -188,15 +190,15 @@ func (c *kindController[T]) report(ctx context.Context, s Snapshot[T], plan Plan
 
 // ahead tells whether something was written about an object that the caches do not
 // show yet.
-func (c *kindController[T]) ahead(s Snapshot[T]) bool {
-	at := func(place Place) bool { return c.remote.Ahead(c.New(), c.RemoteName(place.Target, s.Key)) }
+func (c *kindController[T]) ahead(s decide.Snapshot[T]) bool {
+	at := func(place decide.Place) bool { return c.remote.Ahead(c.New(), c.RemoteName(place.Target, s.Key)) }
 	return c.local.Ahead(c.New(), s.Key) || at(s.Place) ||
-		slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return at(site.Place) })
+		slices.ContainsFunc(s.Sites, func(site decide.Site[T]) bool { return at(site.Place) })
 }
 
 // changedProblem tells whether an object has another problem than after the
 // last pass, and remembers it.
-func (c *kindController[T]) changedProblem(key types.NamespacedName, problem *Problem) bool {
+func (c *kindController[T]) changedProblem(key types.NamespacedName, problem *decide.Problem) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before, had := c.problems[key]
@@ -209,8 +211,8 @@ func (c *kindController[T]) changedProblem(key types.NamespacedName, problem *Pr
 }
 
 // announce makes the event of a plan whose actions are done.
-func (c *kindController[T]) announce(s Snapshot[T], plan Plan) {
-	if plan.Event != nil && present(s.Local) {
+func (c *kindController[T]) announce(s decide.Snapshot[T], plan decide.Plan) {
+	if plan.Event != nil && decide.Present(s.Local) {
 		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, plan.Event.Reason, "Offload", "%s", conditions.Note(plan.Event.Message))
 	}
 }
@@ -225,7 +227,7 @@ func (c *kindController[T]) title() string { return reflect.TypeFor[T]().Elem().
 // when it is. The object's own passes may never have seen it so: the caches that
 // it is read from are not equally new. So it counts as untold, and is looked at
 // once more: what changes after that comes with a pass, and that tells.
-func (c *kindController[T]) need(ctx context.Context, ref Ref, in string) (Need, error) {
+func (c *kindController[T]) need(ctx context.Context, ref decide.Ref, in string) (decide.Need, error) {
 	need, there, err := c.assess(ctx, ref, in)
 	if err != nil || need.Ready || !there {
 		return need, err // What is not there is told of when it comes.
@@ -236,57 +238,21 @@ func (c *kindController[T]) need(ctx context.Context, ref Ref, in string) (Need,
 }
 
 // assess says whether an object that is needed in a namespace of the provider is
-// there, as the decision about it tells, and whether there is such an object here.
-func (c *kindController[T]) assess(ctx context.Context, ref Ref, in string) (need Need, there bool, err error) {
-	need = Need{Kind: c.Name, NamespacedName: ref.NamespacedName}
+// there, as the decision about it tells, and whether there is such an object here. A
+// pass over it is asked for if anything is to be done: it may not know yet that it is
+// needed there. What was refused has a time of its own.
+func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in string) (need decide.Need, there bool, err error) {
 	s, err := c.observe(ctx, ref.NamespacedName, nil)
 	if err != nil {
 		return need, false, err
 	}
-	if !present(s.Local) {
-		need.Ready = ref.Optional
-		need.Problem = missing(c.title(), ref.NamespacedName)
-		return need, false, nil
+	right := c.lacking()
+	if right != "" {
+		right += " " + c.resource
 	}
-	if verbs := c.lacking(); verbs != "" {
-		need.Problem = noRight(c.title(), ref.NamespacedName, c.clusterID, verbs+" "+c.resource)
-		return need, true, nil
-	}
-	if i := slices.IndexFunc(s.Sites, func(site Site[T]) bool { return site.Place.Namespace == in }); i >= 0 {
-		s = s.at(s.Sites[i])
-	} else if len(s.Sites) > 0 {
-		need.Problem = usedElsewhere(c.title(), ref.NamespacedName, s.Place.Namespace, in)
-		return need, true, nil
-	}
-	plan := c.planHere(s)
-	switch {
-	case plan.Problem != nil:
-		need.Problem = *plan.Problem
-		need.Problem.Message = fmt.Sprintf("%s %s: %s", c.title(), location(ref.NamespacedName), plan.Problem.Message)
-	case withheld(s.Local):
-		need.Ready = ref.Optional
-		need.Problem = never(c.title(), ref.NamespacedName)
-	case s.Wanted && !present(s.Remote) && !s.Place.Open:
-		need.Problem = s.Place.Problem // Nothing of its namespace is sent, so it never will be.
-		need.Problem.Message = fmt.Sprintf("%s %s: %s", c.title(), location(ref.NamespacedName), need.Problem.Message)
-	case !present(s.Remote) || len(plan.Actions) > 0:
-		need.Problem = notSynced(c.title(), ref.NamespacedName)
-	default:
-		need.Ready = true
-	}
-	return need, true, nil
-}
-
-// planHere is what is to be done about an object that is needed in one place. A
-// pass is asked for if that is anything: it may not know yet that it is needed
-// there. What was refused has a time of its own.
-func (c *kindController[T]) planHere(s Snapshot[T]) Plan {
-	plan := Decide(s, c.Syncer)
-	if len(s.Strays) == 0 {
-		plan = decideHere(s, c.Syncer)
-	}
+	need, plan := decide.Assess(s, c.Syncer, ref, c.title(), in, right)
 	if len(plan.Actions) > 0 && !c.memory.isRefused(s.Key) {
 		c.enqueue(s.Key)
 	}
-	return plan
+	return need, decide.Present(s.Local), nil
 }

@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
 )
@@ -17,7 +17,7 @@ import (
 // attempt is a request that an API server has said yes to, and the object that it
 // has answered with.
 type attempt struct {
-	Action
+	decide.Action
 	answer client.Object
 }
 
@@ -31,33 +31,33 @@ type attempt struct {
 //     feature that the provider has, is left alone until one of the two pods changes.
 //
 // Made is what the rounds before this one have done.
-func (c *kindController[T]) effective(s Snapshot[T], made []attempt) Plan {
+func (c *kindController[T]) effective(s decide.Snapshot[T], made []attempt) decide.Plan {
 	plan := c.afforded(&s)
 	for _, a := range plan.Actions {
 		switch {
-		case !slices.ContainsFunc(made, a.isWithin):
-		case a.Verb == PatchStatus:
+		case !slices.ContainsFunc(made, func(before attempt) bool { return isRepeated(a, before) }):
+		case a.Verb == decide.PatchStatus:
 			c.memory.noteUnkept(s.Key, attempt{a, a.Before})
-		case a.Side == Remote && present(s.Local):
+		case a.Side == decide.Remote && decide.Present(s.Local):
 			c.refuse(s, a, problemOfTakenBack(a, c.clusterID))
 			c.observeRefusals(&s)
 			return c.due(s, c.afforded(&s))
 		}
 	}
 	if unkept, ok := c.memory.unkeptOf(s.Key); ok {
-		plan.Actions = slices.DeleteFunc(plan.Actions, func(a Action) bool { return a.Verb == PatchStatus && a.isWithin(unkept) })
+		plan.Actions = slices.DeleteFunc(plan.Actions, func(a decide.Action) bool { return a.Verb == decide.PatchStatus && isRepeated(a, unkept) })
 	}
 	return c.due(s, plan)
 }
 
 // due is what of a plan may be done now.
-func (c *kindController[T]) due(s Snapshot[T], plan Plan) Plan {
+func (c *kindController[T]) due(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
 	return paced(c.postponed(s, plan), c.memory.statuses.Wait(s.Key))
 }
 
 // paced is a plan without what may wait, and has to. It is decided anew then, on
 // what there is by then, so that the latest always gets there. All else goes on.
-func paced(plan Plan, wait time.Duration) Plan {
+func paced(plan decide.Plan, wait time.Duration) decide.Plan {
 	if wait == 0 || !slices.ContainsFunc(plan.Actions, isPaced) || seeded.On(seeded.StatusUnpaced) {
 		return plan
 	}
@@ -67,23 +67,23 @@ func paced(plan Plan, wait time.Duration) Plan {
 	return plan
 }
 
-func isPaced(a Action) bool { return a.Paced }
+func isPaced(a decide.Action) bool { return a.Paced }
 
-// isWithin tells whether a patch asks for nothing but what was asked for before,
+// isRepeated reports whether a patch asks for nothing but what was asked for before,
 // of the very object that was the answer to that.
-func (a Action) isWithin(before attempt) bool {
-	if a.Verb != Patch && a.Verb != PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
+func isRepeated(a decide.Action, before attempt) bool {
+	if a.Verb != decide.Patch && a.Verb != decide.PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
 		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.answer.GetResourceVersion() {
 		return false
 	}
-	change, err := a.change()
-	other, otherErr := before.change()
+	change, err := changeOf(a)
+	other, otherErr := changeOf(before.Action)
 	return err == nil && otherErr == nil && isWithin(change, other)
 }
 
-// change is what a patch changes. The metadata that goes with a status says when
+// changeOf is what a patch changes. The metadata that goes with a status says when
 // it was written, and is none of it.
-func (a Action) change() (map[string]any, error) {
+func changeOf(a decide.Action) (map[string]any, error) {
 	diff, err := client.MergeFrom(a.Before).Data(a.Object)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (a Action) change() (map[string]any, error) {
 	if err := json.Unmarshal(diff, &fields); err != nil {
 		return nil, err
 	}
-	if a.Verb == PatchStatus {
+	if a.Verb == decide.PatchStatus {
 		delete(fields, "metadata")
 	}
 	return fields, nil
@@ -114,8 +114,8 @@ func isWithin(change, other any) bool {
 }
 
 // problemOfTakenBack says what has not come into effect.
-func problemOfTakenBack(a Action, clusterID string) Problem {
-	return Problem{v1alpha1.ReasonUpdateRejected, fmt.Sprintf(
+func problemOfTakenBack(a decide.Action, clusterID string) decide.Problem {
+	return decide.Problemf(v1alpha1.ReasonUpdateRejected,
 		"provider %s accepts a change of %s, but does not make it: a mutating policy or webhook there takes it back",
-		clusterID, client.ObjectKeyFromObject(a.Object))}
+		clusterID, client.ObjectKeyFromObject(a.Object))
 }

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/decide"
 )
 
 func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
@@ -14,27 +16,27 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 			Status:     corev1.PodStatus{Phase: phase, Message: message},
 		}
 	}
-	patch := func(verb Verb, side Side, before, after *corev1.Pod) Action {
-		return Action{Verb: verb, Side: side, Before: before, Object: after}
+	patch := func(verb decide.Verb, side decide.Side, before, after *corev1.Pod) decide.Action {
+		return decide.Action{Verb: verb, Side: side, Before: before, Object: after}
 	}
-	labels := attempt{patch(Patch, Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), pod("2", "a", "a", "", "Pending")}
-	status := attempt{patch(PatchStatus, Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), pod("2", "a", "a", "", "Running")}
+	labels := attempt{patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), pod("2", "a", "a", "", "Pending")}
+	status := attempt{patch(decide.PatchStatus, decide.Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), pod("2", "a", "a", "", "Running")}
 	for name, tc := range map[string]struct {
 		made attempt
-		now  Action
+		now  decide.Action
 		want bool
 	}{
-		"both are taken back":               {labels, patch(Patch, Remote, pod("2", "a", "a", "", "Pending"), pod("2", "b", "b", "", "Pending")), true},
-		"one is taken back":                 {labels, patch(Patch, Remote, pod("2", "b", "a", "", "Pending"), pod("2", "b", "b", "", "Pending")), true},
-		"another value is asked for":        {labels, patch(Patch, Remote, pod("2", "a", "b", "", "Pending"), pod("2", "c", "b", "", "Pending")), false},
-		"somebody else has written since":   {labels, patch(Patch, Remote, pod("3", "a", "b", "", "Pending"), pod("3", "b", "b", "", "Pending")), false},
-		"it is the other cluster":           {labels, patch(Patch, Local, pod("2", "a", "b", "", "Pending"), pod("2", "b", "b", "", "Pending")), false},
-		"it is something else":              {labels, Action{Verb: Delete, Side: Remote, Object: pod("2", "a", "b", "", "Pending")}, false},
-		"a field of a status is not kept":   {status, patch(PatchStatus, Local, pod("2", "a", "a", "", "Running"), pod("2", "latest", "a", "no", "Running")), true},
-		"another field of a status changes": {status, patch(PatchStatus, Local, pod("2", "a", "a", "", "Running"), pod("2", "latest", "a", "no", "Succeeded")), false},
+		"both are taken back":               {labels, patch(decide.Patch, decide.Remote, pod("2", "a", "a", "", "Pending"), pod("2", "b", "b", "", "Pending")), true},
+		"one is taken back":                 {labels, patch(decide.Patch, decide.Remote, pod("2", "b", "a", "", "Pending"), pod("2", "b", "b", "", "Pending")), true},
+		"another value is asked for":        {labels, patch(decide.Patch, decide.Remote, pod("2", "a", "b", "", "Pending"), pod("2", "c", "b", "", "Pending")), false},
+		"somebody else has written since":   {labels, patch(decide.Patch, decide.Remote, pod("3", "a", "b", "", "Pending"), pod("3", "b", "b", "", "Pending")), false},
+		"it is the other cluster":           {labels, patch(decide.Patch, decide.Local, pod("2", "a", "b", "", "Pending"), pod("2", "b", "b", "", "Pending")), false},
+		"it is something else":              {labels, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: pod("2", "a", "b", "", "Pending")}, false},
+		"a field of a status is not kept":   {status, patch(decide.PatchStatus, decide.Local, pod("2", "a", "a", "", "Running"), pod("2", "latest", "a", "no", "Running")), true},
+		"another field of a status changes": {status, patch(decide.PatchStatus, decide.Local, pod("2", "a", "a", "", "Running"), pod("2", "latest", "a", "no", "Succeeded")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.now.isWithin(tc.made); got != tc.want {
+			if got := isRepeated(tc.now, tc.made); got != tc.want {
 				t.Errorf("it is within what was made: %t, want %t", got, tc.want)
 			}
 		})

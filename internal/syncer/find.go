@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
@@ -16,7 +17,7 @@ import (
 // that is there already when it is to be created, or, if wanted has a UID, the
 // one that the local object names. The cache holds what carries our mark only,
 // and may be a moment behind.
-func (c *kindController[T]) find(ctx context.Context, s Snapshot[T], wanted client.Object) error {
+func (c *kindController[T]) find(ctx context.Context, s decide.Snapshot[T], wanted client.Object) error {
 	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
 	found := c.New()
 	err := c.provider.GetAPIReader().Get(ctx, name, found)
@@ -41,17 +42,15 @@ func (c *kindController[T]) find(ctx context.Context, s Snapshot[T], wanted clie
 		c.memory.noteLost(s.Key, s.Local.GetUID()) // Another one has its name.
 		return nil
 	}
-	c.memory.noteRefused(s.Key, version(s.Local), Refused{Verb: Create, In: c.namespaceOf(Action{Side: Remote, Object: wanted}), Problem: Problem{
-		v1alpha1.ReasonNameConflict,
-		fmt.Sprintf("%s %s exists in provider %s, and is left alone: %s", c.title(), name, c.clusterID, provenance.Describe(found)),
-	}})
+	c.memory.noteRefused(s.Key, version(s.Local), decide.Refused{Verb: decide.Create, In: c.namespaceOf(decide.Action{Side: decide.Remote, Object: wanted}), Problem: decide.Problemf(v1alpha1.ReasonNameConflict,
+		"%s %s exists in provider %s, and is left alone: %s", c.title(), name, c.clusterID, provenance.Describe(found))})
 	return nil
 }
 
 // recorded tells whether the local object names the remote one by its UID: then
 // it is ours, though somebody has taken its labels off.
 func (c *kindController[T]) recorded(local T, found client.Object) bool {
-	if !present(local) || found.GetUID() == "" {
+	if !decide.Present(local) || found.GetUID() == "" {
 		return false
 	}
 	remote := provenance.RemoteOf(local)
@@ -64,12 +63,10 @@ func (c *kindController[T]) relabel(ctx context.Context, found T) error {
 	if !ok {
 		return fmt.Errorf("%T is no %s", found, c.Name)
 	}
-	labels := with(found.GetLabels())
 	for key, value := range c.mark.Labels() {
-		labels[key] = value
+		marked.SetLabels(decide.With(marked.GetLabels(), key, value))
 	}
-	marked.SetLabels(labels)
-	if err := patch(ctx, c.provider.GetClient(), marked, Action{Verb: Patch, Object: marked, Before: found, Locked: true}); err != nil {
+	if err := patch(ctx, c.provider.GetClient(), marked, decide.Action{Verb: decide.Patch, Object: marked, Before: found, Locked: true}); err != nil {
 		return fmt.Errorf("putting the labels of %s %s of provider %s back: %w", c.Name, client.ObjectKeyFromObject(found), c.clusterID, err)
 	}
 	c.remote.Wrote(marked)

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/mountns"
 	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/offloading"
@@ -16,7 +17,7 @@ import (
 )
 
 // load reads where the namespaces go, before anything is decided.
-func (p *pair) load(ctx context.Context, from client.Reader, w world) error {
+func (p *pair) load(ctx context.Context, from client.Reader, w mapping.World) error {
 	binding, nsm := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}
 	if err := from.Get(ctx, client.ObjectKey{Name: p.binding}, binding); err != nil {
 		return fmt.Errorf("getting ClusterBinding %s: %w", p.binding, err)
@@ -28,7 +29,7 @@ func (p *pair) load(ctx context.Context, from client.Reader, w world) error {
 	case err != nil:
 		return fmt.Errorf("getting NamespaceMap %s: %w", p.binding, err)
 	}
-	p.mapping.Store(newMapping(binding, nsm, w))
+	p.mapping.Store(mapping.New(p.mark, binding, nsm, w))
 	return nil
 }
 
@@ -40,12 +41,12 @@ func (p *pair) follow(ctx context.Context, from cache.Cache) error {
 		if !ok || nsm.Name != p.binding {
 			return // One that was deleted is made again: nothing is decided meanwhile.
 		}
-		before, after := p.remap(func(m *mapping) *mapping { return newMapping(m.binding, nsm, m.world) })
-		if !before.known {
+		before, after := p.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithMap(nsm) })
+		if !before.Known() {
 			p.enqueueNamespace(ctx, "") // Those that have no entry have waited, too.
 			return
 		}
-		for _, namespace := range before.differing(after, p.mark) {
+		for _, namespace := range before.Differing(after) {
 			p.enqueueNamespace(ctx, namespace)
 		}
 	})
@@ -57,9 +58,9 @@ func (p *pair) follow(ctx context.Context, from cache.Cache) error {
 		if !ok || binding.Name != p.binding {
 			return
 		}
-		before, _ := p.remap(func(m *mapping) *mapping { return &mapping{binding, m.known, m.desired, m.current, m.world} })
-		if before.binding.Generation != binding.Generation || mountns.Usable(before.binding) != mountns.Usable(binding) ||
-			!network.Of(before.binding).Equal(network.Of(binding)) {
+		before, _ := p.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithBinding(binding) })
+		if before.Binding().Generation != binding.Generation || mountns.Usable(before.Binding()) != mountns.Usable(binding) ||
+			!before.Reach().Equal(network.Of(binding)) {
 			p.enqueueNamespace(ctx, "")
 		}
 	})
@@ -80,8 +81,8 @@ func (p *pair) followOffloadings(ctx context.Context, from cache.Cache) error {
 }
 
 // world is what is known besides the binding and its map, until ctx ends.
-func (e *Engine) world(ctx context.Context) world {
-	return world{managerNamespace: e.ManagerNamespace, selects: func(binding *v1alpha1.ClusterBinding, namespace string) bool {
+func (e *Engine) world(ctx context.Context) mapping.World {
+	return mapping.World{ManagerNamespace: e.ManagerNamespace, Selects: func(binding *v1alpha1.ClusterBinding, namespace string) bool {
 		nso := &v1alpha1.NamespaceOffloading{}
 		err := e.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso, client.UnsafeDisableDeepCopy)
 		if err != nil {
@@ -104,7 +105,7 @@ func (p *pair) limit(ctx context.Context, limits *translate.Limits) {
 }
 
 // remap changes where the namespaces go.
-func (p *pair) remap(change func(*mapping) *mapping) (before, after *mapping) {
+func (p *pair) remap(change func(*mapping.Mapping) *mapping.Mapping) (before, after *mapping.Mapping) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before = p.mapping.Load()

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/pace"
 	"github.com/spillway-io/spillway/internal/step"
 )
@@ -57,7 +58,7 @@ type memory struct {
 }
 
 type refusal struct {
-	Refused
+	decide.Refused
 	// version is that of the local object, which is tried at once when it has changed.
 	version string
 	// until is when it may be tried again.
@@ -95,18 +96,18 @@ func newMemory(clock clock.WithTicker) *memory {
 // noteRefused remembers what was refused, and reports whether that is news. Of what
 // may pass the first text is kept: it may have a port or a count in it, and would be
 // told again and again.
-func (m *memory) noteRefused(key types.NamespacedName, version string, what Refused) (isNews bool) {
+func (m *memory) noteRefused(key types.NamespacedName, version string, what decide.Refused) (isNews bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := m.find(key, what.In)
-	isNews = i < 0 || m.refused[key][i].version != version || !m.refused[key][i].isSame(&what)
+	isNews = i < 0 || m.refused[key][i].version != version || !isSame(&m.refused[key][i].Refused, &what)
 	if !isNews && what.Passes() {
 		what.Problem = m.refused[key][i].Problem
 	}
 	now, id := m.backoff.Clock.Now(), backoffID(key, what.In)
 	m.backoff.Next(id, now)
 	wait := m.backoff.Get(id)
-	if what.Passes() || what.Verb == Delete {
+	if what.Passes() || what.Verb == decide.Delete {
 		wait = min(wait, step.ServerErrorWait)
 	}
 	m.drop(key, what.In)
@@ -135,11 +136,11 @@ func (m *memory) anyRefused() bool {
 
 // refusedChange is the refusal of a change of the copy in a namespace of the
 // provider, or nil.
-func (m *memory) refusedChange(key types.NamespacedName, in string) *Refused {
+func (m *memory) refusedChange(key types.NamespacedName, in string) *decide.Refused {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.refused[key] {
-		if r.Verb == Patch && (r.In == in || r.In == "") {
+		if r.Verb == decide.Patch && (r.In == in || r.In == "") {
 			return &r.Refused
 		}
 	}
@@ -155,14 +156,14 @@ func (m *memory) drop(key types.NamespacedName, in string) {
 
 func backoffID(key types.NamespacedName, in string) string { return key.String() + " " + in }
 
-// isSame tells whether two refusals are one.
-func (r *Refused) isSame(other *Refused) bool {
+// isSame reports whether two refusals are one.
+func isSame(r, other *decide.Refused) bool {
 	return r.Verb == other.Verb && r.Subresource == other.Subresource && r.Reason == other.Reason && step.SameError(r.Message, other.Message)
 }
 
 // refusal is what was refused of an object in that version, in a namespace of the
 // provider, or nil.
-func (m *memory) refusal(key types.NamespacedName, version, in string) *Refused {
+func (m *memory) refusal(key types.NamespacedName, version, in string) *decide.Refused {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := m.find(key, in)
@@ -182,18 +183,18 @@ func (m *memory) refusal(key types.NamespacedName, version, in string) *Refused 
 // succeeded forgets what was refused, if it was this. A change may be taken back
 // again by who has done so before: for a while, the next refusal of one waits for
 // as long as if this had been one.
-func (m *memory) succeeded(key types.NamespacedName, verb Verb, in string) {
+func (m *memory) succeeded(key types.NamespacedName, verb decide.Verb, in string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if verb != Read { // What can be read may still not be sent.
+	if verb != decide.Read { // What can be read may still not be sent.
 		m.overtaken.Forget(key)
 	}
-	if verb != Read && verb != PatchStatus { // A status says that something fails.
+	if verb != decide.Read && verb != decide.PatchStatus { // A status says that something fails.
 		m.failing.Forget(key)
 	}
 	if i := m.find(key, in); i >= 0 && m.refused[key][i].Verb == verb {
 		m.drop(key, in)
-		if verb != Patch {
+		if verb != decide.Patch {
 			m.backoff.DeleteEntry(backoffID(key, in))
 		}
 	}
@@ -251,7 +252,7 @@ func (m *memory) since(key types.NamespacedName) (reason string, waited time.Dur
 // noteWaiting remembers since when an object has had a problem, if it has one.
 // Another problem begins anew: one that passes soon is not reported because of
 // one that has lasted.
-func (m *memory) noteWaiting(key types.NamespacedName, problem *Problem) {
+func (m *memory) noteWaiting(key types.NamespacedName, problem *decide.Problem) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if problem == nil {

@@ -10,6 +10,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -24,12 +25,12 @@ func testMemory() (*memory, *testclock.FakeClock) {
 
 func TestRefusals(t *testing.T) {
 	m, clock := testMemory()
-	no := Refused{Verb: Create, Problem: Problem{"Rejected", "no"}}
+	no := decide.Refused{Verb: decide.Create, Problem: decide.Problem{Reason: "Rejected", Message: "no"}}
 	expect := func(when, version string, waits time.Duration, there bool) {
 		t.Helper()
-		var want *Refused
+		var want *decide.Refused
 		if there {
-			want = &Refused{Verb: no.Verb, Problem: no.Problem, Wait: waits}
+			want = &decide.Refused{Verb: no.Verb, Problem: no.Problem, Wait: waits}
 		}
 		if diff := cmp.Diff(want, m.refusal(web, version, "")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
@@ -47,20 +48,20 @@ func TestRefusals(t *testing.T) {
 		m.noteRefused(web, "1", no)
 	}
 	expect("refused often", "1", mostRetry, true)
-	m.succeeded(web, Patch, "")
+	m.succeeded(web, decide.Patch, "")
 	expect("something else has succeeded", "1", mostRetry, true)
 	expect("the object has changed", "2", 0, false)
 	m.noteRefused(web, "2", no)
 	expect("refused in its new form", "2", firstRetry, true)
-	m.succeeded(web, Create, "")
+	m.succeeded(web, decide.Create, "")
 	expect("succeeded", "2", 0, false)
 	m.noteRefused(web, "2", no)
 	m.forget(web)
 	expect("gone", "2", 0, false)
 
-	no.Verb = Patch
+	no.Verb = decide.Patch
 	m.noteRefused(web, "2", no)
-	m.succeeded(web, Patch, "")
+	m.succeeded(web, decide.Patch, "")
 	expect("a change was accepted", "2", 0, false)
 	m.noteRefused(web, "2", no)
 	expect("and has been taken back, as before", "2", 2*firstRetry, true)
@@ -68,13 +69,13 @@ func TestRefusals(t *testing.T) {
 
 func TestServerErrors(t *testing.T) {
 	m, clock := testMemory()
-	note := func(verb Verb, text string) *Refused {
-		m.noteRefused(web, "1", Refused{Verb: verb, Problem: Problem{v1alpha1.ReasonServerError, text}})
+	note := func(verb decide.Verb, text string) *decide.Refused {
+		m.noteRefused(web, "1", decide.Refused{Verb: verb, Problem: decide.Problem{Reason: v1alpha1.ReasonServerError, Message: text}})
 		return m.refusal(web, "1", "")
 	}
 	for range 10 {
-		note(Create, "from port 40001")
-		got := note(Create, "from port 40002")
+		note(decide.Create, "from port 40001")
+		got := note(decide.Create, "from port 40002")
 		if got.Message != "from port 40001" {
 			t.Errorf("its text has changed: %q", got.Message)
 		}
@@ -87,10 +88,10 @@ func TestServerErrors(t *testing.T) {
 		}
 		clock.Step(got.Wait)
 	}
-	if got := note(Create, "for another reason"); got.Message != "for another reason" {
+	if got := note(decide.Create, "for another reason"); got.Message != "for another reason" {
 		t.Errorf("got %q", got.Message)
 	}
-	if got := note(Patch, "for another reason, 2"); got.Message != "for another reason, 2" {
+	if got := note(decide.Patch, "for another reason, 2"); got.Message != "for another reason, 2" {
 		t.Errorf("got %q", got.Message)
 	}
 }
@@ -104,11 +105,11 @@ func TestWaiting(t *testing.T) {
 		}
 	}
 	expect("at first", "", 0)
-	m.noteWaiting(web, &Problem{"A", "because"})
+	m.noteWaiting(web, &decide.Problem{Reason: "A", Message: "because"})
 	clock.Step(time.Second)
-	m.noteWaiting(web, &Problem{"A", "because of something else"})
+	m.noteWaiting(web, &decide.Problem{Reason: "A", Message: "because of something else"})
 	expect("still", "A", time.Second)
-	m.noteWaiting(web, &Problem{"B", "because"})
+	m.noteWaiting(web, &decide.Problem{Reason: "B", Message: "because"})
 	expect("another problem", "B", 0)
 	m.noteWaiting(web, nil)
 	expect("none", "", 0)

@@ -14,14 +14,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // observe gathers all that a decision about one local object looks at. It reads
 // caches only, and what was answered in this pass.
-func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName, made []attempt) (Snapshot[T], error) {
-	s := Snapshot[T]{
+func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName, made []attempt) (decide.Snapshot[T], error) {
+	s := decide.Snapshot[T]{
 		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(), Reach: c.reach(), Limits: c.limits.Load(),
 		Elsewhere: func(namespace string) translate.Target { return c.place(namespace).Target },
 	}
@@ -38,13 +39,13 @@ func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedNam
 	if err := c.observeRemote(ctx, &s); err != nil {
 		return s, err
 	}
-	if !present(s.Local) {
+	if !decide.Present(s.Local) {
 		return s, nil
 	}
 	c.observeRefusals(&s)
 	s.Held = c.memory.brake.Wait(key.Namespace)
 	s.Lost = c.memory.isLost(key, s.Local.GetUID())
-	s.Unanswered = !present(s.Remote) && c.memory.isUnanswered(key, s.Local.GetUID())
+	s.Unanswered = !decide.Present(s.Remote) && c.memory.isUnanswered(key, s.Local.GetUID())
 	if c.Needs == nil || !s.Known {
 		return s, nil
 	}
@@ -53,10 +54,10 @@ func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedNam
 
 // observeNeeds finds out what is ready of what the object needs, where it is not
 // yet: that matters when it is created.
-func (c *kindController[T]) observeNeeds(ctx context.Context, s *Snapshot[T]) error {
+func (c *kindController[T]) observeNeeds(ctx context.Context, s *decide.Snapshot[T]) error {
 	var err error
 	for i := range s.Sites {
-		if site := &s.Sites[i]; !present(site.Remote) {
+		if site := &s.Sites[i]; !decide.Present(site.Remote) {
 			if site.Needs, err = c.needs(ctx, c.Needs(s.Local), site.Place); err != nil {
 				return err
 			}
@@ -65,7 +66,7 @@ func (c *kindController[T]) observeNeeds(ctx context.Context, s *Snapshot[T]) er
 	switch {
 	case len(s.Sites) > 0:
 		s.Needs = s.Sites[0].Needs
-	case !present(s.Remote):
+	case !decide.Present(s.Remote):
 		s.Needs, err = c.needs(ctx, c.Needs(s.Local), s.Place)
 	case c.pair.anyRefused():
 		s.Outdated = c.pair.outdated(c.Needs(s.Local), s.Place)
@@ -74,9 +75,9 @@ func (c *kindController[T]) observeNeeds(ctx context.Context, s *Snapshot[T]) er
 }
 
 // observeRefusals recalls what was refused.
-func (c *kindController[T]) observeRefusals(s *Snapshot[T]) {
+func (c *kindController[T]) observeRefusals(s *decide.Snapshot[T]) {
 	v := version(s.Local)
-	refusal := func(place Place) *Refused {
+	refusal := func(place decide.Place) *decide.Refused {
 		if refused := c.memory.refusal(s.Key, v, c.in(place)); refused != nil {
 			return refused
 		}
@@ -90,7 +91,7 @@ func (c *kindController[T]) observeRefusals(s *Snapshot[T]) {
 
 // in is the namespace by which refusals of copies are told apart: a pod is in one
 // place, and a volume in none.
-func (c *kindController[T]) in(place Place) string {
+func (c *kindController[T]) in(place decide.Place) string {
 	if !c.Copied {
 		return ""
 	}
@@ -99,7 +100,7 @@ func (c *kindController[T]) in(place Place) string {
 
 // observeLocal reads the local object: its content if the view has it, else,
 // for copied kinds, what the catalogue knows of it.
-func (c *kindController[T]) observeLocal(ctx context.Context, s *Snapshot[T]) error {
+func (c *kindController[T]) observeLocal(ctx context.Context, s *decide.Snapshot[T]) error {
 	content := c.New()
 	err := c.local.Get(ctx, s.Key, content)
 	if client.IgnoreNotFound(err) != nil {
@@ -162,7 +163,7 @@ func version(obj client.Object) string {
 }
 
 // referers implements attached.
-func (c *kindController[T]) referers(ctx context.Context, ref Ref) ([]types.NamespacedName, error) {
+func (c *kindController[T]) referers(ctx context.Context, ref decide.Ref) ([]types.NamespacedName, error) {
 	if c.Needs == nil {
 		return nil, nil
 	}

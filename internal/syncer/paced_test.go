@@ -5,25 +5,27 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/spillway-io/spillway/internal/decide"
 )
 
 func TestPaced(t *testing.T) {
-	status, shown := Action{Verb: PatchStatus, Paced: true}, Action{Verb: PatchStatus}
-	deletion := Action{Verb: Delete}
-	told := &Problem{Reason: "Told"}
+	status, shown := decide.Action{Verb: decide.PatchStatus, Paced: true}, decide.Action{Verb: decide.PatchStatus}
+	deletion := decide.Action{Verb: decide.Delete}
+	told := &decide.Problem{Reason: "Told"}
 	const second = time.Second
 	for name, test := range map[string]struct {
-		plan Plan
+		plan decide.Plan
 		wait time.Duration
-		want Plan
+		want decide.Plan
 	}{
-		"it is its turn":                  {Plan{Actions: []Action{status}, Event: told}, 0, Plan{Actions: []Action{status}, Event: told}},
-		"it waits, and nothing is told":   {Plan{Actions: []Action{status}, Event: told}, second, Plan{RetryAfter: second}},
-		"what goes with it does not":      {Plan{Actions: []Action{status, deletion}}, second, Plan{Actions: []Action{deletion}, RetryAfter: second}},
-		"one that is to be shown at once": {Plan{Actions: []Action{shown}, Event: told}, second, Plan{Actions: []Action{shown}, Event: told}},
-		"there is something sooner":       {Plan{Actions: []Action{status}, RetryAfter: second / 2}, second, Plan{RetryAfter: second / 2}},
-		"there is something later":        {Plan{Actions: []Action{status}, RetryAfter: 2 * second}, second, Plan{RetryAfter: second}},
-		"there is nothing to be written":  {Plan{Problem: told}, second, Plan{Problem: told}},
+		"it is its turn":                  {decide.Plan{Actions: []decide.Action{status}, Event: told}, 0, decide.Plan{Actions: []decide.Action{status}, Event: told}},
+		"it waits, and nothing is told":   {decide.Plan{Actions: []decide.Action{status}, Event: told}, second, decide.Plan{RetryAfter: second}},
+		"what goes with it does not":      {decide.Plan{Actions: []decide.Action{status, deletion}}, second, decide.Plan{Actions: []decide.Action{deletion}, RetryAfter: second}},
+		"one that is to be shown at once": {decide.Plan{Actions: []decide.Action{shown}, Event: told}, second, decide.Plan{Actions: []decide.Action{shown}, Event: told}},
+		"there is something sooner":       {decide.Plan{Actions: []decide.Action{status}, RetryAfter: second / 2}, second, decide.Plan{RetryAfter: second / 2}},
+		"there is something later":        {decide.Plan{Actions: []decide.Action{status}, RetryAfter: 2 * second}, second, decide.Plan{RetryAfter: second}},
+		"there is nothing to be written":  {decide.Plan{Problem: told}, second, decide.Plan{Problem: told}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := len(test.plan.Actions)

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/provenance"
@@ -38,7 +40,7 @@ type pair struct {
 	local, remote, catalogue *latest.Reader
 	catalogueCache           cache.Cache
 	mu                       sync.Mutex // Held while mapping is changed.
-	mapping                  atomic.Pointer[mapping]
+	mapping                  atomic.Pointer[mapping.Mapping]
 
 	// exceeds says what the provider would hold too much of if before, which may be nil,
 	// became after; or "".
@@ -58,30 +60,30 @@ type attached interface {
 	// namespace, or of all of them.
 	enqueueNamespace(ctx context.Context, namespace string)
 	// need says whether an object that is needed in a namespace of the provider is there.
-	need(ctx context.Context, ref Ref, in string) (Need, error)
+	need(ctx context.Context, ref decide.Ref, in string) (decide.Need, error)
 	// places are where an object of the kind is, or goes.
-	places(ctx context.Context, key types.NamespacedName) ([]Place, error)
+	places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error)
 	// anyRefused reports whether an API server has refused anything of a copy.
 	anyRefused() bool
 	// outdated is why a copy in a namespace of the provider is not as the object is, or nil.
-	outdated(key types.NamespacedName, in string) *Problem
+	outdated(key types.NamespacedName, in string) *decide.Problem
 	// referers are the objects of the kind that need ref.
-	referers(ctx context.Context, ref Ref) ([]types.NamespacedName, error)
+	referers(ctx context.Context, ref decide.Ref) ([]types.NamespacedName, error)
 }
 
 // paused tells whether the binding says that nothing is to be done.
-func (p *pair) paused() bool { return p.mapping.Load().binding.Spec.Paused }
+func (p *pair) paused() bool { return p.mapping.Load().Binding().Spec.Paused }
 
 // place is where the new objects of a local namespace go.
-func (p *pair) place(namespace string) Place {
-	return p.mapping.Load().place(p.mark, namespace)
+func (p *pair) place(namespace string) decide.Place {
+	return p.mapping.Load().Place(namespace)
 }
 
 // reach says which addresses of the provider are shown.
-func (p *pair) reach() network.Reach { return network.Of(p.mapping.Load().binding) }
+func (p *pair) reach() network.Reach { return p.mapping.Load().Reach() }
 
 // referers are all objects that need ref, by their kind.
-func (p *pair) referers(ctx context.Context, ref Ref) (map[string][]types.NamespacedName, error) {
+func (p *pair) referers(ctx context.Context, ref decide.Ref) (map[string][]types.NamespacedName, error) {
 	found := map[string][]types.NamespacedName{}
 	for name, kind := range p.kinds {
 		keys, err := kind.referers(ctx, ref)
@@ -96,7 +98,7 @@ func (p *pair) referers(ctx context.Context, ref Ref) (map[string][]types.Namesp
 }
 
 // tell asks for a pass over all that needs ref, because something has become of it.
-func (p *pair) tell(ctx context.Context, ref Ref) error {
+func (p *pair) tell(ctx context.Context, ref decide.Ref) error {
 	found, err := p.referers(ctx, ref)
 	for name, keys := range found {
 		p.kinds[name].enqueue(keys...)
@@ -105,7 +107,7 @@ func (p *pair) tell(ctx context.Context, ref Ref) error {
 }
 
 // ask asks for a pass over all of these.
-func (p *pair) ask(refs []Ref) {
+func (p *pair) ask(refs []decide.Ref) {
 	for _, ref := range refs {
 		if kind, ok := p.kinds[ref.Kind]; ok {
 			kind.enqueue(ref.NamespacedName)
@@ -114,27 +116,23 @@ func (p *pair) ask(refs []Ref) {
 }
 
 // placeIn is the place of what has gone to a namespace of the provider.
-func (p *pair) placeIn(namespace, remote string) Place {
-	return p.mapping.Load().placeIn(p.mark, namespace, remote)
+func (p *pair) placeIn(namespace, remote string) decide.Place {
+	return p.mapping.Load().PlaceIn(namespace, remote)
 }
 
 // alternatives are the places where objects of a local namespace may be.
-func (p *pair) alternatives(namespace string) []Place {
-	return p.mapping.Load().places(p.mark, namespace)
+func (p *pair) alternatives(namespace string) []decide.Place {
+	return p.mapping.Load().Places(namespace)
 }
 
-// near is the place of what an object at a place needs of a local namespace:
-// beside it if that is its own, and else where that one goes.
-func (p *pair) near(at Place, namespace string) Place {
-	if namespace == "" || namespace == at.Local {
-		return at
-	}
-	return p.place(namespace)
+// near is the place of what an object at a place needs of a local namespace.
+func (p *pair) near(at decide.Place, namespace string) decide.Place {
+	return p.mapping.Load().Near(at, namespace)
 }
 
 // needs says of each of these whether what is at a place finds it.
-func (p *pair) needs(ctx context.Context, refs []Ref, at Place) ([]Need, error) {
-	var needs []Need
+func (p *pair) needs(ctx context.Context, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
+	var needs []decide.Need
 	for _, ref := range refs {
 		kind, ok := p.kinds[ref.Kind]
 		if !ok {

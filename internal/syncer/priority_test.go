@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/internal/kind"
 )
 
 func TestPriority(t *testing.T) {
@@ -25,7 +27,7 @@ func TestPriority(t *testing.T) {
 		"gone, and nobody waits":    {change{before: pod}, nil, 0},
 		"of a kind of another type": {change{before: &corev1.Secret{}}, gone, 0},
 	} {
-		c := &kindController[*corev1.Pod]{Kind: Kind[*corev1.Pod]{Urgent: test.urgent}}
+		c := &kindController[*corev1.Pod]{Kind: kind.Kind[*corev1.Pod]{Urgent: test.urgent}}
 		if got := c.priority(test.change); got != test.want {
 			t.Errorf("%s: priority %d, want %d", name, got, test.want)
 		}

@@ -1,21 +1,20 @@
 package syncer
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/step"
 )
 
 // refuse remembers what an API server has refused. Of a change or a deletion of a
 // copy its owner is told at once, on the object itself: what needs it may run, and
 // ask for nothing any more. A creation is told by what waits for it.
-func (c *kindController[T]) refuse(s Snapshot[T], a Action, what Problem) {
-	refused := Refused{Verb: a.Verb, Subresource: a.Subresource, In: c.namespaceOf(a), Problem: what}
-	if isNews := c.memory.noteRefused(s.Key, version(s.Local), refused); !isNews || !c.Copied || a.Verb == Create {
+func (c *kindController[T]) refuse(s decide.Snapshot[T], a decide.Action, what decide.Problem) {
+	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: c.namespaceOf(a), Problem: what}
+	if isNews := c.memory.noteRefused(s.Key, version(s.Local), refused); !isNews || !c.Copied || a.Verb == decide.Create {
 		return
 	}
 	c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, what.Reason, "Offload", "%s", conditions.Note(what.Message))
@@ -23,14 +22,14 @@ func (c *kindController[T]) refuse(s Snapshot[T], a Action, what Problem) {
 
 // postponed leaves out of a plan the deletions of copies that were refused, until
 // they may be tried again.
-func (c *kindController[T]) postponed(s Snapshot[T], plan Plan) Plan {
-	if !c.Copied || !present(s.Local) {
+func (c *kindController[T]) postponed(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
+	if !c.Copied || !decide.Present(s.Local) {
 		return plan
 	}
-	var due []Action
+	var due []decide.Action
 	for _, a := range plan.Actions {
 		refused := c.memory.refusal(s.Key, version(s.Local), c.namespaceOf(a))
-		if a.Verb != Delete || a.Side != Remote || refused == nil || refused.Verb != Delete || refused.Wait <= 0 {
+		if a.Verb != decide.Delete || a.Side != decide.Remote || refused == nil || refused.Verb != decide.Delete || refused.Wait <= 0 {
 			due = append(due, a)
 			continue
 		}
@@ -44,17 +43,18 @@ func (c *kindController[T]) postponed(s Snapshot[T], plan Plan) Plan {
 }
 
 // outdated implements attached.
-func (c *kindController[T]) outdated(key types.NamespacedName, in string) *Problem {
+func (c *kindController[T]) outdated(key types.NamespacedName, in string) *decide.Problem {
 	refused := c.memory.refusedChange(key, in)
 	if refused == nil {
 		return nil
 	}
-	return &Problem{refused.Reason, fmt.Sprintf("%s %s: %s", c.title(), location(key), refused.Message)}
+	problem := refused.Problem.Of(c.title(), key)
+	return &problem
 }
 
 // outdated is why an object that is in the provider, and needs these, finds an
 // older state of one of them there, or nil.
-func (p *pair) outdated(refs []Ref, at Place) *Problem {
+func (p *pair) outdated(refs []decide.Ref, at decide.Place) *decide.Problem {
 	for _, ref := range refs {
 		kind, ok := p.kinds[ref.Kind]
 		if !ok {

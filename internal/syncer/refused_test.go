@@ -13,6 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/kind"
 )
 
 // copier is the controller of a kind that is copied, with what it tells.
@@ -20,7 +24,7 @@ func copier() (*kindController[*corev1.ConfigMap], *events.FakeRecorder, *testcl
 	m, clock := testMemory()
 	recorder := events.NewFakeRecorder(10)
 	c := &kindController[*corev1.ConfigMap]{
-		Kind: NewCopied("configmap", func() *corev1.ConfigMap { return &corev1.ConfigMap{} }, nil, Translation[*corev1.ConfigMap](plain{}), nil),
+		Kind: kind.NewCopied("configmap", func() *corev1.ConfigMap { return &corev1.ConfigMap{} }, nil, decide.Translation[*corev1.ConfigMap](fixture.Plain{}), nil),
 		pair: &pair{clusterID: "eu", clock: clock, events: recorder}, memory: m,
 	}
 	c.kinds = map[string]attached{"configmap": c}
@@ -42,20 +46,20 @@ func TestOwnersOfCopiesAreTold(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "settings", nil)
 	internal := apierrors.NewInternalError(errors.New("failed calling webhook"))
 	for name, test := range map[string]struct {
-		action Action
+		action decide.Action
 		err    error
 		want   []string
 	}{
-		"a creation is told by what waits": {Action{Verb: Create, Side: Remote, Object: remoteMap()}, forbidden, nil},
-		"a change":                         {Action{Verb: Patch, Side: Remote, Object: remoteMap()}, forbidden, []string{"UpdateRejected"}},
-		"a change that fails":              {Action{Verb: Patch, Side: Remote, Object: remoteMap()}, internal, []string{"ServerError"}},
-		"a deletion":                       {Action{Verb: Delete, Side: Remote, Object: remoteMap()}, forbidden, []string{"DeletionFailed"}},
-		"a deletion that fails":            {Action{Verb: Delete, Side: Remote, Object: remoteMap()}, internal, []string{"ServerError"}},
-		"the mark":                         {Action{Verb: Patch, Side: Local, Object: localMap()}, forbidden, []string{"UpdateRejected"}},
+		"a creation is told by what waits": {decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}, forbidden, nil},
+		"a change":                         {decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, forbidden, []string{"UpdateRejected"}},
+		"a change that fails":              {decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, internal, []string{"ServerError"}},
+		"a deletion":                       {decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, forbidden, []string{"DeletionFailed"}},
+		"a deletion that fails":            {decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, internal, []string{"ServerError"}},
+		"the mark":                         {decide.Action{Verb: decide.Patch, Side: decide.Local, Object: fixture.Local()}, forbidden, []string{"UpdateRejected"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, recorder, clock := copier()
-			s := wanted(localMap(), remoteMap())
+			s := fixture.Wanted(fixture.Local(), fixture.Remote())
 			for range 10 {
 				_ = c.failed(t.Context(), s, test.action, test.err) // Nil as soon as it is remembered.
 				clock.Step(2 * time.Second)
@@ -75,16 +79,16 @@ func TestOwnersOfCopiesAreTold(t *testing.T) {
 // TestRefusedDeletionOfACopyWaits: it is tried again, but not in each pass.
 func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 	c, _, clock := copier()
-	s := wanted(localMap(sentTo("eu", "team-home/settings")), remoteMap(), unwanted)
-	deletes := func() (plan Plan, n int) {
+	s := fixture.Wanted(fixture.Local(fixture.SentTo("eu", "team-home/settings")), fixture.Remote(), fixture.Unwanted)
+	deletes := func() (plan decide.Plan, n int) {
 		plan = c.effective(s, nil)
 		return plan, len(plan.Actions)
 	}
 	plan, n := deletes()
-	if n != 1 || plan.Actions[0].Verb != Delete {
+	if n != 1 || plan.Actions[0].Verb != decide.Delete {
 		t.Fatalf("the plan is %v", plan)
 	}
-	c.refuse(s, plan.Actions[0], Problem{"DeletionFailed", "no"})
+	c.refuse(s, plan.Actions[0], decide.Problem{Reason: "DeletionFailed", Message: "no"})
 	for range 10 {
 		plan, n = deletes()
 		if n != 0 || plan.RetryAfter <= 0 || plan.RetryAfter > 30*time.Second || plan.Problem == nil {
@@ -94,19 +98,19 @@ func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 		if plan, n = deletes(); n != 1 {
 			t.Fatalf("it is not tried again: %v", plan)
 		}
-		c.refuse(s, plan.Actions[0], Problem{"DeletionFailed", "no"})
+		c.refuse(s, plan.Actions[0], decide.Problem{Reason: "DeletionFailed", Message: "no"})
 	}
 }
 
 // TestRefusedMarkIsToldAndWaits: what the consumer refuses is no secret either.
 func TestRefusedMarkIsToldAndWaits(t *testing.T) {
 	c, _, _ := copier()
-	s := wanted(localMap(), nil)
+	s := fixture.Wanted(fixture.Local(), nil)
 	plan := c.effective(s, nil)
-	if len(plan.Actions) != 1 || plan.Actions[0].Side != Local {
+	if len(plan.Actions) != 1 || plan.Actions[0].Side != decide.Local {
 		t.Fatalf("the plan is %v", plan)
 	}
-	c.refuse(s, plan.Actions[0], Problem{"UpdateRejected", "no"})
+	c.refuse(s, plan.Actions[0], decide.Problem{Reason: "UpdateRejected", Message: "no"})
 	c.observeRefusals(&s)
 	plan = c.effective(s, nil)
 	if len(plan.Actions) != 0 || plan.Problem == nil || plan.Problem.Message != "no" || plan.RetryAfter <= 0 {
@@ -118,18 +122,18 @@ func TestRefusedMarkIsToldAndWaits(t *testing.T) {
 // its place, and of nothing else.
 func TestOutdated(t *testing.T) {
 	c, _, _ := copier()
-	here := Place{Target: testTarget, Local: "team", Open: true}
-	refs := []Ref{{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}}
+	here := decide.Place{Target: fixture.Target, Local: "team", Open: true}
+	refs := []decide.Ref{{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}}
 	if c.pair.anyRefused() || c.pair.outdated(refs, here) != nil {
 		t.Error("nothing is refused")
 	}
-	s := wanted(localMap(), remoteMap())
-	c.refuse(s, Action{Verb: Delete, Side: Remote, Object: remoteMap()}, Problem{"DeletionFailed", "no"})
+	s := fixture.Wanted(fixture.Local(), fixture.Remote())
+	c.refuse(s, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, decide.Problem{Reason: "DeletionFailed", Message: "no"})
 	if c.pair.outdated(refs, here) != nil {
 		t.Error("a deletion is not told to what uses it no more")
 	}
-	c.refuse(s, Action{Verb: Patch, Side: Remote, Object: remoteMap()}, Problem{"UpdateRejected", "no"})
-	want := &Problem{"UpdateRejected", "ConfigMap team/settings: no"}
+	c.refuse(s, decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, decide.Problem{Reason: "UpdateRejected", Message: "no"})
+	want := &decide.Problem{Reason: "UpdateRejected", Message: "ConfigMap team/settings: no"}
 	if diff := cmp.Diff(want, c.pair.outdated(refs, here)); diff != "" || !c.pair.anyRefused() {
 		t.Errorf("outdated (-want +got):\n%s", diff)
 	}

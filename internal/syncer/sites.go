@@ -11,18 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // observeUse finds out whether anything needs the object, and where it goes: a pod
 // where its namespace goes, and what pods need to where they are.
-func (c *kindController[T]) observeUse(ctx context.Context, s *Snapshot[T]) error {
+func (c *kindController[T]) observeUse(ctx context.Context, s *decide.Snapshot[T]) error {
 	s.Place = c.place(s.Key.Namespace)
 	if !c.Copied {
 		return nil
 	}
-	found, err := c.pair.referers(ctx, Ref{Kind: c.Name, NamespacedName: s.Key})
+	found, err := c.pair.referers(ctx, decide.Ref{Kind: c.Name, NamespacedName: s.Key})
 	if err != nil {
 		return err
 	}
@@ -35,16 +36,16 @@ func (c *kindController[T]) observeUse(ctx context.Context, s *Snapshot[T]) erro
 			}
 			for _, place := range places {
 				place = c.near(place, s.Key.Namespace)
-				if !slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return site.Place == place }) {
-					s.Sites = append(s.Sites, Site[T]{Place: place})
+				if !slices.ContainsFunc(s.Sites, func(site decide.Site[T]) bool { return site.Place == place }) {
+					s.Sites = append(s.Sites, decide.Site[T]{Place: place})
 				}
 			}
 		}
 	}
 	if s.Wanted && len(s.Sites) == 0 { // What needs it is on its way out, and may use it still.
-		s.Place = Place{Problem: notSynced(c.title(), s.Key)}
+		s.Place = decide.Place{Problem: decide.NotSynced(c.title(), s.Key)}
 	}
-	slices.SortFunc(s.Sites, func(a, b Site[T]) int {
+	slices.SortFunc(s.Sites, func(a, b decide.Site[T]) int {
 		return cmp.Or(cmp.Compare(a.Place.Namespace, b.Place.Namespace), cmp.Compare(a.Place.Local, b.Place.Local))
 	})
 	return nil
@@ -52,11 +53,11 @@ func (c *kindController[T]) observeUse(ctx context.Context, s *Snapshot[T]) erro
 
 // places implements attached. A namespace without an alternative needs no look at
 // each pod of it: there may be many.
-func (c *kindController[T]) places(ctx context.Context, key types.NamespacedName) ([]Place, error) {
+func (c *kindController[T]) places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error) {
 	if alternatives := c.alternatives(key.Namespace); !c.Copied && len(alternatives) == 1 {
 		return alternatives, nil
 	}
-	s := Snapshot[T]{Key: key}
+	s := decide.Snapshot[T]{Key: key}
 	if err := c.observeLocal(ctx, &s); err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (c *kindController[T]) places(ctx context.Context, key types.NamespacedName
 		return nil, err
 	}
 	if c.Copied && c.For == nil {
-		var places []Place
+		var places []decide.Place
 		for i := range s.Sites {
 			places = append(places, s.Sites[i].Place)
 		}
@@ -73,24 +74,24 @@ func (c *kindController[T]) places(ctx context.Context, key types.NamespacedName
 	if err := c.observeRemote(ctx, &s); err != nil {
 		return nil, err
 	}
-	return []Place{s.Place}, nil
+	return []decide.Place{s.Place}, nil
 }
 
 // observeRemote finds what stands for the local object in the provider, and
 // whether it is where it should be.
-func (c *kindController[T]) observeRemote(ctx context.Context, s *Snapshot[T]) error {
+func (c *kindController[T]) observeRemote(ctx context.Context, s *decide.Snapshot[T]) error {
 	remotes, err := c.standIns(ctx, s.Key)
 	if err != nil {
 		return err
 	}
 	remotes = slices.DeleteFunc(remotes, func(remote T) bool {
-		another := present(s.Local) && provenance.LocalOf(remote).UID != s.Local.GetUID()
+		another := decide.Present(s.Local) && provenance.LocalOf(remote).UID != s.Local.GetUID()
 		if another {
 			s.Strays = append(s.Strays, remote)
 		}
 		return another
 	})
-	if !c.Copied || !present(s.Local) {
+	if !c.Copied || !decide.Present(s.Local) {
 		c.sort(s, remotes)
 		return nil
 	}
@@ -143,10 +144,10 @@ func (c *kindController[T]) standIns(ctx context.Context, key types.NamespacedNa
 // one. Where it went was decided when it was made, and it stays there, wherever
 // its namespace goes now. Should there be several, it is the one that the local
 // object names.
-func (c *kindController[T]) sort(s *Snapshot[T], remotes []T) {
+func (c *kindController[T]) sort(s *decide.Snapshot[T], remotes []T) {
 	at := c.RemoteName(s.Place.Target, s.Key)
 	var named provenance.Remote
-	if present(s.Local) {
+	if decide.Present(s.Local) {
 		named = provenance.RemoteOf(s.Local)
 	}
 	if s.Place.Open && seeded.On(seeded.PodMovedWithItsNamespace) {
@@ -176,19 +177,19 @@ func (c *kindController[T]) sort(s *Snapshot[T], remotes []T) {
 	} else if named.UID == "" || named.For != s.Local.GetUID() {
 		return // It was never started. Else it may be there, without our labels.
 	}
-	if present(s.Local) {
+	if decide.Present(s.Local) {
 		s.Place = c.placeIn(s.Key.Namespace, there)
 	}
 }
 
 // sortCopies finds the copy of each site.
-func (c *kindController[T]) sortCopies(s *Snapshot[T], remotes []T) {
+func (c *kindController[T]) sortCopies(s *decide.Snapshot[T], remotes []T) {
 	if c.For != nil && len(s.Sites) > 1 {
 		s.Sites = c.only(s.Sites, remotes)
 	}
 	for _, remote := range remotes {
 		name := client.ObjectKeyFromObject(remote)
-		i := slices.IndexFunc(s.Sites, func(site Site[T]) bool { return c.RemoteName(site.Place.Target, s.Key) == name })
+		i := slices.IndexFunc(s.Sites, func(site decide.Site[T]) bool { return c.RemoteName(site.Place.Target, s.Key) == name })
 		if i < 0 {
 			s.Unneeded = append(s.Unneeded, remote)
 		} else {
@@ -205,7 +206,7 @@ func (c *kindController[T]) sortCopies(s *Snapshot[T], remotes []T) {
 
 // only is the site of an object that can be in one place at a time: it stays in
 // the one that it is in.
-func (c *kindController[T]) only(sites []Site[T], remotes []T) []Site[T] {
+func (c *kindController[T]) only(sites []decide.Site[T], remotes []T) []decide.Site[T] {
 	for _, remote := range remotes {
 		for i := range sites {
 			if sites[i].Place.Namespace == c.For(remote) {

@@ -10,15 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/kind"
 )
 
 var configMaps = schema.GroupResource{Resource: "configmaps"}
 
 func TestNoteAnswer(t *testing.T) {
-	create := Action{Verb: Create, Side: Remote, Object: remoteMap()}
+	create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 	lost := errors.New("connection reset by peer")
 	for name, test := range map[string]struct {
-		action  Action
+		action  decide.Action
 		answers []error
 		want    bool
 	}{
@@ -29,13 +33,13 @@ func TestNoteAnswer(t *testing.T) {
 		"given up by the API server":  {create, []error{apierrors.NewTimeoutError("request did not complete", 0)}, true},
 		"no answer, then refused":     {create, []error{lost, apierrors.NewForbidden(configMaps, "settings", nil)}, true},
 		"no answer, then made":        {create, []error{lost, nil}, false},
-		"no answer to something else": {Action{Verb: Patch, Side: Remote, Object: remoteMap()}, []error{lost}, false},
-		"no answer of the consumer":   {Action{Verb: Create, Side: Local, Object: localMap()}, []error{lost}, false},
+		"no answer to something else": {decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, []error{lost}, false},
+		"no answer of the consumer":   {decide.Action{Verb: decide.Create, Side: decide.Local, Object: fixture.Local()}, []error{lost}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := testMemory()
 			c := &kindController[*corev1.ConfigMap]{pair: &pair{}, memory: m}
-			s := wanted(localMap(), nil)
+			s := fixture.Wanted(fixture.Local(), nil)
 			for _, err := range test.answers {
 				c.noteAnswer(s, test.action, err)
 			}
@@ -76,12 +80,12 @@ func TestTheProviderIsAskedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, _ := testMemory()
 			c := &kindController[*corev1.ConfigMap]{
-				Kind: Kind[*corev1.ConfigMap]{Name: "configmap", New: func() *corev1.ConfigMap { return &corev1.ConfigMap{} }},
+				Kind: kind.Kind[*corev1.ConfigMap]{Name: "configmap", New: func() *corev1.ConfigMap { return &corev1.ConfigMap{} }},
 				pair: &pair{clusterID: "eu", provider: asked{err: test.err}}, memory: m}
-			s := wanted(localMap(), nil)
+			s := fixture.Wanted(fixture.Local(), nil)
 			s.Unanswered = true
 			m.noteUnanswered(s.Key, s.Local.GetUID())
-			if err := c.find(t.Context(), s, remoteMap()); !errors.Is(err, test.want) {
+			if err := c.find(t.Context(), s, fixture.Remote()); !errors.Is(err, test.want) {
 				t.Errorf("got %v", err)
 			}
 			if got := m.isUnanswered(s.Key, s.Local.GetUID()); got != (test.want != nil) {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
@@ -119,12 +120,12 @@ func (c *kindController[T]) moved(e change) bool {
 
 // changedNeeds are what the object needs now and did not before, or the other
 // way round: whether anything needs them may have changed.
-func (c *kindController[T]) changedNeeds(e change) []Ref {
+func (c *kindController[T]) changedNeeds(e change) []decide.Ref {
 	if c.Needs == nil {
 		return nil
 	}
 	before, after := c.needsOf(e.before), c.needsOf(e.after)
-	var changed []Ref
+	var changed []decide.Ref
 	for key, ref := range before {
 		if _, still := after[key]; !still {
 			changed = append(changed, ref)
@@ -138,8 +139,8 @@ func (c *kindController[T]) changedNeeds(e change) []Ref {
 	return changed
 }
 
-func (c *kindController[T]) needsOf(obj client.Object) map[string]Ref {
-	refs := map[string]Ref{}
+func (c *kindController[T]) needsOf(obj client.Object) map[string]decide.Ref {
+	refs := map[string]decide.Ref{}
 	if local, ok := obj.(T); ok && obj != nil {
 		for _, ref := range c.Needs(local) {
 			refs[ref.String()] = ref
@@ -161,7 +162,7 @@ func (c *kindController[T]) onCatalogue(ctx context.Context, e change) {
 		c.enqueue(key)
 		return
 	}
-	found, err := c.pair.referers(ctx, Ref{Kind: c.Name, NamespacedName: key})
+	found, err := c.pair.referers(ctx, decide.Ref{Kind: c.Name, NamespacedName: key})
 	if err != nil {
 		log.FromContext(ctx).Error(err, "an event is lost", "kind", c.Name, "object", key)
 		return // The cache is ending, and the pair with it.
@@ -300,7 +301,7 @@ func (c *kindController[T]) concerned(ctx context.Context, namespace string) ([]
 		if c.isMarked(&known.Items[i]) {
 			continue // The view has it.
 		}
-		found, err := c.pair.referers(ctx, Ref{Kind: c.Name, NamespacedName: key})
+		found, err := c.pair.referers(ctx, decide.Ref{Kind: c.Name, NamespacedName: key})
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package syncer
+package mapping
 
 import (
 	"testing"
@@ -7,12 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // testWorld has an offloading of namespace waiting that selects every binding.
-var testWorld = world{managerNamespace: "spillway-system", selects: func(_ *v1alpha1.ClusterBinding, namespace string) bool { return namespace == "waiting" }}
+var testWorld = World{ManagerNamespace: "spillway-system", Selects: func(_ *v1alpha1.ClusterBinding, namespace string) bool { return namespace == "waiting" }}
 
 func TestPlace(t *testing.T) {
 	mount := func() *builder.BindingBuilder { return builder.Binding("eu").MountNamespace("spillover") }
@@ -20,36 +22,38 @@ func TestPlace(t *testing.T) {
 	taken := mount().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNameConflict, "not ours").Obj()
 	plain := builder.Binding("eu").Obj()
 	none := builder.Map("eu").Obj()
-	at := func(namespace string) translate.Target { return translate.Target{Mark: testMark, Namespace: namespace} }
+	at := func(namespace string) translate.Target {
+		return translate.Target{Mark: fixture.Mark, Namespace: namespace}
+	}
 	for name, test := range map[string]struct {
 		binding *v1alpha1.ClusterBinding
 		nsm     *v1alpha1.NamespaceMap
-		want    Place // Its Problem only by the reason.
+		want    decide.Place // Its Problem only by the reason.
 	}{
-		"there": {plain, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), Place{Target: at("team-home"), Open: true}},
+		"there": {plain, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), decide.Place{Target: at("team-home"), Open: true}},
 		"asked for": {plain, builder.Map("eu").Desired("team", "team-home").Obj(),
-			Place{Target: at("team-home"), Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"somebody else's": {plain, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingCreationLoopBackOff, "NameConflict", "not ours").Obj(),
-			Place{Target: at("team-home"), Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"there under another name": {plain, builder.Map("eu").Desired("team", "team-new").Current("team", "team-old", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
-			Place{Target: at("team-new"), Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-new"), Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"its entry has been taken out of the map": {plain, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
-			Place{Target: at("team-home"), Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not asked for any more": {plain, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "").Obj(),
-			Place{Target: at("team-home"), Leaving: true, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not asked for any more, and a mount namespace": {mounted, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "").Obj(),
-			Place{Target: at("team-home"), Leaving: true, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not mapped": {plain, builder.Map("eu").Current("other", "other-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
-			Place{Target: at(""), Leaving: true, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded}}},
-		"not mapped, and a mount namespace": {mounted, none, Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Open: true}},
+			decide.Place{Target: at(""), Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded}}},
+		"not mapped, and a mount namespace": {mounted, none, decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Open: true}},
 		"not mapped, and the mount namespace is somebody else's": {taken, none,
-			Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not mapped, and nothing is known of the mount namespace": {mount().Obj(), none,
-			Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Problem: Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
-		"mapped, and a mount namespace": {mounted, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), Place{Target: at("team-home"), Open: true}},
+			decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+		"mapped, and a mount namespace": {mounted, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), decide.Place{Target: at("team-home"), Open: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := newMapping(test.binding, test.nsm, testWorld).place(testMark, "team")
+			got := New(fixture.Mark, test.binding, test.nsm, testWorld).Place("team")
 			if got.Local != "team" {
 				t.Errorf("it is the place of %q", got.Local)
 			}
@@ -59,7 +63,7 @@ func TestPlace(t *testing.T) {
 			}
 			got.Problem.Message = ""
 			if got.Open {
-				got.Problem = Problem{} // It is of no matter.
+				got.Problem = decide.Problem{} // It is of no matter.
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("place (-want +got):\n%s", diff)
@@ -70,18 +74,18 @@ func TestPlace(t *testing.T) {
 
 func TestDiffering(t *testing.T) {
 	binding := builder.Binding("eu").Obj()
-	before := newMapping(binding, builder.Map("eu").
+	before := New(fixture.Mark, binding, builder.Map("eu").
 		Desired("same", "same").Current("same", "same", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
 		Desired("arrives", "arrives").
 		Desired("leaves", "leaves").Current("leaves", "leaves", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
 		Current("goes", "goes", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), testWorld)
-	after := newMapping(binding, builder.Map("eu").
+	after := New(fixture.Mark, binding, builder.Map("eu").
 		Desired("same", "same").Current("same", "same", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
 		Desired("arrives", "arrives").Current("arrives", "arrives", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
 		Current("leaves", "leaves", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").
 		Desired("comes", "comes").Obj(), testWorld)
 	got := map[string]bool{}
-	for _, namespace := range before.differing(after, testMark) {
+	for _, namespace := range before.Differing(after) {
 		if got[namespace] {
 			t.Errorf("%s is listed twice", namespace)
 		}
@@ -117,9 +121,9 @@ func TestPlaceIsNotMountedYet(t *testing.T) {
 		"of the manager":                        {mounted, empty, "spillway-system", false, true, "NamespaceNeverOffloaded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := newMapping(test.binding, test.nsm, testWorld).place(testMark, test.namespace)
+			got := New(fixture.Mark, test.binding, test.nsm, testWorld).Place(test.namespace)
 			if got.Open {
-				got.Problem = Problem{}
+				got.Problem = decide.Problem{}
 			}
 			if got.Open != test.open || got.Leaving != test.leaving || got.Problem.Reason != test.reason {
 				t.Errorf("open %t, leaving %t, %+v", got.Open, got.Leaving, got.Problem)
@@ -132,20 +136,20 @@ func TestPlaceIsNotMountedYet(t *testing.T) {
 func TestPlaceIn(t *testing.T) {
 	mounted := builder.Binding("eu").MountNamespace("spillover").
 		Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
-	mapped := newMapping(mounted, builder.Map("eu").Accepted("team", "team-home").Obj(), testWorld)
+	mapped := New(fixture.Mark, mounted, builder.Map("eu").Accepted("team", "team-home").Obj(), testWorld)
 	for name, test := range map[string]struct {
-		in   *mapping
+		in   *Mapping
 		at   string
-		want Place // Without its Problem.
+		want decide.Place // Without its Problem.
 	}{
-		"mapped":                    {mapped, "team-home", Place{Target: translate.Target{Mark: testMark, Namespace: "team-home"}, Local: "team", Open: true}},
-		"mounted before":            {mapped, "spillover", Place{Target: translate.Target{Mark: testMark, Namespace: "spillover", Hashed: true}, Local: "team", Open: true}},
-		"mapped to another before":  {mapped, "team-old", Place{Target: translate.Target{Mark: testMark, Namespace: "team-old"}, Local: "team"}},
-		"there, and no map is seen": {newMapping(mounted, nil, testWorld), "team-home", Place{Target: translate.Target{Mark: testMark, Namespace: "team-home"}, Local: "team"}},
+		"mapped":                    {mapped, "team-home", decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "team-home"}, Local: "team", Open: true}},
+		"mounted before":            {mapped, "spillover", decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Local: "team", Open: true}},
+		"mapped to another before":  {mapped, "team-old", decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "team-old"}, Local: "team"}},
+		"there, and no map is seen": {New(fixture.Mark, mounted, nil, testWorld), "team-home", decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "team-home"}, Local: "team"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := test.in.placeIn(testMark, "team", test.at)
-			got.Problem = Problem{}
+			got := test.in.PlaceIn("team", test.at)
+			got.Problem = decide.Problem{}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("place (-want +got):\n%s", diff)
 			}

@@ -1,29 +1,12 @@
-package syncer
+package mapping
 
 import (
 	"fmt"
 	"testing"
 
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
-
-// BenchmarkCopy is the decision about a ConfigMap that a pod needs.
-func BenchmarkCopy(b *testing.B) {
-	for name, moment := range map[string]mapSnapshot{
-		"to be marked":        wanted(localMap(), nil),
-		"to be created":       wanted(localMap(sent), nil),
-		"changed":             wanted(localMap(sent, data("a", "2")), remoteMap()),
-		"nothing has changed": wanted(localMap(sent), remoteMap()),
-		"not needed any more": wanted(localMap(sent), remoteMap(), unwanted),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				Decide(moment, testCopies)
-			}
-		})
-	}
-}
 
 // BenchmarkPlace is where the objects of one of many namespaces go, which is
 // asked for each object, and the index for it, which is made for each version
@@ -38,23 +21,23 @@ func BenchmarkPlace(b *testing.B) {
 		b.Run(fmt.Sprintf("index/N=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				newMapping(binding, entries, testWorld)
+				New(fixture.Mark, binding, entries, testWorld)
 			}
 		})
-		mapping := newMapping(binding, entries, testWorld)
+		mapping := New(fixture.Mark, binding, entries, testWorld)
 		b.Run(fmt.Sprintf("find/N=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if !mapping.place(testMark, "team-0042").Open {
+				if !mapping.Place("team-0042").Open {
 					b.Fatal("it is there")
 				}
 			}
 		})
-		changed := newMapping(binding, builder.Map("eu").Obj(), testWorld)
+		changed := New(fixture.Mark, binding, builder.Map("eu").Obj(), testWorld)
 		b.Run(fmt.Sprintf("differing/N=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if len(mapping.differing(changed, testMark)) != n {
+				if len(mapping.Differing(changed)) != n {
 					b.Fatal("all do")
 				}
 			}

@@ -1,87 +1,14 @@
-package syncer
+package decide
 
 import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/translate"
 )
-
-// Side is one of the two clusters.
-type Side string
-
-// The sides, as messages call them.
-const (
-	Local  Side = "consumer"
-	Remote Side = "provider"
-)
-
-// Verb is what an action does.
-type Verb string
-
-// The verbs.
-const (
-	Create      Verb = "create"
-	Patch       Verb = "patch"
-	PatchStatus Verb = "patch the status of"
-	Delete      Verb = "delete"
-	// Find looks for an object that the cache does not show, though it should
-	// be there: it was made by this process's predecessor, or somebody has
-	// taken Spillway's labels off it, or it is gone.
-	Find Verb = "find"
-	// Read gets the content of an object of the consumer, of which the view has a
-	// digest, because it is to be sent.
-	Read Verb = "read"
-)
-
-// Action is one request. It is refused by the API server if the object is not
-// the one that was seen: every one but a create carries its UID.
-type Action struct {
-	Verb Verb
-	Side Side
-	// Object is what is written, found or deleted.
-	Object client.Object
-	// Before is what a patch starts from.
-	Before client.Object
-	// Subresource that a patch goes to; empty for the object itself.
-	Subresource string
-	// Locked makes a patch fail if anybody has written in between.
-	Locked bool
-	// Paced tells that it may wait, so that one object is not written again and
-	// again for changes that its provider makes up.
-	Paced bool
-	// Grace is the grace period of a deletion, in seconds; nil for the default.
-	Grace *int64
-}
-
-// Problem says why something does not happen: a word for programs and a
-// sentence for people.
-type Problem struct {
-	Reason, Message string
-}
-
-// Plan is what to do, in this order. Each prefix of the actions leaves a state
-// from which the next decision leads to the same end.
-type Plan struct {
-	Actions []Action
-	// Problem is why the object is not, or not entirely, in the provider; nil
-	// if it is, or if the actions bring it there.
-	Problem *Problem
-	// RetryAfter is when to decide anew though nothing has changed; zero: never.
-	RetryAfter time.Duration
-	// Event is what to tell the owner of the local object, once the actions are done.
-	Event *Problem
-}
-
-func act(actions ...Action) Plan { return Plan{Actions: actions} }
-
-func wait(reason, message string) Plan { return Plan{Problem: &Problem{reason, message}} }
-
-func refused(r *translate.Refusal) Plan { return wait(r.Reason, r.Message) }
 
 // Place is where objects of a local namespace are, or go.
 type Place struct {
@@ -126,7 +53,7 @@ func (r *Refused) Passes() bool {
 }
 
 // Site is one place of an object of a copied kind. Most have one.
-type Site[T client.Object] struct {
+type Site[T Object] struct {
 	Place Place
 	// Remote is the copy there.
 	Remote T
@@ -136,7 +63,7 @@ type Site[T client.Object] struct {
 }
 
 // Snapshot is all that a decision about one object looks at. What is absent is nil.
-type Snapshot[T client.Object] struct {
+type Snapshot[T Object] struct {
 	Key types.NamespacedName
 	// Local is the object of the consumer. If Known is false, only its metadata
 	// is, and it has been left out as far as it is not Spillway's.
@@ -196,17 +123,4 @@ func (s Snapshot[T]) Unready() *Need {
 func (s Snapshot[T]) at(site Site[T]) Snapshot[T] {
 	s.Place, s.Remote, s.Needs, s.Refused = site.Place, site.Remote, site.Needs, site.Refused
 	return s
-}
-
-// Syncer decides for one kind what is to be done. It does no I/O.
-type Syncer[T client.Object] interface {
-	// SyncToRemote decides when the object is in the consumer only.
-	SyncToRemote(Snapshot[T]) Plan
-	// Sync decides when it is in both.
-	Sync(Snapshot[T]) Plan
-	// SyncToLocal decides when it is in the provider only, in Remote.
-	SyncToLocal(Snapshot[T]) Plan
-	// Wait decides what to say while the object waits for something that has
-	// been decided on for it.
-	Wait(Snapshot[T], Problem) Plan
 }

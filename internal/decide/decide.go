@@ -1,41 +1,37 @@
-package syncer
+package decide
 
 import (
-	"fmt"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Decide says what is to be done about one object. What is the same for all
+// Next says what is to be done about one object. What is the same for all
 // kinds is decided here: what is in the provider and should not be goes first,
 // and its name is not used before it is gone.
-func Decide[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
-	if present(s.Local) && len(s.Strays) > 0 {
-		plan := syncer.Wait(s, Problem{v1alpha1.ReasonReplacing, fmt.Sprintf(
-			"%s of the provider still stands for an older object of this name, and is being deleted", client.ObjectKeyFromObject(s.Strays[0]))})
+func Next[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
+	if Present(s.Local) && len(s.Strays) > 0 {
+		plan := syncer.Wait(s, Problemf(v1alpha1.ReasonReplacing,
+			"%s of the provider still stands for an older object of this name, and is being deleted", KeyOf(s.Strays[0])))
 		plan.Actions = append(cleanUp(s.Strays), plan.Actions...)
 		return plan
 	}
-	if !present(s.Local) || len(s.Sites) < 2 && len(s.Unneeded) == 0 {
-		return decideHere(s, syncer)
+	if !Present(s.Local) || len(s.Sites) < 2 && len(s.Unneeded) == 0 {
+		return Here(s, syncer)
 	}
-	return decideSites(s, syncer)
+	return sites(s, syncer)
 }
 
-// decideSites decides about each copy of an object, and about those that nothing
+// sites decides about each copy of an object, and about those that nothing
 // needs any more. While it is not known where something that needs it goes,
 // nothing is deleted: it may be there.
-func decideSites[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
-	sites := s.Sites
-	if len(sites) == 0 {
-		sites = []Site[T]{{s.Place, s.Remote, s.Needs, s.Refused}}
+func sites[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
+	all := s.Sites
+	if len(all) == 0 {
+		all = []Site[T]{{s.Place, s.Remote, s.Needs, s.Refused}}
 	}
 	var plan Plan
 	passing := false
-	for _, site := range sites {
-		here := decideHere(s.at(site), syncer)
+	for _, site := range all {
+		here := Here(s.at(site), syncer)
 		if len(here.Actions) > 0 && here.Actions[0].Side == Local {
 			return here // It is the same for all sites, and comes before the rest.
 		}
@@ -66,14 +62,14 @@ func (p Plan) and(other Plan) Plan {
 	return p
 }
 
-// decideHere decides about the object at its place.
-func decideHere[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
+// Here decides about an object at its place alone.
+func Here[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	switch {
-	case present(s.Local) && present(s.Remote):
+	case Present(s.Local) && Present(s.Remote):
 		return syncer.Sync(s)
-	case present(s.Local):
+	case Present(s.Local):
 		return syncer.SyncToRemote(s)
-	case present(s.Remote):
+	case Present(s.Remote):
 		plan := syncer.SyncToLocal(s)
 		plan.Actions = append(plan.Actions, cleanUp(s.Strays)...)
 		return plan
@@ -82,9 +78,22 @@ func decideHere[T client.Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	}
 }
 
+// Syncer decides for one kind what is to be done. It does no I/O.
+type Syncer[T Object] interface {
+	// SyncToRemote decides when the object is in the consumer only.
+	SyncToRemote(Snapshot[T]) Plan
+	// Sync decides when it is in both.
+	Sync(Snapshot[T]) Plan
+	// SyncToLocal decides when it is in the provider only, in Remote.
+	SyncToLocal(Snapshot[T]) Plan
+	// Wait decides what to say while the object waits for something that has
+	// been decided on for it.
+	Wait(Snapshot[T], Problem) Plan
+}
+
 // TopDown is the part of a Syncer that is the same for all kinds whose source
 // is the consumer: what is in the provider only is cleaned up.
-type TopDown[T client.Object] struct{}
+type TopDown[T Object] struct{}
 
 // Wait leaves it to what needs the object to say what it waits for.
 func (TopDown[T]) Wait(_ Snapshot[T], problem Problem) Plan {
@@ -95,7 +104,7 @@ func (TopDown[T]) Wait(_ Snapshot[T], problem Problem) Plan {
 func (TopDown[T]) SyncToLocal(s Snapshot[T]) Plan { return act(cleanUp([]T{s.Remote})...) }
 
 // cleanUp deletes remote objects that are not being deleted yet.
-func cleanUp[T client.Object](remotes []T) []Action {
+func cleanUp[T Object](remotes []T) []Action {
 	var actions []Action
 	for _, remote := range remotes {
 		if remote.GetDeletionTimestamp().IsZero() {
@@ -103,10 +112,4 @@ func cleanUp[T client.Object](remotes []T) []Action {
 		}
 	}
 	return actions
-}
-
-// present tells whether there is an object: T is a pointer.
-func present[T client.Object](obj T) bool {
-	var none T
-	return any(obj) != any(none)
 }

@@ -1,0 +1,21 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// WithContent is a plan that can be carried out: if it writes content of which only
+// a digest is known, the local object is read before, and decided on anew. What
+// there is no room for, or what is refused, has left the plan by then, and is not read.
+func WithContent[T Object](s Snapshot[T], plan Plan) Plan {
+	if !Present(s.Local) || !slices.ContainsFunc(plan.Actions, Action.lacksContent) {
+		return plan
+	}
+	return act(Action{Verb: Read, Side: Local, Object: s.Local})
+}
+
+func (a Action) lacksContent() bool {
+	return a.Side == Remote && (a.Verb == Create || a.Verb == Patch) && translate.LacksContent(a.Before, a.Object)
+}

@@ -1,0 +1,123 @@
+// Package decidetest has ConfigMaps and snapshots of them for tests of what decides,
+// and of what carries that out.
+package decidetest
+
+import (
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Plain is the simplest Translation: the copy has the data of the local object.
+type Plain struct{}
+
+// RemoteName implements decide.Translation.
+func (Plain) RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName {
+	return types.NamespacedName{Namespace: t.Namespace, Name: t.Name(local.Namespace, local.Name)}
+}
+
+// Remote implements decide.Translation. One with the key refuse is not copied.
+func (Plain) Remote(local *corev1.ConfigMap, t translate.Target, _ func(string) translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
+	if local.Data["refuse"] != "" {
+		return nil, &translate.Refusal{Reason: "Refused", Message: "it says so"}
+	}
+	return &corev1.ConfigMap{ObjectMeta: translate.Metadata(local, t), Data: local.Data}, nil
+}
+
+// Merge implements decide.Translation. A copy with the key frozen is replaced.
+func (Plain) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
+	merged := remote.DeepCopy()
+	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
+	merged.Data = translate.MergeContent(desired.Data, remote.Data)
+	if cmp.Equal(merged, remote) {
+		return remote, false
+	}
+	return merged, remote.Data["frozen"] != ""
+}
+
+// Whose the objects are, where their copies are, and what decides about them.
+var (
+	Mark   = provenance.Mark{Origin: "home", ClusterID: "eu"}
+	Target = translate.Target{Mark: Mark, Namespace: "team-home"}
+	Copies = decide.NewCopies(Plain{}, func() *corev1.ConfigMap { return &corev1.ConfigMap{} })
+)
+
+// Option changes a ConfigMap.
+type Option = func(*corev1.ConfigMap)
+
+// Local is a ConfigMap of the consumer.
+func Local(options ...Option) *corev1.ConfigMap {
+	m := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "settings", UID: "local-1", ResourceVersion: "5"},
+		Data:       map[string]string{"a": "1"},
+	}
+	for _, option := range options {
+		option(m)
+	}
+	return m
+}
+
+// Remote is its copy.
+func Remote(options ...Option) *corev1.ConfigMap {
+	m, _ := Plain{}.Remote(Local(), Target, nil)
+	m.UID, m.ResourceVersion = "remote-1", "9"
+	for _, option := range options {
+		option(m)
+	}
+	return m
+}
+
+// SentTo pins it.
+func SentTo(clusterID, place string) Option {
+	return func(m *corev1.ConfigMap) {
+		m.Labels = decide.With(m.Labels, v1alpha1.LabelSyncedTo+clusterID, "true")
+		m.Annotations = decide.With(m.Annotations, v1alpha1.AnnotationRemote+clusterID, place)
+		m.Finalizers = append(m.Finalizers, v1alpha1.FinalizerSync+clusterID)
+	}
+}
+
+// Sent pins it to where Remote is.
+var Sent = SentTo("eu", "team-home/settings")
+
+// Data replaces its data by pairs of keys and values.
+func Data(pairs ...string) Option {
+	return func(m *corev1.ConfigMap) {
+		m.Data = map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			m.Data[pairs[i]] = pairs[i+1]
+		}
+	}
+}
+
+// Going has it being deleted.
+func Going(m *corev1.ConfigMap) { m.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }
+
+// KeptHome says that it is never sent.
+func KeptHome(m *corev1.ConfigMap) {
+	m.Annotations = decide.With(m.Annotations, v1alpha1.LabelSync, "never")
+}
+
+// Snapshot is of a ConfigMap.
+type Snapshot = decide.Snapshot[*corev1.ConfigMap]
+
+// Wanted is a snapshot of a ConfigMap that a pod needs, in a namespace that is offloaded.
+func Wanted(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Snapshot {
+	s := Snapshot{
+		Key: types.NamespacedName{Namespace: "team", Name: "settings"}, Local: local, Remote: remote,
+		Known: local != nil && local.Labels != nil, Wanted: true, Place: decide.Place{Target: Target, Open: true}, ClusterID: "eu",
+	}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+// Unwanted says that nothing needs it.
+func Unwanted(s *Snapshot) { s.Wanted = false }

@@ -1,0 +1,187 @@
+// Package mapping decides where the objects of a local namespace are in a provider,
+// or go: from a ClusterBinding, its NamespaceMap, and the offloadings that select it.
+package mapping
+
+import (
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/mountns"
+	"github.com/spillway-io/spillway/internal/network"
+	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Mapping is what a binding and its NamespaceMap say about namespaces, by the local
+// namespace. It does not change: another one is made when either does.
+type Mapping struct {
+	mark    provenance.Mark
+	binding *v1alpha1.ClusterBinding
+	// known tells that there is a NamespaceMap: none says nothing.
+	known   bool
+	desired map[string]*v1alpha1.DesiredMapping
+	current map[string]*v1alpha1.CurrentMapping
+	World
+}
+
+// World is what else is known about namespaces.
+type World struct {
+	// ManagerNamespace is never sent anywhere.
+	ManagerNamespace string
+	// Selects reports whether a local namespace has an offloading that selects the
+	// binding. It reads a cache, and is asked only where there is no entry.
+	Selects func(binding *v1alpha1.ClusterBinding, namespace string) bool
+}
+
+// New indexes a NamespaceMap, which may be nil. The mark is that of the objects that
+// are sent.
+func New(mark provenance.Mark, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, w World) *Mapping {
+	m := &Mapping{mark: mark, binding: binding, desired: map[string]*v1alpha1.DesiredMapping{}, current: map[string]*v1alpha1.CurrentMapping{}, World: w}
+	if nsm == nil {
+		return m
+	}
+	m.known = true
+	for i := range nsm.Spec.DesiredMapping {
+		m.desired[nsm.Spec.DesiredMapping[i].Namespace] = &nsm.Spec.DesiredMapping[i]
+	}
+	for i := range nsm.Status.CurrentMapping {
+		m.current[nsm.Status.CurrentMapping[i].Namespace] = &nsm.Status.CurrentMapping[i]
+	}
+	return m
+}
+
+// WithMap is what there is with another NamespaceMap.
+func (m *Mapping) WithMap(nsm *v1alpha1.NamespaceMap) *Mapping {
+	return New(m.mark, m.binding, nsm, m.World)
+}
+
+// WithBinding is what there is with another state of the binding.
+func (m *Mapping) WithBinding(binding *v1alpha1.ClusterBinding) *Mapping {
+	changed := *m
+	changed.binding = binding
+	return &changed
+}
+
+// Binding is the binding, which is not to be changed.
+func (m *Mapping) Binding() *v1alpha1.ClusterBinding { return m.binding }
+
+// Known reports whether there is a NamespaceMap: none says nothing.
+func (m *Mapping) Known() bool { return m.known }
+
+// Reach says which addresses of the provider are shown.
+func (m *Mapping) Reach() network.Reach { return network.Of(m.binding) }
+
+// Place says where the new objects of a local namespace go: to the namespace that
+// the NamespaceMap lists for it, under their own names; else to the binding's
+// mount namespace, under hashed ones; else nowhere. What may still be listed is
+// waited for: what has gone to the mount namespace stays there.
+func (m *Mapping) Place(namespace string) decide.Place {
+	place := decide.Place{Target: translate.Target{Mark: m.mark}, Local: namespace}
+	desired, current := m.desired[namespace], m.current[namespace]
+	switch {
+	case desired != nil:
+		place.Namespace = desired.RemoteNamespace
+		place.Open = current != nil && current.Phase == v1alpha1.MappingAccepted && current.RemoteNamespace == desired.RemoteNamespace
+		if !place.Open { // It nearly always is, and this is asked for each object.
+			place.Problem = notReady(desired, current, m.mark.ClusterID)
+		}
+	case current != nil:
+		// Before it is said to go, somebody may have taken the entry out of the map.
+		place.Namespace, place.Leaving = current.RemoteNamespace, current.Phase != v1alpha1.MappingAccepted
+		place.Problem = leaving(current.RemoteNamespace, m.mark.ClusterID, namespace)
+	case !m.known:
+		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
+			"there is no NamespaceMap %s yet, which says where namespace %s goes", m.binding.Name, namespace)
+	case nsmap.CheckLocal(namespace, m.ManagerNamespace) != nil:
+		place.Leaving = true
+		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNeverOffloaded,
+			"namespace %s belongs to the cluster, and nothing of it is sent to a provider: take the toleration of %s away, or the name of the node",
+			namespace, v1alpha1.TaintVirtualNode)
+	case m.binding.DeletionTimestamp.IsZero() && m.Selects(m.binding, namespace):
+		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
+			"namespace %s is offloaded to cluster %s, and NamespaceMap %s does not list it yet", namespace, m.mark.ClusterID, m.binding.Name)
+	case m.binding.Spec.MountNamespace != "":
+		return m.mount(namespace)
+	default:
+		place.Leaving = true
+		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNotOffloaded,
+			"namespace %s is not offloaded to cluster %s, and ClusterBinding %s has no mountNamespace: make a NamespaceOffloading that selects it",
+			namespace, m.mark.ClusterID, m.binding.Name)
+	}
+	return place
+}
+
+// mount is the place of objects of a local namespace in the mount namespace. A
+// namespace of that name may be somebody else's: nothing is sent there before it
+// is certain that it is ours.
+func (m *Mapping) mount(namespace string) decide.Place {
+	return decide.Place{
+		Target: translate.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true}, Local: namespace, Open: mountns.Usable(m.binding),
+		Problem: decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
+			"the mountNamespace %s of ClusterBinding %s is not ready; see its condition %s", m.binding.Spec.MountNamespace, m.binding.Name, v1alpha1.BindingMountNamespaceReady),
+	}
+}
+
+// PlaceIn is the place of what has gone to a namespace of the provider already,
+// wherever the next one goes. If it was mapped before, that namespace is on its
+// way out, and nothing more is decided about what is in it.
+func (m *Mapping) PlaceIn(namespace, remote string) decide.Place {
+	place := m.Place(namespace)
+	switch {
+	case place.Namespace == remote:
+		return place
+	case remote == m.binding.Spec.MountNamespace:
+		return m.mount(namespace)
+	default:
+		return decide.Place{Target: translate.Target{Mark: m.mark, Namespace: remote}, Local: namespace, Problem: leaving(remote, m.mark.ClusterID, namespace)}
+	}
+}
+
+// Places are those where objects of a local namespace may be.
+func (m *Mapping) Places(namespace string) []decide.Place {
+	place := m.Place(namespace)
+	if mount := m.binding.Spec.MountNamespace; mount == "" || mount == place.Namespace {
+		return []decide.Place{place}
+	}
+	return []decide.Place{place, m.mount(namespace)}
+}
+
+// Near is the place of what an object at a place needs of a local namespace: beside
+// it if that is its own, and else where that one goes.
+func (m *Mapping) Near(at decide.Place, namespace string) decide.Place {
+	if namespace == "" || namespace == at.Local {
+		return at
+	}
+	return m.Place(namespace)
+}
+
+// Differing are the local namespaces whose place is not the same in both.
+func (m *Mapping) Differing(other *Mapping) []string {
+	listed := sets.KeySet(m.desired).Union(sets.KeySet(m.current)).Union(sets.KeySet(other.desired)).Union(sets.KeySet(other.current))
+	var namespaces []string
+	for namespace := range listed {
+		if m.Place(namespace) != other.Place(namespace) {
+			namespaces = append(namespaces, namespace)
+		}
+	}
+	return namespaces
+}
+
+func leaving(remote, clusterID, namespace string) decide.Problem {
+	return decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
+		"namespace %s of provider %s is being deleted, because namespace %s is not offloaded there any more", remote, clusterID, namespace)
+}
+
+func notReady(desired *v1alpha1.DesiredMapping, current *v1alpha1.CurrentMapping, clusterID string) decide.Problem {
+	if current == nil {
+		return decide.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not there yet", desired.RemoteNamespace, clusterID)
+	}
+	why := ""
+	if current.Message != "" {
+		why = ": " + current.Message
+	}
+	return decide.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is %s (%s)%s",
+		desired.RemoteNamespace, clusterID, current.Phase, current.Reason, why)
+}

@@ -1,0 +1,105 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Ref names an object that another one needs.
+type Ref struct {
+	// Kind is the name of a kind.
+	Kind string
+	types.NamespacedName
+	// Optional: it need not exist.
+	Optional bool
+}
+
+func (r Ref) String() string { return r.Kind + "/" + r.NamespacedName.String() }
+
+// Assess decides whether an object that is needed in a namespace of the provider can
+// be used there. Title is how messages call its kind; right, if not empty, is what the
+// provider gives no right to. What is to be done about the object there comes with it.
+func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right string) (Need, Plan) {
+	need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName}
+	switch {
+	case !Present(s.Local):
+		need.Ready = ref.Optional
+		need.Problem = missing(title, ref.NamespacedName)
+		return need, Plan{}
+	case right != "":
+		need.Problem = noRight(title, ref.NamespacedName, s.ClusterID, right)
+		return need, Plan{}
+	}
+	if i := slices.IndexFunc(s.Sites, func(site Site[T]) bool { return site.Place.Namespace == in }); i >= 0 {
+		s = s.at(s.Sites[i])
+	} else if len(s.Sites) > 0 {
+		need.Problem = usedElsewhere(title, ref.NamespacedName, s.Place.Namespace, in)
+		return need, Plan{}
+	}
+	plan := Next(s, syncer)
+	if len(s.Strays) == 0 {
+		plan = Here(s, syncer)
+	}
+	switch {
+	case plan.Problem != nil:
+		need.Problem = plan.Problem.Of(title, ref.NamespacedName)
+	case withheld(s.Local):
+		need.Ready = ref.Optional
+		need.Problem = never(title, ref.NamespacedName)
+	case s.Wanted && !Present(s.Remote) && !s.Place.Open: // Nothing of its namespace is sent, so it never will be.
+		need.Problem = s.Place.Problem.Of(title, ref.NamespacedName)
+	case !Present(s.Remote) || len(plan.Actions) > 0:
+		need.Problem = NotSynced(title, ref.NamespacedName)
+	default:
+		need.Ready = true
+	}
+	return need, plan
+}
+
+// Of says which object a problem is of.
+func (p Problem) Of(title string, name types.NamespacedName) Problem {
+	return Problemf(p.Reason, "%s %s: %s", title, Location(name), p.Message)
+}
+
+// missing is said of what does not exist, or is kept out of sight: tokens are not
+// even looked at.
+func missing(kind string, name types.NamespacedName) Problem {
+	message := fmt.Sprintf("%s %s does not exist", kind, Location(name))
+	if kind == "Secret" {
+		message += ", or is a token of the consumer, which is never sent"
+	}
+	return Problem{v1alpha1.ReasonReferenceNotFound, message}
+}
+
+// never has a reason of its own: what is only not sent yet is soon, by itself.
+func never(kind string, name types.NamespacedName) Problem {
+	return Problemf(translate.ReasonSyncNever, "%s %s has %s=%s, so it is not sent to any provider",
+		kind, Location(name), v1alpha1.LabelSync, v1alpha1.SyncNever)
+}
+
+// NotSynced is said of what is not in the provider yet.
+func NotSynced(kind string, name types.NamespacedName) Problem {
+	return Problemf(v1alpha1.ReasonReferenceNotSynced, "%s %s is being sent to the provider", kind, Location(name))
+}
+
+// noRight is said of what cannot be sent because the provider does not let us see it.
+func noRight(kind string, name types.NamespacedName, clusterID, right string) Problem {
+	return Problemf(v1alpha1.ReasonRightsMissing,
+		"%s %s cannot be sent: provider %s gives no right to %s", kind, Location(name), clusterID, right)
+}
+
+// usedElsewhere is said of what can be in one place at a time, and is in another.
+func usedElsewhere(kind string, name types.NamespacedName, there, in string) Problem {
+	return Problemf(v1alpha1.ReasonReferenceNotSynced,
+		"%s %s is used by pods in namespace %s of the provider; it goes to namespace %s when they have ended", kind, Location(name), there, in)
+}
+
+// withheld reports whether the owner of an object says that it is not to be sent.
+func withheld(obj Object) bool {
+	return obj.GetAnnotations()[v1alpha1.LabelSync] == v1alpha1.SyncNever || obj.GetLabels()[v1alpha1.LabelSync] == v1alpha1.SyncNever
+}

@@ -1,0 +1,70 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// An object of the consumer is pinned for a provider while copies of it are there, or
+// are to be: a label has the binding's view hold its content, an annotation says
+// where the copies are, and a finalizer keeps it until they are gone. All three are
+// written in one patch, which is not locked to a version: several bindings pin one
+// object at the same time, each with keys of its own, and the API server merges them.
+
+// pin writes a pin.
+func pin(local Object, clusterID string, locations []string) {
+	local.SetLabels(With(local.GetLabels(), v1alpha1.LabelSyncedTo+clusterID, v1alpha1.SyncedToTrue))
+	local.SetAnnotations(With(local.GetAnnotations(), v1alpha1.AnnotationRemote+clusterID, strings.Join(locations, ",")))
+	if finalizer := v1alpha1.FinalizerSync + clusterID; !slices.Contains(local.GetFinalizers(), finalizer) {
+		local.SetFinalizers(append(slices.Clone(local.GetFinalizers()), finalizer))
+	}
+}
+
+// isPinnedTo reports whether an object has the whole pin for these locations.
+func isPinnedTo(local metav1.Object, clusterID string, locations []string) bool {
+	return local.GetLabels()[v1alpha1.LabelSyncedTo+clusterID] == v1alpha1.SyncedToTrue &&
+		local.GetAnnotations()[v1alpha1.AnnotationRemote+clusterID] == strings.Join(locations, ",") &&
+		slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+clusterID)
+}
+
+// IsPinned reports whether an object has anything of a pin by which it is looked
+// after: the label or the finalizer.
+func IsPinned(local metav1.Object, clusterID string) bool {
+	_, labelled := local.GetLabels()[v1alpha1.LabelSyncedTo+clusterID]
+	return labelled || slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+clusterID)
+}
+
+// Unpin takes all of a pin off an object, and reports whether there was anything of it.
+func Unpin(local metav1.Object, clusterID string) bool {
+	labels, annotations, finalizers := local.GetLabels(), local.GetAnnotations(), local.GetFinalizers()
+	local.SetLabels(without(labels, v1alpha1.LabelSyncedTo+clusterID))
+	local.SetAnnotations(without(annotations, v1alpha1.AnnotationRemote+clusterID))
+	left := slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == v1alpha1.FinalizerSync+clusterID })
+	local.SetFinalizers(left)
+	return len(left) != len(finalizers) ||
+		len(local.GetLabels()) != len(labels) || len(local.GetAnnotations()) != len(annotations)
+}
+
+// without is a copy of a map that lacks a key.
+func without(all map[string]string, key string) map[string]string {
+	less := maps.Clone(all)
+	delete(less, key)
+	return less
+}
+
+// CopyMetadata copies what the engine looks at of an object's metadata, and writes.
+func CopyMetadata(into, from metav1.Object) {
+	into.SetNamespace(from.GetNamespace())
+	into.SetName(from.GetName())
+	into.SetUID(from.GetUID())
+	into.SetResourceVersion(from.GetResourceVersion())
+	into.SetDeletionTimestamp(from.GetDeletionTimestamp())
+	into.SetLabels(maps.Clone(from.GetLabels()))
+	into.SetAnnotations(maps.Clone(from.GetAnnotations()))
+	into.SetFinalizers(slices.Clone(from.GetFinalizers()))
+}

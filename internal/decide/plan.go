@@ -1,0 +1,100 @@
+// Package decide says what is to be done about one object that goes to a provider: a
+// Snapshot of it in both clusters becomes a Plan. Nothing here does any I/O, reads a
+// clock or remembers anything, so that a decision is a table in a test.
+//
+// Next decides what is the same for all kinds: whose an object is, names that are
+// still taken, what is in the provider and should not be. What is special about a kind
+// is its Syncer; that of most kinds is made by NewCopies of a pure Translation.
+//
+// A crash may come between any two actions of a plan. So each prefix of it leaves a
+// state from which the next decision leads to the same end.
+package decide
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Side is one of the two clusters.
+type Side string
+
+// The sides, as messages call them.
+const (
+	Local  Side = "consumer"
+	Remote Side = "provider"
+)
+
+// Verb is what an action does.
+type Verb string
+
+// The verbs.
+const (
+	Create      Verb = "create"
+	Patch       Verb = "patch"
+	PatchStatus Verb = "patch the status of"
+	Delete      Verb = "delete"
+	// Find looks for an object that the cache does not show, though it should
+	// be there: it was made by this process's predecessor, or somebody has
+	// taken Spillway's labels off it, or it is gone.
+	Find Verb = "find"
+	// Read gets the content of an object of the consumer, of which the view has a
+	// digest, because it is to be sent.
+	Read Verb = "read"
+)
+
+// Action is one request. It is refused by the API server if the object is not
+// the one that was seen: every one but a create carries its UID.
+type Action struct {
+	Verb Verb
+	Side Side
+	// Object is what is written, found or deleted.
+	Object Object
+	// Before is what a patch starts from.
+	Before Object
+	// Subresource that a patch goes to; empty for the object itself.
+	Subresource string
+	// Locked makes a patch fail if anybody has written in between.
+	Locked bool
+	// Paced tells that it may wait, so that one object is not written again and
+	// again for changes that its provider makes up.
+	Paced bool
+	// Grace is the grace period of a deletion, in seconds; nil for the default.
+	Grace *int64
+}
+
+// String is for logs.
+func (a Action) String() string {
+	return fmt.Sprintf("%s %T %s in the %s", a.Verb, a.Object, KeyOf(a.Object), a.Side)
+}
+
+// Problem says why something does not happen: a word for programs and a
+// sentence for people.
+type Problem struct {
+	Reason, Message string
+}
+
+// Problemf makes a Problem of a reason and a format for its message.
+func Problemf(reason, format string, args ...any) Problem {
+	return Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// Plan is what to do, in this order. Each prefix of the actions leaves a state
+// from which the next decision leads to the same end.
+type Plan struct {
+	Actions []Action
+	// Problem is why the object is not, or not entirely, in the provider; nil
+	// if it is, or if the actions bring it there.
+	Problem *Problem
+	// RetryAfter is when to decide anew though nothing has changed; zero: never.
+	RetryAfter time.Duration
+	// Event is what to tell the owner of the local object, once the actions are done.
+	Event *Problem
+}
+
+func act(actions ...Action) Plan { return Plan{Actions: actions} }
+
+func wait(reason, message string) Plan { return Plan{Problem: &Problem{reason, message}} }
+
+func refused(r *translate.Refusal) Plan { return wait(r.Reason, r.Message) }
