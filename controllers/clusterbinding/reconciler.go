@@ -208,14 +208,13 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 	return err
 }
 
-// connect keeps a connection for a binding that has usable credentials, and
-// none for any other, nor for one whose deletion is through with the provider, but
-// to leave it.
+// connect keeps a connection for a binding that has usable credentials, and none for
+// any other. Once a deletion needs nothing of the provider any more, the connection is
+// one that only leaves it: by then somebody may tear the binding away at any moment.
 func (r *Reconciler) connect(o *observed) {
-	deleting := !o.Binding.DeletionTimestamp.IsZero()
-	leaving := deleting && drain.Leaves(o.Binding)
-	drained := deleting && !leaving && !o.unknown && !drain.NeedsProvider(o.drain)
-	if drained || o.Duplicate() || o.Credentials != nil {
+	drained := !o.Binding.DeletionTimestamp.IsZero() && !o.unknown && !drain.NeedsProvider(o.drain)
+	leaving := drain.Leaves(o.Binding) || drained && drain.MayHoldLease(o.Binding)
+	if drained && !leaving || o.Duplicate() || o.Credentials != nil {
 		r.Fleet.Disconnect(o.Binding.Name)
 		return
 	}

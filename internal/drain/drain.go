@@ -126,10 +126,15 @@ func Empties(binding *v1alpha1.ClusterBinding) bool {
 	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
 }
 
+// MayHoldLease reports whether there may be a Lease of the binding in the provider.
+func MayHoldLease(binding *v1alpha1.ClusterBinding) bool {
+	return binding.Status.RemoteClusterUID != "" && binding.Status.Holder.Generation != 0
+}
+
 // Leaves tells whether the ordered deletion of the binding has come to the Lease in
 // the provider.
 func Leaves(binding *v1alpha1.ClusterBinding) bool {
-	return slices.Contains(binding.Finalizers, v1alpha1.FinalizerBinding) &&
+	return !binding.DeletionTimestamp.IsZero() && slices.Contains(binding.Finalizers, v1alpha1.FinalizerBinding) &&
 		conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingLease
 }
 
@@ -155,7 +160,7 @@ func (s Snapshot) deleteLease() Plan {
 	plan := step(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
 	leaves := Leaves(s.Binding)
 	switch {
-	case s.unused() || s.Binding.Status.Holder.Generation == 0 || leaves && s.LeaseGone:
+	case !MayHoldLease(s.Binding) || leaves && s.LeaseGone:
 		return plan
 	case leaves && s.LeaseStays != "":
 		plan.LeftBehind = fmt.Sprintf("the Lease that stays in provider %s, so that a binding that is made again asks for a take-over: %s", s.Binding.Spec.ClusterID, s.LeaseStays)
