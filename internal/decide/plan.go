@@ -69,6 +69,13 @@ func (a Action) String() string {
 	return fmt.Sprintf("%s %T %s in the %s", a.Verb, a.Object, KeyOf(a.Object), a.Side)
 }
 
+// Attempt is a request that an API server has said yes to, and the object that it has
+// answered with.
+type Attempt struct {
+	Action
+	Answer Object
+}
+
 // Problem says why something does not happen: a word for programs and a
 // sentence for people.
 type Problem struct {

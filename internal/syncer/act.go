@@ -26,7 +26,7 @@ const requestTimeout = 15 * time.Second
 // cannot be done, and tells whether that was all of them, and what was answered.
 // What an API server refuses is remembered, and decided on in the next round; only
 // what says nothing about the object is an error.
-func (c *kindController[T]) act(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (made []attempt, done bool, err error) {
+func (c *kindController[T]) act(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (made []decide.Attempt, done bool, err error) {
 	for _, a := range plan.Actions {
 		if !c.mayGo(s, a) {
 			return made, false, nil
@@ -37,17 +37,17 @@ func (c *kindController[T]) act(ctx context.Context, s decide.Snapshot[T], plan 
 			return made, false, c.failed(ctx, s, a, err)
 		}
 		if answer != nil {
-			made = append(made, attempt{a, answer})
+			made = append(made, decide.Attempt{Action: a, Answer: answer})
 		}
-		c.memory.succeeded(s.Key, a.Verb, c.namespaceOf(a))
+		c.memory.Succeeded(s.Key, a.Verb, c.namespaceOf(a))
 		if a.Verb == decide.PatchStatus {
-			c.memory.statuses.Wrote(s.Key)
+			c.memory.Statuses.Wrote(s.Key)
 		}
 		c.brake(s, a)
 		if c.Done != nil {
 			seen := time.Time{}
 			if a.Verb == decide.PatchStatus {
-				seen = c.memory.takeRemoteChange(s.Key)
+				seen = c.memory.Unshown.Take(s.Key)
 			}
 			c.Done(s, a, seen)
 		}
@@ -62,9 +62,9 @@ func (c *kindController[T]) noteAnswer(s decide.Snapshot[T], a decide.Action, er
 	}
 	var status apierrors.APIStatus
 	if err != nil && (!errors.As(err, &status) || apierrors.IsTimeout(err)) {
-		c.memory.noteUnanswered(s.Key, s.Local.GetUID())
+		c.memory.Unanswered.Set(s.Key, s.Local.GetUID())
 	} else if err == nil {
-		c.memory.noteUnanswered(s.Key, "")
+		c.memory.Unanswered.Drop(s.Key)
 	}
 }
 
@@ -219,9 +219,9 @@ func (c *kindController[T]) namespaceOf(a decide.Action) string {
 func (c *kindController[T]) mayPass(s decide.Snapshot[T], a decide.Action, err error) bool {
 	switch {
 	case a.Verb == decide.Create && apierrors.IsConflict(err):
-		return !c.memory.overtaken.Note(s.Key, c.clock.Now())
+		return !c.memory.Overtaken.Note(s.Key, c.clock.Now())
 	case step.IsServerError(err) && a.Side == decide.Remote && (a.Verb == decide.Create || a.Verb == decide.Patch || a.Verb == decide.Delete):
-		return !c.memory.failing.Note(s.Key, c.clock.Now())
+		return !c.memory.Failing.Note(s.Key, c.clock.Now())
 	default:
 		return true
 	}

@@ -29,7 +29,7 @@ func TestRefusedDeletion(t *testing.T) {
 			if (err != nil) != (local == nil) {
 				t.Errorf("got the error %v", err)
 			}
-			if local != nil && m.refusal(s.Key, version(local), "") == nil {
+			if local != nil && m.Refusals.Of(s.Key, version(local), "") == nil {
 				t.Error("the refusal is not remembered")
 			}
 		})
@@ -72,15 +72,15 @@ func TestServerErrorsThatLast(t *testing.T) {
 			if !test.told {
 				return
 			}
-			if got := m.refusal(s.Key, version(s.Local), ""); got == nil || got.Reason != v1alpha1.ReasonServerError {
+			if got := m.Refusals.Of(s.Key, version(s.Local), ""); got == nil || got.Reason != v1alpha1.ReasonServerError {
 				t.Fatalf("remembered is %v", got)
 			}
-			m.succeeded(s.Key, decide.PatchStatus, "")
+			m.Succeeded(s.Key, decide.PatchStatus, "")
 			clock.Step(time.Minute)
 			if err := c.failed(t.Context(), s, test.action, test.err); err != nil {
 				t.Errorf("it is not told any more: %v", err)
 			}
-			m.succeeded(s.Key, test.action.Verb, "")
+			m.Succeeded(s.Key, test.action.Verb, "")
 			if err := c.failed(t.Context(), s, test.action, test.err); err == nil {
 				t.Error("it is told at once, after a success")
 			}

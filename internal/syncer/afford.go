@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -24,7 +25,7 @@ func (c *kindController[T]) afforded(s *decide.Snapshot[T]) decide.Plan {
 		c.observeRefusals(s)
 		plan = decide.Next(*s, c.Syncer)
 	}
-	return decide.Plan{Problem: plan.Problem, RetryAfter: firstRetry}
+	return decide.Plan{Problem: plan.Problem, RetryAfter: memory.FirstRetry}
 }
 
 // tooMuch is why an action makes more of a local object than may be sent, or nil.

@@ -27,9 +27,9 @@ func (c *kindController[T]) read(ctx context.Context, seen client.Object) (clien
 
 // answered is a local object as the consumer has answered with it in this pass,
 // which is with its content, or as it is seen, if it has changed since.
-func answered[T client.Object](seen T, made []attempt) T {
+func answered[T client.Object](seen T, made []decide.Attempt) T {
 	for _, before := range slices.Backward(made) {
-		whole, ok := before.answer.(T)
+		whole, ok := before.Answer.(T)
 		if ok && before.Side == decide.Local && whole.GetUID() == seen.GetUID() && !latest.Older(whole, seen) {
 			return whole
 		}

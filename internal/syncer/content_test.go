@@ -89,22 +89,22 @@ func TestTooMuchMetadata(t *testing.T) {
 }
 
 func TestAnswered(t *testing.T) {
-	answer := func(side decide.Side, version string, uid types.UID) attempt {
-		return attempt{decide.Action{Side: side}, fixture.Local(func(m *corev1.ConfigMap) { m.ResourceVersion, m.UID = version, uid })}
+	answer := func(side decide.Side, version string, uid types.UID) decide.Attempt {
+		return decide.Attempt{Action: decide.Action{Side: side}, Answer: fixture.Local(func(m *corev1.ConfigMap) { m.ResourceVersion, m.UID = version, uid })}
 	}
 	for name, test := range map[string]struct {
-		made []attempt
+		made []decide.Attempt
 		want string // Its version; "" for what is seen.
 	}{
 		"nothing":                   {nil, ""},
-		"it is as it was seen":      {[]attempt{answer(decide.Local, "5", "local-1")}, "5"},
-		"it is newer":               {[]attempt{answer(decide.Local, "7", "local-1")}, "7"},
-		"the last one":              {[]attempt{answer(decide.Local, "5", "local-1"), answer(decide.Local, "6", "local-1")}, "6"},
-		"it has changed since":      {[]attempt{answer(decide.Local, "4", "local-1")}, ""},
-		"it is another one":         {[]attempt{answer(decide.Local, "7", "local-2")}, ""},
-		"it is the copy":            {[]attempt{answer(decide.Remote, "7", "local-1")}, ""},
-		"the copy was made since":   {[]attempt{answer(decide.Local, "6", "local-1"), answer(decide.Remote, "9", "remote-1")}, "6"},
-		"something of another kind": {[]attempt{{decide.Action{Side: decide.Local}, &corev1.Secret{}}}, ""},
+		"it is as it was seen":      {[]decide.Attempt{answer(decide.Local, "5", "local-1")}, "5"},
+		"it is newer":               {[]decide.Attempt{answer(decide.Local, "7", "local-1")}, "7"},
+		"the last one":              {[]decide.Attempt{answer(decide.Local, "5", "local-1"), answer(decide.Local, "6", "local-1")}, "6"},
+		"it has changed since":      {[]decide.Attempt{answer(decide.Local, "4", "local-1")}, ""},
+		"it is another one":         {[]decide.Attempt{answer(decide.Local, "7", "local-2")}, ""},
+		"it is the copy":            {[]decide.Attempt{answer(decide.Remote, "7", "local-1")}, ""},
+		"the copy was made since":   {[]decide.Attempt{answer(decide.Local, "6", "local-1"), answer(decide.Remote, "9", "remote-1")}, "6"},
+		"something of another kind": {[]decide.Attempt{{Action: decide.Action{Side: decide.Local}, Answer: &corev1.Secret{}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := held(fixture.Local())
@@ -152,12 +152,12 @@ func TestTakenBackContent(t *testing.T) {
 		t.Fatalf("got %v", first.Actions)
 	}
 	s.Remote = held(fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })) // As it was.
-	made := []attempt{{first.Actions[0], s.Remote}}
+	made := []decide.Attempt{{Action: first.Actions[0], Answer: s.Remote}}
 	s.Local = held(local)
 	if plan := decide.WithContent(s, c.effective(s, made)); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Read {
 		t.Fatalf("got %v", plan.Actions)
 	}
-	made = append(made, attempt{decide.Action{Verb: decide.Read, Side: decide.Local}, local})
+	made = append(made, decide.Attempt{Action: decide.Action{Verb: decide.Read, Side: decide.Local}, Answer: local})
 	s.Local = answered(s.Local, made)
 	if plan := decide.WithContent(s, c.effective(s, made)); len(plan.Actions) > 0 || plan.Problem == nil {
 		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
@@ -176,11 +176,11 @@ func TestReadIsNoSuccess(t *testing.T) {
 			s := fixture.Wanted(fixture.Local(fixture.Sent), nil)
 			create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 			for range 20 {
-				c.memory.succeeded(s.Key, decide.Read, "")
+				c.memory.Succeeded(s.Key, decide.Read, "")
 				_ = c.failed(t.Context(), s, create, err) // Nil as soon as it is remembered.
 				clock.Step(2 * time.Second)
 			}
-			if !c.memory.isRefused(s.Key) {
+			if !c.memory.Refusals.Has(s.Key) {
 				t.Error("nobody is told")
 			}
 		})

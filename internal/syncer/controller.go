@@ -29,6 +29,7 @@ import (
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
 )
 
 const (
@@ -46,7 +47,7 @@ var errRounds = errors.New("the decisions do not come to an end")
 type kindController[T client.Object] struct {
 	kind.Kind[T]
 	*pair
-	memory   *memory
+	memory   *memory.Memory
 	resource string
 
 	mu       sync.Mutex
@@ -55,7 +56,7 @@ type kindController[T client.Object] struct {
 }
 
 func (k registration[T]) attach(p *pair) attached {
-	return &kindController[T]{Kind: k.Kind, pair: p, memory: newMemory(p.clock), resource: fleet.ResourceOf(k.New()), problems: map[types.NamespacedName]decide.Problem{}}
+	return &kindController[T]{Kind: k.Kind, pair: p, memory: memory.New(p.clock), resource: fleet.ResourceOf(k.New()), problems: map[types.NamespacedName]decide.Problem{}}
 }
 
 // start runs the controller until ctx ends.
@@ -128,7 +129,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		return ctrl.Result{}, nil // When it is not any more, all are asked for.
 	}
 	refusals := 0
-	var made []attempt // By the rounds before.
+	var made []decide.Attempt // By the rounds before.
 	for range rounds {
 		snapshot, err := c.observe(ctx, req.NamespacedName, made)
 		if err != nil {
@@ -139,7 +140,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 			return c.report(ctx, snapshot, plan)
 		}
 		if c.Copied {
-			c.memory.noteUntold(req.NamespacedName)
+			c.memory.Untold.Set(req.NamespacedName, true)
 		}
 		answers, done, err := c.act(ctx, snapshot, plan)
 		if err != nil && seeded.On(seeded.RetryLost) {
@@ -152,7 +153,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		if done {
 			c.announce(snapshot, plan)
 		} else if refusals++; refusals > 1 { // Not even reporting the first one is possible.
-			return c.report(ctx, snapshot, decide.Plan{Problem: plan.Problem, RetryAfter: firstRetry})
+			return c.report(ctx, snapshot, decide.Plan{Problem: plan.Problem, RetryAfter: memory.FirstRetry})
 		}
 	}
 	return ctrl.Result{}, fmt.Errorf("%s %s: %w", c.Name, req.NamespacedName, errRounds)
@@ -162,13 +163,13 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 // look again. A pass that was broken off has not told what it did: a request may
 // have been carried out whose answer was lost.
 func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (ctrl.Result, error) {
-	c.memory.noteWaiting(s.Key, plan.Problem)
+	c.memory.Waiting.Note(s.Key, plan.Problem)
 	retry := plan.RetryAfter
 	if retry == 0 {
-		c.memory.noteShown(s.Key, s.Now)
+		c.memory.Unshown.Shown(s.Key, s.Now)
 	}
 	if !decide.Present(s.Local) && !decide.Present(s.Remote) {
-		c.memory.forget(s.Key)
+		c.memory.Forget(s.Key)
 	}
 	if c.ahead(s) {
 		retry = step.Sooner(retry, latest.Lifetime) // Should the cache never show it, it is believed then.
@@ -177,13 +178,13 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], pl
 		return ctrl.Result{RequeueAfter: retry}, nil // Nothing needs it.
 	}
 	if c.changedProblem(s.Key, plan.Problem) {
-		c.memory.noteUntold(s.Key)
+		c.memory.Untold.Set(s.Key, true)
 	}
-	if c.memory.isUntold(s.Key) {
+	if c.memory.Untold.Get(s.Key) {
 		if err := c.tell(ctx, decide.Ref{Kind: c.Name, NamespacedName: s.Key}); err != nil {
 			return ctrl.Result{}, err
 		}
-		c.memory.noteTold(s.Key)
+		c.memory.Untold.Drop(s.Key)
 	}
 	return ctrl.Result{RequeueAfter: retry}, nil
 }
@@ -232,7 +233,7 @@ func (c *kindController[T]) need(ctx context.Context, ref decide.Ref, in string)
 	if err != nil || need.Ready || !there {
 		return need, err // What is not there is told of when it comes.
 	}
-	c.memory.noteUntold(ref.NamespacedName)
+	c.memory.Untold.Set(ref.NamespacedName, true)
 	need, _, err = c.assess(ctx, ref, in)
 	return need, err
 }
@@ -251,7 +252,7 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 		right += " " + c.resource
 	}
 	need, plan := decide.Assess(s, c.Syncer, ref, c.title(), in, right)
-	if len(plan.Actions) > 0 && !c.memory.isRefused(s.Key) {
+	if len(plan.Actions) > 0 && !c.memory.Refusals.Has(s.Key) {
 		c.enqueue(s.Key)
 	}
 	return need, decide.Present(s.Local), nil

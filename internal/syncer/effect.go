@@ -14,13 +14,6 @@ import (
 	"github.com/spillway-io/spillway/internal/step"
 )
 
-// attempt is a request that an API server has said yes to, and the object that it
-// has answered with.
-type attempt struct {
-	decide.Action
-	answer client.Object
-}
-
 // effective is what to do, without what was done before and did not come into
 // effect: the answer does not have it, though it was a yes. Doing it once more
 // would end likewise, each time.
@@ -31,20 +24,20 @@ type attempt struct {
 //     feature that the provider has, is left alone until one of the two pods changes.
 //
 // Made is what the rounds before this one have done.
-func (c *kindController[T]) effective(s decide.Snapshot[T], made []attempt) decide.Plan {
+func (c *kindController[T]) effective(s decide.Snapshot[T], made []decide.Attempt) decide.Plan {
 	plan := c.afforded(&s)
 	for _, a := range plan.Actions {
 		switch {
-		case !slices.ContainsFunc(made, func(before attempt) bool { return isRepeated(a, before) }):
+		case !slices.ContainsFunc(made, func(before decide.Attempt) bool { return isRepeated(a, before) }):
 		case a.Verb == decide.PatchStatus:
-			c.memory.noteUnkept(s.Key, attempt{a, a.Before})
+			c.memory.Unkept.Set(s.Key, decide.Attempt{Action: a, Answer: a.Before})
 		case a.Side == decide.Remote && decide.Present(s.Local):
 			c.refuse(s, a, problemOfTakenBack(a, c.clusterID))
 			c.observeRefusals(&s)
 			return c.due(s, c.afforded(&s))
 		}
 	}
-	if unkept, ok := c.memory.unkeptOf(s.Key); ok {
+	if unkept := c.memory.Unkept.Get(s.Key); unkept.Answer != nil {
 		plan.Actions = slices.DeleteFunc(plan.Actions, func(a decide.Action) bool { return a.Verb == decide.PatchStatus && isRepeated(a, unkept) })
 	}
 	return c.due(s, plan)
@@ -52,7 +45,7 @@ func (c *kindController[T]) effective(s decide.Snapshot[T], made []attempt) deci
 
 // due is what of a plan may be done now.
 func (c *kindController[T]) due(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
-	return paced(c.postponed(s, plan), c.memory.statuses.Wait(s.Key))
+	return paced(c.postponed(s, plan), c.memory.Statuses.Wait(s.Key))
 }
 
 // paced is a plan without what may wait, and has to. It is decided anew then, on
@@ -71,9 +64,9 @@ func isPaced(a decide.Action) bool { return a.Paced }
 
 // isRepeated reports whether a patch asks for nothing but what was asked for before,
 // of the very object that was the answer to that.
-func isRepeated(a decide.Action, before attempt) bool {
+func isRepeated(a decide.Action, before decide.Attempt) bool {
 	if a.Verb != decide.Patch && a.Verb != decide.PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
-		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.answer.GetResourceVersion() {
+		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.Answer.GetResourceVersion() {
 		return false
 	}
 	change, err := changeOf(a)

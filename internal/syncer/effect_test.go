@@ -19,10 +19,10 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 	patch := func(verb decide.Verb, side decide.Side, before, after *corev1.Pod) decide.Action {
 		return decide.Action{Verb: verb, Side: side, Before: before, Object: after}
 	}
-	labels := attempt{patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), pod("2", "a", "a", "", "Pending")}
-	status := attempt{patch(decide.PatchStatus, decide.Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), pod("2", "a", "a", "", "Running")}
+	labels := decide.Attempt{Action: patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), Answer: pod("2", "a", "a", "", "Pending")}
+	status := decide.Attempt{Action: patch(decide.PatchStatus, decide.Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), Answer: pod("2", "a", "a", "", "Running")}
 	for name, tc := range map[string]struct {
-		made attempt
+		made decide.Attempt
 		now  decide.Action
 		want bool
 	}{

@@ -22,13 +22,13 @@ func (c *kindController[T]) find(ctx context.Context, s decide.Snapshot[T], want
 	found := c.New()
 	err := c.provider.GetAPIReader().Get(ctx, name, found)
 	if err == nil || step.IsGone(err) {
-		c.memory.noteUnanswered(s.Key, "")
+		c.memory.Unanswered.Drop(s.Key)
 	}
 	switch {
 	case step.IsGone(err) && s.Unanswered:
 		return nil
 	case step.IsGone(err) && !creating:
-		c.memory.noteLost(s.Key, s.Local.GetUID())
+		c.memory.Lost.Set(s.Key, s.Local.GetUID())
 		return nil
 	case err != nil:
 		return fmt.Errorf("getting %s %s of provider %s: %w", c.Name, name, c.clusterID, err)
@@ -39,10 +39,10 @@ func (c *kindController[T]) find(ctx context.Context, s decide.Snapshot[T], want
 	case c.recorded(s.Local, found), seeded.On(seeded.ForeignRelabelled):
 		return c.relabel(ctx, found)
 	case !creating:
-		c.memory.noteLost(s.Key, s.Local.GetUID()) // Another one has its name.
+		c.memory.Lost.Set(s.Key, s.Local.GetUID()) // Another one has its name.
 		return nil
 	}
-	c.memory.noteRefused(s.Key, version(s.Local), decide.Refused{Verb: decide.Create, In: c.namespaceOf(decide.Action{Side: decide.Remote, Object: wanted}), Problem: decide.Problemf(v1alpha1.ReasonNameConflict,
+	c.memory.Refusals.Note(s.Key, version(s.Local), decide.Refused{Verb: decide.Create, In: c.namespaceOf(decide.Action{Side: decide.Remote, Object: wanted}), Problem: decide.Problemf(v1alpha1.ReasonNameConflict,
 		"%s %s exists in provider %s, and is left alone: %s", c.title(), name, c.clusterID, provenance.Describe(found))})
 	return nil
 }

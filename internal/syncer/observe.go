@@ -21,12 +21,12 @@ import (
 
 // observe gathers all that a decision about one local object looks at. It reads
 // caches only, and what was answered in this pass.
-func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName, made []attempt) (decide.Snapshot[T], error) {
+func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedName, made []decide.Attempt) (decide.Snapshot[T], error) {
 	s := decide.Snapshot[T]{
 		Key: key, ClusterID: c.clusterID, Now: c.clock.Now(), Reach: c.reach(), Limits: c.limits.Load(),
 		Elsewhere: func(namespace string) translate.Target { return c.place(namespace).Target },
 	}
-	s.WaitingFor, s.Waiting = c.memory.since(key)
+	s.WaitingFor, s.Waiting = c.memory.Waiting.Since(key)
 	if err := c.observeLocal(ctx, &s); err != nil {
 		return s, err
 	}
@@ -43,9 +43,9 @@ func (c *kindController[T]) observe(ctx context.Context, key types.NamespacedNam
 		return s, nil
 	}
 	c.observeRefusals(&s)
-	s.Held = c.memory.brake.Wait(key.Namespace)
-	s.Lost = c.memory.isLost(key, s.Local.GetUID())
-	s.Unanswered = !decide.Present(s.Remote) && c.memory.isUnanswered(key, s.Local.GetUID())
+	s.Held = c.memory.Sent.Wait(key.Namespace)
+	s.Lost = c.memory.Lost.Is(key, s.Local.GetUID())
+	s.Unanswered = !decide.Present(s.Remote) && c.memory.Unanswered.Is(key, s.Local.GetUID())
 	if c.Needs == nil || !s.Known {
 		return s, nil
 	}
@@ -78,10 +78,10 @@ func (c *kindController[T]) observeNeeds(ctx context.Context, s *decide.Snapshot
 func (c *kindController[T]) observeRefusals(s *decide.Snapshot[T]) {
 	v := version(s.Local)
 	refusal := func(place decide.Place) *decide.Refused {
-		if refused := c.memory.refusal(s.Key, v, c.in(place)); refused != nil {
+		if refused := c.memory.Refusals.Of(s.Key, v, c.in(place)); refused != nil {
 			return refused
 		}
-		return c.memory.refusal(s.Key, v, "") // Of the mark, which is for all places.
+		return c.memory.Refusals.Of(s.Key, v, "") // Of the mark, which is for all places.
 	}
 	s.Refused = refusal(s.Place)
 	for i := range s.Sites {

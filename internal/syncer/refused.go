@@ -14,7 +14,7 @@ import (
 // ask for nothing any more. A creation is told by what waits for it.
 func (c *kindController[T]) refuse(s decide.Snapshot[T], a decide.Action, what decide.Problem) {
 	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: c.namespaceOf(a), Problem: what}
-	if isNews := c.memory.noteRefused(s.Key, version(s.Local), refused); !isNews || !c.Copied || a.Verb == decide.Create {
+	if isNews := c.memory.Refusals.Note(s.Key, version(s.Local), refused); !isNews || !c.Copied || a.Verb == decide.Create {
 		return
 	}
 	c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, what.Reason, "Offload", "%s", conditions.Note(what.Message))
@@ -28,7 +28,7 @@ func (c *kindController[T]) postponed(s decide.Snapshot[T], plan decide.Plan) de
 	}
 	var due []decide.Action
 	for _, a := range plan.Actions {
-		refused := c.memory.refusal(s.Key, version(s.Local), c.namespaceOf(a))
+		refused := c.memory.Refusals.Of(s.Key, version(s.Local), c.namespaceOf(a))
 		if a.Verb != decide.Delete || a.Side != decide.Remote || refused == nil || refused.Verb != decide.Delete || refused.Wait <= 0 {
 			due = append(due, a)
 			continue
@@ -44,7 +44,7 @@ func (c *kindController[T]) postponed(s decide.Snapshot[T], plan decide.Plan) de
 
 // outdated implements attached.
 func (c *kindController[T]) outdated(key types.NamespacedName, in string) *decide.Problem {
-	refused := c.memory.refusedChange(key, in)
+	refused := c.memory.Refusals.OfChange(key, in)
 	if refused == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (p *pair) outdated(refs []decide.Ref, at decide.Place) *decide.Problem {
 }
 
 // anyRefused implements attached.
-func (c *kindController[T]) anyRefused() bool { return c.Copied && c.memory.anyRefused() }
+func (c *kindController[T]) anyRefused() bool { return c.Copied && c.memory.Refusals.Any() }
 
 // anyRefused reports whether anything is refused of any copy.
 func (p *pair) anyRefused() bool {

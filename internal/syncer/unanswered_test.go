@@ -43,14 +43,14 @@ func TestNoteAnswer(t *testing.T) {
 			for _, err := range test.answers {
 				c.noteAnswer(s, test.action, err)
 			}
-			if got := m.isUnanswered(s.Key, s.Local.GetUID()); got != test.want {
+			if got := m.Unanswered.Is(s.Key, s.Local.GetUID()); got != test.want {
 				t.Errorf("it counts as unanswered: %v", got)
 			}
-			if m.isUnanswered(s.Key, "another") {
+			if m.Unanswered.Is(s.Key, "another") {
 				t.Error("so does another one of its name")
 			}
-			m.forget(s.Key)
-			if m.isUnanswered(s.Key, s.Local.GetUID()) {
+			m.Forget(s.Key)
+			if m.Unanswered.Is(s.Key, s.Local.GetUID()) {
 				t.Error("it is remembered when it is gone")
 			}
 		})
@@ -84,14 +84,14 @@ func TestTheProviderIsAskedOnce(t *testing.T) {
 				pair: &pair{clusterID: "eu", provider: asked{err: test.err}}, memory: m}
 			s := fixture.Wanted(fixture.Local(), nil)
 			s.Unanswered = true
-			m.noteUnanswered(s.Key, s.Local.GetUID())
+			m.Unanswered.Set(s.Key, s.Local.GetUID())
 			if err := c.find(t.Context(), s, fixture.Remote()); !errors.Is(err, test.want) {
 				t.Errorf("got %v", err)
 			}
-			if got := m.isUnanswered(s.Key, s.Local.GetUID()); got != (test.want != nil) {
+			if got := m.Unanswered.Is(s.Key, s.Local.GetUID()); got != (test.want != nil) {
 				t.Errorf("it counts as unanswered: %v", got)
 			}
-			if m.isLost(s.Key, s.Local.GetUID()) {
+			if m.Lost.Is(s.Key, s.Local.GetUID()) {
 				t.Error("it counts as lost")
 			}
 		})

@@ -186,7 +186,7 @@ func (c *kindController[T]) onRemote(e change) {
 	forget(c.remote, e)
 	key := localKey(obj)
 	if c.Done != nil && e.before != nil {
-		c.memory.noteRemoteChange(key)
+		c.memory.Unshown.Note(key)
 	}
 	c.enqueueWith(c.priority(e), key)
 	if e.before != nil && localKey(e.before) != key {

@@ -1,0 +1,157 @@
+package memory
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/step"
+)
+
+// How long what was refused waits for its next try, at first and at most.
+const (
+	FirstRetry = 5 * time.Second
+	mostRetry  = 5 * time.Minute
+)
+
+// Refusals are what API servers have refused to do about objects.
+type Refusals struct {
+	backoff *flowcontrol.Backoff
+
+	mu      sync.Mutex
+	refused map[types.NamespacedName][]refusal // One for each namespace that a copy was to be in.
+}
+
+type refusal struct {
+	decide.Refused
+	// version is that of the local object, which is tried at once when it has changed.
+	version string
+	// until is when it may be tried again.
+	until time.Time
+}
+
+func newRefusals(clock clock.Clock) *Refusals {
+	backoff := flowcontrol.NewBackOff(FirstRetry, mostRetry)
+	backoff.Clock = clock
+	return &Refusals{backoff: backoff, refused: map[types.NamespacedName][]refusal{}}
+}
+
+// Note remembers what was refused, and reports whether that is news. Of what
+// may pass the first text is kept: it may have a port or a count in it, and would be
+// told again and again.
+func (r *Refusals) Note(key types.NamespacedName, version string, what decide.Refused) (isNews bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := r.find(key, what.In)
+	isNews = i < 0 || r.refused[key][i].version != version || !isSame(&r.refused[key][i].Refused, &what)
+	if !isNews && what.Passes() {
+		what.Problem = r.refused[key][i].Problem
+	}
+	now, id := r.backoff.Clock.Now(), backoffID(key, what.In)
+	r.backoff.Next(id, now)
+	wait := r.backoff.Get(id)
+	if what.Passes() || what.Verb == decide.Delete {
+		wait = min(wait, step.ServerErrorWait)
+	}
+	r.drop(key, what.In)
+	r.refused[key] = append(r.refused[key], refusal{what, version, now.Add(wait)})
+	return isNews
+}
+
+// find is where the refusal is that is about a namespace, or -1.
+func (r *Refusals) find(key types.NamespacedName, in string) int {
+	return slices.IndexFunc(r.refused[key], func(r refusal) bool { return r.In == in })
+}
+
+// Has reports whether anything of an object is refused.
+func (r *Refusals) Has(key types.NamespacedName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.refused[key]) > 0
+}
+
+// Any reports whether anything is refused of any object.
+func (r *Refusals) Any() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.refused) > 0
+}
+
+// OfChange is the refusal of a change of the copy in a namespace of the
+// provider, or nil.
+func (r *Refusals) OfChange(key types.NamespacedName, in string) *decide.Refused {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, found := range r.refused[key] {
+		if found.Verb == decide.Patch && (found.In == in || found.In == "") {
+			return &found.Refused
+		}
+	}
+	return nil
+}
+
+func (r *Refusals) drop(key types.NamespacedName, in string) {
+	left := slices.DeleteFunc(r.refused[key], func(r refusal) bool { return r.In == in })
+	if r.refused[key] = left; len(left) == 0 {
+		delete(r.refused, key)
+	}
+}
+
+func backoffID(key types.NamespacedName, in string) string { return key.String() + " " + in }
+
+// isSame reports whether two refusals are one.
+func isSame(r, other *decide.Refused) bool {
+	return r.Verb == other.Verb && r.Subresource == other.Subresource && r.Reason == other.Reason && step.SameError(r.Message, other.Message)
+}
+
+// Of is what was refused of an object in that version, in a namespace of the
+// provider, or nil.
+func (r *Refusals) Of(key types.NamespacedName, version, in string) *decide.Refused {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := r.find(key, in)
+	if i < 0 {
+		return nil
+	}
+	found := r.refused[key][i]
+	if found.version != version {
+		r.forgive(key)
+		return nil
+	}
+	what := found.Refused
+	what.Wait = max(0, found.until.Sub(r.backoff.Clock.Now()))
+	return &what
+}
+
+// succeeded forgets what was refused, if it was this. A change may be taken back
+// again by whoever has done so before: for a while, the next refusal of one waits for
+// as long as if this had been one.
+func (r *Refusals) succeeded(key types.NamespacedName, verb decide.Verb, in string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := r.find(key, in); i >= 0 && r.refused[key][i].Verb == verb {
+		r.drop(key, in)
+		if verb != decide.Patch {
+			r.backoff.DeleteEntry(backoffID(key, in))
+		}
+	}
+}
+
+// forget drops what is known of an object that is gone.
+func (r *Refusals) forget(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forgive(key)
+}
+
+func (r *Refusals) forgive(key types.NamespacedName) {
+	for _, found := range r.refused[key] {
+		r.backoff.DeleteEntry(backoffID(key, found.In))
+	}
+	delete(r.refused, key)
+}
