@@ -57,7 +57,7 @@ func (i *intake) Update(obj any) error { return i.Add(obj) }
 // Delete implements ReflectorStore. What is shown in the consumer stays until it
 // expires.
 func (i *intake) Delete(obj any) error {
-	if event := objectOf(obj); event != nil {
+	if event, ok := obj.(*corev1.Event); ok {
 		i.shelf.Remove(podevents.IDOf(event))
 		i.early.Remove(podevents.IDOf(event))
 	}

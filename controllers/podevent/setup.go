@@ -40,6 +40,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/podevents"
 	"github.com/spillway-io/spillway/internal/provenance"
@@ -108,12 +109,7 @@ func (*Engine) NeedLeaderElection() bool { return true }
 // Start runs the cache of the consumer's events until ctx ends.
 func (e *Engine) Start(ctx context.Context) error {
 	// What the cache shows need not be remembered: most events are written once.
-	err := watch(ctx, e.shown, &corev1.Event{}, func(before, after client.Object) {
-		if after == nil {
-			after = before
-		}
-		e.local.Forget(after)
-	})
+	err := informer.Watch(ctx, e.shown, &corev1.Event{}, func(change informer.Change) { e.local.Forget(change.Object()) })
 	if err != nil {
 		return err
 	}

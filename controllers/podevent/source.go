@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/podevents"
 )
 
@@ -61,8 +61,8 @@ func (c *reconciler) start(ctx context.Context, binding string, bindings cache.C
 
 // watchBinding has all looked at again when the binding is not paused any more.
 func (c *reconciler) watchBinding(ctx context.Context, from cache.Cache, name string, queue queue) error {
-	return watch(ctx, from, &v1alpha1.ClusterBinding{}, func(_, after client.Object) {
-		binding, ok := after.(*v1alpha1.ClusterBinding)
+	return informer.Watch(ctx, from, &v1alpha1.ClusterBinding{}, func(change informer.Change) {
+		binding, ok := change.After.(*v1alpha1.ClusterBinding)
 		if !ok || binding.Name != name {
 			return
 		}
@@ -77,29 +77,29 @@ func (c *reconciler) watchBinding(ctx context.Context, from cache.Cache, name st
 // watchPods forgets what is about pods that are gone. A pod may also be seen
 // only after what is reported about it.
 func (c *reconciler) watchPods(ctx context.Context, queue queue) error {
-	err := watch(ctx, c.remote, &corev1.Pod{}, func(before, after client.Object) {
+	err := informer.Watch(ctx, c.remote, &corev1.Pod{}, func(change informer.Change) {
 		switch {
-		case after == nil && before != nil:
-			c.shelf.Drop(targetOf(before))
-		case before == nil && c.shelf.Known(targetOf(after)):
-			queue.Add(targetOf(after))
+		case change.After == nil && change.Before != nil:
+			c.shelf.Drop(targetOf(change.Before))
+		case change.Before == nil && c.shelf.Known(targetOf(change.After)):
+			queue.Add(targetOf(change.After))
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return watch(ctx, c.view, &corev1.Pod{}, func(before, after client.Object) {
-		if after == nil && before != nil {
-			c.memory.forget(before.GetUID())
+	return informer.Watch(ctx, c.view, &corev1.Pod{}, func(change informer.Change) {
+		if change.After == nil && change.Before != nil {
+			c.memory.forget(change.Before.GetUID())
 		}
 	})
 }
 
 // watchNamespaces looks again at what came before the namespace that it is about.
 func watchNamespaces(ctx context.Context, to *intake) error {
-	return watch(ctx, to.remote, &corev1.Namespace{}, func(before, after client.Object) {
-		if before == nil && after != nil && to.mark.IsOn(after) {
-			to.arrived(ctx, after.GetName())
+	return informer.Watch(ctx, to.remote, &corev1.Namespace{}, func(change informer.Change) {
+		if change.Before == nil && change.After != nil && to.mark.IsOn(change.After) {
+			to.arrived(ctx, change.After.GetName())
 		}
 	})
 }
@@ -108,35 +108,4 @@ func targetOf(pod client.Object) podevents.Target {
 	return podevents.Target{
 		NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: pod.GetName()}, UID: pod.GetUID(),
 	}
-}
-
-// watch calls handle with what there was and what there is of each object that
-// changes, of which one may be nil, until ctx ends: the caches of the consumer go
-// on, and would keep the handler.
-func watch(ctx context.Context, from cache.Cache, kind client.Object, handle func(before, after client.Object)) error {
-	informer, err := from.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
-	if err != nil {
-		return fmt.Errorf("watching %T: %w", kind, err)
-	}
-	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { handle(nil, objectOf(obj)) },
-		UpdateFunc: func(before, after any) { handle(objectOf(before), objectOf(after)) },
-		DeleteFunc: func(obj any) { handle(objectOf(obj), nil) },
-	})
-	if err != nil {
-		return fmt.Errorf("watching %T: %w", kind, err)
-	}
-	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // It fails for one that has stopped.
-	return nil
-}
-
-func objectOf(obj any) client.Object {
-	if last, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-		obj = last.Obj
-	}
-	object, ok := obj.(client.Object)
-	if !ok {
-		return nil
-	}
-	return object
 }

@@ -14,13 +14,11 @@ package residents
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -112,7 +110,7 @@ func (r *Residents) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) 
 		r.drop(binding.Name)
 	}
 	n := &node{view: view, refused: map[types.NamespacedName]string{}}
-	if err := r.watch(ctx, binding.Name, view); err != nil {
+	if err := r.watch(context.WithoutCancel(ctx), binding.Name, view); err != nil { // For as long as there is the view.
 		return err
 	}
 	r.nodes[binding.Name] = n
@@ -191,13 +189,4 @@ func (r *Residents) full(name string) *node {
 		return n
 	}
 	return nil
-}
-
-// informer of a kind in a view. It does not wait until that is full.
-func informer(ctx context.Context, view *views.View, kind client.Object) (cache.Informer, error) {
-	found, err := view.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
-	if err != nil {
-		return nil, fmt.Errorf("watching %T: %w", kind, err)
-	}
-	return found, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/mountns"
 	"github.com/spillway-io/spillway/internal/network"
 	"github.com/spillway-io/spillway/internal/offloading"
@@ -36,8 +37,8 @@ func (p *pair) load(ctx context.Context, from client.Reader, w mapping.World) er
 // follow has a pass made over what a change of the binding, or of its
 // NamespaceMap, concerns.
 func (p *pair) follow(ctx context.Context, from cache.Cache) error {
-	err := watch(ctx, from, &v1alpha1.NamespaceMap{}, func(e change) {
-		nsm, ok := e.after.(*v1alpha1.NamespaceMap)
+	err := informer.Watch(ctx, from, &v1alpha1.NamespaceMap{}, func(e informer.Change) {
+		nsm, ok := e.After.(*v1alpha1.NamespaceMap)
 		if !ok || nsm.Name != p.binding {
 			return // One that was deleted is made again: nothing is decided meanwhile.
 		}
@@ -53,8 +54,8 @@ func (p *pair) follow(ctx context.Context, from cache.Cache) error {
 	if err != nil {
 		return err
 	}
-	return watch(ctx, from, &v1alpha1.ClusterBinding{}, func(e change) {
-		binding, ok := e.after.(*v1alpha1.ClusterBinding)
+	return informer.Watch(ctx, from, &v1alpha1.ClusterBinding{}, func(e informer.Change) {
+		binding, ok := e.After.(*v1alpha1.ClusterBinding)
 		if !ok || binding.Name != p.binding {
 			return
 		}
@@ -70,12 +71,12 @@ func (p *pair) follow(ctx context.Context, from cache.Cache) error {
 // or gone, because what waited for an entry need not wait any more. That there is
 // one says no more than that there will be an entry, which brings a pass of its own.
 func (p *pair) followOffloadings(ctx context.Context, from cache.Cache) error {
-	return watch(ctx, from, &v1alpha1.NamespaceOffloading{}, func(e change) {
-		if e.before == nil {
+	return informer.Watch(ctx, from, &v1alpha1.NamespaceOffloading{}, func(e informer.Change) {
+		if e.Before == nil {
 			return
 		}
-		if e.after == nil || e.before.GetGeneration() != e.after.GetGeneration() || e.before.GetUID() != e.after.GetUID() {
-			p.enqueueNamespace(ctx, e.before.GetNamespace())
+		if e.After == nil || e.Before.GetGeneration() != e.After.GetGeneration() || e.Before.GetUID() != e.After.GetUID() {
+			p.enqueueNamespace(ctx, e.Before.GetNamespace())
 		}
 	})
 }

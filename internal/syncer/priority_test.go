@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/kind"
 )
 
@@ -16,16 +17,16 @@ func TestPriority(t *testing.T) {
 	pod := &corev1.Pod{}
 	gone := func(_, after *corev1.Pod) bool { return after == nil }
 	for name, test := range map[string]struct {
-		change change
+		change informer.Change
 		urgent func(before, after *corev1.Pod) bool
 		want   int
 	}{
-		"seen first":                {change{after: pod}, gone, 0},
-		"changed":                   {change{before: pod, after: pod}, gone, 0},
-		"gone":                      {change{before: pod}, gone, urgent},
-		"gone, as of a later list":  {change{before: pod, listed: "7"}, gone, urgent},
-		"gone, and nobody waits":    {change{before: pod}, nil, 0},
-		"of a kind of another type": {change{before: &corev1.Secret{}}, gone, 0},
+		"seen first":                {informer.Change{After: pod}, gone, 0},
+		"changed":                   {informer.Change{Before: pod, After: pod}, gone, 0},
+		"gone":                      {informer.Change{Before: pod}, gone, urgent},
+		"gone, as of a later list":  {informer.Change{Before: pod, Unseen: true, Listed: "7"}, gone, urgent},
+		"gone, and nobody waits":    {informer.Change{Before: pod}, nil, 0},
+		"of a kind of another type": {informer.Change{Before: &corev1.Secret{}}, gone, 0},
 	} {
 		c := &kindController[*corev1.Pod]{Kind: kind.Kind[*corev1.Pod]{Urgent: test.urgent}}
 		if got := c.priority(test.change); got != test.want {

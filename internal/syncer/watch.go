@@ -2,83 +2,33 @@ package syncer
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/latest"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// change is one event of an informer: what there was, and what there is. Either may be nil.
-type change struct {
-	before, after client.Object
-	// listed is the version of the list that lacked the object, if no watch has
-	// seen how it went.
-	listed string
-}
-
-// object is what the change is about.
-func (c change) object() client.Object {
-	if c.after != nil {
-		return c.after
-	}
-	return c.before
-}
-
-// watch calls handle with what there is, and with each change, until ctx ends.
-// An informer that goes on after that keeps no handler.
-func watch(ctx context.Context, from cache.Cache, kind client.Object, handle func(change)) error {
-	informer, err := from.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
-	if err != nil {
-		return fmt.Errorf("watching %T: %w", kind, err)
-	}
-	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { handle(change{after: objectOf(obj)}) },
-		UpdateFunc: func(before, after any) { handle(change{before: objectOf(before), after: objectOf(after)}) },
-		DeleteFunc: func(obj any) { handle(change{before: objectOf(obj), listed: listed(informer, obj)}) },
-	})
-	if err != nil {
-		return fmt.Errorf("watching %T: %w", kind, err)
-	}
-	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // It fails for one that has stopped.
-	return nil
-}
-
-// listed is the version of the list that has deleted an object, or "" if a watch
-// has. The informer's store has that version by then.
-func listed(informer cache.Informer, event any) string {
-	stored, ok := informer.(interface{ GetStore() toolscache.Store })
-	if _, unseen := event.(toolscache.DeletedFinalStateUnknown); !unseen || !ok {
-		return ""
-	}
-	return stored.GetStore().LastStoreSyncResourceVersion()
-}
-
-func objectOf(event any) client.Object {
-	if last, ok := event.(toolscache.DeletedFinalStateUnknown); ok && !seeded.On(seeded.UnseenDeletion) {
-		event = last.Obj
-	}
-	obj, ok := event.(client.Object)
-	if !ok {
-		return nil
-	}
-	return obj
-}
-
 // watch has a pass made over each object that changes on either side.
 func (c *kindController[T]) watch(ctx context.Context) error {
-	if err := watch(ctx, c.view, c.New(), c.onLocal); err != nil {
+	watch := func(from cache.Cache, kind client.Object, handle func(informer.Change)) error {
+		return informer.Watch(ctx, from, kind, func(e informer.Change) {
+			if !e.Unseen || !seeded.On(seeded.UnseenDeletion) {
+				handle(e)
+			}
+		})
+	}
+	if err := watch(c.view, c.New(), c.onLocal); err != nil {
 		return err
 	}
 	if c.Copied {
@@ -86,45 +36,45 @@ func (c *kindController[T]) watch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := watch(ctx, c.catalogueCache, metadata, func(e change) { c.onCatalogue(ctx, e) }); err != nil {
+		if err := watch(c.catalogueCache, metadata, func(e informer.Change) { c.onCatalogue(ctx, e) }); err != nil {
 			return err
 		}
 	}
-	return watch(ctx, c.provider.GetCache(), c.New(), c.onRemote)
+	return watch(c.provider.GetCache(), c.New(), c.onRemote)
 }
 
 // onLocal also has a pass made over what the object needs, or needed.
-func (c *kindController[T]) onLocal(e change) {
-	obj := e.object()
+func (c *kindController[T]) onLocal(e informer.Change) {
+	obj := e.Object()
 	if obj == nil {
 		return
 	}
 	forget(c.local, e)
-	if seeded.On(seeded.RestartForgetsGoing) && e.before == nil && !obj.GetDeletionTimestamp().IsZero() {
+	if seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {
 		return
 	}
 	c.enqueue(client.ObjectKeyFromObject(obj))
 	c.ask(c.changedNeeds(e))
 	if c.Copied && c.Needs != nil && c.moved(e) {
-		if local, ok := e.after.(T); ok {
+		if local, ok := e.After.(T); ok {
 			c.ask(c.Needs(local)) // What it needs is needed elsewhere.
 		}
 	}
 }
 
 // moved tells whether a copied object has copies elsewhere than before.
-func (c *kindController[T]) moved(e change) bool {
+func (c *kindController[T]) moved(e informer.Change) bool {
 	key := v1alpha1.AnnotationRemote + c.clusterID
-	return e.before != nil && e.after != nil && e.before.GetAnnotations()[key] != e.after.GetAnnotations()[key]
+	return e.Before != nil && e.After != nil && e.Before.GetAnnotations()[key] != e.After.GetAnnotations()[key]
 }
 
 // changedNeeds are what the object needs now and did not before, or the other
 // way round: whether anything needs them may have changed.
-func (c *kindController[T]) changedNeeds(e change) []decide.Ref {
+func (c *kindController[T]) changedNeeds(e informer.Change) []decide.Ref {
 	if c.Needs == nil {
 		return nil
 	}
-	before, after := c.needsOf(e.before), c.needsOf(e.after)
+	before, after := c.needsOf(e.Before), c.needsOf(e.After)
 	var changed []decide.Ref
 	for key, ref := range before {
 		if _, still := after[key]; !still {
@@ -151,8 +101,8 @@ func (c *kindController[T]) needsOf(obj client.Object) map[string]decide.Ref {
 
 // onCatalogue passes over the objects that nothing needs: that is nearly all of
 // them.
-func (c *kindController[T]) onCatalogue(ctx context.Context, e change) {
-	obj := e.object()
+func (c *kindController[T]) onCatalogue(ctx context.Context, e informer.Change) {
+	obj := e.Object()
 	if obj == nil {
 		return
 	}
@@ -171,35 +121,35 @@ func (c *kindController[T]) onCatalogue(ctx context.Context, e change) {
 		return
 	}
 	c.enqueue(key)
-	if e.before == nil || e.after == nil {
+	if e.Before == nil || e.After == nil {
 		for name, keys := range found { // They wait for it, or can do without it.
 			c.kinds[name].enqueue(keys...)
 		}
 	}
 }
 
-func (c *kindController[T]) onRemote(e change) {
-	obj := e.object()
+func (c *kindController[T]) onRemote(e informer.Change) {
+	obj := e.Object()
 	if obj == nil {
 		return
 	}
 	forget(c.remote, e)
 	key := localKey(obj)
-	if c.Done != nil && e.before != nil {
+	if c.Done != nil && e.Before != nil {
 		c.memory.Unshown.Note(key)
 	}
 	c.enqueueWith(c.priority(e), key)
-	if e.before != nil && localKey(e.before) != key {
-		c.enqueue(localKey(e.before))
+	if e.Before != nil && localKey(e.Before) != key {
+		c.enqueue(localKey(e.Before))
 	}
 }
 
 // priority is that of the pass that follows a change of a remote object. That it
 // is there says nothing new: either it was made by a pass, or it is read at the
 // beginning.
-func (c *kindController[T]) priority(e change) int {
-	before, known := e.before.(T)
-	after, _ := e.after.(T) // The zero value, when it is gone.
+func (c *kindController[T]) priority(e informer.Change) int {
+	before, known := e.Before.(T)
+	after, _ := e.After.(T) // The zero value, when it is gone.
 	if known && c.Urgent != nil && c.Urgent(before, after) {
 		return urgent
 	}
@@ -207,13 +157,13 @@ func (c *kindController[T]) priority(e change) int {
 }
 
 // forget drops what is known of an object that the cache has dropped.
-func forget(reader *latest.Reader, e change) {
+func forget(reader *latest.Reader, e informer.Change) {
 	switch {
-	case e.after != nil || e.before == nil:
-	case e.listed != "":
-		reader.Missing(e.before, e.listed)
+	case e.After != nil || e.Before == nil:
+	case e.Unseen && e.Listed != "":
+		reader.Missing(e.Before, e.Listed)
 	default:
-		reader.Forget(e.before)
+		reader.Forget(e.Before)
 	}
 }
 

@@ -1,0 +1,74 @@
+// Package informer tells of the changes of what a cache holds.
+package informer
+
+import (
+	"context"
+	"fmt"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Change is what there was of an object, and what there is; one of the two may be nil.
+type Change struct {
+	Before, After client.Object
+	// Initially: the object was there when the cache was filled, or when Watch began.
+	Initially bool
+	// Unseen: no watch has seen the object go, and Before may not be its last state. A
+	// list of the version Listed lacked it.
+	Unseen bool
+	Listed string
+}
+
+// Object is what the change is about.
+func (c Change) Object() client.Object {
+	if c.After != nil {
+		return c.After
+	}
+	return c.Before
+}
+
+// Watch calls handle with each object of the kind that there is, and with each change,
+// until ctx ends. It does not wait for the cache to be filled. An informer that goes on
+// after ctx keeps no handler.
+func Watch(ctx context.Context, from cache.Cache, kind client.Object, handle func(Change)) error {
+	informer, err := from.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", kind, err)
+	}
+	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    func(obj any, initially bool) { handle(Change{After: objectOf(obj), Initially: initially}) },
+		UpdateFunc: func(before, after any) { handle(Change{Before: objectOf(before), After: objectOf(after)}) },
+		DeleteFunc: func(obj any) {
+			last, unseen := obj.(toolscache.DeletedFinalStateUnknown)
+			if !unseen {
+				handle(Change{Before: objectOf(obj)})
+				return
+			}
+			handle(Change{Before: objectOf(last.Obj), Unseen: true, Listed: listed(informer)})
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", kind, err)
+	}
+	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // It fails for one that has stopped.
+	return nil
+}
+
+// listed is the version of the last list, which the informer's store has by now.
+func listed(informer cache.Informer) string {
+	stored, ok := informer.(interface{ GetStore() toolscache.Store })
+	if !ok {
+		return ""
+	}
+	return stored.GetStore().LastStoreSyncResourceVersion()
+}
+
+func objectOf(event any) client.Object {
+	obj, ok := event.(client.Object)
+	if !ok {
+		return nil
+	}
+	return obj
+}
