@@ -27,11 +27,11 @@ import (
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/controllers/waitingpod"
+	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/offloading"
-	"github.com/spillway-io/spillway/internal/pace"
-	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/throttle"
 	"github.com/spillway-io/spillway/internal/views"
 )
 
@@ -98,48 +98,48 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
 	consumer := local.GetClient()
-	present := residents.New(o.Views, local.GetScheme(), copied())
+	present := inventory.New(o.Views, local.GetScheme(), copied())
 	for name, err := range map[string]error{
 		"sync":      mgr.Add(engine),
-		"residents": local.Add(present),
+		"inventory": local.Add(present),
 		"podevent": (&podevent.Engine{
 			Consumer: consumer, Cache: local.GetCache(), Views: o.Views, Origin: o.Origin, Clock: now,
 		}).SetupWithManager(mgr),
 		"clusterbinding": (&clusterbinding.Reconciler{
 			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PolicyServed, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
-			Residents: present, Pace: pace.New(statusInterval, statusMost, now),
+			Inventory: present, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager(local),
 		"eviction": (&eviction.Reconciler{
-			Client: consumer, Kubernetes: o.Kubernetes, Residents: present, Tries: &eviction.Tries{Clock: now},
+			Client: consumer, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now},
 		}).SetupWithManager(local),
 		"mountnamespace": (&mountnamespace.Reconciler{
 			Client: consumer, Fleet: o.Fleet, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace, Clock: now,
 		}).SetupWithManager(mgr),
 		"virtualnode": (&virtualnode.Reconciler{
-			Client: consumer, Fleet: o.Fleet, Clock: now, Pace: pace.New(nodeInterval, nodeMost, now),
+			Client: consumer, Fleet: o.Fleet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			KeepsFeatures: o.PolicyServed, // Both come with Kubernetes 1.36.
 		}).SetupWithManager(mgr, &virtualnode.Leases{Client: consumer, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
 		"namespacelabel": (&namespacelabel.Reconciler{Client: consumer, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
 		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
-			Client: consumer, Residents: present, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
+			Client: consumer, Inventory: present, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
 		}).SetupWithManager(local),
 		"namespacemapping": (&namespaceoffloading.Mapping{
-			Client: consumer, Residents: present, Settings: o.Settings, Pace: pace.New(specInterval, specMost, now),
+			Client: consumer, Inventory: present, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
 		}).SetupWithManager(local),
 		"namespacemap": (&namespacemap.Reconciler{
-			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Residents: present, Origin: o.Origin, Settings: o.Settings,
-			Clock: now, Pace: pace.New(statusInterval, statusMost, now),
+			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Origin: o.Origin, Settings: o.Settings,
+			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager(mgr),
 		"offloadingstatus": (&offloadingstatus.Reconciler{
-			Client: consumer, Residents: present, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
-			Clock: now, Pace: pace.New(progressInterval, progressMost, now),
+			Client: consumer, Inventory: present, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
+			Clock: now, Pace: throttle.New(progressInterval, progressMost, now),
 		}).SetupWithManager(local),
 		"unscheduledpod": (&unscheduledpod.Reconciler{
 			Client: consumer, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),
 		}).SetupWithManager(local),
 		"waitingpod": (&waitingpod.Reconciler{
-			Client: consumer, Residents: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
+			Client: consumer, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
 		}).SetupWithManager(local),
 	} {
 		if err != nil {

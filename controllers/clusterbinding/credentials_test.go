@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/client-go/tools/events"
 
-	"github.com/spillway-io/spillway/internal/binding"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -17,9 +17,9 @@ func TestRotation(t *testing.T) {
 	recorder := events.NewFakeRecorder(9)
 	r := &Reconciler{Events: recorder}
 	pass := func(fingerprint string, phase connection.Phase) string {
-		o := &observed{fingerprint: fingerprint, Snapshot: binding.Snapshot{
+		o := &observed{fingerprint: fingerprint, Snapshot: clusterbinding.Snapshot{
 			Binding: builder.Binding("eu").Obj(), Connection: connection.State{Phase: phase},
-			Validity: binding.Validity{What: "the token", Until: builder.Epoch},
+			Validity: clusterbinding.Validity{What: "the token", Until: builder.Epoch},
 		}}
 		r.tellRotation(o)
 		select {

@@ -13,11 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/binding"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/drain"
+	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
+	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // drain takes the next step of an ordered deletion: it says which, then does it.
@@ -33,23 +34,23 @@ func (r *Reconciler) drain(ctx context.Context, o *observed) (ctrl.Result, error
 		s.LeaseStays = r.unreachable(o)
 	}
 	plan := drain.Decide(s)
-	retry := plan.RetryAfter
+	again := plan.RetryAfter
 	if wait := r.progress(o, plan); wait > 0 {
-		retry = step.Sooner(retry, wait)
+		again = retry.Sooner(again, wait)
 	} else if plan.Action != drain.RemoveFinalizer {
-		status := binding.Decide(o.Snapshot)
+		status := clusterbinding.Decide(o.Snapshot)
 		conditions.Set(&status.Conditions, o.Binding.Generation, plan.Drained)
 		if err := r.report(ctx, o, status); err != nil {
-			return step.Done(err)
+			return retry.Done(err)
 		}
 	}
 	if err := r.act(ctx, o, plan); err != nil {
-		return step.Done(err)
+		return retry.Done(err)
 	}
 	if plan.Action == drain.Release {
-		retry = step.Sooner(retry, released) // No watch is sure to bring us back.
+		again = retry.Sooner(again, released) // No watch is sure to bring us back.
 	}
-	return ctrl.Result{RequeueAfter: retry}, nil
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // progress is how long a report waits that is not of another step: with each pod
@@ -92,16 +93,16 @@ func (r *Reconciler) act(ctx context.Context, o *observed, plan drain.Plan) erro
 	case drain.Cordon:
 		before := o.Node.DeepCopy()
 		o.Node.Spec.Unschedulable = true
-		if err := r.Client.Patch(ctx, o.Node, step.Locked(before)); err != nil {
+		if err := r.Client.Patch(ctx, o.Node, precondition.Locked(before)); err != nil {
 			return fmt.Errorf("cordoning Node %s: %w", o.Node.Name, err)
 		}
 		return nil
 	case drain.DeleteNamespaceMap:
 		// The resourceVersion too: the map must not have got an entry since.
 		version := o.NamespaceMap.ResourceVersion
-		exactly := step.Exactly(o.NamespaceMap)
+		exactly := precondition.Exactly(o.NamespaceMap)
 		exactly.ResourceVersion = &version
-		if err := r.Client.Delete(ctx, o.NamespaceMap, exactly); step.IgnoreGone(err) != nil {
+		if err := r.Client.Delete(ctx, o.NamespaceMap, exactly); retry.IgnoreGone(err) != nil {
 			return fmt.Errorf("deleting NamespaceMap %s: %w", o.NamespaceMap.Name, err)
 		}
 		return nil
@@ -122,12 +123,12 @@ func (r *Reconciler) deleteNode(ctx context.Context, o *observed) error {
 	lease := &coordinationv1.Lease{}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: corev1.NamespaceNodeLease, Name: o.Node.Name}, lease)
 	if err == nil {
-		err = r.Client.Delete(ctx, lease, step.Exactly(lease))
+		err = r.Client.Delete(ctx, lease, precondition.Exactly(lease))
 	}
-	if step.IgnoreGone(err) != nil {
+	if retry.IgnoreGone(err) != nil {
 		return fmt.Errorf("deleting the lease of Node %s: %w", o.Node.Name, err)
 	}
-	if err := r.Client.Delete(ctx, o.Node, step.Exactly(o.Node)); step.IgnoreGone(err) != nil {
+	if err := r.Client.Delete(ctx, o.Node, precondition.Exactly(o.Node)); retry.IgnoreGone(err) != nil {
 		return fmt.Errorf("deleting Node %s: %w", o.Node.Name, err)
 	}
 	return nil
@@ -137,7 +138,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, o *observed) error {
 	r.Fleet.Disconnect(o.Binding.Name)
 	before := o.Binding.DeepCopy()
 	controllerutil.RemoveFinalizer(o.Binding, v1alpha1.FinalizerBinding)
-	if err := r.Client.Patch(ctx, o.Binding, step.Locked(before)); err != nil {
+	if err := r.Client.Patch(ctx, o.Binding, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("removing the finalizer of ClusterBinding %s: %w", o.Binding.Name, err)
 	}
 	r.written.Wrote(o.Binding)

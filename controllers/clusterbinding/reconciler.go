@@ -23,18 +23,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/binding"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/drain"
+	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
+	"github.com/spillway-io/spillway/internal/decide/drain"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
 	"github.com/spillway-io/spillway/internal/holder"
-	"github.com/spillway-io/spillway/internal/latest"
-	"github.com/spillway-io/spillway/internal/pace"
-	"github.com/spillway-io/spillway/internal/placement"
-	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch;patch
@@ -52,7 +53,7 @@ type Reconciler struct {
 	// Live reads past the caches: leases are not worth a cache.
 	Live      client.Reader
 	Fleet     *fleet.Fleet
-	Residents *residents.Residents
+	Inventory *inventory.Inventory
 	// Namespace is the manager's own, where the kubeconfig Secrets are.
 	Namespace string
 	// PolicyServed tells whether the consumer can run the admission policy.
@@ -60,9 +61,9 @@ type Reconciler struct {
 	Events       events.EventRecorder
 	Clock        clock.PassiveClock
 	// Pace spaces out the reports of one step of a deletion.
-	Pace *pace.Pacer
+	Pace *throttle.Pacer
 
-	written   latest.Versions
+	written   ownwrites.Versions
 	rotations rotations
 	// told has the names of the bindings that said, by us, that another manager
 	// holds the provider.
@@ -71,7 +72,7 @@ type Reconciler struct {
 
 // observed is all that a pass looks at.
 type observed struct {
-	binding.Snapshot
+	clusterbinding.Snapshot
 	config      *rest.Config
 	fingerprint string
 	// drain is what its deletion looks at, if it is being deleted; unknown is set
@@ -87,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if apierrors.IsNotFound(err) {
 			r.Fleet.Leave(req.Name)
 			r.told.Delete(req.Name)
-			r.Residents.Close(req.Name)
+			r.Inventory.Close(req.Name)
 			r.Pace.Forget(req.Name)
 			r.rotations.forget(req.Name)
 			r.written.Forget(req.NamespacedName)
@@ -95,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if r.written.Behind(cb) {
-		return ctrl.Result{RequeueAfter: latest.BehindRetry}, nil
+		return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
 	}
 	o, err := r.observe(ctx, cb)
 	if err != nil {
@@ -113,14 +114,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.drain(ctx, o)
 	}
 	if before := cb.DeepCopy(); !heldLate(o) && controllerutil.AddFinalizer(cb, v1alpha1.FinalizerBinding) {
-		if err := r.Client.Patch(ctx, cb, step.Locked(before)); err != nil {
-			return step.Done(fmt.Errorf("adding the finalizer to ClusterBinding %s: %w", cb.Name, err))
+		if err := r.Client.Patch(ctx, cb, precondition.Locked(before)); err != nil {
+			return retry.Done(fmt.Errorf("adding the finalizer to ClusterBinding %s: %w", cb.Name, err))
 		}
 		r.written.Wrote(cb)
 	}
-	result, err := step.Done(r.report(ctx, o, binding.Decide(o.Snapshot)))
+	result, err := retry.Done(r.report(ctx, o, clusterbinding.Decide(o.Snapshot)))
 	r.tellRotation(o)
-	result.RequeueAfter = step.Sooner(result.RequeueAfter, untilWarned(o))
+	result.RequeueAfter = retry.Sooner(result.RequeueAfter, untilWarned(o))
 	return result, err
 }
 
@@ -142,11 +143,11 @@ func (r *Reconciler) contradicted(o *observed) bool {
 
 // heldLate is never true: see package seeded.
 func heldLate(o *observed) bool {
-	return seeded.On(seeded.BindingHeldLate) && conditions.Reason(binding.Decide(o.Snapshot).Conditions, v1alpha1.BindingReady) != v1alpha1.ReasonReady
+	return seeded.On(seeded.BindingHeldLate) && conditions.Reason(clusterbinding.Decide(o.Snapshot).Conditions, v1alpha1.BindingReady) != v1alpha1.ReasonReady
 }
 
 func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (*observed, error) {
-	o := &observed{Snapshot: binding.Snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
+	o := &observed{Snapshot: clusterbinding.Snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
 	var all v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
@@ -180,7 +181,7 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: ref.Name}, secret)
 	if apierrors.IsNotFound(err) {
-		o.Credentials = &binding.Problem{Reason: v1alpha1.ReasonSecretNotFound,
+		o.Credentials = &clusterbinding.Problem{Reason: v1alpha1.ReasonSecretNotFound,
 			Message: fmt.Sprintf("there is no Secret %s in namespace %s", ref.Name, r.Namespace)}
 		return nil
 	}
@@ -189,14 +190,14 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 	}
 	data, ok := secret.Data[ref.Key]
 	if !ok {
-		o.Credentials = &binding.Problem{Reason: v1alpha1.ReasonKeyNotFound,
+		o.Credentials = &clusterbinding.Problem{Reason: v1alpha1.ReasonKeyNotFound,
 			Message: fmt.Sprintf("Secret %s/%s has no key %s", r.Namespace, ref.Name, ref.Key)}
 		return nil
 	}
 	config, err := kubeconfig.Load(data)
 	var refused *kubeconfig.Error
 	if errors.As(err, &refused) {
-		o.Credentials = &binding.Problem{Reason: refused.Reason,
+		o.Credentials = &clusterbinding.Problem{Reason: refused.Reason,
 			Message: fmt.Sprintf("key %s of Secret %s/%s: %s", ref.Key, r.Namespace, ref.Name, refused.Error())}
 		return nil
 	}
@@ -253,7 +254,7 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 	}
 	before := o.Binding.DeepCopy()
 	o.Binding.Status = status
-	if err := r.Client.Status().Patch(ctx, o.Binding, step.Locked(before)); err != nil {
+	if err := r.Client.Status().Patch(ctx, o.Binding, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("writing the status of ClusterBinding %s: %w", o.Binding.Name, err)
 	}
 	r.written.Wrote(o.Binding)
@@ -264,7 +265,7 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 
 // tell records what somebody should hear of.
 func (r *Reconciler) tell(before, after *v1alpha1.ClusterBinding) {
-	for _, news := range binding.NewsOf(before.Status.Conditions, after.Status.Conditions) {
+	for _, news := range clusterbinding.NewsOf(before.Status.Conditions, after.Status.Conditions) {
 		r.Events.Eventf(after, nil, news.Type, news.Reason, "Reconcile", "%s", conditions.Note(news.Message))
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -33,12 +33,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.ofNode)).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.routed), builder.WithPredicates(rangeChanges())).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
-		WatchesRawSource(residents.Source(r.Residents, residents.Settle, r.ofResidents)).
+		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, r.ofResidents)).
 		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), handler.TypedEnqueueRequestsFromMapFunc(
 			func(_ context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request {
 				return []reconcile.Request{trigger.Named(cb.Name)}
 			}))).
-		WithOptions(controller.Options{RateLimiter: step.Backoff[reconcile.Request]()}).
+		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 

@@ -6,7 +6,7 @@
 // Pods are evicted, not deleted: PodDisruptionBudgets hold, because the API
 // server keeps them. There is one key for each pod, and one request, after which
 // the pod is only waited for; what was refused is tried again a little later, and
-// kept in package residents for those who report what a deletion waits for. ADR
+// kept in package inventory for those who report what a deletion waits for. ADR
 // 15 says why this is no use of kubectl's drain package.
 package eviction
 
@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/eviction"
-	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/inventory"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespaceoffloadings;namespacemaps,verbs=get;list;watch
@@ -37,21 +37,21 @@ import (
 const requestTimeout = 10 * time.Second
 
 // Request is a pod on the virtual node of a binding.
-type Request = residents.Request
+type Request = inventory.Request
 
 // Reconciler evicts pods.
 type Reconciler struct {
 	Client     client.Client
 	Kubernetes kubernetes.Interface
-	Residents  *residents.Residents
+	Inventory  *inventory.Inventory
 	// Tries remembers what was tried already.
 	Tries *Tries
 }
 
 // Reconcile evicts one pod, if it has to leave.
 func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, error) {
-	pod, err := r.Residents.Pod(ctx, req.Binding, req.NamespacedName)
-	if errors.Is(err, residents.ErrUnknown) {
+	pod, err := r.Inventory.Pod(ctx, req.Binding, req.NamespacedName)
+	if errors.Is(err, inventory.ErrUnknown) {
 		r.Tries.Forget(req) // The binding is gone, or will ask for all its pods.
 		return ctrl.Result{}, nil
 	}
@@ -68,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	}
 	if cause == eviction.Stays {
 		r.Tries.Forget(req)
-		r.Residents.NoteRefused(req.Binding, pod, "")
+		r.Inventory.NoteRefused(req.Binding, pod, "")
 		return ctrl.Result{}, nil
 	}
 	if wait := r.Tries.Wait(req, pod.UID); wait > 0 {
@@ -94,7 +94,7 @@ func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, ca
 	case err == nil:
 		// The logger of a controller is one for those who want to know more than usual.
 		ctrl.LoggerFrom(ctx).Info("evicted a pod", "pod", req.NamespacedName, "binding", req.Binding, "cause", cause)
-		r.Residents.NoteRefused(req.Binding, pod, "")
+		r.Inventory.NoteRefused(req.Binding, pod, "")
 		return ctrl.Result{RequeueAfter: r.Tries.Succeeded(req, pod.UID)}, nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		// It is gone, or another one, or its namespace goes: a watch will tell. If
@@ -106,7 +106,7 @@ func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, ca
 	if answer == "" {
 		return ctrl.Result{}, fmt.Errorf("evicting pod %s from cluster %s: %w", req.NamespacedName, req.Binding, err)
 	}
-	r.Residents.NoteRefused(req.Binding, pod, answer)
+	r.Inventory.NoteRefused(req.Binding, pod, answer)
 	return ctrl.Result{RequeueAfter: r.Tries.Refused(req, pod.UID)}, nil
 }
 

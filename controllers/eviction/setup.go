@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/eviction"
-	"github.com/spillway-io/spillway/internal/nsmap"
-	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -30,7 +30,7 @@ const workers = 8
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return builder.TypedControllerManagedBy[Request](mgr).
 		Named("eviction").
-		WatchesRawSource(residents.Source(r.Residents, 0, r.ofChange)).
+		WatchesRawSource(inventory.Source(r.Inventory, 0, r.ofChange)).
 		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(later(), trigger.NotStatus())).
 		Watches(&corev1.Node{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofNode), builder.WithPredicates(later(), cordoned())).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofOffloading), builder.WithPredicates(later(), trigger.NotStatus())).
@@ -59,7 +59,7 @@ func cordoned() predicate.Predicate {
 
 // ofChange are the pods that a change concerns and that have to leave, or had to:
 // those are forgotten then.
-func (r *Reconciler) ofChange(ctx context.Context, change residents.Change) []Request {
+func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []Request {
 	if change.Copies {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (r *Reconciler) ofNode(ctx context.Context, node client.Object) []Request {
 
 func (r *Reconciler) ofOffloading(ctx context.Context, nso client.Object) []Request {
 	var requests []Request
-	for _, binding := range r.Residents.Bindings() {
+	for _, binding := range r.Inventory.Bindings() {
 		requests = append(requests, r.leaving(ctx, binding, nso.GetNamespace())...)
 	}
 	return requests
@@ -99,7 +99,7 @@ func (r *Reconciler) onMap(ctx context.Context, e event.TypedUpdateEvent[client.
 	if !ok1 || !ok2 {
 		return
 	}
-	for namespace := range nsmap.Changed(before, after) {
+	for namespace := range namespacemap.Changed(before, after) {
 		for _, request := range r.leaving(ctx, after.Name, namespace) {
 			q.Add(request)
 		}
@@ -109,7 +109,7 @@ func (r *Reconciler) onMap(ctx context.Context, e event.TypedUpdateEvent[client.
 // leaving are the pods on the virtual node of a binding that have to leave it,
 // of one namespace or, if that is "", of all.
 func (r *Reconciler) leaving(ctx context.Context, binding, namespace string) []Request {
-	pods, err := r.Residents.Pods(ctx, binding, namespace)
+	pods, err := r.Inventory.Pods(ctx, binding, namespace)
 	if err != nil {
 		return nil // They are asked for when the view is full; or it is ending.
 	}

@@ -29,10 +29,11 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/mountns"
+	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
@@ -66,7 +67,7 @@ type Reconciler struct {
 	// refusals are how often what a binding asks for was refused, or not seen.
 	refusals workqueue.TypedRateLimiter[string]
 	// serverErrors are those that the provider of a binding has answered with.
-	serverErrors *step.Streaks[string]
+	serverErrors *retry.Streaks[string]
 }
 
 // Reconcile brings the mount namespace of one provider forward.
@@ -91,17 +92,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if plan.Create && !mountns.MayExist(binding) {
+	if plan.Create && !mountnamespace.MayExist(binding) {
 		// Said before it is done, so that a deletion that begins now waits for it.
 		if err := r.report(ctx, binding, plan.Ready); err != nil {
-			return step.Done(err)
+			return retry.Done(err)
 		}
 	}
 	if plan, err = r.act(ctx, provider, binding, plan); err != nil {
-		return step.Done(err)
+		return retry.Done(err)
 	}
 	if err := r.report(ctx, binding, plan.Ready); err != nil {
-		return step.Done(err)
+		return retry.Done(err)
 	}
 	if refused(plan) {
 		return ctrl.Result{RequeueAfter: r.refusals.When(binding.Name)}, nil
@@ -124,23 +125,23 @@ func (r *Reconciler) followed(ctx context.Context, provider cluster.Cluster, bin
 }
 
 // decide asks the provider what there is.
-func (r *Reconciler) decide(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (mountns.Plan, error) {
+func (r *Reconciler) decide(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (mountnamespace.Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	s := mountns.Snapshot{Binding: binding, Mark: r.mark(binding), ManagerNamespace: r.ManagerNamespace}
+	s := mountnamespace.Snapshot{Binding: binding, Mark: r.mark(binding), ManagerNamespace: r.ManagerNamespace}
 	remote := &corev1.Namespace{}
 	err := provider.GetAPIReader().Get(ctx, client.ObjectKey{Name: binding.Spec.MountNamespace}, remote)
-	if step.IgnoreGone(err) != nil {
-		return mountns.Plan{}, fmt.Errorf("getting namespace %s of provider %s: %w", binding.Spec.MountNamespace, binding.Spec.ClusterID, err)
+	if retry.IgnoreGone(err) != nil {
+		return mountnamespace.Plan{}, fmt.Errorf("getting namespace %s of provider %s: %w", binding.Spec.MountNamespace, binding.Spec.ClusterID, err)
 	}
 	if err == nil {
 		s.Remote = remote
 	}
-	return mountns.Decide(s), nil
+	return mountnamespace.Decide(s), nil
 }
 
 // act does what the plan asks for, and decides anew on what has come of it.
-func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, plan mountns.Plan) (mountns.Plan, error) {
+func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, plan mountnamespace.Plan) (mountnamespace.Plan, error) {
 	var err error
 	switch {
 	case plan.Create:
@@ -154,10 +155,10 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	switch {
 	case err == nil || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err):
 		return r.look(ctx, provider, binding, err)
-	case step.IsServerError(err) && r.serverErrors.Note(binding.Name, r.Clock.Now()) && errors.As(err, &answer):
+	case retry.IsServerError(err) && r.serverErrors.Note(binding.Name, r.Clock.Now()) && errors.As(err, &answer):
 		return failing(binding, provenance.Clean(answer.Status().Message)), nil
-	case step.SaysWhy(err) && errors.As(err, &answer):
-		return mountns.Refused(plan, provenance.Clean(answer.Status().Message)), nil
+	case retry.SaysWhy(err) && errors.As(err, &answer):
+		return mountnamespace.Refused(plan, provenance.Clean(answer.Status().Message)), nil
 	default:
 		return plan, err
 	}
@@ -165,16 +166,16 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 
 // failing says what a server error does, in the words in which it was said before
 // if it is the same one.
-func failing(binding *v1alpha1.ClusterBinding, answer string) mountns.Plan {
-	if said, ok := mountns.IsFailing(binding); ok && step.SameError(said, answer) {
+func failing(binding *v1alpha1.ClusterBinding, answer string) mountnamespace.Plan {
+	if said, ok := mountnamespace.IsFailing(binding); ok && retry.SameError(said, answer) {
 		answer = said
 	}
-	return mountns.Failing(answer)
+	return mountnamespace.Failing(answer)
 }
 
 // look decides again after a write that was carried out or, if so answered,
 // overtaken. What is still to be done then is left to the next pass.
-func (r *Reconciler) look(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, answered error) (mountns.Plan, error) {
+func (r *Reconciler) look(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, answered error) (mountnamespace.Plan, error) {
 	again, err := r.decide(ctx, provider, binding)
 	if err != nil || !again.Create && again.Delete == "" {
 		return again, err
@@ -223,14 +224,14 @@ func (r *Reconciler) report(ctx context.Context, binding *v1alpha1.ClusterBindin
 	if equality.Semantic.DeepEqual(before.Status, binding.Status) {
 		return nil
 	}
-	if err := r.Client.Status().Patch(ctx, binding, step.Locked(before)); err != nil {
+	if err := r.Client.Status().Patch(ctx, binding, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("writing the condition %s of ClusterBinding %s: %w", ready.Type, binding.Name, err)
 	}
 	return nil
 }
 
 // refused tells whether the provider refuses the namespace, or somebody else has it.
-func refused(plan mountns.Plan) bool {
+func refused(plan mountnamespace.Plan) bool {
 	if plan.Ready == nil {
 		return false
 	}
@@ -245,7 +246,7 @@ func refused(plan mountns.Plan) bool {
 // unseen tells whether the namespace is there and the cache lacks it: if it goes
 // before a watch that was down has shown it, nothing will tell of its end.
 func unseen(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (bool, error) {
-	if !mountns.MayExist(binding) {
+	if !mountnamespace.MayExist(binding) {
 		return false, nil
 	}
 	err := provider.GetClient().Get(ctx, client.ObjectKey{Name: binding.Spec.MountNamespace}, &corev1.Namespace{})

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -24,7 +24,7 @@ const workers = 256
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 	r.refusals = workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, mostRetry)
-	r.serverErrors = step.NewServerErrors[string]()
+	r.serverErrors = retry.NewServerErrors[string]()
 	c, err := mcbuilder.ControllerManagedBy(mgr).
 		Named("mountnamespace").
 		For(&v1alpha1.ClusterBinding{}, mcbuilder.WithEngageWithLocalCluster(true), mcbuilder.WithEngageWithProviderClusters(false),

@@ -22,7 +22,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -104,12 +105,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case create:
 		err = r.create(ctx, namespace)
 	case remove:
-		err = step.IgnoreGone(r.Client.Delete(ctx, nso, step.Exactly(nso)))
+		err = retry.IgnoreGone(r.Client.Delete(ctx, nso, precondition.Exactly(nso)))
 	case nothing:
 		err = nil
 	}
 	if err != nil {
-		return step.Done(fmt.Errorf("following label %s of namespace %s: %w", v1alpha1.LabelOffload, req.Name, err))
+		return retry.Done(fmt.Errorf("following label %s of namespace %s: %w", v1alpha1.LabelOffload, req.Name, err))
 	}
 	return ctrl.Result{}, nil
 }
@@ -147,7 +148,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			func(_ context.Context, nso client.Object) []reconcile.Request {
 				return []reconcile.Request{trigger.Named(nso.GetNamespace())}
 			}), builder.WithPredicates(trigger.NotStatus())).
-		WithOptions(controller.Options{RateLimiter: step.Backoff[reconcile.Request]()}).
+		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 

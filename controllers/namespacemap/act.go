@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/nsmap"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/step"
 )
 
 const (
@@ -47,7 +47,7 @@ type acting struct {
 	mark     provenance.Mark
 
 	mu    sync.Mutex
-	known map[string]nsmap.Known
+	known map[string]namespacemap.Known
 	errs  []error
 	// overtaken tells that somebody else has written in between.
 	overtaken bool
@@ -56,12 +56,12 @@ type acting struct {
 // act carries out the actions of the plan, and notes in it what came out. It
 // tells when to go on, if that is not the end of it.
 func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding,
-	backingOff map[string]nsmap.Outcome, plan *nsmap.Plan) (time.Duration, error) {
+	backingOff map[string]namespacemap.Outcome, plan *namespacemap.Plan) (time.Duration, error) {
 	a := &acting{
 		Reconciler: r, provider: provider, binding: binding, known: plan.Known,
 		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
 	}
-	due := slices.DeleteFunc(plan.Deletes, func(d nsmap.Delete) bool {
+	due := slices.DeleteFunc(plan.Deletes, func(d namespacemap.Delete) bool {
 		outcome, waits := backingOff[d.RemoteNamespace]
 		if waits {
 			a.note(d.Namespace, d.RemoteNamespace, outcome)
@@ -80,7 +80,7 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	case len(deletes) < len(due) || len(creates) < len(plan.Creates):
 		again = time.Millisecond
 	case a.overtaken:
-		again = step.ConflictRetry
+		again = retry.ConflictRetry
 	}
 	return again, errors.Join(a.errs...)
 }
@@ -93,7 +93,7 @@ func namespaceLabels(mark provenance.Mark) map[string]string {
 	return labels
 }
 
-func (a *acting) create(ctx context.Context, c nsmap.Create) {
+func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -110,18 +110,18 @@ func (a *acting) create(ctx context.Context, c nsmap.Create) {
 		return
 	}
 	if err != nil {
-		a.refused(c.Namespace, c.RemoteNamespace, nsmap.Outcome{
+		a.refused(c.Namespace, c.RemoteNamespace, namespacemap.Outcome{
 			Phase: v1alpha1.MappingCreationLoopBackOff, Reason: v1alpha1.ReasonCreationFailed,
 		}, fmt.Errorf("creating namespace %s in provider %s: %w", c.RemoteNamespace, a.binding.Spec.ClusterID, err))
 		return
 	}
 	a.assumed.noteCreated(a.binding.Name, a.provider, remoteNamespace(remote), a.Clock.Now())
-	a.succeeded(c.Namespace, c.RemoteNamespace, nsmap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
+	a.succeeded(c.Namespace, c.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
 }
 
 // existing says whose a namespace is that was there already. The cache holds
 // what carries our mark only, so this one has to be read.
-func (a *acting) existing(ctx context.Context, c nsmap.Create) {
+func (a *acting) existing(ctx context.Context, c namespacemap.Create) {
 	remote := &corev1.Namespace{}
 	err := a.provider.GetAPIReader().Get(ctx, client.ObjectKey{Name: c.RemoteNamespace}, remote)
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *acting) existing(ctx context.Context, c nsmap.Create) {
 		return
 	}
 	if !a.mark.IsOn(remote) {
-		a.backOff(c.Namespace, c.RemoteNamespace, nsmap.Outcome{
+		a.backOff(c.Namespace, c.RemoteNamespace, namespacemap.Outcome{
 			Phase: v1alpha1.MappingCreationLoopBackOff, Reason: v1alpha1.ReasonNameConflict,
 			Message: fmt.Sprintf("namespace %s exists in provider %s, and is left alone: %s", remote.Name, a.binding.Spec.ClusterID, provenance.Describe(remote)),
 		})
@@ -138,16 +138,16 @@ func (a *acting) existing(ctx context.Context, c nsmap.Create) {
 	// Ours: created by a pass that did not live to see it. The cache is a
 	// moment behind; what it will show decides.
 	a.assumed.noteCreated(a.binding.Name, a.provider, remoteNamespace(remote), a.Clock.Now())
-	decided := nsmap.Decide(nsmap.Snapshot{
+	decided := namespacemap.Decide(namespacemap.Snapshot{
 		Desired:          []v1alpha1.DesiredMapping{{Namespace: c.Namespace, RemoteNamespace: c.RemoteNamespace}},
 		Locals:           localUIDs{c.Namespace: c.LocalUID},
-		Remotes:          map[string]nsmap.RemoteNamespace{remote.Name: remoteNamespace(remote)},
+		Remotes:          map[string]namespacemap.RemoteNamespace{remote.Name: remoteNamespace(remote)},
 		ManagerNamespace: a.Settings.ManagerNamespace,
 	})
 	a.succeeded(c.Namespace, c.RemoteNamespace, decided.Known[c.Namespace].Outcome)
 }
 
-func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
+func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	if asks, err := a.asks(ctx, a.Live, a.binding, d); err != nil || asks {
@@ -156,9 +156,9 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 	}
 	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.RemoteNamespace}}
 	err := a.provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &d.UID})
-	if step.IgnoreGone(err) != nil {
+	if retry.IgnoreGone(err) != nil {
 		// A conflict, too: if another namespace has taken the name, the watch is about to say so.
-		a.refused(d.Namespace, d.RemoteNamespace, nsmap.Outcome{
+		a.refused(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{
 			Phase: v1alpha1.MappingTerminating, Reason: v1alpha1.ReasonDeletionFailed,
 		}, fmt.Errorf("deleting namespace %s in provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err))
 		return
@@ -172,7 +172,7 @@ func (a *acting) delete(ctx context.Context, d nsmap.Delete) {
 // connection or credentials that have expired, says nothing about the entry and
 // is tried again soon. So is, without being an error, what somebody else's write
 // came before, unless it always does. A server error that lasts is reported, too.
-func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err error) {
+func (a *acting) refused(namespace, remote string, outcome namespacemap.Outcome, err error) {
 	now, id := a.Clock.Now(), key(a.binding.Name, remote)
 	before, again := a.outcomes.last(a.binding.Name, remote, outcome.Phase)
 	var status apierrors.APIStatus
@@ -180,12 +180,12 @@ func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err er
 		outcome.Message = provenance.Clean(status.Status().Message)
 	}
 	switch {
-	case step.IsServerError(err) && a.outcomes.serverErrors.Note(id, now):
+	case retry.IsServerError(err) && a.outcomes.serverErrors.Note(id, now):
 		outcome.Reason = v1alpha1.ReasonServerError
-		if again && before.Reason == outcome.Reason && step.SameError(before.Message, outcome.Message) {
+		if again && before.Reason == outcome.Reason && retry.SameError(before.Message, outcome.Message) {
 			outcome = before
 		}
-	case !step.SaysWhy(err) && !apierrors.IsConflict(err):
+	case !retry.SaysWhy(err) && !apierrors.IsConflict(err):
 		if again {
 			a.note(namespace, remote, before) // It is still all that is known.
 		}
@@ -200,20 +200,20 @@ func (a *acting) refused(namespace, remote string, outcome nsmap.Outcome, err er
 	a.backOff(namespace, remote, outcome)
 }
 
-func (a *acting) succeeded(namespace, remote string, outcome nsmap.Outcome) {
+func (a *acting) succeeded(namespace, remote string, outcome namespacemap.Outcome) {
 	a.outcomes.clear(a.binding.Name, remote)
 	a.note(namespace, remote, outcome)
 }
 
-func (a *acting) backOff(namespace, remote string, outcome nsmap.Outcome) {
+func (a *acting) backOff(namespace, remote string, outcome namespacemap.Outcome) {
 	a.outcomes.refused(a.binding.Name, remote, outcome)
 	a.note(namespace, remote, outcome)
 }
 
-func (a *acting) note(namespace, remote string, outcome nsmap.Outcome) {
+func (a *acting) note(namespace, remote string, outcome namespacemap.Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.known[namespace] = nsmap.Known{RemoteNamespace: remote, Outcome: outcome}
+	a.known[namespace] = namespacemap.Known{RemoteNamespace: remote, Outcome: outcome}
 }
 
 func (a *acting) failed(err error) {

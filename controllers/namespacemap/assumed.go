@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
-	"github.com/spillway-io/spillway/internal/nsmap"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // assumptionLifetime is how long a write is taken to have happened though the
@@ -31,7 +31,7 @@ type assumption struct {
 }
 
 type assumedNamespace struct {
-	nsmap.RemoteNamespace
+	namespacemap.RemoteNamespace
 	at time.Time
 }
 
@@ -47,7 +47,7 @@ func (a *assumptions) of(binding string, provider cluster.Cluster) *assumption {
 	return fresh
 }
 
-func (a *assumptions) noteCreated(binding string, provider cluster.Cluster, remote nsmap.RemoteNamespace, now time.Time) {
+func (a *assumptions) noteCreated(binding string, provider cluster.Cluster, remote namespacemap.RemoteNamespace, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.of(binding, provider).created[remote.Name] = assumedNamespace{remote, now}
@@ -62,7 +62,7 @@ func (a *assumptions) noteDeleted(binding string, provider cluster.Cluster, uid 
 // overlay adds to what the cache shows what is known to have been written. It
 // tells how long it is until the first assumption ends, zero if there is none:
 // of a namespace that came and went between two passes, no event is left then.
-func (a *assumptions) overlay(binding string, provider cluster.Cluster, remotes map[string]nsmap.RemoteNamespace, now time.Time) time.Duration {
+func (a *assumptions) overlay(binding string, provider cluster.Cluster, remotes map[string]namespacemap.RemoteNamespace, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	assumed := a.of(binding, provider)
@@ -73,7 +73,7 @@ func (a *assumptions) overlay(binding string, provider cluster.Cluster, remotes 
 			continue
 		}
 		remotes[name] = created.RemoteNamespace
-		ends = step.Sooner(ends, untilExpired(created.at, now))
+		ends = retry.Sooner(ends, untilExpired(created.at, now))
 	}
 	cached := make(map[types.UID]string, len(remotes))
 	for name, remote := range remotes {
@@ -88,7 +88,7 @@ func (a *assumptions) overlay(binding string, provider cluster.Cluster, remotes 
 		remote := remotes[name]
 		remote.Terminating = true
 		remotes[name] = remote
-		ends = step.Sooner(ends, untilExpired(at, now))
+		ends = retry.Sooner(ends, untilExpired(at, now))
 	}
 	return ends
 }

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/drain"
-	"github.com/spillway-io/spillway/internal/nsmap"
-	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/decide/drain"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
@@ -23,7 +23,7 @@ import (
 // deletion.
 
 // kept are the remote namespaces, of those that no entry asks for, that stay.
-func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding, undesired []nsmap.Delete) (sets.Set[string], error) {
+func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding, undesired []namespacemap.Delete) (sets.Set[string], error) {
 	kept := sets.New[string]()
 	for _, d := range undesired {
 		asks, err := r.asks(ctx, r.Client, binding, d)
@@ -40,7 +40,7 @@ func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding,
 // asks tells whether an offloading asks for a remote namespace, or has pods there
 // that have to be evicted first. Once the binding's own deletion has come to the
 // remote namespaces, nobody does.
-func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1alpha1.ClusterBinding, d nsmap.Delete) (bool, error) {
+func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1alpha1.ClusterBinding, d namespacemap.Delete) (bool, error) {
 	if seeded.On(seeded.EntriesTrusted) || !binding.DeletionTimestamp.IsZero() && drain.Empties(binding) {
 		return false, nil
 	}
@@ -54,18 +54,18 @@ func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1al
 	if earlier, err := r.ofEarlier(ctx, d); err != nil || earlier {
 		return false, err
 	}
-	holding, err := r.Residents.Holding(ctx, nso, binding)
+	holding, err := r.Inventory.Holding(ctx, nso, binding)
 	if err != nil {
 		return false, err
 	}
-	wanted, ok := offloading.Wanted(nso, binding, true, holding > 0, r.Settings)
+	wanted, ok := namespaceoffloading.Wanted(nso, binding, true, holding > 0, r.Settings)
 	return ok && wanted.Means(d.RemoteNamespace), nil
 }
 
 // ofEarlier tells whether the remote namespace stands for an earlier local
 // namespace of that name than the one that there is: the offloading does not ask
 // for that.
-func (r *Reconciler) ofEarlier(ctx context.Context, d nsmap.Delete) (bool, error) {
+func (r *Reconciler) ofEarlier(ctx context.Context, d namespacemap.Delete) (bool, error) {
 	local := &metav1.PartialObjectMetadata{}
 	local.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: d.Namespace}, local); err != nil {
@@ -79,8 +79,8 @@ func (r *Reconciler) ofEarlier(ctx context.Context, d nsmap.Delete) (bool, error
 
 // spared notes that a remote namespace was not deleted: because the offloading
 // asks for it after all, or because that could not be found out.
-func (a *acting) spared(d nsmap.Delete, err error) {
-	a.note(d.Namespace, d.RemoteNamespace, nsmap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
+func (a *acting) spared(d namespacemap.Delete, err error) {
+	a.note(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
 	if err != nil {
 		a.failed(err)
 		return

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/nsmap"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 type localUIDs = map[string]types.UID
@@ -25,23 +25,23 @@ type outcomes struct {
 	byBinding map[string]map[string]refusal // by the remote namespace
 
 	// conflicts and serverErrors are by the key of a remote namespace, see key.
-	conflicts, serverErrors *step.Streaks[string]
+	conflicts, serverErrors *retry.Streaks[string]
 }
 
 // refusal is what was refused, and when it may be tried again.
 type refusal struct {
-	nsmap.Outcome
+	namespacemap.Outcome
 	until time.Time
 }
 
 func newOutcomes(first, most time.Duration) *outcomes {
 	return &outcomes{
 		backoff: flowcontrol.NewBackOff(first, most), byBinding: map[string]map[string]refusal{},
-		conflicts: step.NewConflicts[string](), serverErrors: step.NewServerErrors[string](),
+		conflicts: retry.NewConflicts[string](), serverErrors: retry.NewServerErrors[string](),
 	}
 }
 
-func (o *outcomes) refused(binding, remote string, outcome nsmap.Outcome) {
+func (o *outcomes) refused(binding, remote string, outcome namespacemap.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.byBinding[binding] == nil {
@@ -51,13 +51,13 @@ func (o *outcomes) refused(binding, remote string, outcome nsmap.Outcome) {
 	o.backoff.Next(id, now)
 	wait := o.backoff.Get(id)
 	if outcome.Reason == v1alpha1.ReasonServerError {
-		wait = min(wait, step.ServerErrorWait)
+		wait = min(wait, retry.ServerErrorWait)
 	}
 	o.byBinding[binding][remote] = refusal{outcome, now.Add(wait)}
 }
 
 // last is what was refused the last time, of that phase, if nothing has succeeded since.
-func (o *outcomes) last(binding, remote string, phase v1alpha1.MappingPhase) (nsmap.Outcome, bool) {
+func (o *outcomes) last(binding, remote string, phase v1alpha1.MappingPhase) (namespacemap.Outcome, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	found, ok := o.byBinding[binding][remote]
@@ -76,14 +76,14 @@ func (o *outcomes) clear(binding, remote string) {
 
 // backingOff are the remote namespaces whose next try is not due yet, of those
 // that something is still asked of, and how long it is until the first is.
-func (o *outcomes) backingOff(binding string, asked sets.Set[string]) (map[string]nsmap.Outcome, time.Duration) {
+func (o *outcomes) backingOff(binding string, asked sets.Set[string]) (map[string]namespacemap.Outcome, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.forgetStreaks(func(id string) bool {
 		of, remote, _ := strings.Cut(id, "/")
 		return of == binding && !asked.Has(remote)
 	})
-	waiting := map[string]nsmap.Outcome{}
+	waiting := map[string]namespacemap.Outcome{}
 	var first time.Duration
 	for remote, refused := range o.byBinding[binding] {
 		if !asked.Has(remote) {
@@ -93,7 +93,7 @@ func (o *outcomes) backingOff(binding string, asked sets.Set[string]) (map[strin
 		}
 		if wait := refused.until.Sub(o.backoff.Clock.Now()); wait > 0 {
 			waiting[remote] = refused.Outcome
-			first = step.Sooner(first, wait)
+			first = retry.Sooner(first, wait)
 		}
 	}
 	return waiting, first

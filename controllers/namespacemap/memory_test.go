@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -42,7 +42,7 @@ func TestServerErrorsWaitNoLongerThanOthers(t *testing.T) {
 	clock := testclock.NewFakeClock(builder.Epoch)
 	o := newOutcomes(10*time.Second, time.Minute)
 	o.backoff = flowcontrol.NewFakeBackOff(10*time.Second, time.Minute, clock)
-	outcome := nsmap.Outcome{Phase: v1alpha1.MappingCreationLoopBackOff, Reason: v1alpha1.ReasonServerError}
+	outcome := namespacemap.Outcome{Phase: v1alpha1.MappingCreationLoopBackOff, Reason: v1alpha1.ReasonServerError}
 	for range 10 {
 		o.refused("eu", "r", outcome)
 		_, wait := o.backingOff("eu", sets.New("r"))
@@ -67,12 +67,12 @@ func TestOutcomes(t *testing.T) {
 	clock := testclock.NewFakeClock(builder.Epoch)
 	o := newOutcomes(10*time.Second, time.Minute)
 	o.backoff = flowcontrol.NewFakeBackOff(10*time.Second, time.Minute, clock)
-	refused := nsmap.Outcome{Phase: v1alpha1.MappingCreationLoopBackOff, Reason: "X"}
+	refused := namespacemap.Outcome{Phase: v1alpha1.MappingCreationLoopBackOff, Reason: "X"}
 	asks := sets.New("r")
 	expect := func(when string, binding string, asked sets.Set[string], waits bool, first time.Duration) {
 		t.Helper()
 		got, until := o.backingOff(binding, asked)
-		want := map[string]nsmap.Outcome{}
+		want := map[string]namespacemap.Outcome{}
 		if waits {
 			want["r"] = refused
 		}
@@ -118,11 +118,11 @@ type provider struct {
 
 func TestAssumptions(t *testing.T) {
 	first, second := &provider{}, &provider{}
-	created := nsmap.RemoteNamespace{Name: "r", UID: "1", LocalNamespace: "a"}
+	created := namespacemap.RemoteNamespace{Name: "r", UID: "1", LocalNamespace: "a"}
 	gone := created
 	gone.Terminating = true
 	at := func(d time.Duration) time.Time { return builder.Epoch.Add(d) }
-	type remotes = map[string]nsmap.RemoteNamespace
+	type remotes = map[string]namespacemap.RemoteNamespace
 	tests := map[string]struct {
 		note     func(*assumptions)
 		provider cluster.Cluster

@@ -27,14 +27,15 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/latest"
-	"github.com/spillway-io/spillway/internal/nsmap"
-	"github.com/spillway-io/spillway/internal/offloading"
-	"github.com/spillway-io/spillway/internal/pace"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps;namespaceoffloadings,verbs=get;list;watch
@@ -50,15 +51,15 @@ type Reconciler struct {
 	// Live reads past the caches: what an offloading asks for, before what it
 	// does not ask for is deleted.
 	Live      client.Reader
-	Residents *residents.Residents
-	Settings  offloading.Settings
+	Inventory *inventory.Inventory
+	Settings  namespaceoffloading.Settings
 	Clock     clock.PassiveClock
 	// Pace spaces out the writes of one map's status.
-	Pace *pace.Pacer
+	Pace *throttle.Pacer
 
 	outcomes *outcomes
 	assumed  assumptions
-	written  latest.Versions
+	written  ownwrites.Versions
 }
 
 const (
@@ -99,29 +100,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, err
 	}
 	if err := r.begin(ctx, nsm); err != nil {
-		return step.Done(err)
+		return retry.Done(err)
 	}
-	plan := nsmap.Decide(snapshot)
-	again, actErr := r.act(ctx, provider, binding, snapshot.BackingOff, &plan)
-	_, retry := r.outcomes.backingOff(binding.Name, asked(snapshot))
-	wait, reportErr := r.report(ctx, nsm, nsmap.Report(nsm, plan.Known, metav1.NewTime(r.Clock.Now())))
+	plan := namespacemap.Decide(snapshot)
+	tryAgain, actErr := r.act(ctx, provider, binding, snapshot.BackingOff, &plan)
+	_, again := r.outcomes.backingOff(binding.Name, asked(snapshot))
+	wait, reportErr := r.report(ctx, nsm, namespacemap.Report(nsm, plan.Known, metav1.NewTime(r.Clock.Now())))
 	if actErr != nil {
 		return ctrl.Result{}, errors.Join(actErr, reportErr)
 	}
 	if reportErr != nil {
-		return step.Done(reportErr)
+		return retry.Done(reportErr)
 	}
-	return ctrl.Result{RequeueAfter: step.Sooner(step.Sooner(step.Sooner(wait, retry), assumed), again)}, nil
+	return ctrl.Result{RequeueAfter: retry.Sooner(retry.Sooner(retry.Sooner(wait, tryAgain), assumed), again)}, nil
 }
 
 // observe reads both clusters' caches, and tells how long it is until they are
 // believed in all things.
 func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding,
-	provider cluster.Cluster) (nsmap.Snapshot, time.Duration, error) {
-	s := nsmap.Snapshot{
+	provider cluster.Cluster) (namespacemap.Snapshot, time.Duration, error) {
+	s := namespacemap.Snapshot{
 		Desired: nsm.Spec.DesiredMapping, ManagerNamespace: r.Settings.ManagerNamespace, Locals: map[string]types.UID{},
-		Rules:    &nsmap.Rules{RemoteNamespaces: binding.Spec.RemoteNamespaces, Binding: binding.Name, ConsumerID: r.Settings.ConsumerID},
-		WasThere: nsmap.WasThere(nsm),
+		Rules:    &namespacemap.Rules{RemoteNamespaces: binding.Spec.RemoteNamespaces, Binding: binding.Name, ConsumerID: r.Settings.ConsumerID},
+		WasThere: namespacemap.WasThere(nsm),
 	}
 	for _, entry := range s.Desired {
 		local := &metav1.PartialObjectMetadata{}
@@ -139,7 +140,7 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 	if err := provider.GetClient().List(ctx, &remotes, client.UnsafeDisableDeepCopy); err != nil {
 		return s, 0, fmt.Errorf("listing the namespaces of provider %s: %w", binding.Spec.ClusterID, err)
 	}
-	s.Remotes = make(map[string]nsmap.RemoteNamespace, len(remotes.Items))
+	s.Remotes = make(map[string]namespacemap.RemoteNamespace, len(remotes.Items))
 	for i := range remotes.Items {
 		if mark.IsOn(&remotes.Items[i]) {
 			s.Remotes[remotes.Items[i].Name] = remoteNamespace(&remotes.Items[i])
@@ -148,12 +149,12 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 	assumed := r.assumed.overlay(binding.Name, provider, s.Remotes, r.Clock.Now())
 	s.BackingOff, _ = r.outcomes.backingOff(binding.Name, asked(s))
 	var err error
-	s.Kept, err = r.kept(ctx, binding, nsmap.Decide(s).Deletes)
+	s.Kept, err = r.kept(ctx, binding, namespacemap.Decide(s).Deletes)
 	return s, assumed, err
 }
 
 // asked are the remote namespaces that something may be asked of.
-func asked(s nsmap.Snapshot) sets.Set[string] {
+func asked(s namespacemap.Snapshot) sets.Set[string] {
 	remotes := sets.KeySet(s.Remotes)
 	for _, entry := range s.Desired {
 		remotes.Insert(entry.RemoteNamespace)
@@ -161,9 +162,9 @@ func asked(s nsmap.Snapshot) sets.Set[string] {
 	return remotes
 }
 
-func remoteNamespace(ns *corev1.Namespace) nsmap.RemoteNamespace {
+func remoteNamespace(ns *corev1.Namespace) namespacemap.RemoteNamespace {
 	local := provenance.LocalOf(ns)
-	return nsmap.RemoteNamespace{
+	return namespacemap.RemoteNamespace{
 		Name: ns.Name, UID: ns.UID,
 		LocalNamespace: local.Namespace, LocalUID: local.UID,
 		Terminating: !ns.DeletionTimestamp.IsZero(),
@@ -181,7 +182,7 @@ func (r *Reconciler) report(ctx context.Context, nsm *v1alpha1.NamespaceMap, sta
 	}
 	before := nsm.DeepCopy()
 	nsm.Status = status
-	if err := r.Client.Status().Patch(ctx, nsm, step.Locked(before)); err != nil {
+	if err := r.Client.Status().Patch(ctx, nsm, precondition.Locked(before)); err != nil {
 		return 0, fmt.Errorf("writing the status of NamespaceMap %s: %w", nsm.Name, err)
 	}
 	r.written.Wrote(nsm)
@@ -197,8 +198,8 @@ func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) erro
 		return nil
 	}
 	before := nsm.DeepCopy()
-	nsm.Status = nsmap.Report(nsm, nil, metav1.NewTime(r.Clock.Now()))
-	if err := r.Client.Status().Patch(ctx, nsm, step.Locked(before)); err != nil {
+	nsm.Status = namespacemap.Report(nsm, nil, metav1.NewTime(r.Clock.Now()))
+	if err := r.Client.Status().Patch(ctx, nsm, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("writing the first status of NamespaceMap %s: %w", nsm.Name, err)
 	}
 	r.written.Wrote(nsm)
@@ -218,9 +219,9 @@ func (r *Reconciler) reportUnreachable(ctx context.Context, nsm *v1alpha1.Namesp
 		return ctrl.Result{RequeueAfter: whileConnecting}, nil
 	}
 	message := fmt.Sprintf("last known state: %s: %s", connected.Reason, connected.Message)
-	wait, err := r.report(ctx, nsm, nsmap.Unreachable(nsm, message, metav1.NewTime(r.Clock.Now())))
+	wait, err := r.report(ctx, nsm, namespacemap.Unreachable(nsm, message, metav1.NewTime(r.Clock.Now())))
 	if err != nil {
-		return step.Done(err)
+		return retry.Done(err)
 	}
 	return ctrl.Result{RequeueAfter: wait}, nil
 }

@@ -17,8 +17,8 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/drain"
-	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/decide/drain"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -65,7 +65,7 @@ func empties() predicate.Predicate {
 // asking are the maps that ask for a local namespace that has come or gone.
 func (r *Reconciler) asking(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return trigger.Matching(ctx, r.Client, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
-		return nsmap.FindDesired(nsm.Spec.DesiredMapping, namespace.GetName()) != nil
+		return namespacemap.FindDesired(nsm.Spec.DesiredMapping, namespace.GetName()) != nil
 	})
 }
 

@@ -20,10 +20,11 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/offloading"
-	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/step"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings,verbs=get;list;watch;patch
@@ -35,8 +36,8 @@ import (
 // when its ordered deletion is done.
 type Lifecycle struct {
 	Client    client.Client
-	Residents *residents.Residents
-	Settings  offloading.Settings
+	Inventory *inventory.Inventory
+	Settings  namespaceoffloading.Settings
 	Events    events.EventRecorder
 	Clock     clock.PassiveClock
 }
@@ -52,33 +53,33 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		if !controllerutil.AddFinalizer(nso, v1alpha1.FinalizerOffloading) {
 			return ctrl.Result{}, nil
 		}
-		return step.Done(r.patch(ctx, nso, before))
+		return retry.Done(r.patch(ctx, nso, before))
 	}
 	if !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
 		return ctrl.Result{}, nil
 	}
-	world, err := r.Residents.World(ctx, r.Client, nso)
-	if errors.Is(err, residents.ErrUnknown) {
+	world, err := r.Inventory.World(ctx, r.Client, nso)
+	if errors.Is(err, inventory.ErrUnknown) {
 		return ctrl.Result{}, nil // That it is known brings us back.
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	snapshot := offloading.Observe(nso, world, r.Settings, r.Clock.Now())
-	removable, retry := offloading.Removable(snapshot)
+	snapshot := namespaceoffloading.Observe(nso, world, r.Settings, r.Clock.Now())
+	removable, again := namespaceoffloading.Removable(snapshot)
 	if !removable && !seeded.On(seeded.OffloadingReleasedFirst) {
-		return ctrl.Result{RequeueAfter: retry}, nil
+		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	if left := offloading.LeftBehind(snapshot); len(left) > 0 {
+	if left := namespaceoffloading.LeftBehind(snapshot); len(left) > 0 {
 		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, "LeftBehind", "Delete", "%s", conditions.Note(
 			"deletionTimeout has passed; remote namespaces that stay until their provider gets rid of them: "+strings.Join(left, "; ")))
 	}
 	controllerutil.RemoveFinalizer(nso, v1alpha1.FinalizerOffloading)
-	return step.Done(r.patch(ctx, nso, before))
+	return retry.Done(r.patch(ctx, nso, before))
 }
 
 func (r *Lifecycle) patch(ctx context.Context, nso, before *v1alpha1.NamespaceOffloading) error {
-	if err := r.Client.Patch(ctx, nso, step.Locked(before)); err != nil {
+	if err := r.Client.Patch(ctx, nso, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("changing the finalizer of NamespaceOffloading %s/%s: %w", nso.Namespace, nso.Name, err)
 	}
 	return nil

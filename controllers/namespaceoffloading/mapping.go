@@ -12,13 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/drain"
-	"github.com/spillway-io/spillway/internal/nsmap"
-	"github.com/spillway-io/spillway/internal/offloading"
-	"github.com/spillway-io/spillway/internal/pace"
-	"github.com/spillway-io/spillway/internal/placement"
-	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/decide/drain"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespacemaps,verbs=create;patch
@@ -30,10 +31,10 @@ import (
 // moment would ask for the deletion of every remote namespace.
 type Mapping struct {
 	Client    client.Client
-	Residents *residents.Residents
-	Settings  offloading.Settings
+	Inventory *inventory.Inventory
+	Settings  namespaceoffloading.Settings
 	// Pace spaces out the writes of one map.
-	Pace *pace.Pacer
+	Pace *throttle.Pacer
 }
 
 // Reconcile brings the map of one ClusterBinding forward.
@@ -60,13 +61,13 @@ func (r *Mapping) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	case err != nil:
 		return ctrl.Result{}, err
 	case exists:
-		return step.Done(r.update(ctx, binding, nsm, wanted))
+		return retry.Done(r.update(ctx, binding, nsm, wanted))
 	default:
-		return step.Done(r.create(ctx, binding, wanted))
+		return retry.Done(r.create(ctx, binding, wanted))
 	}
 }
 
-func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) ([]nsmap.Wanted, error) {
+func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) ([]namespacemap.Wanted, error) {
 	if !binding.DeletionTimestamp.IsZero() {
 		return nil, nil
 	}
@@ -79,24 +80,24 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
 	entries := sets.New[string]()
-	for _, entry := range nsmap.Entries(nsm) {
+	for _, entry := range namespacemap.Entries(nsm) {
 		entries.Insert(entry.Namespace)
 	}
-	var wanted []nsmap.Wanted
+	var wanted []namespacemap.Wanted
 	for i := range all.Items {
 		nso, held := &all.Items[i], false
 		asked := entries.Has(nso.Namespace)
-		if offloading.GoesElsewhere(nso, binding, bindings.Items, nsm) {
+		if namespaceoffloading.GoesElsewhere(nso, binding, bindings.Items, nsm) {
 			continue
 		}
 		if asked {
-			left, err := r.Residents.Holding(ctx, nso, binding)
+			left, err := r.Inventory.Holding(ctx, nso, binding)
 			if err != nil {
 				return nil, err
 			}
-			held = left > 0 || nsmap.Unanswered(nsm, nso.Namespace)
+			held = left > 0 || namespacemap.Unanswered(nsm, nso.Namespace)
 		}
-		if w, ok := offloading.Wanted(nso, binding, asked, held, r.Settings); ok {
+		if w, ok := namespaceoffloading.Wanted(nso, binding, asked, held, r.Settings); ok {
 			wanted = append(wanted, w)
 		}
 	}
@@ -104,7 +105,7 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 }
 
 // create makes the map of a binding that holds its clusterID and is not being deleted.
-func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, wanted []nsmap.Wanted) error {
+func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, wanted []namespacemap.Wanted) error {
 	var all v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing ClusterBindings: %w", err)
@@ -117,7 +118,7 @@ func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 			Name:   binding.Name,
 			Labels: map[string]string{v1alpha1.LabelCluster: binding.Spec.ClusterID},
 		},
-		Spec: v1alpha1.NamespaceMapSpec{DesiredMapping: nsmap.Desired(nil, wanted)},
+		Spec: v1alpha1.NamespaceMapSpec{DesiredMapping: namespacemap.Desired(nil, wanted)},
 	}
 	if err := controllerutil.SetControllerReference(binding, nsm, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("making NamespaceMap %s: %w", binding.Name, err)
@@ -129,7 +130,7 @@ func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	return nil
 }
 
-func (r *Mapping) update(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, wanted []nsmap.Wanted) error {
+func (r *Mapping) update(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, wanted []namespacemap.Wanted) error {
 	if owner := metav1.GetControllerOf(nsm); owner != nil && owner.UID != binding.UID {
 		return nil // That of an earlier binding of this name; Kubernetes collects it.
 	}
@@ -137,11 +138,11 @@ func (r *Mapping) update(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	if err := r.own(binding, nsm); err != nil {
 		return err
 	}
-	nsm.Spec.DesiredMapping = nsmap.Desired(nsmap.Entries(nsm), wanted)
+	nsm.Spec.DesiredMapping = namespacemap.Desired(namespacemap.Entries(nsm), wanted)
 	if equality.Semantic.DeepEqual(before, nsm) {
 		return nil
 	}
-	if err := r.Client.Patch(ctx, nsm, step.Locked(before)); err != nil {
+	if err := r.Client.Patch(ctx, nsm, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("writing the entries of NamespaceMap %s: %w", nsm.Name, err)
 	}
 	r.Pace.Wrote(binding.Name)

@@ -15,10 +15,10 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/nsmap"
-	"github.com/spillway-io/spillway/internal/placement"
-	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -43,10 +43,10 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 			},
 		}).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.deleting), builder.WithPredicates(trigger.Reach())).
-		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
-			return trigger.OffloadingsOf(residents.Offloadings(ctx, r.Client, change))
+		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(ctx context.Context, change inventory.Change) []reconcile.Request {
+			return trigger.OffloadingsOf(inventory.Offloadings(ctx, r.Client, change))
 		})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: step.Backoff[reconcile.Request]()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 
@@ -58,8 +58,8 @@ func enqueueDropped(before, after client.Object, q queue) {
 	if !ok1 || !ok2 {
 		return
 	}
-	left := nsmap.Namespaces(is)
-	for namespace := range nsmap.Namespaces(was) {
+	left := namespacemap.Namespaces(is)
+	for namespace := range namespacemap.Namespaces(was) {
 		if !left.Has(namespace) {
 			q.Add(trigger.Offloading(namespace))
 		}
@@ -79,13 +79,13 @@ func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.NamespaceMap{}, handler.EnqueueRequestsFromMapFunc(sameName), builder.WithPredicates(entryChanges())).
 		Watches(&v1alpha1.ClusterBinding{}, trigger.SharedWith(r.Client)).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.allBindings), builder.WithPredicates(trigger.NotStatus())).
-		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
-			if len(residents.Offloadings(ctx, r.Client, change)) == 0 {
+		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(ctx context.Context, change inventory.Change) []reconcile.Request {
+			if len(inventory.Offloadings(ctx, r.Client, change)) == 0 {
 				return nil
 			}
 			return []reconcile.Request{trigger.Named(change.Binding)}
 		})).
-		WithOptions(controller.Options{RateLimiter: step.Backoff[reconcile.Request]()}).
+		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 
@@ -108,8 +108,8 @@ func entryChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
 		after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
-		return !ok1 || !ok2 || before.Generation != after.Generation || nsmap.Answered(before, after) ||
-			len(nsmap.Entries(after)) > len(after.Spec.DesiredMapping)
+		return !ok1 || !ok2 || before.Generation != after.Generation || namespacemap.Answered(before, after) ||
+			len(namespacemap.Entries(after)) > len(after.Spec.DesiredMapping)
 	}}
 }
 

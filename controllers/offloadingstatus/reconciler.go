@@ -18,15 +18,16 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/eviction"
-	"github.com/spillway-io/spillway/internal/latecomer"
-	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/metrics"
-	"github.com/spillway-io/spillway/internal/offloading"
-	"github.com/spillway-io/spillway/internal/pace"
-	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings;namespacemaps;clusterbindings,verbs=get;list;watch
@@ -37,15 +38,15 @@ import (
 // Reconciler reconciles the status of NamespaceOffloadings.
 type Reconciler struct {
 	Client    client.Client
-	Residents *residents.Residents
-	Settings  offloading.Settings
+	Inventory *inventory.Inventory
+	Settings  namespaceoffloading.Settings
 	Events    events.EventRecorder
 	Clock     clock.PassiveClock
 	// Pace spaces out the reports of one offloading's progress. Reports of
 	// anything else are not delayed, but progress waits for its time after them.
-	Pace *pace.Pacer
+	Pace *throttle.Pacer
 
-	written latest.Versions
+	written ownwrites.Versions
 	firsts  firsts
 }
 
@@ -62,10 +63,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // Not begun yet, or done: the finalizer brings us back.
 	}
 	if r.written.Behind(nso) {
-		return ctrl.Result{RequeueAfter: latest.BehindRetry}, nil
+		return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
 	}
-	world, err := r.Residents.World(ctx, r.Client, nso)
-	if errors.Is(err, residents.ErrUnknown) {
+	world, err := r.Inventory.World(ctx, r.Client, nso)
+	if errors.Is(err, inventory.ErrUnknown) {
 		return ctrl.Result{}, nil // That it is known brings us back.
 	}
 	if err != nil {
@@ -74,11 +75,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if world.Outdated, err = r.outdated(ctx, nso); err != nil {
 		return ctrl.Result{}, err
 	}
-	snapshot := offloading.Observe(nso, world, r.Settings, r.Clock.Now())
+	snapshot := namespaceoffloading.Observe(nso, world, r.Settings, r.Clock.Now())
 	if goes(nso, snapshot) {
 		return ctrl.Result{}, nil
 	}
-	plan := offloading.Decide(snapshot)
+	plan := namespaceoffloading.Decide(snapshot)
 	if equality.Semantic.DeepEqual(nso.Status, plan.Status) {
 		return ctrl.Result{RequeueAfter: plan.Again}, nil
 	}
@@ -92,8 +93,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if seeded.On(seeded.StatusForgotten) {
 		return ctrl.Result{}, nil
 	}
-	result, err := step.Done(err)
-	result.RequeueAfter = step.Sooner(result.RequeueAfter, plan.Again)
+	result, err := retry.Done(err)
+	result.RequeueAfter = retry.Sooner(result.RequeueAfter, plan.Again)
 	return result, err
 }
 
@@ -106,7 +107,7 @@ func (r *Reconciler) outdated(ctx context.Context, nso *v1alpha1.NamespaceOffloa
 	}
 	var names []types.NamespacedName
 	for i := range pods.Items {
-		if latecomer.Outdated(&pods.Items[i], nso) {
+		if unscheduledpod.Outdated(&pods.Items[i], nso) {
 			names = append(names, client.ObjectKeyFromObject(&pods.Items[i]))
 		}
 	}
@@ -116,11 +117,11 @@ func (r *Reconciler) outdated(ctx context.Context, nso *v1alpha1.NamespaceOffloa
 // goes tells whether the finalizer is about to be removed. A status would be in
 // the way of that, and nobody would read it. If somebody else's finalizer keeps
 // the object, the removal of ours brings us back.
-func goes(nso *v1alpha1.NamespaceOffloading, snapshot offloading.Snapshot) bool {
+func goes(nso *v1alpha1.NamespaceOffloading, snapshot namespaceoffloading.Snapshot) bool {
 	if nso.DeletionTimestamp.IsZero() || !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
 		return false
 	}
-	removable, _ := offloading.Removable(snapshot)
+	removable, _ := namespaceoffloading.Removable(snapshot)
 	return removable
 }
 
@@ -128,7 +129,7 @@ func (r *Reconciler) report(ctx context.Context, nso *v1alpha1.NamespaceOffloadi
 	before := nso.DeepCopy()
 	r.firsts.note(nso)
 	nso.Status = status
-	if err := r.Client.Status().Patch(ctx, nso, step.Locked(before)); err != nil {
+	if err := r.Client.Status().Patch(ctx, nso, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("writing the status of NamespaceOffloading %s/%s: %w", nso.Namespace, nso.Name, err)
 	}
 	r.Pace.Wrote(client.ObjectKeyFromObject(nso).String())

@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/nsmap"
-	"github.com/spillway-io/spillway/internal/offloading"
-	"github.com/spillway-io/spillway/internal/placement"
-	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -56,10 +56,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { r.enqueueOutdated(ctx, e.ObjectNew, q) },
 			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueOutdated(ctx, e.Object, q) },
 		}).
-		WatchesRawSource(residents.Source(r.Residents, residents.Settle, func(ctx context.Context, change residents.Change) []reconcile.Request {
-			return trigger.OffloadingsOf(residents.Offloadings(ctx, r.Client, change))
+		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(ctx context.Context, change inventory.Change) []reconcile.Request {
+			return trigger.OffloadingsOf(inventory.Offloadings(ctx, r.Client, change))
 		})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: step.Backoff[reconcile.Request]()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 
@@ -68,8 +68,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) enqueueOutdated(ctx context.Context, pod client.Object, q queue) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: v1alpha1.OffloadingName}
-	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && offloading.SaysOutdated(nso) {
-		q.AddAfter(trigger.Offloading(nso.Namespace), residents.Settle)
+	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && namespaceoffloading.SaysOutdated(nso) {
+		q.AddAfter(trigger.Offloading(nso.Namespace), inventory.Settle)
 	}
 }
 
@@ -80,7 +80,7 @@ func enqueueChanged(before, after client.Object, q queue) {
 	if !ok1 || !ok2 {
 		return
 	}
-	for namespace := range nsmap.Changed(was, is) {
+	for namespace := range namespacemap.Changed(was, is) {
 		q.Add(trigger.Offloading(namespace))
 	}
 }
@@ -111,7 +111,7 @@ func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOfflo
 		return moved
 	}
 	changed := was.Generation != is.Generation
-	reach := offloading.Unreachable(was) != offloading.Unreachable(is)
+	reach := namespaceoffloading.Unreachable(was) != namespaceoffloading.Unreachable(is)
 	// Which provider it is decides who has a namespace of one that is bound twice.
 	known := placement.Identified(was, is)
 	if !changed && !reach && !known {

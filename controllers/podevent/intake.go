@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/spillway-io/spillway/internal/podevents"
+	"github.com/spillway-io/spillway/internal/decide/podevent"
 )
 
 const (
@@ -58,8 +58,8 @@ func (i *intake) Update(obj any) error { return i.Add(obj) }
 // expires.
 func (i *intake) Delete(obj any) error {
 	if event, ok := obj.(*corev1.Event); ok {
-		i.shelf.Remove(podevents.IDOf(event))
-		i.early.Remove(podevents.IDOf(event))
+		i.shelf.Remove(podevent.IDOf(event))
+		i.early.Remove(podevent.IDOf(event))
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (*intake) Resync() error { return nil }
 // take keeps an event that is about a pod in a namespace of ours, or of one that
 // may turn out to be.
 func (i *intake) take(ctx context.Context, event *corev1.Event) {
-	target, occurrence, ok := podevents.Read(event)
+	target, occurrence, ok := podevent.Read(event)
 	if !ok {
 		return
 	}
@@ -94,10 +94,10 @@ func (i *intake) take(ctx context.Context, event *corev1.Event) {
 
 // arrived keeps what came earlier than the namespace of ours that it is about.
 func (i *intake) arrived(ctx context.Context, namespace string) {
-	i.early.Release(namespace, func(target podevents.Target, o podevents.Occurrence) { i.keep(ctx, target, o) })
+	i.early.Release(namespace, func(target podevent.Target, o podevent.Occurrence) { i.keep(ctx, target, o) })
 }
 
-func (i *intake) keep(ctx context.Context, target podevents.Target, occurrence podevents.Occurrence) {
+func (i *intake) keep(ctx context.Context, target podevent.Target, occurrence podevent.Occurrence) {
 	pod, err := i.remotePod(ctx, target)
 	if err != nil {
 		return // The cache is ending, and the connection with it.

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/podevents"
+	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
@@ -41,11 +41,11 @@ func TestEarlyWarnings(t *testing.T) {
 	mark := provenance.Mark{Origin: "origin", ClusterID: "eu"}
 	remote := &provider{namespaces: map[string]*corev1.Namespace{}}
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[podevents.Target]())
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[podevent.Target]())
 	defer queue.ShutDown()
 	to := &intake{&reconciler{
 		remote: remote, mark: mark, clock: clock,
-		shelf: podevents.NewShelf(podevents.MostKept), early: podevents.NewShelf(podevents.MostEarly),
+		shelf: podevent.NewShelf(podevent.MostKept), early: podevent.NewShelf(podevent.MostEarly),
 	}, queue}
 	for _, namespace := range []string{"ours", "theirs"} {
 		to.take(t.Context(), warningAbout(namespace))
@@ -57,7 +57,7 @@ func TestEarlyWarnings(t *testing.T) {
 		remote.namespaces[name] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	}
 	to.arrived(t.Context(), "ours")
-	want := []podevents.Target{targetOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ours", Name: "pod", UID: "pod-of-ours"}})}
+	want := []podevent.Target{targetOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ours", Name: "pod", UID: "pod-of-ours"}})}
 	if diff := cmp.Diff(want, to.shelf.Targets()); diff != "" || queue.Len() != 1 {
 		t.Errorf("%d are looked at, kept (-want +got)\n%s", queue.Len(), diff)
 	}

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/spillway-io/spillway/internal/pace"
+	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // memory is what is remembered of local pods that events were written about. A
@@ -20,7 +20,7 @@ type memory struct {
 
 // written is about the events of one pod.
 type written struct {
-	*pace.Pacer
+	*throttle.Pacer
 	// created are the names of those that the cache may not show yet. They take
 	// room: a provider that warns of ever new things is faster than a watch.
 	created map[string]bool
@@ -36,7 +36,7 @@ func (m *memory) of(pod types.UID) *written {
 	defer m.mu.Unlock()
 	found, ok := m.pods[pod]
 	if !ok {
-		found = &written{Pacer: pace.New(interval, most, m.clock), created: map[string]bool{}}
+		found = &written{Pacer: throttle.New(interval, most, m.clock), created: map[string]bool{}}
 		m.pods[pod] = found
 	}
 	return found

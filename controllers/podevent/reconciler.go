@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/latest"
-	"github.com/spillway-io/spillway/internal/podevents"
+	"github.com/spillway-io/spillway/internal/decide/podevent"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/views"
 )
 
@@ -45,20 +45,20 @@ type reconciler struct {
 	view   *views.View
 	shown  cache.Cache
 	remote cache.Cache
-	local  *latest.Reader
+	local  *ownwrites.Reader
 	clock  clock.PassiveClock
 	mark   provenance.Mark
-	shelf  *podevents.Shelf
+	shelf  *podevent.Shelf
 	// early is what is about pods of namespaces that are not known to be ours:
 	// the namespaces are told of by another watch, which may be behind.
-	early *podevents.Shelf
+	early *podevent.Shelf
 	// paused tells whether the binding says that nothing is to be done.
 	paused atomic.Bool
 	memory *memory
 }
 
 // Reconcile shows what is reported about one pod of the provider.
-func (c *reconciler) Reconcile(ctx context.Context, target podevents.Target) (ctrl.Result, error) {
+func (c *reconciler) Reconcile(ctx context.Context, target podevent.Target) (ctrl.Result, error) {
 	reported, since := c.shelf.Of(target)
 	if c.paused.Load() || len(reported) == 0 {
 		return ctrl.Result{}, nil
@@ -78,13 +78,13 @@ func (c *reconciler) Reconcile(ctx context.Context, target podevents.Target) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	plan := podevents.Decide(snapshot)
-	retry, err := c.act(ctx, pod.UID, plan)
-	return ctrl.Result{RequeueAfter: step.Sooner(plan.RetryAfter, retry)}, err
+	plan := podevent.Decide(snapshot)
+	again, err := c.act(ctx, pod.UID, plan)
+	return ctrl.Result{RequeueAfter: retry.Sooner(plan.RetryAfter, again)}, err
 }
 
 // remotePod is the pod of the provider if it is there and ours, or nil.
-func (c *reconciler) remotePod(ctx context.Context, target podevents.Target) (*corev1.Pod, error) {
+func (c *reconciler) remotePod(ctx context.Context, target podevent.Target) (*corev1.Pod, error) {
 	pod := &corev1.Pod{}
 	if err := c.remote.Get(ctx, target.NamespacedName, pod); err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -96,7 +96,7 @@ func (c *reconciler) remotePod(ctx context.Context, target podevents.Target) (*c
 }
 
 // localPod is the pod that a pod of the provider stands for, or nil.
-func (c *reconciler) localPod(ctx context.Context, target podevents.Target) (*corev1.Pod, error) {
+func (c *reconciler) localPod(ctx context.Context, target podevent.Target) (*corev1.Pod, error) {
 	remote, err := c.remotePod(ctx, target)
 	if err != nil || remote == nil {
 		return nil, err
@@ -112,8 +112,8 @@ func (c *reconciler) localPod(ctx context.Context, target podevents.Target) (*co
 }
 
 // observe gathers what is shown on a pod already, out of caches only.
-func (c *reconciler) observe(ctx context.Context, pod *corev1.Pod, reported []podevents.Occurrence) (podevents.Snapshot, error) {
-	s := podevents.Snapshot{
+func (c *reconciler) observe(ctx context.Context, pod *corev1.Pod, reported []podevent.Occurrence) (podevent.Snapshot, error) {
+	s := podevent.Snapshot{
 		Now: c.clock.Now(), ClusterID: c.mark.ClusterID, Node: c.view.Node, Local: pod, Reported: reported,
 		Shown: map[string]*corev1.Event{}, Waits: map[string]time.Duration{},
 	}
@@ -146,7 +146,7 @@ func (c *reconciler) observe(ctx context.Context, pod *corev1.Pod, reported []po
 }
 
 // putRight makes one of the events be shown as it was last written.
-func (c *reconciler) putRight(ctx context.Context, s podevents.Snapshot, name string) error {
+func (c *reconciler) putRight(ctx context.Context, s podevent.Snapshot, name string) error {
 	event := &corev1.Event{}
 	switch err := c.local.Get(ctx, types.NamespacedName{Namespace: s.Local.Namespace, Name: name}, event); {
 	case err == nil:
@@ -161,8 +161,8 @@ func (c *reconciler) putRight(ctx context.Context, s podevents.Snapshot, name st
 
 // act writes what is decided, and says when to look again if what was found is
 // not what the cache had shown.
-func (c *reconciler) act(ctx context.Context, pod types.UID, plan podevents.Plan) (time.Duration, error) {
-	var retry time.Duration
+func (c *reconciler) act(ctx context.Context, pod types.UID, plan podevent.Plan) (time.Duration, error) {
+	var again time.Duration
 	var failed []error
 	written := c.memory.of(pod)
 	wrote := func(event *corev1.Event, err error) {
@@ -171,7 +171,7 @@ func (c *reconciler) act(ctx context.Context, pod types.UID, plan podevents.Plan
 			return // Nobody is going to ask any more.
 		case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err), apierrors.IsConflict(err):
 			written.Wrote(event.Name)
-			retry = step.Sooner(retry, written.Wait(event.Name))
+			again = retry.Sooner(again, written.Wait(event.Name))
 		case err != nil:
 			failed = append(failed, fmt.Errorf("writing event %s: %w", client.ObjectKeyFromObject(event), err))
 		default:
@@ -188,7 +188,7 @@ func (c *reconciler) act(ctx context.Context, pod types.UID, plan podevents.Plan
 	for _, update := range plan.Update {
 		wrote(update.After, c.write(ctx, func(ctx context.Context) error { return c.patch(ctx, update) }))
 	}
-	return retry, errors.Join(failed...)
+	return again, errors.Join(failed...)
 }
 
 func (*reconciler) write(ctx context.Context, request func(context.Context) error) error {
@@ -198,7 +198,7 @@ func (*reconciler) write(ctx context.Context, request func(context.Context) erro
 }
 
 // patch sends the difference, and the UID: another event of that name refuses it.
-func (c *reconciler) patch(ctx context.Context, update podevents.Update) error {
+func (c *reconciler) patch(ctx context.Context, update podevent.Update) error {
 	before := update.Before.DeepCopy()
 	before.UID = ""
 	return c.consumer.Patch(ctx, update.After, client.MergeFrom(before))

@@ -40,9 +40,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/informer"
-	"github.com/spillway-io/spillway/internal/latest"
-	"github.com/spillway-io/spillway/internal/podevents"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -64,7 +64,7 @@ type Engine struct {
 
 	shown cache.Cache
 	// local reads shown, put right by what has been written.
-	local *latest.Reader
+	local *ownwrites.Reader
 }
 
 var (
@@ -79,13 +79,13 @@ func (e *Engine) SetupWithManager(mgr mcmanager.Manager) error {
 	if e.shown, err = newShown(mgr.GetLocalManager()); err != nil {
 		return fmt.Errorf("making the cache of events: %w", err)
 	}
-	e.local = latest.New(e.shown, e.Clock)
+	e.local = ownwrites.New(e.shown, e.Clock)
 	return mgr.Add(e)
 }
 
 // newShown makes a cache that holds the consumer's events that are from here.
 func newShown(local ctrl.Manager) (cache.Cache, error) {
-	ours := fields.Set{"reportingComponent": podevents.Component, "involvedObject.kind": "Pod"}
+	ours := fields.Set{"reportingComponent": podevent.Component, "involvedObject.kind": "Pod"}
 	shown, err := cache.New(local.GetConfig(), cache.Options{
 		HTTPClient: local.GetHTTPClient(), Scheme: local.GetScheme(), Mapper: local.GetRESTMapper(),
 		ByObject:                     map[client.Object]cache.ByObject{&corev1.Event{}: {Field: ours.AsSelector(), Transform: trim}},
@@ -151,8 +151,8 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 	c := &reconciler{
 		consumer: e.Consumer, view: view, remote: provider.GetCache(), shown: e.shown, local: e.local, clock: e.Clock,
 		mark:   provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID},
-		shelf:  podevents.NewShelf(podevents.MostKept),
-		early:  podevents.NewShelf(podevents.MostEarly),
+		shelf:  podevent.NewShelf(podevent.MostKept),
+		early:  podevent.NewShelf(podevent.MostEarly),
 		memory: newMemory(e.Clock),
 	}
 	return c.start(ctx, name, e.Cache, events)

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/informer"
-	"github.com/spillway-io/spillway/internal/podevents"
 )
 
 // workers is how many pods of one provider are dealt with at a time. With more
@@ -25,21 +25,21 @@ import (
 const workers = 1
 
 // queue takes the pods that are to be looked at.
-type queue = workqueue.TypedRateLimitingInterface[podevents.Target]
+type queue = workqueue.TypedRateLimitingInterface[podevent.Target]
 
 // start runs the controller until ctx ends.
 func (c *reconciler) start(ctx context.Context, binding string, bindings cache.Cache, events corev1client.EventInterface) error {
-	unmanaged, err := controller.NewTypedUnmanaged("podevent", controller.TypedOptions[podevents.Target]{
+	unmanaged, err := controller.NewTypedUnmanaged("podevent", controller.TypedOptions[podevent.Target]{
 		Reconciler:              c,
 		MaxConcurrentReconciles: workers,
 		SkipNameValidation:      ptr.To(true), // There is one for each binding.
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[podevents.Target](firstFailure, mostFailure),
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[podevent.Target](firstFailure, mostFailure),
 		Logger:                  log.FromContext(ctx).V(1), // Errors are said all the same.
 	})
 	if err != nil {
 		return fmt.Errorf("making the controller: %w", err)
 	}
-	err = unmanaged.Watch(source.TypedFunc[podevents.Target](func(ctx context.Context, queue queue) error {
+	err = unmanaged.Watch(source.TypedFunc[podevent.Target](func(ctx context.Context, queue queue) error {
 		if err := c.watchBinding(ctx, bindings, binding, queue); err != nil {
 			return err
 		}
@@ -104,8 +104,8 @@ func watchNamespaces(ctx context.Context, to *intake) error {
 	})
 }
 
-func targetOf(pod client.Object) podevents.Target {
-	return podevents.Target{
+func targetOf(pod client.Object) podevent.Target {
+	return podevent.Target{
 		NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: pod.GetName()}, UID: pod.GetUID(),
 	}
 }

@@ -19,10 +19,11 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/latecomer"
-	"github.com/spillway-io/spillway/internal/offloading"
-	"github.com/spillway-io/spillway/internal/placement"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -32,7 +33,7 @@ import (
 // Reconciler reconciles pods that are not bound to a node.
 type Reconciler struct {
 	Client   client.Client
-	Settings offloading.Settings
+	Settings namespaceoffloading.Settings
 	Events   events.EventRecorder
 }
 
@@ -49,12 +50,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
-	plan := latecomer.Decide(pod, nso, r.selected(nso, bindings.Items))
+	plan := unscheduledpod.Decide(pod, nso, r.selected(nso, bindings.Items))
 	if len(plan.Tolerations) > 0 {
 		before := pod.DeepCopy()
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, plan.Tolerations...)
-		if err := r.Client.Patch(ctx, pod, step.Locked(before)); err != nil {
-			return step.Done(fmt.Errorf("adding tolerations to pod %s: %w", req.NamespacedName, err))
+		if err := r.Client.Patch(ctx, pod, precondition.Locked(before)); err != nil {
+			return retry.Done(fmt.Errorf("adding tolerations to pod %s: %w", req.NamespacedName, err))
 		}
 	}
 	if plan.Message != "" {
@@ -67,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) selected(nso *v1alpha1.NamespaceOffloading, bindings []v1alpha1.ClusterBinding) []string {
 	var ids []string
 	for _, binding := range placement.Usable(bindings) {
-		if _, wanted := offloading.Wanted(nso, binding, false, false, r.Settings); wanted && binding.DeletionTimestamp.IsZero() && offloading.TakenBy(nso, binding, bindings) == "" {
+		if _, wanted := namespaceoffloading.Wanted(nso, binding, false, false, r.Settings); wanted && binding.DeletionTimestamp.IsZero() && namespaceoffloading.TakenBy(nso, binding, bindings) == "" {
 			ids = append(ids, binding.Spec.ClusterID)
 		}
 	}
@@ -82,7 +83,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }})).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.podsOf), builder.WithPredicates(trigger.NotStatus())).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.allPods), builder.WithPredicates(trigger.NotStatus())).
-		WithOptions(controller.Options{RateLimiter: step.Backoff[reconcile.Request]()}).
+		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 

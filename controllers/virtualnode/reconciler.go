@@ -18,11 +18,12 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/pace"
-	"github.com/spillway-io/spillway/internal/placement"
-	"github.com/spillway-io/spillway/internal/step"
-	"github.com/spillway-io/spillway/internal/virtualnode"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
@@ -44,7 +45,7 @@ type Reconciler struct {
 	// a node declares. One that does not drops them, and each pass would write them.
 	KeepsFeatures bool
 	// Pace spaces out the writes that follow the provider's nodes.
-	Pace *pace.Pacer
+	Pace *throttle.Pacer
 }
 
 // Reconcile brings the Node of one ClusterBinding forward.
@@ -76,7 +77,7 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 	case apierrors.IsNotFound(err) && binding.DeletionTimestamp.IsZero() && (connected || binding.Status.RemoteClusterUID != ""):
 		node = virtualnode.New(binding)
 		if err := r.Client.Create(ctx, node); err != nil {
-			return step.Done(fmt.Errorf("creating Node %s: %w", node.Name, err))
+			return retry.Done(fmt.Errorf("creating Node %s: %w", node.Name, err))
 		}
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err) // There has been none, and engaging the provider brings us back here; or it goes.
@@ -90,7 +91,7 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 	if !connected {
 		return ctrl.Result{}, nil
 	}
-	return step.Done(r.update(ctx, binding, node, offer))
+	return retry.Done(r.update(ctx, binding, node, offer))
 }
 
 // offer is what the provider has, if it is connected. One that does not let us see its nodes may have any.
@@ -116,7 +117,7 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 	before := node.DeepCopy()
 	virtualnode.Apply(node, binding)
 	if !equality.Semantic.DeepEqual(before, node) {
-		if err := r.Client.Patch(ctx, node, step.Locked(before)); err != nil {
+		if err := r.Client.Patch(ctx, node, precondition.Locked(before)); err != nil {
 			return fmt.Errorf("patching Node %s: %w", node.Name, err)
 		}
 	}
@@ -128,7 +129,7 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 	if equality.Semantic.DeepEqual(before, node) {
 		return nil
 	}
-	if err := r.Client.Status().Patch(ctx, node, step.Locked(before)); err != nil {
+	if err := r.Client.Status().Patch(ctx, node, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("patching the status of Node %s: %w", node.Name, err)
 	}
 	r.Pace.Wrote(binding.Name)

@@ -6,7 +6,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 
-	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 )
 
 // restored notices that the consumer's etcd was restored from a backup under the
@@ -45,7 +45,7 @@ func (r *restored) note(lease *coordinationv1.Lease) error {
 		r.seen = map[string]*coordinationv1.Lease{}
 	}
 	r.seen[lease.Name] = lease.DeepCopy()
-	if !known || !latest.Older(lease, before) {
+	if !known || !ownwrites.Older(lease, before) {
 		return nil
 	}
 	err := fmt.Errorf("the consumer was restored from a backup (the version of Lease %s went back from %s to %s): all of it is read anew",

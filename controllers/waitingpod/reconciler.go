@@ -19,10 +19,10 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/offloading"
-	"github.com/spillway-io/spillway/internal/podsync"
-	"github.com/spillway-io/spillway/internal/residents"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
@@ -33,16 +33,16 @@ import (
 // Reconciler reconciles pods on virtual nodes.
 type Reconciler struct {
 	Client    client.Client
-	Residents *residents.Residents
+	Inventory *inventory.Inventory
 	Events    events.EventRecorder
 	Clock     clock.PassiveClock
 }
 
 // Reconcile says on one pod that its provider is away, if the pod has not been sent.
-func (r *Reconciler) Reconcile(ctx context.Context, req residents.Request) (ctrl.Result, error) {
-	pod, err := r.Residents.Pod(ctx, req.Binding, req.NamespacedName)
+func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl.Result, error) {
+	pod, err := r.Inventory.Pod(ctx, req.Binding, req.NamespacedName)
 	switch {
-	case errors.Is(err, residents.ErrUnknown) || err == nil && pod == nil:
+	case errors.Is(err, inventory.ErrUnknown) || err == nil && pod == nil:
 		return ctrl.Result{}, nil // When more is known, the pod is asked for again.
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("getting pod %s: %w", req.NamespacedName, err)
@@ -52,11 +52,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req residents.Request) (ctrl
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	now := r.Clock.Now()
-	reason, again := offloading.Outage(binding, now)
+	reason, again := namespaceoffloading.Outage(binding, now)
 	if reason == "" {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	problem := decide.Problem{Reason: v1alpha1.ReasonProviderAway, Message: offloading.NotSent(binding.Spec.ClusterID, reason)}
+	problem := decide.Problem{Reason: v1alpha1.ReasonProviderAway, Message: namespaceoffloading.NotSent(binding.Spec.ClusterID, reason)}
 	status := podsync.Stranded(pod, problem, now)
 	if status == nil {
 		return ctrl.Result{}, nil
@@ -70,7 +70,7 @@ func (r *Reconciler) say(ctx context.Context, before *corev1.Pod, status *corev1
 	after.Status = *status
 	how := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Status().Patch(ctx, after, how); err != nil {
-		return step.Done(fmt.Errorf("writing the status of pod %s: %w", client.ObjectKeyFromObject(after), err))
+		return retry.Done(fmt.Errorf("writing the status of pod %s: %w", client.ObjectKeyFromObject(after), err))
 	}
 	r.Events.Eventf(after, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
 	return ctrl.Result{}, nil

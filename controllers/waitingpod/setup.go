@@ -12,19 +12,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/offloading"
-	"github.com/spillway-io/spillway/internal/podsync"
-	"github.com/spillway-io/spillway/internal/residents"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return builder.TypedControllerManagedBy[residents.Request](mgr).
+	return builder.TypedControllerManagedBy[inventory.Request](mgr).
 		Named("waitingpod").
-		WatchesRawSource(residents.Source(r.Residents, 0, r.ofChange)).
+		WatchesRawSource(inventory.Source(r.Inventory, 0, r.ofChange)).
 		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(goesAway())).
-		WithOptions(trigger.Options[residents.Request](mgr, 1)).
+		WithOptions(trigger.Options[inventory.Request](mgr, 1)).
 		Complete(r)
 }
 
@@ -43,12 +43,12 @@ func goesAway() predicate.Predicate {
 }
 
 func away(binding *v1alpha1.ClusterBinding) string {
-	reason, _ := offloading.Away(binding)
+	reason, _ := namespaceoffloading.Away(binding)
 	return reason
 }
 
 // ofChange asks for what has come to a virtual node whose provider is away.
-func (r *Reconciler) ofChange(ctx context.Context, change residents.Change) []residents.Request {
+func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []inventory.Request {
 	if change.Copies {
 		return nil
 	}
@@ -62,19 +62,19 @@ func (r *Reconciler) ofChange(ctx context.Context, change residents.Change) []re
 	case podsync.Sent(change.Pod):
 		return nil
 	}
-	return []residents.Request{{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}}
+	return []inventory.Request{{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}}
 }
 
 // ofBinding asks for all pods of a binding that have not been sent.
-func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []residents.Request {
-	pods, err := r.Residents.Pods(ctx, binding.GetName(), corev1.NamespaceAll)
+func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []inventory.Request {
+	pods, err := r.Inventory.Pods(ctx, binding.GetName(), corev1.NamespaceAll)
 	if err != nil {
 		return nil // They are asked for when it is known which there are; or the manager stops.
 	}
-	var requests []residents.Request
+	var requests []inventory.Request
 	for i := range pods {
 		if !podsync.Sent(&pods[i]) {
-			requests = append(requests, residents.Request{Binding: binding.GetName(), NamespacedName: client.ObjectKeyFromObject(&pods[i])})
+			requests = append(requests, inventory.Request{Binding: binding.GetName(), NamespacedName: client.ObjectKeyFromObject(&pods[i])})
 		}
 	}
 	return requests

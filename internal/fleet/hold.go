@@ -12,7 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/holder"
-	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 )
 
 // raiseInterval is how often the generation of a Lease is raised. A copy of the
@@ -117,7 +117,7 @@ func (h *hold) see(lease *coordinationv1.Lease) {
 func (h *hold) wentBack(lease *coordinationv1.Lease) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return lease != nil && h.lease != nil && latest.Older(lease, h.lease)
+	return lease != nil && h.lease != nil && ownwrites.Older(lease, h.lease)
 }
 
 // wrote notes what has been written, and when that began: nobody can have seen it

@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/step"
 )
 
 // errNotUsable is an error that says by itself why a provider is refused.
@@ -166,7 +166,7 @@ func (c *keeper) lost(ctx context.Context, err error) {
 		if s.Phase != Disconnected || s.Reason != reason {
 			log.FromContext(ctx).Info("provider is not connected", "reason", reason, "message", message)
 		}
-		if reason == v1alpha1.ReasonStartFailed && s.Reason == reason && step.SameError(s.Message, message) {
+		if reason == v1alpha1.ReasonStartFailed && s.Reason == reason && retry.SameError(s.Message, message) {
 			return // With another port in its text, it is no news.
 		}
 		s.Phase, s.Reason, s.Message = Disconnected, reason, message

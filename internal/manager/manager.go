@@ -27,9 +27,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/metrics"
-	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -149,7 +149,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, consumer iden
 	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
 		Fleet: connections, Kubernetes: consumer.clients, Origin: consumer.origin, PolicyServed: consumer.policyServed, Views: local,
-		Settings: offloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
+		Settings: namespaceoffloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
 	})
 }
 

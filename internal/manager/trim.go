@@ -24,7 +24,7 @@ func trimForeignNode(obj any) (any, error) {
 	}, Spec: corev1.NodeSpec{PodCIDRs: node.Spec.PodCIDRs}}, nil
 }
 
-// trimWaitingPod leaves of a pod that waits for a node what internal/latecomer
+// trimWaitingPod leaves of a pod that waits for a node what internal/decide/unscheduledpod
 // looks at, and what it takes to patch the tolerations. Most such pods are of
 // namespaces that are not offloaded, and there may be thousands of them. Few are
 // such that they can never be sent; of those all is looked at. A DaemonSet's pods

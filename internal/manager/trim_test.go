@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/latecomer"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -67,7 +67,7 @@ func TestTrimWaitingPod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			small := trimmed(t, pod)
-			want, got := latecomer.Decide(pod, nso, []string{"eu"}), latecomer.Decide(small, nso, []string{"eu"})
+			want, got := unscheduledpod.Decide(pod, nso, []string{"eu"}), unscheduledpod.Decide(small, nso, []string{"eu"})
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("decided (-whole +trimmed):\n%s", diff)
 			}
@@ -98,7 +98,7 @@ func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 	}
 	asks(v1alpha1.LabelNodeType)
 	small := trimmed(t, pod)
-	if !latecomer.Outdated(pod, nso) || !latecomer.Outdated(small, nso) || small.Spec.Affinity.PodAffinity != nil {
+	if !unscheduledpod.Outdated(pod, nso) || !unscheduledpod.Outdated(small, nso) || small.Spec.Affinity.PodAffinity != nil {
 		t.Errorf("of virtual nodes: %+v", small.Spec.Affinity)
 	}
 	asks("disk")
@@ -108,7 +108,7 @@ func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 }
 
 // patch is what adds the tolerations of a plan to a pod.
-func patch(t *testing.T, pod *corev1.Pod, plan latecomer.Plan) string {
+func patch(t *testing.T, pod *corev1.Pod, plan unscheduledpod.Plan) string {
 	t.Helper()
 	after := pod.DeepCopy()
 	after.Spec.Tolerations = append(after.Spec.Tolerations, plan.Tolerations...)

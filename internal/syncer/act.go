@@ -13,9 +13,9 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/step"
 )
 
 // requestTimeout bounds one request, with all that the client library tries by
@@ -139,11 +139,11 @@ func (c *kindController[T]) delete(ctx context.Context, to client.Client, obj cl
 	if seeded.On(seeded.DeleteWithoutUID) {
 		options.Preconditions = nil
 	}
-	return step.IgnoreGone(to.Delete(ctx, obj, options))
+	return retry.IgnoreGone(to.Delete(ctx, obj, options))
 }
 
 // deleted notes that an object is going, or gone: one that nothing holds on to goes at once.
-func (c *kindController[T]) deleted(reader *latest.Reader, a decide.Action) {
+func (c *kindController[T]) deleted(reader *ownwrites.Reader, a decide.Action) {
 	if a.Grace != nil && *a.Grace == 0 && len(a.Object.GetFinalizers()) == 0 {
 		reader.Gone(a.Object)
 		return
@@ -153,7 +153,7 @@ func (c *kindController[T]) deleted(reader *latest.Reader, a decide.Action) {
 
 // wrote notes the answer of the API server. Of a local object whose mark has
 // been taken off, the view shows nothing any more; the catalogue does.
-func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a decide.Action) {
+func (c *kindController[T]) wrote(reader *ownwrites.Reader, obj client.Object, a decide.Action) {
 	if a.Side == decide.Remote {
 		fleet.Sent(c.provider, obj)
 	}
@@ -183,7 +183,7 @@ func (c *kindController[T]) wrote(reader *latest.Reader, obj client.Object, a de
 func (c *kindController[T]) failed(ctx context.Context, s decide.Snapshot[T], a decide.Action, err error) error {
 	wrapped := fmt.Errorf("to %s %s %s in the %s (cluster %s): %w", a.Verb, c.Name, client.ObjectKeyFromObject(a.Object), a.Side, c.clusterID, err)
 	switch {
-	case step.IsGone(err) && a.Verb != decide.Create:
+	case retry.IsGone(err) && a.Verb != decide.Create:
 		return wrapped // Decided anew once the watch has said so too: it alone is believed.
 	case apierrors.IsAlreadyExists(err):
 		existing, ok := a.Object.DeepCopyObject().(client.Object)
@@ -193,10 +193,10 @@ func (c *kindController[T]) failed(ctx context.Context, s decide.Snapshot[T], a 
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		return c.find(ctx, s, existing)
-	case !decide.Present(s.Local), !step.SaysWhy(err) && c.mayPass(s, a, err):
+	case !decide.Present(s.Local), !retry.SaysWhy(err) && c.mayPass(s, a, err):
 		return wrapped // Of what is left in the provider only, there is nobody to tell: it is in the log.
 	}
-	if step.IsServerError(err) { // It is not for the object alone, and so is in the log, too.
+	if retry.IsServerError(err) { // It is not for the object alone, and so is in the log, too.
 		log.FromContext(ctx).Info("it is tried again later", "error", wrapped.Error())
 	}
 	c.refuse(s, a, problemOf(a, c.clusterID, err))
@@ -220,7 +220,7 @@ func (c *kindController[T]) mayPass(s decide.Snapshot[T], a decide.Action, err e
 	switch {
 	case a.Verb == decide.Create && apierrors.IsConflict(err):
 		return !c.memory.Overtaken.Note(s.Key, c.clock.Now())
-	case step.IsServerError(err) && a.Side == decide.Remote && (a.Verb == decide.Create || a.Verb == decide.Patch || a.Verb == decide.Delete):
+	case retry.IsServerError(err) && a.Side == decide.Remote && (a.Verb == decide.Create || a.Verb == decide.Patch || a.Verb == decide.Delete):
 		return !c.memory.Failing.Note(s.Key, c.clock.Now())
 	default:
 		return true

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 )
 
 // read gets an object of the consumer whole.
@@ -30,7 +30,7 @@ func (c *kindController[T]) read(ctx context.Context, seen client.Object) (clien
 func answered[T client.Object](seen T, made []decide.Attempt) T {
 	for _, before := range slices.Backward(made) {
 		whole, ok := before.Answer.(T)
-		if ok && before.Side == decide.Local && whole.GetUID() == seen.GetUID() && !latest.Older(whole, seen) {
+		if ok && before.Side == decide.Local && whole.GetUID() == seen.GetUID() && !ownwrites.Older(whole, seen) {
 			return whole
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -135,7 +135,7 @@ func TestReadIsOfTheObjectThatWasSeen(t *testing.T) {
 		t.Errorf("got %v, %v", answer, err)
 	}
 	c.live = live{has: fixture.Local(func(m *corev1.ConfigMap) { m.UID = "local-2" })}
-	if _, err := c.read(t.Context(), held(fixture.Local())); !step.IsGone(err) {
+	if _, err := c.read(t.Context(), held(fixture.Local())); !retry.IsGone(err) {
 		t.Errorf("of another one: %v", err)
 	}
 }

@@ -26,9 +26,9 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/kind"
-	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/step"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 )
 
@@ -66,7 +66,7 @@ func (c *kindController[T]) start(ctx context.Context) error {
 		MaxConcurrentReconciles: c.Workers,
 		SkipNameValidation:      ptr.To(true), // There is one of each name for each binding.
 		UsePriorityQueue:        ptr.To(true),
-		RateLimiter:             step.Backoff[reconcile.Request](),
+		RateLimiter:             retry.Backoff[reconcile.Request](),
 		LogConstructor:          c.logger(log.FromContext(ctx)),
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 			return ctrl.Result{}, nil
 		}
 		if err != nil {
-			return step.Done(err)
+			return retry.Done(err)
 		}
 		made = append(made, answers...)
 		if done {
@@ -164,18 +164,18 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 // have been carried out whose answer was lost.
 func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (ctrl.Result, error) {
 	c.memory.Waiting.Note(s.Key, plan.Problem)
-	retry := plan.RetryAfter
-	if retry == 0 {
+	again := plan.RetryAfter
+	if again == 0 {
 		c.memory.Unshown.Shown(s.Key, s.Now)
 	}
 	if !decide.Present(s.Local) && !decide.Present(s.Remote) {
 		c.memory.Forget(s.Key)
 	}
 	if c.ahead(s) {
-		retry = step.Sooner(retry, latest.Lifetime) // Should the cache never show it, it is believed then.
+		again = retry.Sooner(again, ownwrites.Lifetime) // Should the cache never show it, it is believed then.
 	}
 	if !c.Copied {
-		return ctrl.Result{RequeueAfter: retry}, nil // Nothing needs it.
+		return ctrl.Result{RequeueAfter: again}, nil // Nothing needs it.
 	}
 	if c.changedProblem(s.Key, plan.Problem) {
 		c.memory.Untold.Set(s.Key, true)
@@ -186,7 +186,7 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], pl
 		}
 		c.memory.Untold.Drop(s.Key)
 	}
-	return ctrl.Result{RequeueAfter: retry}, nil
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // ahead tells whether something was written about an object that the caches do not

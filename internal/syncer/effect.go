@@ -10,8 +10,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/step"
 )
 
 // effective is what to do, without what was done before and did not come into
@@ -56,7 +56,7 @@ func paced(plan decide.Plan, wait time.Duration) decide.Plan {
 	}
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), isPaced)
 	plan.Event = nil // It tells of what has been written.
-	plan.RetryAfter = step.Sooner(plan.RetryAfter, wait)
+	plan.RetryAfter = retry.Sooner(plan.RetryAfter, wait)
 	return plan
 }
 

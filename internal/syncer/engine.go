@@ -9,7 +9,7 @@
 // caches; decides what is to be done, without any I/O; does it; and looks again,
 // until nothing is left to be done. The caches hold no content of ConfigMaps and
 // Secrets: what is to be sent of it is read in that pass. What has been written is
-// seen at once (package latest), so that no pass waits for a cache.
+// seen at once (package ownwrites), so that no pass waits for a cache.
 //
 // What is the same for all kinds is in the engine, once: whose an object is,
 // which UID, names that are taken, what was refused and when to try again, what
@@ -45,7 +45,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/views"
@@ -129,9 +129,9 @@ func (e *Engine) pair(binding *v1alpha1.ClusterBinding, view *views.View, provid
 		binding: binding.Name, clusterID: binding.Spec.ClusterID,
 		mark:     provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
 		consumer: e.Consumer, live: e.Live, provider: provider, rights: fleet.RightsOf(provider), view: view, catalogueCache: e.Views.Catalogue,
-		local:     latest.New(view, e.Clock).Holding(views.Held),
-		remote:    latest.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
-		catalogue: latest.New(e.Views.Catalogue, e.Clock),
+		local:     ownwrites.New(view, e.Clock).Holding(views.Held),
+		remote:    ownwrites.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
+		catalogue: ownwrites.New(e.Views.Catalogue, e.Clock),
 		exceeds:   func(before, after client.Object) string { return fleet.Exceeds(provider, before, after) },
 		events:    e.Events, clock: e.Clock, kinds: map[string]attached{},
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/step"
 )
 
 // find asks the provider itself for an object that its cache does not show: one
@@ -21,13 +21,13 @@ func (c *kindController[T]) find(ctx context.Context, s decide.Snapshot[T], want
 	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
 	found := c.New()
 	err := c.provider.GetAPIReader().Get(ctx, name, found)
-	if err == nil || step.IsGone(err) {
+	if err == nil || retry.IsGone(err) {
 		c.memory.Unanswered.Drop(s.Key)
 	}
 	switch {
-	case step.IsGone(err) && s.Unanswered:
+	case retry.IsGone(err) && s.Unanswered:
 		return nil
-	case step.IsGone(err) && !creating:
+	case retry.IsGone(err) && !creating:
 		c.memory.Lost.Set(s.Key, s.Local.GetUID())
 		return nil
 	case err != nil:

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/informer"
-	"github.com/spillway-io/spillway/internal/mountns"
-	"github.com/spillway-io/spillway/internal/network"
-	"github.com/spillway-io/spillway/internal/offloading"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -60,7 +60,7 @@ func (p *pair) follow(ctx context.Context, from cache.Cache) error {
 			return
 		}
 		before, _ := p.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithBinding(binding) })
-		if before.Binding().Generation != binding.Generation || mountns.Usable(before.Binding()) != mountns.Usable(binding) ||
+		if before.Binding().Generation != binding.Generation || mountnamespace.Usable(before.Binding()) != mountnamespace.Usable(binding) ||
 			!before.Reach().Equal(network.Of(binding)) {
 			p.enqueueNamespace(ctx, "")
 		}
@@ -93,7 +93,7 @@ func (e *Engine) world(ctx context.Context) mapping.World {
 		if err := e.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
 			return true
 		}
-		return offloading.Selects(nso, binding) && offloading.TakenBy(nso, binding, bindings.Items) == ""
+		return namespaceoffloading.Selects(nso, binding) && namespaceoffloading.TakenBy(nso, binding, bindings.Items) == ""
 	}}
 }
 

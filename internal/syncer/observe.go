@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -120,7 +120,7 @@ func (c *kindController[T]) observeLocal(ctx context.Context, s *decide.Snapshot
 	if err := c.catalogue.Get(ctx, s.Key, metadata); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if known && content.GetUID() == metadata.UID && !latest.Older(content, metadata) {
+	if known && content.GetUID() == metadata.UID && !ownwrites.Older(content, metadata) {
 		s.Local, s.Known = content, true
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
-	"github.com/spillway-io/spillway/internal/latest"
-	"github.com/spillway-io/spillway/internal/network"
+	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/rights"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -37,7 +37,7 @@ type pair struct {
 	rights   *rights.Rights
 	view     *views.View
 	// What the caches show, put right by what has been written.
-	local, remote, catalogue *latest.Reader
+	local, remote, catalogue *ownwrites.Reader
 	catalogueCache           cache.Cache
 	mu                       sync.Mutex // Held while mapping is changed.
 	mapping                  atomic.Pointer[mapping.Mapping]

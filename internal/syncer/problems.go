@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // mostMessage bounds, in characters, what an API server's message takes of a condition.
@@ -35,7 +35,7 @@ func problemOf(a decide.Action, clusterID string, err error) decide.Problem {
 	if a.Side == decide.Remote {
 		where = "provider " + clusterID
 	}
-	if step.IsServerError(err) {
+	if retry.IsServerError(err) {
 		reason, does = v1alpha1.ReasonServerError, "fails"
 	}
 	return decide.Problemf(reason, "%s %s to %s %s: %s", where, does, a.Verb, client.ObjectKeyFromObject(a.Object), bounded(message))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // refuse remembers what an API server has refused. Of a change or a deletion of a
@@ -33,7 +33,7 @@ func (c *kindController[T]) postponed(s decide.Snapshot[T], plan decide.Plan) de
 			due = append(due, a)
 			continue
 		}
-		plan.RetryAfter = step.Sooner(plan.RetryAfter, refused.Wait)
+		plan.RetryAfter = retry.Sooner(plan.RetryAfter, refused.Wait)
 		if plan.Problem == nil {
 			plan.Problem = &refused.Problem
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/informer"
-	"github.com/spillway-io/spillway/internal/latest"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
@@ -157,7 +157,7 @@ func (c *kindController[T]) priority(e informer.Change) int {
 }
 
 // forget drops what is known of an object that the cache has dropped.
-func forget(reader *latest.Reader, e informer.Change) {
+func forget(reader *ownwrites.Reader, e informer.Change) {
 	switch {
 	case e.After != nil || e.Before == nil:
 	case e.Unseen && e.Listed != "":

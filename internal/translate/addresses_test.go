@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/spillway-io/spillway/internal/network"
+	"github.com/spillway-io/spillway/internal/decide/network"
 )
 
 // routed shows whatever a pod's address may be.

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/spillway-io/spillway/internal/network"
+	"github.com/spillway-io/spillway/internal/decide/network"
 )
 
 // PodStatus is the status that local should have, out of remote's. What comes

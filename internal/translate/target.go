@@ -18,7 +18,7 @@
 package translate
 
 import (
-	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
@@ -39,12 +39,12 @@ func (t Target) Name(namespace, name string) string {
 	if !t.Hashed {
 		return name
 	}
-	return nsmap.Hashed(namespace, name)
+	return namespacemap.Hashed(namespace, name)
 }
 
 // ClusterScopedName is the remote name of an object that has no namespace. It
 // is always hashed, over the consumer and the binding too: there is one such
 // namespace of names in a provider, for all who use it.
 func (t Target) ClusterScopedName(name string) string {
-	return nsmap.Hashed(t.Mark.Origin+"/"+t.Mark.ClusterID, name)
+	return namespacemap.Hashed(t.Mark.Origin+"/"+t.Mark.ClusterID, name)
 }

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/placement"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
 // SharedWith leads from a ClusterBinding to those of the same provider, or of one that says so, if what it

@@ -23,8 +23,8 @@ import (
 	mcsource "sigs.k8s.io/multicluster-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/latest"
-	"github.com/spillway-io/spillway/internal/offloading"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 )
 
 // Queue is what handlers add to.
@@ -123,7 +123,7 @@ func NotStatus() predicate.Predicate {
 // NotOurs passes all updates but the echo of the last write of this process, which
 // was made with what it shows. So a status is seen that somebody else has written,
 // or emptied, and is put right.
-func NotOurs(written *latest.Versions) predicate.Predicate {
+func NotOurs(written *ownwrites.Versions) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !written.IsLast(e.ObjectNew) }}
 }
 
@@ -136,7 +136,7 @@ func Reach() predicate.Predicate {
 			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
 			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
 			return !ok1 || !ok2 || before.Generation != after.Generation ||
-				offloading.Unreachable(before) != offloading.Unreachable(after)
+				namespaceoffloading.Unreachable(before) != namespaceoffloading.Unreachable(after)
 		},
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/manager"
-	"github.com/spillway-io/spillway/internal/virtualnode"
 )
 
 // collected is how long Kubernetes may take to delete the pods of a node that is

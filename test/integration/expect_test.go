@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 )
 
 // is matches a condition. Each text must be in its message.
@@ -128,7 +128,7 @@ func (c *controlPlane) entry(cb *v1alpha1.ClusterBinding, namespace string) func
 		if err := c.Get(ctx, client.ObjectKey{Name: cb.Name}, nsm); err != nil {
 			return v1alpha1.CurrentMapping{}, err
 		}
-		if found := nsmap.FindCurrent(nsm.Status.CurrentMapping, namespace); found != nil {
+		if found := namespacemap.FindCurrent(nsm.Status.CurrentMapping, namespace); found != nil {
 			return *found, nil
 		}
 		return v1alpha1.CurrentMapping{}, fmt.Errorf("NamespaceMap %s says nothing about %s", nsm.Name, namespace)

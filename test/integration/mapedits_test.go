@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 )
 
 var _ = Describe("Somebody edits the spec of a NamespaceMap", func() {
@@ -55,7 +55,7 @@ var _ = Describe("Somebody edits the spec of a NamespaceMap", func() {
 		Expect(home.Patch(ctx, nsm, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/desiredMapping/0"}]`)))).To(Succeed())
 		Eventually(func() (*v1alpha1.DesiredMapping, error) {
 			found, err := now(home, nsm)()
-			return nsmap.FindDesired(found.Spec.DesiredMapping, t.namespace), err
+			return namespacemap.FindDesired(found.Spec.DesiredMapping, t.namespace), err
 		}).ShouldNot(BeNil(), "the entry is put back for the pod's sake")
 		Consistently(eu.namespace(t.remote)).Should(Not(going))
 		Expect(now(eu, remote)()).To(Not(going))

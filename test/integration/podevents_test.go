@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/manager"
-	"github.com/spillway-io/spillway/internal/podevents"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -46,7 +46,7 @@ var _ = Describe("Warnings of a provider", Ordered, func() {
 			And(HaveField("Message", "no such image"), HaveField("Reason", "Failed"), HaveField("Count", BeEquivalentTo(1)))))
 		shown := home.onlyEvent(pod)
 		Expect(shown.Type).To(Equal(corev1.EventTypeWarning))
-		Expect(shown.Source).To(Equal(corev1.EventSource{Component: podevents.Component, Host: toEU.VirtualNodeName()}))
+		Expect(shown.Source).To(Equal(corev1.EventSource{Component: podevent.Component, Host: toEU.VirtualNodeName()}))
 		Expect(shown.ReportingInstance).To(Equal(toEU.Spec.ClusterID))
 
 		change(eu, event, func(event *corev1.Event) {
@@ -105,8 +105,8 @@ var _ = Describe("Warnings of a provider", Ordered, func() {
 			})
 		}
 		writers.Wait()
-		Eventually(home.described(pod)).Should(HaveLen(podevents.MostShown))
-		Consistently(home.described(pod)).Should(HaveLen(podevents.MostShown))
+		Eventually(home.described(pod)).Should(HaveLen(podevent.MostShown))
+		Consistently(home.described(pod)).Should(HaveLen(podevent.MostShown))
 	})
 
 	It("cost nothing else where they may not be read", func() {
@@ -195,7 +195,7 @@ func (c *controlPlane) onlyEvent(pod *corev1.Pod) corev1.Event {
 func (c *controlPlane) fromProviders(namespace string) func() ([]corev1.Event, error) {
 	return func() ([]corev1.Event, error) {
 		var list corev1.EventList
-		err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"reportingComponent": podevents.Component})
+		err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"reportingComponent": podevent.Component})
 		return list.Items, err
 	}
 }

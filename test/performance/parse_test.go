@@ -8,7 +8,7 @@ import (
 
 func TestParseBenchmarks(t *testing.T) {
 	const output = `goos: linux
-pkg: example.org/m/internal/nsmap
+pkg: example.org/m/internal/decide/namespacemap
 cpu: some
 BenchmarkDecide/there=all/N=1000-2         	     319	    704537 ns/op	  527915 B/op	    1041 allocs/op
 BenchmarkChanged/N=100-16 	 7594	 31.5 ns/op
@@ -16,13 +16,13 @@ BenchmarkChanged/N=100-16 	 7594	 30.5 ns/op
 BenchmarkChanged/N=100-16 	 7594	 90.5 ns/op
 PASS
 ok  	example.org/m/internal/nsmap	2.4s
-pkg: example.org/m/internal/podsync
+pkg: example.org/m/internal/decide/podsync
 BenchmarkDecide/it_runs-2 	 18051 	 12500 ns/op 	 7408 B/op 	 29 allocs/op
 `
 	want := []PureResult{
-		{"internal/nsmap", "Changed/N=100", 30.5, 0, 0},
-		{"internal/nsmap", "Decide/there=all/N=1000", 704537, 527915, 1041},
-		{"internal/podsync", "Decide/it runs", 12500, 7408, 29},
+		{"internal/decide/namespacemap", "Changed/N=100", 30.5, 0, 0},
+		{"internal/decide/namespacemap", "Decide/there=all/N=1000", 704537, 527915, 1041},
+		{"internal/decide/podsync", "Decide/it runs", 12500, 7408, 29},
 	}
 	got, err := parseBenchmarks("example.org/m", []byte(output))
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/mountns"
-	"github.com/spillway-io/spillway/internal/network"
-	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -94,7 +94,7 @@ func (m *Mapping) Place(namespace string) decide.Place {
 	case !m.known:
 		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
 			"there is no NamespaceMap %s yet, which says where namespace %s goes", m.binding.Name, namespace)
-	case nsmap.CheckLocal(namespace, m.ManagerNamespace) != nil:
+	case namespacemap.CheckLocal(namespace, m.ManagerNamespace) != nil:
 		place.Leaving = true
 		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNeverOffloaded,
 			"namespace %s belongs to the cluster, and nothing of it is sent to a provider: take the toleration of %s away, or the name of the node",
@@ -118,7 +118,7 @@ func (m *Mapping) Place(namespace string) decide.Place {
 // is certain that it is ours.
 func (m *Mapping) mount(namespace string) decide.Place {
 	return decide.Place{
-		Target: translate.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true}, Local: namespace, Open: mountns.Usable(m.binding),
+		Target: translate.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true}, Local: namespace, Open: mountnamespace.Usable(m.binding),
 		Problem: decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
 			"the mountNamespace %s of ClusterBinding %s is not ready; see its condition %s", m.binding.Spec.MountNamespace, m.binding.Name, v1alpha1.BindingMountNamespaceReady),
 	}

@@ -10,8 +10,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/pace"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // How many statuses of one object are written at once, and how often after them:
@@ -29,7 +29,7 @@ type Memory struct {
 	Refusals *Refusals
 	// Overtaken are the creations that meet conflicts, and Failing the requests that
 	// meet server errors.
-	Overtaken, Failing *step.Streaks[types.NamespacedName]
+	Overtaken, Failing *retry.Streaks[types.NamespacedName]
 	// Lost are the local objects of which the provider has been asked for the remote
 	// one, and has none.
 	Lost *Noted[types.UID]
@@ -46,7 +46,7 @@ type Memory struct {
 	// Unkept are the last changes of statuses that the consumer has not kept.
 	Unkept *Noted[decide.Attempt]
 	// Statuses paces the writes of them.
-	Statuses *pace.Allowance[types.NamespacedName]
+	Statuses *throttle.Allowance[types.NamespacedName]
 	// Sent are the local objects that this connection has sent, and that are not known
 	// to have ended.
 	Sent *Sent
@@ -56,15 +56,15 @@ type Memory struct {
 func New(clock clock.WithTicker) *Memory {
 	return &Memory{
 		Refusals:   newRefusals(clock),
-		Overtaken:  step.NewConflicts[types.NamespacedName](),
-		Failing:    step.NewServerErrors[types.NamespacedName](),
+		Overtaken:  retry.NewConflicts[types.NamespacedName](),
+		Failing:    retry.NewServerErrors[types.NamespacedName](),
 		Lost:       newNoted[types.UID](),
 		Unanswered: newNoted[types.UID](),
 		Waiting:    &Waiting{clock: clock, since: newNoted[waiting]()},
 		Unshown:    &Unshown{clock: clock, since: map[types.NamespacedName]time.Time{}},
 		Untold:     newNoted[bool](),
 		Unkept:     newNoted[decide.Attempt](),
-		Statuses:   pace.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
+		Statuses:   throttle.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
 		Sent:       newSent(clock),
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/step"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // How long what was refused waits for its next try, at first and at most.
@@ -56,7 +56,7 @@ func (r *Refusals) Note(key types.NamespacedName, version string, what decide.Re
 	r.backoff.Next(id, now)
 	wait := r.backoff.Get(id)
 	if what.Passes() || what.Verb == decide.Delete {
-		wait = min(wait, step.ServerErrorWait)
+		wait = min(wait, retry.ServerErrorWait)
 	}
 	r.drop(key, what.In)
 	r.refused[key] = append(r.refused[key], refusal{what, version, now.Add(wait)})
@@ -106,7 +106,7 @@ func backoffID(key types.NamespacedName, in string) string { return key.String()
 
 // isSame reports whether two refusals are one.
 func isSame(r, other *decide.Refused) bool {
-	return r.Verb == other.Verb && r.Subresource == other.Subresource && r.Reason == other.Reason && step.SameError(r.Message, other.Message)
+	return r.Verb == other.Verb && r.Subresource == other.Subresource && r.Reason == other.Reason && retry.SameError(r.Message, other.Message)
 }
 
 // Of is what was refused of an object in that version, in a namespace of the

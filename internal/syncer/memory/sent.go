@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/spillway-io/spillway/internal/pace"
+	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // How many objects of one local namespace a provider may end soon after they were
@@ -27,7 +27,7 @@ const (
 // brought it about.
 type Sent struct {
 	clock clock.PassiveClock
-	brake *pace.Brake
+	brake *throttle.Brake
 
 	mu      sync.Mutex
 	objects map[types.NamespacedName]sending
@@ -41,8 +41,8 @@ type sending struct {
 func newSent(clock clock.PassiveClock) *Sent {
 	return &Sent{
 		clock: clock,
-		brake: pace.NewBrake(pace.NewAllowance[string](fewEnds, endInterval, clock),
-			pace.New(firstTrial, seldomTrials, clock), soonEnded, clock),
+		brake: throttle.NewBrake(throttle.NewAllowance[string](fewEnds, endInterval, clock),
+			throttle.New(firstTrial, seldomTrials, clock), soonEnded, clock),
 		objects: map[types.NamespacedName]sending{},
 	}
 }

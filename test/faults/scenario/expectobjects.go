@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/nsmap"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
@@ -84,14 +84,14 @@ func unmarked[T any, P interface {
 // remoteVolume is the copy of the volume.
 func remoteVolume(provider string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey {
-		return client.ObjectKey{Name: nsmap.Hashed(w.Origin+"/"+provider, data)}
+		return client.ObjectKey{Name: namespacemap.Hashed(w.Origin+"/"+provider, data)}
 	}
 }
 
 // hashed is the copy of an object of the team in the mount namespace.
 func hashed(name string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey {
-		return client.ObjectKey{Namespace: w.Remote(mount), Name: nsmap.Hashed(team, name)}
+		return client.ObjectKey{Namespace: w.Remote(mount), Name: namespacemap.Hashed(team, name)}
 	}
 }
 

@@ -1,0 +1,128 @@
+package clusterbinding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/drain"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// +kubebuilder:rbac:groups="",resources=configmaps;secrets;persistentvolumeclaims;persistentvolumes,verbs=get;list;watch;patch
+
+const (
+	// parallel is how many objects are released at a time.
+	parallel = 10
+	// released is how long it takes at most until caches show that objects are
+	// released.
+	released = 200 * time.Millisecond
+	// catalogueTimeout bounds the waiting for the catalogue, which takes no
+	// longer than filling it once.
+	catalogueTimeout = 10 * time.Second
+)
+
+// observeResidents keeps the view of a binding that holds its clusterID open,
+// whether or not its provider can be used, and notes what the deletion of one
+// that is being deleted has to wait for.
+func (r *Reconciler) observeResidents(ctx context.Context, o *observed) error {
+	cb := o.Binding
+	if o.Duplicate() {
+		r.Inventory.Close(cb.Name)
+	} else if err := r.Inventory.Open(ctx, cb); err != nil {
+		return err
+	}
+	if cb.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	o.drain = drain.Snapshot{
+		Binding: cb, Duplicate: o.Duplicate(), NodeExists: o.OwnsNode(),
+		NodeCordoned: o.OwnsNode() && o.Node.Spec.Unschedulable, NamespaceMap: o.NamespaceMap,
+	}
+	if o.Duplicate() {
+		return nil
+	}
+	err := r.observeLeft(ctx, o)
+	if errors.Is(err, inventory.ErrUnknown) {
+		o.unknown = true
+		return nil
+	}
+	return err
+}
+
+func (r *Reconciler) observeLeft(ctx context.Context, o *observed) error {
+	name := o.Binding.Name
+	pods, err := r.Inventory.Pods(ctx, name, "")
+	if err != nil {
+		return err
+	}
+	copies, err := r.Inventory.Copies(ctx, name)
+	if err != nil {
+		return err
+	}
+	if o.Node == nil || o.OwnsNode() { // What is on somebody else's node is not ours to wait for.
+		if o.drain.Pods, err = r.Inventory.Left(ctx, name, ""); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return eviction.StaysOffloaded(&pod) }) {
+		o.drain.Copies = copies
+	}
+	if o.NamespaceMap != nil {
+		return nil // Not the time to release anything, and there are many objects to look at.
+	}
+	ctx, cancel := context.WithTimeout(ctx, catalogueTimeout)
+	defer cancel()
+	marked, err := r.Inventory.Marked(ctx, o.Binding.Spec.ClusterID)
+	o.drain.Marked = len(marked)
+	return err
+}
+
+// releasing is a patch that leaves the finalizers of others alone, of which the
+// catalogue may not hold all.
+func releasing(before client.Object) client.Patch {
+	return client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
+}
+
+// release takes the mark off all objects of the consumer that carry it, without
+// asking the provider. The connection ends first: nobody marks them again.
+func (r *Reconciler) release(ctx context.Context, o *observed) error {
+	r.Fleet.Disconnect(o.Binding.Name)
+	clusterID := o.Binding.Spec.ClusterID
+	marked, err := r.Inventory.Marked(ctx, clusterID)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(marked))
+	workqueue.ParallelizeUntil(ctx, parallel, len(marked), func(i int) {
+		before := marked[i].DeepCopy()
+		if !decide.Unpin(marked[i], clusterID) {
+			return
+		}
+		if err := r.Client.Patch(ctx, marked[i], releasing(before)); client.IgnoreNotFound(err) != nil {
+			errs[i] = fmt.Errorf("taking the mark of cluster %s off %s %s/%s: %w", clusterID, before.Kind, before.Namespace, before.Name, err)
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// ofResidents is the binding, if it is being deleted: a deletion waits for what
+// is on the virtual node.
+func (r *Reconciler) ofResidents(ctx context.Context, change inventory.Change) []reconcile.Request {
+	cb := &v1alpha1.ClusterBinding{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: change.Binding}, cb, client.UnsafeDisableDeepCopy); err != nil || cb.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return []reconcile.Request{trigger.Named(change.Binding)}
+}

@@ -1,0 +1,273 @@
+// Package clusterbinding decides, without any I/O, what the status of a
+// ClusterBinding says.
+package clusterbinding
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
+	"github.com/spillway-io/spillway/internal/decide/network"
+)
+
+// Problem is why something cannot be used.
+type Problem struct{ Reason, Message string }
+
+// Snapshot is what Decide looks at.
+type Snapshot struct {
+	Binding *v1alpha1.ClusterBinding
+	// Holder is the name of the ClusterBinding that holds the clusterID.
+	Holder string
+	// Credentials is what is wrong with the Secret, or nil.
+	Credentials *Problem
+	// Validity is when what the Secret holds can be used.
+	Validity Validity
+	Now      time.Time
+	// Connection is the state of the connection.
+	Connection connection.State
+	// Node is the Node of the virtual node's name, or nil.
+	Node *corev1.Node
+	// NamespaceMap is the one of the binding, or nil.
+	NamespaceMap *v1alpha1.NamespaceMap
+	// Bindings are all there are, and Nodes all of the consumer's, as far as
+	// anything depends on them.
+	Bindings []v1alpha1.ClusterBinding
+	Nodes    []corev1.Node
+	// PolicyServed tells whether the consumer can run the admission policy.
+	PolicyServed bool
+}
+
+// Duplicate tells whether another ClusterBinding holds the clusterID.
+func (s Snapshot) Duplicate() bool { return s.Holder != "" && s.Holder != s.Binding.Name }
+
+// OwnsNode tells whether the node is the virtual node of this binding.
+func (s Snapshot) OwnsNode() bool { return s.Node != nil && metav1.IsControlledBy(s.Node, s.Binding) }
+
+// Decide computes the status. It leaves what is not known yet as it was, so
+// that a manager that has just started writes nothing.
+func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
+	before := s.Binding.Status
+	status := *before.DeepCopy()
+	status.ObservedGeneration = s.Binding.Generation
+	if !s.Duplicate() {
+		identify(s.Connection, &status)
+	}
+	if s.Connection.Version != "" {
+		status.KubernetesVersion = s.Connection.Version
+	}
+	// Never an older one: a manager whose ClusterBinding remembers less is not let
+	// into the provider.
+	if s.Connection.Holder.Generation > status.Holder.Generation {
+		status.Holder = s.Connection.Holder
+	}
+	status.Namespaces = namespaceCounts(s.NamespaceMap)
+	status.CredentialsExpirationTime = expirationTime(s.Validity)
+	status.VirtualNodes = nil
+	if s.OwnsNode() {
+		status.VirtualNodes = []v1alpha1.VirtualNodeStatus{{Name: s.Node.Name}}
+	}
+	for _, decide := range []func(Snapshot) *metav1.Condition{credentialsValid, connected, fenced, virtualNodeReady, limitsKnown, podAdmission, reach} {
+		if c := decide(s); c != nil {
+			conditions.Set(&status.Conditions, s.Binding.Generation, *c)
+		}
+	}
+	setLimited(s, &status)
+	share(s, &status)
+	conditions.Set(&status.Conditions, s.Binding.Generation, ready(s, status.Conditions))
+	if s.Binding.DeletionTimestamp.IsZero() {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingDrained)
+	}
+	heartbeat(&status, before, s.Connection)
+	return status
+}
+
+// identify pins which provider it is, and notes who vouches for it.
+func identify(link connection.State, status *v1alpha1.ClusterBindingStatus) {
+	status.RemoteClusterUID = cmp.Or(status.RemoteClusterUID, link.UID)
+	known := status.RemoteClusterAuthorities
+	if link.UID == "" || link.UID != status.RemoteClusterUID || link.Authority == "" || slices.Contains(known, link.Authority) {
+		return
+	}
+	// One that has gone is kept: of two bindings, one may meet the new one days before
+	// the other does. The bound keeps a provider from having ever others noted.
+	if len(known) < v1alpha1.MaxRemoteClusterAuthorities {
+		status.RemoteClusterAuthorities = append(slices.Clone(known), link.Authority)
+	}
+}
+
+// heartbeat notes when the provider last answered, whenever Connected changes:
+// doing so at each probe would be a write every few seconds, for ever.
+func heartbeat(status *v1alpha1.ClusterBindingStatus, before v1alpha1.ClusterBindingStatus, link connection.State) {
+	was := meta.FindStatusCondition(before.Conditions, v1alpha1.BindingConnected)
+	is := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingConnected)
+	if !link.LastContact.IsZero() && !equality.Semantic.DeepEqual(was, is) {
+		status.LastHeartbeatTime = ptr.To(metav1.NewTime(link.LastContact))
+	}
+}
+
+func namespaceCounts(nsm *v1alpha1.NamespaceMap) v1alpha1.NamespaceCounts {
+	var desired, ready int32
+	if nsm != nil {
+		desired = int32(min(len(nsm.Spec.DesiredMapping), 1<<30)) //nolint:gosec // Bounded just here.
+		// The map's status is of a moment ago, when more may have been asked for.
+		ready = min(ptr.Deref(nsm.Status.Ready, 0), desired)
+	}
+	return v1alpha1.NamespaceCounts{Desired: &desired, Ready: &ready, Summary: fmt.Sprintf("%d/%d", ready, desired)}
+}
+
+func connected(s Snapshot) *metav1.Condition {
+	switch {
+	case s.Duplicate():
+		return condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonDuplicateClusterID, "not connected, because another ClusterBinding holds the clusterID")
+	case s.Credentials != nil || s.Connection.CredentialsRefused():
+		return condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonCredentialsInvalid, "see the condition CredentialsValid")
+	case s.Connection.Phase == connection.Connected:
+		return condition(v1alpha1.BindingConnected, metav1.ConditionTrue, v1alpha1.ReasonConnected, "")
+	case s.Connection.Phase == connection.Disconnected:
+		return condition(v1alpha1.BindingConnected, metav1.ConditionFalse, s.Connection.Reason, s.Connection.Message)
+	case !s.Connection.Untried && refusedBefore(s):
+		return nil
+	default:
+		return unlessDecided(s, v1alpha1.BindingConnected, "the first connection is being made",
+			v1alpha1.ReasonConnected, v1alpha1.ReasonUnreachable, v1alpha1.ReasonWrongCA, v1alpha1.ReasonIdentityChanged, v1alpha1.ReasonSameCluster,
+			v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable, v1alpha1.ReasonStartFailed,
+			v1alpha1.ReasonTooLarge)
+	}
+}
+
+// fenced tells of the Lease in the provider. While nothing is known of it, the
+// last verdict stands.
+func fenced(s Snapshot) *metav1.Condition {
+	switch fence := s.Connection.Fence; {
+	case s.Connection.Phase == connection.Disconnected && isFence(s.Connection.Reason):
+		return condition(v1alpha1.BindingFenced, metav1.ConditionFalse, s.Connection.Reason, "see the condition Connected")
+	case s.Connection.Phase != connection.Connected || fence.Reason == "":
+		return nil
+	case fence.Reason == v1alpha1.ReasonLeaseHeld:
+		return condition(v1alpha1.BindingFenced, metav1.ConditionTrue, v1alpha1.ReasonLeaseHeld, "")
+	default:
+		return condition(v1alpha1.BindingFenced, metav1.ConditionFalse, fence.Reason,
+			fence.Message+"; a second manager for the same cluster would not be noticed: apply the provider.yaml of this version")
+	}
+}
+
+// limitsKnown tells whether what the provider allows is known. While it is not
+// connected, the last verdict stands.
+func limitsKnown(s Snapshot) *metav1.Condition {
+	switch known := s.Connection.Limits; {
+	case s.Connection.Phase != connection.Connected || known.Reason == "":
+		return nil
+	case known.Reason == v1alpha1.ReasonLimitsRead:
+		return condition(v1alpha1.BindingLimitsKnown, metav1.ConditionTrue, known.Reason, "")
+	default:
+		return condition(v1alpha1.BindingLimitsKnown, metav1.ConditionFalse, known.Reason, known.Message)
+	}
+}
+
+// isFence tells whether a provider is refused because of its Lease.
+func isFence(reason string) bool {
+	switch reason {
+	case v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable:
+		return true
+	}
+	return false
+}
+
+// unlessDecided is Connecting, or nil if there is a verdict that is still worth something.
+func unlessDecided(s Snapshot, kind, message string, verdicts ...string) *metav1.Condition {
+	reason := conditions.Reason(s.Binding.Status.Conditions, kind)
+	for _, v := range verdicts {
+		if reason == v {
+			return nil
+		}
+	}
+	return condition(kind, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, message)
+}
+
+func virtualNodeReady(s Snapshot) *metav1.Condition {
+	switch {
+	case s.Duplicate():
+		return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonDuplicateClusterID, "no virtual node, because another ClusterBinding holds the clusterID")
+	case s.Node == nil:
+		return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodePending, "the virtual node does not exist yet")
+	case !s.OwnsNode():
+		return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodeNameConflict,
+			fmt.Sprintf("Node %s exists and was not made for this ClusterBinding; it is left alone", s.Node.Name))
+	}
+	for _, c := range s.Node.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			if c.Reason == v1alpha1.ReasonNoUsableNodes {
+				return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionTrue, c.Reason, c.Message)
+			}
+			return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionTrue, v1alpha1.ReasonNodeReady, nothingLeft(s))
+		}
+	}
+	return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodeNotReady,
+		fmt.Sprintf("Node %s is not Ready", s.Node.Name))
+}
+
+func podAdmission(s Snapshot) *metav1.Condition {
+	if s.PolicyServed {
+		return condition(v1alpha1.BindingPodAdmission, metav1.ConditionTrue, v1alpha1.ReasonPolicyServed, "")
+	}
+	return condition(v1alpha1.BindingPodAdmission, metav1.ConditionFalse, v1alpha1.ReasonPolicyNotServed,
+		"this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36): "+
+			"pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
+}
+
+func reach(s Snapshot) *metav1.Condition {
+	if s.Duplicate() {
+		return condition(v1alpha1.BindingNetwork, metav1.ConditionUnknown, v1alpha1.ReasonDuplicateClusterID, "not looked at")
+	}
+	c := network.Condition(s.Binding, s.Bindings, s.Nodes)
+	return &c
+}
+
+// ready sums up: the first thing that is wrong is the reason.
+func ready(s Snapshot, all []metav1.Condition) metav1.Condition {
+	no := func(reason, message string) metav1.Condition {
+		return conditions.New(v1alpha1.BindingReady, metav1.ConditionFalse, reason, message)
+	}
+	switch {
+	case !s.Binding.DeletionTimestamp.IsZero():
+		return no(v1alpha1.ReasonDeleting, "the ClusterBinding is being deleted; see the condition Drained")
+	case s.Duplicate():
+		return no(v1alpha1.ReasonDuplicateClusterID, fmt.Sprintf("clusterID %s is held by ClusterBinding %s, which is older", s.Binding.Spec.ClusterID, s.Holder))
+	case s.Binding.Spec.Paused:
+		return no(v1alpha1.ReasonPaused, "spec.paused is set: nothing is written to the provider")
+	}
+	kinds := []string{v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingLimitsKnown, v1alpha1.BindingVirtualNodeReady}
+	if s.Binding.Spec.MountNamespace != "" {
+		kinds = append(kinds, v1alpha1.BindingMountNamespaceReady)
+	}
+	for _, kind := range kinds {
+		c := meta.FindStatusCondition(all, kind)
+		if c == nil && kind == v1alpha1.BindingMountNamespaceReady {
+			c = mountnamespace.Pending()
+		}
+		if c != nil && c.Status == metav1.ConditionUnknown && kind == v1alpha1.BindingCredentialsValid {
+			continue // Because the provider does not answer: Connected says why.
+		}
+		if c != nil && c.Status != metav1.ConditionTrue {
+			return no(c.Reason, strings.TrimSpace(c.Message))
+		}
+	}
+	return conditions.New(v1alpha1.BindingReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "")
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) *metav1.Condition {
+	c := conditions.New(kind, status, reason, message)
+	return &c
+}

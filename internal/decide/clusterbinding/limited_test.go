@@ -1,0 +1,44 @@
+package clusterbinding
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+)
+
+func TestLimited(t *testing.T) {
+	lacking := func(what string) Snapshot { return up(func(s *Snapshot) { s.Connection.Limited = what }) }
+	after := func(link connection.State) Snapshot {
+		return up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(lacking("watch nodes")), link })
+	}
+	connected := connection.State{Phase: connection.Connected}
+	const watchNodes = "True RightsMissing: the provider gives no right to watch nodes: what needs that waits, " +
+		"and what is there stays as it is; apply the provider.yaml of this version there"
+	for name, test := range map[string]struct {
+		snapshot Snapshot
+		want     string
+	}{
+		"nothing is missing":             {lacking(""), ""},
+		"a right is missing":             {lacking("watch nodes"), watchNodes},
+		"it was given":                   {after(connected), ""},
+		"away: the last verdict":         {after(lost(v1alpha1.ReasonUnreachable, "why")), watchNodes},
+		"connecting: the last verdict":   {after(connection.State{Phase: connection.Connecting}), watchNodes},
+		"a duplicate, which is not used": {up(func(s *Snapshot) { s.Binding.Status = Decide(lacking("watch nodes")); s.Holder = "older" }), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, got := Decide(test.snapshot), ""
+			if c := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingLimited); c != nil {
+				got = string(c.Status) + " " + c.Reason + ": " + c.Message
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+	if c := meta.FindStatusCondition(Decide(lacking("watch nodes")).Conditions, v1alpha1.BindingReady); c.Reason != v1alpha1.ReasonReady {
+		t.Errorf("the binding is %s", c.Reason)
+	}
+}

@@ -1,0 +1,54 @@
+package clusterbinding
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+)
+
+// share says whether, and with whom, the binding shares its provider.
+func share(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
+	if c := shared(s); c != nil {
+		conditions.Set(&status.Conditions, s.Binding.Generation, *c)
+		return
+	}
+	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingShared)
+}
+
+// nothingLeft says that older bindings of the provider leave the virtual node no room
+// for pods; "" if they leave some.
+func nothingLeft(s Snapshot) string {
+	older := placement.Sharing(s.Binding, s.Bindings)
+	if len(older) == 0 || !s.Node.Status.Allocatable.Pods().IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("Node %s takes no pods: ClusterBinding %s is older, leads to the same provider, and leaves no room for any", s.Node.Name, older[0].Name)
+}
+
+// shared says which other binding leads to the same provider, and which one may; nil
+// if none does.
+func shared(s Snapshot) *metav1.Condition {
+	older, others := placement.Sharing(s.Binding, s.Bindings), placement.Contradicting(s.Binding, s.Bindings)
+	notProven := ""
+	if len(others) > 0 {
+		notProven = fmt.Sprintf("the provider of ClusterBinding %s (clusterID %s) says that it is the same one, but another certificate authority vouches for it: "+
+			"neither binding takes anything from the other", others[0].Name, others[0].Spec.ClusterID)
+	}
+	if len(older) > 0 {
+		message := fmt.Sprintf("ClusterBinding %s (clusterID %s) is older and leads to the same provider: the virtual node offers what that one leaves, "+
+			"and a namespace that both are selected for is offloaded through that one", older[0].Name, older[0].Spec.ClusterID)
+		if notProven != "" {
+			message += "; " + notProven
+		}
+		return condition(v1alpha1.BindingShared, metav1.ConditionTrue, v1alpha1.ReasonProviderSharedWith, message)
+	}
+	if notProven != "" {
+		return condition(v1alpha1.BindingShared, metav1.ConditionUnknown, v1alpha1.ReasonIdentityNotProven, notProven)
+	}
+	return nil
+}

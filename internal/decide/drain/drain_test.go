@@ -1,0 +1,342 @@
+package drain
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+func plan(action Action, reason, message string) Plan {
+	status := metav1.ConditionFalse
+	if reason == v1alpha1.ReasonDrained {
+		status = metav1.ConditionTrue
+	}
+	return Plan{Action: action, Drained: metav1.Condition{Type: v1alpha1.BindingDrained, Status: status, Reason: reason, Message: message}}
+}
+
+func (p Plan) retry(after time.Duration) Plan {
+	p.RetryAfter = after
+	return p
+}
+
+func (p Plan) leaves(what string) Plan {
+	p.LeftBehind = what
+	return p
+}
+
+// hangs is a map whose last remote namespace has been asked to go, and stays.
+func hangs() *v1alpha1.NamespaceMap {
+	return builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x").Obj()
+}
+
+func pods3() eviction.Left {
+	return eviction.Left{Count: 3, Names: []string{"team/a", "team/b", "team/c"}}
+}
+
+func TestDecide(t *testing.T) {
+	binding := func() *builder.BindingBuilder { return builder.Binding("eu").Pinned("uid").Deleted(0) }
+	two := builder.Map("eu").Accepted("a", "ra").Desired("b", "rb").Obj()
+	many := builder.Map("eu")
+	for i := range 7 {
+		many.Accepted(fmt.Sprintf("a%d", i), fmt.Sprintf("r%d", i))
+	}
+	deleteMap := plan(DeleteNamespaceMap, v1alpha1.ReasonDeletingNamespaceMap, "the NamespaceMap is deleted")
+	const waits = "the deletion waits for the provider, to delete 2 remote namespaces (ra, rb) there: no route to host"
+	const left = "remote namespaces that stay in provider eu: ra, rb"
+	const evicting = "3 pods (team/a, team/b, team/c): being evicted from the virtual node"
+	blocked := pods3()
+	blocked.Refused = []string{"team/b: its budget says no"}
+	mounted := func() *builder.BindingBuilder {
+		b := binding().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "")
+		return b.MountNamespace("mount")
+	}
+	tests := map[string]struct {
+		snapshot Snapshot
+		want     Plan
+	}{
+		"a duplicate, whatever there is": {
+			Snapshot{Binding: binding().Obj(), Duplicate: true, NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true},
+			plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was made for it")},
+		"cordon first": {
+			Snapshot{Binding: binding().Obj(), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true},
+			plan(Cordon, v1alpha1.ReasonCordoning, "the virtual node is made unschedulable")},
+		"then the pods": {
+			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
+		"pods that may not go": {
+			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Pods: blocked, NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonEvictingPods, evicting+"; the API server refuses to evict team/b: its budget says no")},
+		"the pods, though the node is gone": {
+			Snapshot{Binding: binding().Obj(), Pods: pods3(), NamespaceMap: two, Connected: true}, plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
+		"the pods, though the map is gone": {
+			Snapshot{Binding: binding().Obj(), Pods: pods3(), Connected: true}, plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
+		"the pods, and the provider does not answer": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Pods: pods3(), NamespaceMap: two, Unreachable: "no route to host", Now: builder.Epoch},
+			plan(Wait, v1alpha1.ReasonProviderUnreachable, "the deletion waits for the provider, for 3 pods (team/a, team/b, team/c) to end there: no route to host").retry(time.Minute)},
+		"the pods, and the time is up": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Now: builder.Epoch.Add(time.Minute)},
+			deleteMap.leaves(left)},
+		"the pods, and the time is up, and the map is gone: what has the mark loses it": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, Marked: 1, Now: builder.Epoch.Add(time.Minute)},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "label, annotation and finalizer of the binding are taken off 1 object")},
+		"the pods, and the time is up, and only the node is left": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Now: builder.Epoch.Add(time.Minute)},
+			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted").leaves(
+				"3 pods (team/a, team/b, team/c) that may run on in provider eu; Kubernetes removes them here, because their node is gone")},
+		"pods that are to be orphaned are not waited for": {
+			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true},
+			deleteMap.leaves(left)},
+		"what is to be orphaned loses the mark": {
+			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, Marked: 2},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "label, annotation and finalizer of the binding are taken off 2 objects")},
+		"pods on a node of a provider that was never used": {
+			Snapshot{Binding: builder.Binding("eu").Deleted(0).Obj(), Pods: pods3(), NamespaceMap: two}, deleteMap},
+		"then the copies": {
+			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Copies: []string{"ConfigMap team/c", "Secret team/s"}, NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingCopies, "the copies of 2 objects (ConfigMap team/c, Secret team/s) are being deleted")},
+		"the copies, and the provider does not let us see all kinds": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true,
+				Limited: "list and watch secrets", Now: builder.Epoch},
+			plan(Wait, v1alpha1.ReasonDeletingCopies,
+				"the copies of 1 object (Secret team/s) are being deleted; the provider gives no right to list and watch secrets").retry(time.Minute)},
+		"the copies, and the provider does not answer": {
+			Snapshot{Binding: binding().Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Unreachable: "no route to host"},
+			plan(Wait, v1alpha1.ReasonProviderUnreachable, "the deletion waits for the provider, to delete the copies of 1 object (Secret team/s) there: no route to host")},
+		"the mount namespace is one of the remote namespaces": {
+			Snapshot{Binding: mounted().Obj(), NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "3 remote namespaces are being deleted (mount, ra, rb)")},
+		"the mount namespace, though the map is gone": {
+			Snapshot{Binding: mounted().Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (mount)")},
+		"the mount namespace stays, orphaned": {
+			Snapshot{Binding: mounted().Orphan().Obj(), NamespaceMap: builder.Map("eu").Obj(), Connected: true},
+			deleteMap.leaves("remote namespaces that stay in provider eu: mount")},
+		"a mount namespace that could not be made is not there": {
+			Snapshot{Binding: binding().MountNamespace("mount").Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNameConflict, "").Obj(),
+				NamespaceMap: builder.Map("eu").Obj(), Connected: true}, deleteMap},
+		"then the remote namespaces, those there and those asked for": {
+			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (ra, rb)")},
+		"of many, the first are named": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: many.Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "7 remote namespaces are being deleted (r0, r1, r2, r3, r4, and 2 more)")},
+		"one that could not be made is not there": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Current("a", "ra", v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict, "x").Obj(), Connected: true},
+			deleteMap},
+		"one that could not be made, but is asked for, may be there soon": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Current("a", "ra", v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict, "x").Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
+		"one that is going is still there": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x").Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
+		"an empty map that has not been looked at proves nothing": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Unobserved().Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "0 remote namespaces are being deleted")},
+		"none is left": {
+			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, NamespaceMap: builder.Map("eu").Obj(), Connected: true}, deleteMap},
+		"none is left, and the provider does not answer": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Obj()}, deleteMap},
+		"the provider does not answer: for ever": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: two, Unreachable: "no route to host"},
+			plan(Wait, v1alpha1.ReasonProviderUnreachable, waits)},
+		"the provider does not answer: until the time is up": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: two, Unreachable: "no route to host", Now: builder.Epoch.Add(20 * time.Second)},
+			plan(Wait, v1alpha1.ReasonProviderUnreachable, waits).retry(40 * time.Second)},
+		"the time is up": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: two, Unreachable: "no route to host", Now: builder.Epoch.Add(time.Minute)},
+			deleteMap.leaves(left)},
+		"two asked for one name": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Accepted("a", "r").Desired("b", "r").
+				Current("b", "r", v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameTaken, "x").Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (r)")},
+		"one hangs in a provider that answers": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs(), Connected: true, Now: builder.Epoch.Add(20 * time.Second)},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)").retry(40 * time.Second)},
+		"one hangs in a provider that answers, and the time is up": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs(), Connected: true, Now: builder.Epoch.Add(time.Minute)},
+			deleteMap.leaves("remote namespaces that stay in provider eu: ra")},
+		"the mount namespace has not been asked to go, and the time is up": {
+			Snapshot{Binding: mounted().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs(), Connected: true, Now: builder.Epoch.Add(time.Minute)},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (mount, ra)")},
+		"pods of a provider that answers, whatever time has passed": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
+			plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
+		"the time is up, but the provider answers, and has not been asked": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (ra, rb)")},
+		"paused, at any step": {
+			Snapshot{Binding: binding().Paused().DeletionTimeout(time.Minute).Obj(), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
+			plan(Wait, v1alpha1.ReasonPaused, "spec.paused is set: the deletion goes on when it is not")},
+		"paused, and a duplicate: nothing is there to be kept": {
+			Snapshot{Binding: binding().Paused().Obj(), Duplicate: true},
+			plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was made for it")},
+		"never connected": {
+			Snapshot{Binding: builder.Binding("eu").Deleted(0).Obj(), NamespaceMap: two, Unreachable: "no route to host"}, deleteMap},
+		"identified, but never usable": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Untouched().Obj(), Unreachable: "no route to host"}, deleteMap},
+		"not looked at yet, but usable": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Untouched().Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
+		"orphaned": {
+			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, NamespaceMap: two, Connected: true}, deleteMap.leaves(left)},
+		"orphaned, and the provider does not answer": {
+			Snapshot{Binding: binding().Orphan().Obj(), NamespaceMap: two}, deleteMap.leaves(left)},
+		"then the node": {
+			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true},
+			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted")},
+		"nothing is left": {
+			Snapshot{Binding: binding().Obj()}, plan(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Decide(test.snapshot)
+			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// world is what the steps work on, and what other controllers do meanwhile.
+type world struct {
+	Snapshot
+	gone  bool
+	steps []string
+}
+
+// pass is one reconcile; what it did may be lost with the process, or happen
+// though the process does not live to see it.
+func (w *world) pass(happens bool) {
+	plan := Decide(w.Snapshot)
+	w.steps = append(w.steps, plan.Drained.Reason)
+	if !happens {
+		return
+	}
+	meta.SetStatusCondition(&w.Binding.Status.Conditions, plan.Drained)
+	switch plan.Action {
+	case Cordon:
+		w.NodeCordoned = true
+	case DeleteNamespaceMap:
+		w.NamespaceMap = nil
+	case Release:
+		w.Marked = 0
+	case DeleteNode:
+		w.NodeExists, w.NodeCordoned = false, false
+	case RemoveFinalizer:
+		w.gone = true
+	case Wait:
+		w.others(plan.Drained.Reason)
+	}
+}
+
+// others do what is waited for: one thing at a time, and only when it is its turn.
+func (w *world) others(reason string) {
+	switch reason {
+	case v1alpha1.ReasonEvictingPods:
+		w.Pods.Count--
+	case v1alpha1.ReasonDeletingCopies:
+		w.Copies = w.Copies[1:]
+	case v1alpha1.ReasonProviderUnreachable:
+		w.Connected = true
+	case v1alpha1.ReasonDeletingLease:
+		w.LeaseGone = true
+	case v1alpha1.ReasonDeletingNamespaces:
+		nsm := w.NamespaceMap
+		switch {
+		case len(nsm.Spec.DesiredMapping) > 0: // The mapping controller empties the spec,
+			nsm.Spec.DesiredMapping = nil
+			nsm.Generation++
+		case len(nsm.Status.CurrentMapping) > 0: // and the namespacemap controller deletes one after another.
+			nsm.Status.CurrentMapping = nsm.Status.CurrentMapping[1:]
+			nsm.Status.ObservedGeneration = nsm.Generation
+		default:
+			nsm.Status.ObservedGeneration = nsm.Generation
+		}
+	}
+}
+
+func TestEveryStepIsTakenInOrder(t *testing.T) {
+	bound := func() *world {
+		return &world{Snapshot: Snapshot{
+			Binding: builder.Binding("eu").Pinned("uid").Held(1).Deleted(0).Obj(), NodeExists: true, Pods: eviction.Left{Count: 2}, Copies: []string{"ConfigMap team/c", "Secret team/s"}, Marked: 1,
+			NamespaceMap: builder.Map("eu").Accepted("a", "ra").Accepted("b", "rb").Obj(), Now: builder.Epoch,
+		}}
+	}
+	order := []string{v1alpha1.ReasonCordoning, v1alpha1.ReasonProviderUnreachable, v1alpha1.ReasonEvictingPods, v1alpha1.ReasonDeletingCopies,
+		v1alpha1.ReasonDeletingNamespaces, v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode,
+		v1alpha1.ReasonDeletingLease, v1alpha1.ReasonDrained}
+	whole := bound()
+	for i := 0; !whole.gone && i < 100; i++ {
+		whole.pass(true)
+	}
+	passes := len(whole.steps)
+	// Lost at the pass of that number, its action is done or not: -1 is never.
+	for lost := -1; lost < passes; lost++ {
+		w := bound()
+		for i := 0; !w.gone && i < 100; i++ {
+			w.pass(i != lost)
+		}
+		if !w.gone || w.NodeExists || w.NamespaceMap != nil || w.Pods.Count != 0 || len(w.Copies) != 0 || w.Marked != 0 || !w.LeaseGone {
+			t.Fatalf("lost at %d: it ends in %+v", lost, w.Snapshot)
+		}
+		var steps []string
+		for _, step := range w.steps {
+			if len(steps) == 0 || steps[len(steps)-1] != step {
+				steps = append(steps, step)
+			}
+		}
+		if diff := cmp.Diff(order, steps); diff != "" {
+			t.Errorf("lost at %d: other steps (-want +got)\n%s", lost, diff)
+		}
+	}
+}
+
+func TestNeedsProvider(t *testing.T) {
+	binding := func() *builder.BindingBuilder { return builder.Binding("eu").Pinned("uid").Deleted(0) }
+	tests := map[string]struct {
+		snapshot Snapshot
+		want     bool
+	}{
+		"nothing is left":                    {Snapshot{Binding: binding().Obj(), NodeExists: true, Marked: 1}, false},
+		"remote namespaces may be":           {Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Obj()}, true},
+		"pods are, though the map is gone":   {Snapshot{Binding: binding().Obj(), Pods: pods3()}, true},
+		"copies are, though the map is gone": {Snapshot{Binding: binding().Obj(), Copies: []string{"Secret team/s"}}, true},
+		"the mount namespace is, though the map is gone": {
+			Snapshot{Binding: binding().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNotRequired, "").Obj()}, true},
+		"all is to stay":        {Snapshot{Binding: binding().Orphan().Obj(), NamespaceMap: builder.Map("eu").Obj(), Pods: pods3()}, false},
+		"it is somebody else's": {Snapshot{Binding: binding().Obj(), Duplicate: true, NamespaceMap: builder.Map("eu").Obj()}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := NeedsProvider(test.snapshot); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestEmpties(t *testing.T) {
+	drained := func(reason string) *v1alpha1.ClusterBinding {
+		return builder.Binding("eu").Deleted(time.Second).Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, reason, "").Obj()
+	}
+	for reason, want := range map[string]bool{
+		v1alpha1.ReasonCordoning: false, v1alpha1.ReasonEvictingPods: false, v1alpha1.ReasonDeletingNamespaces: true,
+		v1alpha1.ReasonProviderUnreachable: false, v1alpha1.ReasonDeletingNamespaceMap: false, v1alpha1.ReasonDeletingNode: false,
+	} {
+		if got := Empties(drained(reason)); got != want {
+			t.Errorf("at %s: %v", reason, got)
+		}
+	}
+	if Empties(builder.Binding("eu").Deleted(0).Obj()) {
+		t.Error("before its first step")
+	}
+}

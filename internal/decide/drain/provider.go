@@ -1,0 +1,175 @@
+package drain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
+	"github.com/spillway-io/spillway/internal/seeded"
+)
+
+// NeedsProvider tells whether there is anything left to do in the provider, so
+// that it has to be connected.
+func NeedsProvider(s Snapshot) bool {
+	if s.Duplicate || s.skipped() {
+		return false
+	}
+	return s.NamespaceMap != nil || s.Pods.Count > 0 || len(s.Copies) > 0 || mountnamespace.MayExist(s.Binding)
+}
+
+// skipped tells whether nothing is done in the provider.
+func (s Snapshot) skipped() bool {
+	return s.Binding.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan
+}
+
+// unused tells whether nothing can be in the provider, because it was never
+// connected.
+func (s Snapshot) unused() bool { return s.Binding.Status.RemoteClusterUID == "" }
+
+// pods waits for the pods on the virtual node to be gone.
+func pods(s Snapshot) *Plan {
+	if s.Pods.Count == 0 || s.skipped() || s.unused() {
+		return nil
+	}
+	refusals := s.Pods.Refusals()
+	if refusals != "" {
+		refusals = "; " + refusals
+	}
+	return s.remotely(v1alpha1.ReasonEvictingPods,
+		fmt.Sprintf("%s: being evicted from the virtual node%s", s.Pods, refusals),
+		fmt.Sprintf("for %s to end there", s.Pods)+refusals)
+}
+
+// copies waits for what the pods needed to be gone from the provider.
+func copies(s Snapshot) *Plan {
+	if len(s.Copies) == 0 || s.skipped() || s.unused() {
+		return nil
+	}
+	what := fmt.Sprintf("the copies of %s%s", counted(len(s.Copies), "object"), listed(s.Copies))
+	if s.Connected && s.Limited != "" { // They may be of a kind that is not to be had.
+		wait := step(Wait, v1alpha1.ReasonDeletingCopies, what+" are being deleted; the provider gives no right to "+s.Limited)
+		return s.untilTimeout(&wait)
+	}
+	return s.remotely(v1alpha1.ReasonDeletingCopies, what+" are being deleted", "to delete "+what+" there")
+}
+
+// namespaces waits for the remote namespaces to be gone.
+func namespaces(s Snapshot) *Plan {
+	left := s.remoteNamespaces()
+	if s.skipped() || s.unused() || s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {
+		return nil
+	}
+	are := "are"
+	if len(left) == 1 {
+		are = "is"
+	}
+	what := counted(len(left), "remote namespace")
+	plan := s.remotely(v1alpha1.ReasonDeletingNamespaces,
+		fmt.Sprintf("%s %s being deleted%s", what, are, listed(left)), fmt.Sprintf("to delete %s%s there", what, listed(left)))
+	if s.Connected && s.asked() {
+		return s.untilTimeout(plan)
+	}
+	return plan
+}
+
+// asked tells whether the deletion of all that is left has been asked for: before
+// that the provider has not been given any time.
+func (s Snapshot) asked() bool {
+	switch conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
+	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive:
+		return false
+	}
+	nsm := s.NamespaceMap
+	if nsm == nil {
+		return true
+	}
+	return len(nsm.Spec.DesiredMapping) == 0 && nsm.Status.ObservedGeneration == nsm.Generation &&
+		!slices.ContainsFunc(nsm.Status.CurrentMapping, func(entry v1alpha1.CurrentMapping) bool {
+			return entry.Phase == v1alpha1.MappingAccepted
+		})
+}
+
+// emptied tells whether it is certain that no remote namespace is left.
+func (s Snapshot) emptied(left []string) bool {
+	if mountnamespace.MayExist(s.Binding) {
+		return false
+	}
+	nsm := s.NamespaceMap
+	if nsm == nil {
+		return true
+	}
+	// A map that was never looked at while the provider could be used: nothing was created.
+	untouched := nsm.Status.ObservedGeneration == 0 && !s.Connected
+	return untouched || (len(left) == 0 && nsm.Status.ObservedGeneration == nsm.Generation)
+}
+
+// remotely waits for what happens in the provider; nil if one that does not answer
+// has been waited for long enough. during and unreachable say what is waited for.
+func (s Snapshot) remotely(reason, during, unreachable string) *Plan {
+	if s.Connected {
+		wait := step(Wait, reason, during)
+		return &wait
+	}
+	wait := step(Wait, v1alpha1.ReasonProviderUnreachable, fmt.Sprintf("the deletion waits for the provider, %s: %s", unreachable, s.Unreachable))
+	return s.untilTimeout(&wait)
+}
+
+// untilTimeout is the plan to wait until deletionTimeout has passed, and nil then.
+func (s Snapshot) untilTimeout(wait *Plan) *Plan {
+	timeout := s.Binding.Spec.Unreachable.DeletionTimeout
+	if timeout == nil {
+		return wait
+	}
+	wait.RetryAfter = s.Binding.DeletionTimestamp.Add(timeout.Duration).Sub(s.Now)
+	if wait.RetryAfter <= 0 {
+		return nil
+	}
+	return wait
+}
+
+// remoteNamespaces are those that are there, or may be.
+func (s Snapshot) remoteNamespaces() []string {
+	var names []string
+	if mountnamespace.MayExist(s.Binding) {
+		names = append(names, s.Binding.Spec.MountNamespace)
+	}
+	if s.NamespaceMap == nil {
+		return names
+	}
+	seen := map[string]bool{}
+	for _, entry := range s.NamespaceMap.Status.CurrentMapping {
+		if entry.Phase != v1alpha1.MappingCreationLoopBackOff {
+			names, seen[entry.Namespace] = append(names, entry.RemoteNamespace), true
+		}
+	}
+	for _, entry := range s.NamespaceMap.Spec.DesiredMapping {
+		if !seen[entry.Namespace] && !slices.Contains(names, entry.RemoteNamespace) { // Two may ask for one.
+			names = append(names, entry.RemoteNamespace)
+		}
+	}
+	return names
+}
+
+// counted is a number of things, such as "1 object" or "2 objects".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// listed names the first few.
+func listed(names []string) string {
+	const most = 5
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > most:
+		return fmt.Sprintf(" (%s, and %d more)", strings.Join(names[:most], ", "), len(names)-most)
+	default:
+		return " (" + strings.Join(names, ", ") + ")"
+	}
+}

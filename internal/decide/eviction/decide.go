@@ -1,0 +1,104 @@
+// Package eviction decides, without any I/O, which pods have to leave a virtual
+// node, and sums up those that have not left yet.
+//
+// Pods of DaemonSets are neither evicted nor waited for: their controller would
+// make them again on the same node at once, without end, since they tolerate
+// that it is cordoned. They go with the node.
+package eviction
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+)
+
+// Cause is why a pod has to leave.
+type Cause string
+
+const (
+	// Stays: it does not have to.
+	Stays Cause = ""
+	// BindingDeleted: the ClusterBinding of its virtual node is being drained.
+	BindingDeleted Cause = "BindingDeleted"
+	// OffloadingDeleted: its namespace is not to be offloaded any more.
+	OffloadingDeleted Cause = "OffloadingDeleted"
+	// NotSelected: its namespace is not to be offloaded to this provider any more.
+	NotSelected Cause = "NotSelected"
+)
+
+// Snapshot is what Decide looks at.
+type Snapshot struct {
+	// Pod is on the virtual node of the Binding.
+	Pod     *corev1.Pod
+	Binding *v1alpha1.ClusterBinding
+	// Cordoned tells that nothing new comes to the virtual node, because it is
+	// unschedulable or gone.
+	Cordoned bool
+	// NamespaceTerminating tells that the pod's namespace is being deleted.
+	NamespaceTerminating bool
+	// Offloading is that of the pod's namespace, or nil.
+	Offloading *v1alpha1.NamespaceOffloading
+	// NamespaceMap is that of the Binding, or nil.
+	NamespaceMap *v1alpha1.NamespaceMap
+}
+
+// Decide tells whether the pod is to be evicted now, and why.
+func Decide(s Snapshot) Cause {
+	switch {
+	case !s.Pod.DeletionTimestamp.IsZero() || OfDaemonSet(s.Pod):
+		return Stays
+	case s.NamespaceTerminating:
+		// Kubernetes deletes its pods, and refuses to create anything in it,
+		// even evictions.
+		return Stays
+	case s.Binding.Spec.Paused:
+		return Stays // What is there is kept.
+	case !s.Binding.DeletionTimestamp.IsZero():
+		// Before the node is cordoned, the scheduler would send others.
+		if s.Cordoned && s.Binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan {
+			return BindingDeleted
+		}
+		return Stays
+	case s.Offloading == nil || terminal(s.Pod):
+		return Stays
+	case !s.Offloading.DeletionTimestamp.IsZero():
+		return OffloadingDeleted
+	case Unselected(s.Offloading, s.Binding, s.NamespaceMap):
+		return NotSelected
+	default:
+		return Stays
+	}
+}
+
+// Unselected tells whether the offloading has a remote namespace in the provider
+// that it does not select any more. A pod of a namespace that never had one is
+// in the mount namespace, and may stay there. The NamespaceMap may be nil.
+func Unselected(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
+	if selected, err := placement.Selects(nso.Spec.ClusterSelector, binding); selected && err == nil {
+		return false
+	}
+	return nsm != nil && namespacemap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) != nil
+}
+
+// Occupies tells whether the remote namespace of the pod's namespace is kept for
+// the pod's sake: not for one that has ended.
+func Occupies(pod *corev1.Pod) bool { return !terminal(pod) && !OfDaemonSet(pod) }
+
+// OfDaemonSet tells whether a DaemonSet made the pod.
+func OfDaemonSet(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "DaemonSet"
+}
+
+// StaysOffloaded tells whether the pod is in the provider, with all that it needs
+// there, for as long as the provider is bound.
+func StaysOffloaded(pod *corev1.Pod) bool {
+	return OfDaemonSet(pod) && !terminal(pod) && pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] == v1alpha1.OffloadTrue
+}
+
+func terminal(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}

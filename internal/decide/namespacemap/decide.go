@@ -1,0 +1,196 @@
+package namespacemap
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// RemoteNamespace is a namespace of the provider that carries our mark.
+type RemoteNamespace struct {
+	Name string
+	UID  types.UID
+	// LocalNamespace and LocalUID say which local namespace it stands for.
+	LocalNamespace string
+	LocalUID       types.UID
+	Terminating    bool
+}
+
+// Snapshot is what Decide looks at.
+type Snapshot struct {
+	Desired []v1alpha1.DesiredMapping
+	// Locals are the UIDs of the consumer's namespaces, by name.
+	Locals map[string]types.UID
+	// Remotes are the namespaces of the provider that carry our mark, by name.
+	Remotes map[string]RemoteNamespace
+	// BackingOff are the remote namespaces whose last try was refused and whose
+	// next one is not due, by their name.
+	BackingOff map[string]Outcome
+	// Kept are the remote namespaces that stay though no entry asks for them: an
+	// offloading still does, so that somebody else has changed the entries.
+	Kept sets.Set[string]
+	// Rules say which names new remote namespaces may have; nil: any.
+	Rules *Rules
+	// WasThere are the remote namespaces that are not new, by the local one.
+	WasThere map[string]string
+	// ManagerNamespace is never a target.
+	ManagerNamespace string
+}
+
+// Create asks for a remote namespace.
+type Create struct {
+	Namespace       string
+	RemoteNamespace string
+	LocalUID        types.UID
+}
+
+// Delete asks for the end of a remote namespace that carries our mark.
+type Delete struct {
+	Namespace       string
+	RemoteNamespace string
+	UID             types.UID
+	// LocalUID is that of the local namespace that it stands for.
+	LocalUID types.UID
+}
+
+// Outcome is what became of an entry: what is known of it already, or what an
+// action on it led to.
+type Outcome struct {
+	Phase   v1alpha1.MappingPhase
+	Reason  string
+	Message string
+}
+
+// Plan is what to do, and what is known already. The actions may be carried
+// out in any order, and any of them may be left for the next pass.
+type Plan struct {
+	Creates []Create
+	Deletes []Delete
+	// Known are the outcomes of the entries that need no action now, by local namespace.
+	Known map[string]Known
+}
+
+// Known is the outcome of an entry together with its remote namespace.
+type Known struct {
+	RemoteNamespace string
+	Outcome
+}
+
+// Decide compares what is desired with what is there.
+func Decide(s Snapshot) Plan {
+	plan := Plan{Known: make(map[string]Known, len(s.Desired))}
+	s.decideKept(&plan)
+	desired := make(map[string]string, len(s.Desired)) // remote name → local namespace
+	for _, entry := range s.Desired {
+		first, taken := desired[entry.RemoteNamespace]
+		if !taken {
+			desired[entry.RemoteNamespace] = entry.Namespace
+		}
+		if _, kept := plan.Known[entry.Namespace]; kept {
+			continue // Another one is not made for it meanwhile.
+		}
+		outcome, create := s.decideEntry(entry, first)
+		switch {
+		case create != nil:
+			plan.Creates = append(plan.Creates, *create)
+		case outcome != nil:
+			plan.Known[entry.Namespace] = Known{entry.RemoteNamespace, *outcome}
+		}
+	}
+	s.decideUndesired(&plan, desired)
+	return plan
+}
+
+// decideEntry says what is known of a desired entry, or what to create for it.
+// Neither means that there is nothing to do or say yet. first is the local
+// namespace that asked for the same remote name before, or "".
+func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Outcome, *Create) {
+	if err := CheckRemote(entry.RemoteNamespace, s.ManagerNamespace); err != nil {
+		return failed(v1alpha1.ReasonNameReserved, err.Error()), nil
+	}
+	if first != "" {
+		return failed(v1alpha1.ReasonNameTaken,
+			fmt.Sprintf("local namespace %s was first to ask for remote namespace %s", first, entry.RemoteNamespace)), nil
+	}
+	localUID, ok := s.Locals[entry.Namespace]
+	if !ok {
+		return nil, nil
+	}
+	remote, exists := s.Remotes[entry.RemoteNamespace]
+	switch {
+	case !exists:
+		return s.decideMissing(entry, localUID)
+	case remote.LocalNamespace == entry.Namespace && remote.LocalUID == localUID && !remote.Terminating:
+		return &Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive}, nil
+	case remote.LocalNamespace == entry.Namespace && remote.LocalUID == localUID:
+		return &Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating,
+			"the remote namespace is being deleted in the provider; it is made again when it is gone"}, nil
+	case remote.LocalNamespace == "":
+		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
+			"remote namespace %s does not stand for one local namespace; it may be the mountNamespace of the ClusterBinding", remote.Name)), nil
+	case remote.LocalNamespace == entry.Namespace:
+		// Of an earlier namespace of that name, if nobody has edited the
+		// annotation. What is in it is not for the present one to see, and
+		// not for us to delete on the strength of an annotation.
+		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
+			"remote namespace %s stands for an earlier local namespace %s with UID %s, not for this one; delete it in the provider to have it made anew",
+			remote.Name, remote.LocalNamespace, remote.LocalUID)), nil
+	default:
+		return failed(v1alpha1.ReasonNameConflict,
+			fmt.Sprintf("remote namespace %s stands for local namespace %s with UID %s, not for this one", remote.Name, remote.LocalNamespace, remote.LocalUID)), nil
+	}
+}
+
+// decideMissing creates the remote namespace of an entry, if the binding allows
+// the name. One that was there before is made again whatever the rules say now.
+func (s Snapshot) decideMissing(entry v1alpha1.DesiredMapping, localUID types.UID) (*Outcome, *Create) {
+	if s.WasThere[entry.Namespace] != entry.RemoteNamespace {
+		if refusal := s.Rules.refusal(entry); refusal != "" {
+			return failed(v1alpha1.ReasonNameNotAllowed, refusal), nil
+		}
+	}
+	if outcome, ok := s.BackingOff[entry.RemoteNamespace]; ok {
+		return &outcome, nil
+	}
+	return nil, &Create{entry.Namespace, entry.RemoteNamespace, localUID}
+}
+
+// decideKept reports what is kept as it was before somebody changed the entries.
+func (s Snapshot) decideKept(plan *Plan) {
+	for _, name := range sets.List(s.Kept) {
+		if remote, ok := s.Remotes[name]; ok && !remote.Terminating {
+			plan.Known[remote.LocalNamespace] = Known{name, Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive}}
+		}
+	}
+}
+
+// decideUndesired deletes the remote namespaces that carry our mark and that
+// nobody asks for any more. One that does not say which local namespace it
+// stands for is none of ours to delete.
+func (s Snapshot) decideUndesired(plan *Plan, desired map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(s.Remotes)) { // Always the same one is reported, of several.
+		remote := s.Remotes[name]
+		if remote.LocalNamespace == "" || desired[name] == remote.LocalNamespace {
+			continue
+		}
+		if !remote.Terminating {
+			if s.Kept.Has(name) {
+				continue
+			}
+			plan.Deletes = append(plan.Deletes, Delete{remote.LocalNamespace, name, remote.UID, remote.LocalUID})
+		}
+		if _, known := plan.Known[remote.LocalNamespace]; !known {
+			plan.Known[remote.LocalNamespace] = Known{name, Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired,
+				"the remote namespace is being deleted because it is not required any more"}}
+		}
+	}
+}
+
+func failed(reason, message string) *Outcome {
+	return &Outcome{v1alpha1.MappingCreationLoopBackOff, reason, message}
+}

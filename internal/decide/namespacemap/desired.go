@@ -1,0 +1,190 @@
+// Package namespacemap decides, without any I/O, what a NamespaceMap asks for, and
+// what that means for the remote namespaces of its provider.
+//
+// Two decisions meet in a NamespaceMap. Desired turns the offloadings that
+// select a provider into entries. Decide compares the entries with the remote
+// namespaces that carry our mark, and says what to create, what to delete, and
+// what to report. Both look at nothing but what they are given, so that running
+// them again after a crash leads to the same end.
+package namespacemap
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Wanted is a local namespace whose offloading selects the provider.
+type Wanted struct {
+	Namespace       string
+	RemoteNamespace string
+	// Default is set for the strategy DefaultName. An entry that is there
+	// keeps its remote name then, so that a manager that was started under
+	// another consumer id does not move namespaces.
+	Default bool
+	// Created is when the offloading was made: who is first keeps a name.
+	Created time.Time
+}
+
+// Means tells whether a remote namespace of that name is the one that is wanted,
+// under whatever consumer id it was made.
+func (w Wanted) Means(remote string) bool {
+	return remote == w.RemoteNamespace || w.Default && isDefaultName(remote, w.Namespace)
+}
+
+// Entries are those of the spec and, behind them, those that somebody has taken out
+// of it: the remote namespace of such a one is still said to be there. An entry
+// that was given another name by hand has the one that is there. An entry that
+// nobody wants any more is among them until its remote namespace goes.
+func Entries(nsm *v1alpha1.NamespaceMap) []v1alpha1.DesiredMapping {
+	there := make(map[string]string, len(nsm.Status.CurrentMapping))
+	for i := range nsm.Status.CurrentMapping {
+		if entry := &nsm.Status.CurrentMapping[i]; entry.Phase == v1alpha1.MappingAccepted {
+			there[entry.Namespace] = entry.RemoteNamespace
+		}
+	}
+	entries := slices.Clone(nsm.Spec.DesiredMapping)
+	for i := range entries {
+		if remote, ok := there[entries[i].Namespace]; ok {
+			entries[i].RemoteNamespace = remote
+			delete(there, entries[i].Namespace)
+		}
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(there)) {
+		entries = append(entries, v1alpha1.DesiredMapping{Namespace: namespace, RemoteNamespace: there[namespace]})
+	}
+	return entries
+}
+
+// Desired are the entries of a NamespaceMap: those of current that are still
+// wanted, in their order, and behind them the new ones, oldest first. The
+// order says who keeps a remote name that two namespaces ask for.
+func Desired(current []v1alpha1.DesiredMapping, wanted []Wanted) []v1alpha1.DesiredMapping {
+	missing := make(map[string]Wanted, len(wanted))
+	for _, w := range wanted {
+		missing[w.Namespace] = w
+	}
+	desired := make([]v1alpha1.DesiredMapping, 0, len(wanted))
+	for _, entry := range current {
+		w, ok := missing[entry.Namespace]
+		if !ok {
+			continue
+		}
+		delete(missing, entry.Namespace)
+		if !w.Means(entry.RemoteNamespace) {
+			entry.RemoteNamespace = w.RemoteNamespace
+		}
+		desired = append(desired, entry)
+	}
+	return append(desired, newEntries(missing)...)
+}
+
+func newEntries(missing map[string]Wanted) []v1alpha1.DesiredMapping {
+	added := make([]Wanted, 0, len(missing))
+	for _, w := range missing {
+		added = append(added, w)
+	}
+	slices.SortFunc(added, func(a, b Wanted) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Namespace, b.Namespace))
+	})
+	entries := make([]v1alpha1.DesiredMapping, 0, len(added))
+	for _, w := range added {
+		entries = append(entries, v1alpha1.DesiredMapping{Namespace: w.Namespace, RemoteNamespace: w.RemoteNamespace})
+	}
+	return entries
+}
+
+// FindDesired is the entry of that local namespace, or nil.
+func FindDesired(entries []v1alpha1.DesiredMapping, namespace string) *v1alpha1.DesiredMapping {
+	for i := range entries {
+		if entries[i].Namespace == namespace {
+			return &entries[i]
+		}
+	}
+	return nil
+}
+
+// FindCurrent is the entry of that local namespace, or nil.
+func FindCurrent(entries []v1alpha1.CurrentMapping, namespace string) *v1alpha1.CurrentMapping {
+	for i := range entries {
+		if entries[i].Namespace == namespace {
+			return &entries[i]
+		}
+	}
+	return nil
+}
+
+// Asked are the local namespaces that a NamespaceMap asks for.
+func Asked(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
+	namespaces := sets.New[string]()
+	for i := range nsm.Spec.DesiredMapping {
+		namespaces.Insert(nsm.Spec.DesiredMapping[i].Namespace)
+	}
+	return namespaces
+}
+
+// Namespaces are the local namespaces that a NamespaceMap asks for or tells of.
+func Namespaces(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
+	namespaces := Asked(nsm)
+	for i := range nsm.Status.CurrentMapping {
+		namespaces.Insert(nsm.Status.CurrentMapping[i].Namespace)
+	}
+	return namespaces
+}
+
+// Unanswered reports whether the map asks for the remote namespace of a local one, and
+// its status has not told of that yet, whatever may have been made by now. Such an
+// entry stays until it has: of what the map neither asks for nor tells of, nothing is
+// in the provider. For a map that was never begun, nothing was made either.
+func Unanswered(nsm *v1alpha1.NamespaceMap, namespace string) bool {
+	return nsm.Status.ObservedGeneration != 0 &&
+		FindDesired(nsm.Spec.DesiredMapping, namespace) != nil && FindCurrent(nsm.Status.CurrentMapping, namespace) == nil
+}
+
+// Answered reports whether the status tells of a local namespace of which it did not before.
+func Answered(before, after *v1alpha1.NamespaceMap) bool {
+	was := sets.New[string]()
+	for i := range before.Status.CurrentMapping {
+		was.Insert(before.Status.CurrentMapping[i].Namespace)
+	}
+	return slices.ContainsFunc(after.Status.CurrentMapping, func(entry v1alpha1.CurrentMapping) bool { return !was.Has(entry.Namespace) })
+}
+
+// Changed are the local namespaces whose entries differ between two versions
+// of a NamespaceMap.
+func Changed(before, after *v1alpha1.NamespaceMap) sets.Set[string] {
+	type entry struct {
+		desired string
+		current v1alpha1.CurrentMapping
+	}
+	index := func(nsm *v1alpha1.NamespaceMap) map[string]entry {
+		entries := make(map[string]entry, len(nsm.Spec.DesiredMapping))
+		for _, d := range nsm.Spec.DesiredMapping {
+			entries[d.Namespace] = entry{desired: d.RemoteNamespace}
+		}
+		for _, c := range nsm.Status.CurrentMapping {
+			e := entries[c.Namespace]
+			e.current, e.current.Since = c, nil // Since changes with the rest only.
+			entries[c.Namespace] = e
+		}
+		return entries
+	}
+	was, is := index(before), index(after)
+	changed := sets.New[string]()
+	for namespace, e := range is {
+		if was[namespace] != e {
+			changed.Insert(namespace)
+		}
+	}
+	for namespace := range was {
+		if _, left := is[namespace]; !left {
+			changed.Insert(namespace)
+		}
+	}
+	return changed
+}

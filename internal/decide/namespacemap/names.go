@@ -1,0 +1,72 @@
+package namespacemap
+
+import (
+	"crypto/md5" //nolint:gosec // A short name for people, fixed by the API; nothing relies on it being hard to forge.
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// hashedPrefix is how much of a name is kept in front of its hash.
+const hashedPrefix = 30
+
+// RemoteName is the name of the remote namespace that an offloading asks for.
+// consumerID names the consumer in DefaultName.
+func RemoteName(offloading *v1alpha1.NamespaceOffloading, consumerID string) string {
+	switch offloading.Spec.NamespaceMappingStrategy {
+	case v1alpha1.MappingEnforceSameName:
+		return offloading.Namespace
+	case v1alpha1.MappingSelectedName:
+		return offloading.Spec.RemoteNamespaceName
+	default:
+		return defaultName(offloading.Namespace, consumerID)
+	}
+}
+
+func defaultName(namespace, consumerID string) string {
+	name := namespace + "-" + consumerID
+	if len(name) <= validation.DNS1123LabelMaxLength {
+		return name
+	}
+	return Hashed(consumerID, namespace)
+}
+
+// isDefaultName tells whether a remote name may be the default one of the
+// namespace, whatever the consumer was called then.
+func isDefaultName(remote, namespace string) bool {
+	return strings.HasPrefix(remote, namespace+"-") || strings.HasPrefix(remote, beginning(namespace)+"-")
+}
+
+// Hashed is the bounded form of a name: its beginning and a hash over
+// namespace/name, 63 characters at most. Different names, or the same name in
+// different namespaces, have different hashed names.
+func Hashed(namespace, name string) string {
+	sum := md5.Sum([]byte(namespace + "/" + name)) //nolint:gosec // See the import.
+	return beginning(name) + "-" + hex.EncodeToString(sum[:])
+}
+
+// beginning is what a hashed name keeps of a name.
+func beginning(name string) string {
+	return strings.TrimRight(name[:min(len(name), hashedPrefix)], "-._")
+}
+
+// CheckLocal refuses to offload namespaces that belong to the cluster or to
+// Spillway itself: the latter holds the credentials of every provider.
+func CheckLocal(namespace, managerNamespace string) error {
+	if namespace == managerNamespace || strings.HasPrefix(namespace, "kube-") {
+		return fmt.Errorf("namespace %s belongs to the cluster and is never offloaded", namespace)
+	}
+	return nil
+}
+
+// CheckRemote refuses remote names that belong to the provider or to Spillway.
+func CheckRemote(name, managerNamespace string) error {
+	if name == "default" || name == managerNamespace || strings.HasPrefix(name, "kube-") {
+		return fmt.Errorf("remote namespace %s belongs to the provider and is never a target", name)
+	}
+	return nil
+}

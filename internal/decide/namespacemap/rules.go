@@ -1,0 +1,86 @@
+package namespacemap
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Rules are what a ClusterBinding says about the names of new remote namespaces.
+type Rules struct {
+	v1alpha1.RemoteNamespaces
+	// Binding is its name, for messages.
+	Binding string
+	// ConsumerID is part of default names.
+	ConsumerID string
+}
+
+// refusal is what the rules say against an entry, if there are any.
+func (r *Rules) refusal(entry v1alpha1.DesiredMapping) string {
+	if r == nil {
+		return ""
+	}
+	return r.refuse(entry)
+}
+
+// refuse says why an entry may not have its remote name; "" if it may. An entry
+// does not say by which strategy it got its name: the name itself does.
+func (r Rules) refuse(entry v1alpha1.DesiredMapping) string {
+	allowed := r.Strategies
+	if len(allowed) == 0 {
+		allowed = []v1alpha1.NamespaceMappingStrategy{v1alpha1.MappingDefaultName}
+	}
+	if strategy := r.strategy(entry); !slices.Contains(allowed, strategy) {
+		return fmt.Sprintf("spec.remoteNamespaces.strategies of ClusterBinding %s allows %s, and the name %s is of the strategy %s: "+
+			"make the NamespaceOffloading again with another strategy, or ask the platform engineer to allow this one", r.Binding, join(allowed), entry.RemoteNamespace, strategy)
+	}
+	if r.NamePattern == "" {
+		return ""
+	}
+	_, err := regexp.Compile(r.NamePattern) // By itself: "a)|(b" is one only between brackets.
+	if err != nil {
+		return fmt.Sprintf("spec.remoteNamespaces.namePattern of ClusterBinding %s cannot be understood, so that it allows nothing: %s", r.Binding, err)
+	}
+	if whole, err := regexp.Compile("^(?:" + r.NamePattern + ")$"); err != nil || !whole.MatchString(entry.RemoteNamespace) {
+		return fmt.Sprintf("the name %s does not match spec.remoteNamespaces.namePattern of ClusterBinding %s, %q: "+
+			"make the NamespaceOffloading again with another name, or ask the platform engineer to allow this one", entry.RemoteNamespace, r.Binding, r.NamePattern)
+	}
+	return ""
+}
+
+// strategy is the one that leads to that name. A name that is chosen, and is what
+// another strategy would have made, does no more harm than that.
+func (r Rules) strategy(entry v1alpha1.DesiredMapping) v1alpha1.NamespaceMappingStrategy {
+	switch entry.RemoteNamespace {
+	case defaultName(entry.Namespace, r.ConsumerID):
+		return v1alpha1.MappingDefaultName
+	case entry.Namespace:
+		return v1alpha1.MappingEnforceSameName
+	default:
+		return v1alpha1.MappingSelectedName
+	}
+}
+
+// WasThere tells which remote namespaces are no new ones, by their local
+// namespaces, so that no rule is asked about them.
+func WasThere(nsm *v1alpha1.NamespaceMap) map[string]string {
+	there := make(map[string]string, len(nsm.Status.CurrentMapping))
+	for i := range nsm.Status.CurrentMapping {
+		entry := &nsm.Status.CurrentMapping[i]
+		if entry.Phase == v1alpha1.MappingAccepted || entry.Phase == v1alpha1.MappingTerminating && entry.Reason == v1alpha1.ReasonNamespaceTerminating {
+			there[entry.Namespace] = entry.RemoteNamespace
+		}
+	}
+	return there
+}
+
+func join(strategies []v1alpha1.NamespaceMappingStrategy) string {
+	names := make([]string, 0, len(strategies))
+	for _, s := range strategies {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,35 @@
+package namespaceoffloading
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+// BenchmarkStatus is what the status of one offloading takes, where three
+// providers have so many namespaces each: it is done for each of them.
+func BenchmarkStatus(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
+			var world World
+			for _, provider := range []string{"ap", "eu", "us"} {
+				nsm := builder.Map(provider)
+				for i := range n {
+					name := fmt.Sprintf("team-%04d", i)
+					nsm.Accepted(name, name+"-c")
+				}
+				world.Bindings = append(world.Bindings, *builder.Binding(provider).Connected().Obj())
+				world.Maps = append(world.Maps, *nsm.Obj())
+			}
+			nso := builder.Offloading(fmt.Sprintf("team-%04d", n/2)).Obj()
+			b.ReportAllocs()
+			for b.Loop() {
+				plan := Decide(Observe(nso, world, settings, builder.Epoch))
+				if len(plan.Status.RemoteNamespaceConditions) != len(world.Maps) {
+					b.Fatal("one is missing")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,269 @@
+// Package namespaceoffloading decides, without any I/O, what the status of a
+// NamespaceOffloading says, and when its deletion is done.
+package namespaceoffloading
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+)
+
+// Cluster is what is known about the offloading at one provider.
+type Cluster struct {
+	ClusterID string
+	// Selected tells whether the offloading selects the provider.
+	Selected bool
+	// Leaving is the name of the ClusterBinding, if the offloading would select it but
+	// for its deletion; else it is "".
+	Leaving string
+	// RemoteNamespace is the name that is desired or there.
+	RemoteNamespace string
+	// Desired tells whether the NamespaceMap asks for the remote namespace. It does
+	// until the status has told of that: without either, nothing was ever made.
+	Desired bool
+	// Current is the entry of the NamespaceMap's status, if there is one.
+	Current *v1alpha1.CurrentMapping
+	// Unreachable says why the provider cannot be reached; empty if it can.
+	Unreachable string
+	// Pods are those of the namespace that have to leave the virtual node, if the
+	// offloading does not want them there any more.
+	Pods eviction.Left
+	// Away says in one word why the provider cannot be used, and AwaySince since
+	// when, if that is known; empty if it can.
+	Away      string
+	AwaySince time.Time
+	// DeletionTimeout is how long a deletion waits while the provider cannot
+	// be reached, or does not get rid of the remote namespace; zero: for ever.
+	DeletionTimeout time.Duration
+}
+
+// Snapshot is what the decisions look at.
+type Snapshot struct {
+	Offloading *v1alpha1.NamespaceOffloading
+	// RemoteName is the name that the remote namespaces are to have.
+	RemoteName string
+	// Refusal says why the namespace cannot be offloaded at all; empty if it can.
+	Refusal string
+	// Clusters are the providers that are selected or still hold an entry,
+	// sorted by ClusterID.
+	Clusters []Cluster
+	// Outdated are the pods that wait with an affinity that is not the present one.
+	Outdated eviction.Left
+	Now      time.Time
+}
+
+// Plan is the status to report.
+type Plan struct {
+	Status v1alpha1.NamespaceOffloadingStatus
+	// Outdated says, for an event, that pods wait with an earlier affinity, if that
+	// has not been said yet.
+	Outdated string
+	// Progress tells that neither the phase nor the step of a deletion differs
+	// from what has been reported, and that it goes on: the report may wait for
+	// more of it. With many providers that saves a write for each of them.
+	Progress bool
+	// Again is when there may be more to tell though nothing happens; zero: never.
+	Again time.Duration
+}
+
+// Decide computes the status.
+func Decide(s Snapshot) Plan {
+	before := s.Offloading.Status
+	status := *before.DeepCopy()
+	status.ObservedGeneration = s.Offloading.Generation
+	status.RemoteNamespaceName = s.RemoteName
+	if s.Refusal != "" {
+		status.RemoteNamespaceName = "" // There is none, and there will not be.
+	}
+	status.RemoteNamespaceConditions = s.remoteConditions()
+	phase, condition := s.summary()
+	status.OffloadingPhase = phase
+	conditions.Set(&status.Conditions, s.Offloading.Generation, condition)
+
+	again := s.setOutage(&status.Conditions)
+
+	plan := Plan{Status: status, Again: again}
+	if !SaysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
+		plan.Outdated = s.outdated()
+	}
+	// How many pods wait, or are to leave, may change with each of them.
+	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
+		(SaysOutdated(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
+	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
+	plan.Progress = goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation
+	return plan
+}
+
+// outdatedMark is what the message about such pods contains, and no other does.
+const outdatedMark = "with the node affinity that the offloading asked for earlier"
+
+// outdated says which pods wait with an earlier affinity, and what to do; "" if none.
+func (s Snapshot) outdated() string {
+	if s.Outdated.Count == 0 || !s.Offloading.DeletionTimestamp.IsZero() {
+		return ""
+	}
+	waits := "wait"
+	if s.Outdated.Count == 1 {
+		waits = "waits"
+	}
+	return fmt.Sprintf("%s %s for a node %s, which Kubernetes does not let be changed: delete them, or roll what made them (kubectl rollout restart)",
+		s.Outdated, waits, outdatedMark)
+}
+
+// SaysOutdated tells whether the status says that such pods wait.
+func SaysOutdated(nso *v1alpha1.NamespaceOffloading) bool {
+	ready := meta.FindStatusCondition(nso.Status.Conditions, v1alpha1.OffloadingReady)
+	return ready != nil && strings.Contains(ready.Message, outdatedMark)
+}
+
+// summary is the phase and the condition Ready. Entries that are not required
+// do not count.
+func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
+	if !s.Offloading.DeletionTimestamp.IsZero() {
+		reason, message := s.deletionStep()
+		return v1alpha1.OffloadingPhaseTerminating, conditions.New(v1alpha1.OffloadingReady, metav1.ConditionFalse, reason, message)
+	}
+	phase, message := s.phase()
+	if outdated := s.outdated(); outdated != "" {
+		message = outdated + "; " + message // In front: of a long message the end is cut off.
+	}
+	reason := string(phase)
+	status := metav1.ConditionFalse
+	if phase == v1alpha1.OffloadingPhaseReady {
+		status = metav1.ConditionTrue
+	}
+	return phase, conditions.New(v1alpha1.OffloadingReady, status, reason, message)
+}
+
+func (s Snapshot) phase() (v1alpha1.OffloadingPhase, string) {
+	if s.Refusal != "" {
+		return v1alpha1.OffloadingPhaseRefused, s.Refusal
+	}
+	var required, ready int
+	var failed, pending []string
+	for _, c := range s.Clusters {
+		if !c.Selected {
+			continue
+		}
+		required++
+		switch {
+		case c.Current != nil && c.Current.Phase == v1alpha1.MappingAccepted:
+			ready++
+		case c.Current != nil && c.Current.Phase == v1alpha1.MappingCreationLoopBackOff:
+			failed = append(failed, c.ClusterID+": "+c.Current.Message)
+		default:
+			_, message := c.pending()
+			pending = append(pending, c.ClusterID+": "+message)
+		}
+	}
+	switch {
+	case required == 0:
+		return v1alpha1.OffloadingPhaseNoClusterSelected, s.noneSelected()
+	case ready == required:
+		return v1alpha1.OffloadingPhaseReady, fmt.Sprintf("%d of %d remote namespaces are ready", ready, required)
+	case len(failed) == required:
+		return v1alpha1.OffloadingPhaseAllFailed, strings.Join(failed, "; ")
+	case len(failed) > 0:
+		return v1alpha1.OffloadingPhaseSomeFailed, strings.Join(append(failed, pending...), "; ")
+	default:
+		return v1alpha1.OffloadingPhaseInProgress, strings.Join(pending, "; ")
+	}
+}
+
+// noneSelected says why none is, and what is left in those that go.
+func (s Snapshot) noneSelected() string {
+	var leaving []string
+	for _, c := range s.Clusters {
+		if c.Leaving != "" {
+			leaving = append(leaving, c.Leaving+c.withPods())
+		}
+	}
+	if len(leaving) == 0 {
+		return "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings"
+	}
+	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ")
+}
+
+// evicts reports whether pods are on their way out of a provider that goes.
+func (s Snapshot) evicts() bool {
+	return slices.ContainsFunc(s.Clusters, func(c Cluster) bool { return c.Leaving != "" && c.Pods.Count > 0 })
+}
+
+func (s Snapshot) remoteConditions() []v1alpha1.RemoteNamespaceStatus {
+	var remotes []v1alpha1.RemoteNamespaceStatus
+	for _, c := range s.Clusters {
+		if !c.Selected && !c.Desired && c.Current == nil {
+			continue
+		}
+		remote := v1alpha1.RemoteNamespaceStatus{Cluster: c.ClusterID, RemoteNamespace: c.RemoteNamespace}
+		if before := s.before(c.ClusterID); before != nil {
+			remote.Conditions = slices.Clone(before.Conditions)
+		}
+		conditions.Set(&remote.Conditions, s.Offloading.Generation, s.required(c))
+		conditions.Set(&remote.Conditions, s.Offloading.Generation, c.ready())
+		remotes = append(remotes, remote)
+	}
+	return remotes
+}
+
+func (s Snapshot) before(clusterID string) *v1alpha1.RemoteNamespaceStatus {
+	for i := range s.Offloading.Status.RemoteNamespaceConditions {
+		if r := &s.Offloading.Status.RemoteNamespaceConditions[i]; r.Cluster == clusterID {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s Snapshot) required(c Cluster) metav1.Condition {
+	if c.Selected && s.Offloading.DeletionTimestamp.IsZero() {
+		return conditions.New(v1alpha1.RemoteNamespaceRequired, metav1.ConditionTrue, v1alpha1.ReasonClusterSelected, "")
+	}
+	message := "the remote namespace is not required any more"
+	if c.Pods.Count > 0 {
+		// How many changes with each pod, and would be a write each time.
+		message += "; the pods of the namespace are evicted from the virtual node first"
+		if refusals := c.Pods.Refusals(); refusals != "" {
+			message += "; " + refusals
+		}
+	}
+	return conditions.New(v1alpha1.RemoteNamespaceRequired, metav1.ConditionFalse, v1alpha1.ReasonClusterNotSelected, message)
+}
+
+func (c Cluster) ready() metav1.Condition {
+	switch {
+	case c.Current == nil:
+		reason, message := c.pending()
+		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionFalse, reason, message)
+	case c.Current.Phase == v1alpha1.MappingAccepted:
+		// A namespace that is there stays ready while its provider is out of
+		// reach for a while: the ClusterBinding, its Node and the
+		// NamespaceMap say so, in one write each instead of one for every
+		// namespace.
+		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "")
+	default:
+		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionFalse, cmp.Or(c.Current.Reason, string(c.Current.Phase)), c.Current.Message)
+	}
+}
+
+// pending says what an entry waits for that is not there yet.
+func (c Cluster) pending() (reason, message string) {
+	switch {
+	case c.Unreachable != "":
+		return v1alpha1.ReasonProviderUnreachable, c.Unreachable
+	case c.Current != nil:
+		return c.Current.Reason, c.Current.Message
+	default:
+		return v1alpha1.ReasonPending, "the remote namespace has not been created yet"
+	}
+}

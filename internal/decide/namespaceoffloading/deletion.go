@@ -1,0 +1,128 @@
+package namespaceoffloading
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// deletionStep names what the deletion waits for: pods first.
+func (s Snapshot) deletionStep() (reason, message string) {
+	var evicting, left, unreachable []string
+	for _, c := range s.Clusters {
+		switch {
+		case c.released(s):
+		case c.Unreachable != "":
+			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withLeft())
+		case c.Pods.Count > 0:
+			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+c.refusals())
+		default:
+			left = append(left, c.ClusterID+": "+c.RemoteNamespace)
+		}
+	}
+	switch {
+	case len(evicting) > 0:
+		return v1alpha1.ReasonEvictingPods, "pods are being evicted from virtual nodes: " + strings.Join(append(evicting, unreachable...), "; ")
+	case len(left) > 0:
+		return v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: " + strings.Join(append(left, unreachable...), "; ")
+	case len(unreachable) > 0:
+		return v1alpha1.ReasonProviderUnreachable, "the deletion waits for providers that cannot be reached: " + strings.Join(unreachable, "; ")
+	case len(LeftBehind(s)) > 0:
+		return s.gaveUp(), "deletionTimeout has passed; what stays in providers: " + strings.Join(LeftBehind(s), "; ")
+	default:
+		return v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone"
+	}
+}
+
+// withLeft says what is left at a provider, as far as is known.
+func (c Cluster) withLeft() string {
+	if !c.asked() {
+		return c.withPods()
+	}
+	left := ", with remote namespace " + c.RemoteNamespace
+	if c.Pods.Count == 0 {
+		return left + " left"
+	}
+	return left + " and " + strings.TrimPrefix(c.withPods(), ", with ")
+}
+
+// asked reports whether the provider has been asked for the remote namespace, or may
+// have been.
+func (c Cluster) asked() bool { return c.Desired || c.Current != nil }
+
+// withPods says which pods are left at a provider.
+func (c Cluster) withPods() string {
+	if c.Pods.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", with %s left%s", c.Pods, c.refusals())
+}
+
+func (c Cluster) refusals() string {
+	if refusals := c.Pods.Refusals(); refusals != "" {
+		return ", and " + refusals
+	}
+	return ""
+}
+
+// gaveUp is why something stays: a provider that does not answer, or one that does
+// not get rid of it.
+func (s Snapshot) gaveUp() string {
+	for _, c := range s.Clusters {
+		if c.Unreachable != "" {
+			return v1alpha1.ReasonProviderUnreachable
+		}
+	}
+	return v1alpha1.ReasonDeletingNamespaces
+}
+
+// released tells whether a deletion need not wait for the provider: nothing is
+// there any more, or it has been waited for as long as was allowed.
+func (c Cluster) released(s Snapshot) bool {
+	if !c.asked() && c.Pods.Count == 0 {
+		return true
+	}
+	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
+}
+
+// timed tells whether deletionTimeout counts: the provider does not answer, or it
+// has been asked to delete the remote namespace, and has not done so. Pods that a
+// budget holds, or that have not ended, are waited for while it answers.
+func (c Cluster) timed() bool {
+	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired && c.Pods.Count == 0
+	return c.DeletionTimeout > 0 && (c.Unreachable != "" || hangs)
+}
+
+// LeftBehind names the remote namespaces that a deletion which has come to its
+// end gives up, with their providers.
+func LeftBehind(s Snapshot) []string {
+	var left []string
+	for _, c := range s.Clusters {
+		if c.asked() || c.Pods.Count > 0 {
+			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.withPods())
+		}
+	}
+	return left
+}
+
+// Removable tells whether a deletion has come to its end, so that the
+// finalizer can go; if not, when to look again for a time-out, zero for never.
+func Removable(s Snapshot) (bool, time.Duration) {
+	var retry time.Duration
+	removable := true
+	for _, c := range s.Clusters {
+		if c.released(s) {
+			continue
+		}
+		removable = false
+		if c.timed() {
+			wait := s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout).Sub(s.Now)
+			if retry == 0 || wait < retry {
+				retry = wait
+			}
+		}
+	}
+	return removable, retry
+}

@@ -1,0 +1,156 @@
+package namespaceoffloading
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+)
+
+// Settings are what all decisions about offloadings share.
+type Settings struct {
+	// ConsumerID names the consumer in DefaultName.
+	ConsumerID string
+	// ManagerNamespace is never offloaded.
+	ManagerNamespace string
+}
+
+// World is what is known of all providers.
+type World struct {
+	Bindings []v1alpha1.ClusterBinding
+	Maps     []v1alpha1.NamespaceMap
+	// Pods are those of the offloading's namespace that have to leave virtual
+	// nodes, by the name of the ClusterBinding.
+	Pods map[string]eviction.Left
+	// Outdated are the pods of the namespace that wait for a node with the affinity
+	// of what the offloading said earlier.
+	Outdated eviction.Left
+}
+
+// Observe gathers what is known about an offloading.
+func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, now time.Time) Snapshot {
+	s := Snapshot{Offloading: nso, RemoteName: namespacemap.RemoteName(nso, settings.ConsumerID), Outdated: world.Outdated, Now: now}
+	if err := namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace); err != nil {
+		s.Refusal = err.Error()
+	}
+	byName := make(map[string]*v1alpha1.NamespaceMap, len(world.Maps))
+	for i := range world.Maps {
+		byName[world.Maps[i].Name] = &world.Maps[i]
+	}
+	for _, binding := range placement.Usable(world.Bindings) {
+		taken := TakenBy(nso, binding, world.Bindings) != ""
+		s.observeBinding(binding, byName[binding.Name], world.Pods[binding.Name], taken)
+	}
+	return s
+}
+
+// observeBinding adds what one binding and its map, which may be nil, say, and
+// the pods that have to leave its virtual node. If an older binding of the provider
+// has taken the namespace, this one is not selected.
+func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Left, taken bool) {
+	nso := s.Offloading
+	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
+	if err != nil {
+		s.Refusal = err.Error()
+	}
+	c := cluster(nso.Namespace, binding, nsm)
+	c.Pods = pods
+	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero() && (!taken || isThere(c.Current))
+	if selected && s.Refusal == "" && !binding.DeletionTimestamp.IsZero() {
+		c.Leaving = binding.Name
+	}
+	s.name(&c)
+	deleting := !nso.DeletionTimestamp.IsZero()
+	if c.Selected || c.Leaving != "" || c.asked() || (deleting && c.Pods.Count > 0) {
+		s.Clusters = append(s.Clusters, c)
+	}
+}
+
+// name settles how the remote namespace is called. An entry that was made under
+// another consumer id keeps its name.
+func (s *Snapshot) name(c *Cluster) {
+	if c.RemoteNamespace == "" {
+		c.RemoteNamespace = s.RemoteName
+	} else if c.Selected {
+		s.RemoteName = c.RemoteNamespace
+	}
+}
+
+func cluster(namespace string, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) Cluster {
+	c := Cluster{ClusterID: binding.Spec.ClusterID, Unreachable: Unreachable(binding)}
+	c.Away, c.AwaySince = Away(binding)
+	if timeout := binding.Spec.Unreachable.DeletionTimeout; timeout != nil {
+		c.DeletionTimeout = timeout.Duration
+	}
+	if nsm == nil {
+		return c
+	}
+	if entry := namespacemap.FindCurrent(nsm.Status.CurrentMapping, namespace); entry != nil {
+		c.Current, c.RemoteNamespace = entry, entry.RemoteNamespace
+	}
+	if entry := namespacemap.FindDesired(nsm.Spec.DesiredMapping, namespace); entry != nil {
+		c.Desired, c.RemoteNamespace = true, entry.RemoteNamespace
+	}
+	return c
+}
+
+// Unreachable says why a provider cannot be reached, or "" if it can, or if
+// that is not known yet.
+func Unreachable(binding *v1alpha1.ClusterBinding) string {
+	if binding.Spec.Paused {
+		return pausedBy(binding.Spec.ClusterID)
+	}
+	connected := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingConnected)
+	if connected == nil || connected.Status != metav1.ConditionFalse {
+		return ""
+	}
+	if connected.Reason == v1alpha1.ReasonCredentialsInvalid {
+		if c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingCredentialsValid); c != nil {
+			return fmt.Sprintf("%s: %s", c.Reason, c.Message)
+		}
+	}
+	return fmt.Sprintf("%s: %s", connected.Reason, connected.Message)
+}
+
+// Wanted tells whether, and under what name, the binding's NamespaceMap is to
+// ask for a remote namespace for the offloading. It does not begin to before the
+// finalizer is there. But an entry that there is, as asked tells, does not go with
+// a finalizer that somebody has removed: it would take the remote namespace along,
+// until the finalizer is back a moment later. It goes once the offloading is being
+// deleted, or does not select the binding, and nothing holds it: its pods, or an
+// answer that is still to come (namespacemap.Unanswered).
+func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, asked, held bool, settings Settings) (namespacemap.Wanted, bool) {
+	if !asked && !hasFinalizer(nso) || namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
+		return namespacemap.Wanted{}, false
+	}
+	if !held && !Selects(nso, binding) {
+		return namespacemap.Wanted{}, false
+	}
+	return namespacemap.Wanted{
+		Namespace:       nso.Namespace,
+		RemoteNamespace: namespacemap.RemoteName(nso, settings.ConsumerID),
+		Default:         nso.Spec.NamespaceMappingStrategy == v1alpha1.MappingDefaultName,
+		Created:         nso.CreationTimestamp.Time,
+	}, true
+}
+
+// Selects tells whether the offloading selects the binding, and is not being deleted.
+func Selects(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {
+	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
+	return selected && err == nil && nso.DeletionTimestamp.IsZero()
+}
+
+func hasFinalizer(nso *v1alpha1.NamespaceOffloading) bool {
+	for _, f := range nso.Finalizers {
+		if f == v1alpha1.FinalizerOffloading {
+			return true
+		}
+	}
+	return false
+}

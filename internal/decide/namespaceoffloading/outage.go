@@ -1,0 +1,109 @@
+package namespaceoffloading
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+)
+
+// outageToldAfter is how long a provider may be away before teams are told: most
+// outages are shorter, and each costs a write for every offloading when it begins
+// and when it is over.
+const outageToldAfter = 30 * time.Second
+
+// Outage says in one word why a provider cannot be used, once that has lasted long
+// enough for teams to be told. Until then it is "", and again is when to look.
+func Outage(binding *v1alpha1.ClusterBinding, now time.Time) (reason string, again time.Duration) {
+	reason, since := Away(binding)
+	if wait := outageToldAfter - now.Sub(since); reason != "" && wait > 0 {
+		return "", wait
+	}
+	return reason, 0
+}
+
+// Away says in one word why a provider cannot be used, and since when, if that is
+// known; "" if it can. Unlike Unreachable, it does not change with each attempt.
+func Away(binding *v1alpha1.ClusterBinding) (reason string, since time.Time) {
+	if binding.Spec.Paused {
+		return v1alpha1.ReasonPaused, time.Time{}
+	}
+	connected := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingConnected)
+	if connected == nil || connected.Status != metav1.ConditionFalse {
+		return "", time.Time{}
+	}
+	reason = connected.Reason
+	if c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingCredentialsValid); c != nil && reason == v1alpha1.ReasonCredentialsInvalid {
+		reason = c.Reason
+	}
+	return reason, connected.LastTransitionTime.Time
+}
+
+// setOutage says which providers are away. It returns when to look again: zero, if
+// nothing waits to be told.
+func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
+	var told, paused []string
+	for _, c := range s.Clusters {
+		if !c.Selected || c.Away == "" || !s.Offloading.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if wait := outageToldAfter - s.Now.Sub(c.AwaySince); wait > 0 {
+			if again == 0 || wait < again {
+				again = wait
+			}
+			continue
+		}
+		if c.Away == v1alpha1.ReasonPaused {
+			paused = append(paused, c.ClusterID)
+		} else {
+			told = append(told, fmt.Sprintf("%s (%s)", c.ClusterID, c.Away))
+		}
+	}
+	if len(told)+len(paused) == 0 {
+		meta.RemoveStatusCondition(all, v1alpha1.OffloadingProvidersReachable)
+		return again
+	}
+	conditions.Set(all, s.Offloading.Generation, conditions.New(v1alpha1.OffloadingProvidersReachable, metav1.ConditionFalse, v1alpha1.ReasonProviderUnreachable,
+		awayMessage(told, paused)+"; pods that run there go on as far as is known, and new ones on their virtual nodes wait"+patience(told)))
+	return again
+}
+
+// patience says for how long Kubernetes waits for the pods of providers that cannot be
+// reached. That one is paused does not make its virtual node NotReady.
+func patience(unreachable []string) string {
+	if len(unreachable) == 0 {
+		return ""
+	}
+	return "; once a virtual node has been NotReady for as long as a pod tolerates, 5 minutes unless the pod says otherwise, Kubernetes deletes the pod here, " +
+		"and it ends in the provider when that is back"
+}
+
+// awayMessage names providers that cannot be reached, and those that could be.
+func awayMessage(unreachable, paused []string) string {
+	var parts []string
+	if len(unreachable) > 0 {
+		parts = append(parts, "these cannot be reached: "+strings.Join(unreachable, ", "))
+	}
+	for _, clusterID := range paused {
+		parts = append(parts, pausedBy(clusterID))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// pausedBy says whose doing it is that nothing is sent to a provider that answers.
+func pausedBy(clusterID string) string {
+	return fmt.Sprintf("the platform engineer has paused provider %s (spec.paused of its ClusterBinding)", clusterID)
+}
+
+// NotSent says to a pod why it has not been sent to a provider that is away for a reason.
+func NotSent(clusterID, reason string) string {
+	if reason == v1alpha1.ReasonPaused {
+		return pausedBy(clusterID) + ": the pod is sent there when that ends"
+	}
+	return fmt.Sprintf("provider %s cannot be reached (%s): the pod is sent there when it is back", clusterID, reason)
+}

@@ -1,0 +1,141 @@
+package podevent
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// Component is who the events of the consumer are from.
+	Component = "spillway"
+	// MostShown is how many events about one pod there are in the consumer at a time.
+	MostShown = 10
+	// stale is how old a warning is that no event is made for any more. It is
+	// less than the hour that an API server keeps events, so that one that was
+	// made, and has expired since, is not made again.
+	stale = 30 * time.Minute
+	// unknownReason stands for one that the provider does not give.
+	unknownReason = "Unknown"
+)
+
+// Snapshot is what Decide looks at.
+type Snapshot struct {
+	Now time.Time
+	// ClusterID and Node are those of the binding.
+	ClusterID, Node string
+	// Local is the pod that the events are about.
+	Local *corev1.Pod
+	// Reported are the provider's warnings about the remote pod, the most recent
+	// first.
+	Reported []Occurrence
+	// Shown are the consumer's events about the local pod that are from us, by
+	// their name.
+	Shown map[string]*corev1.Event
+	// Waits are how long events must not be written still, by their name.
+	Waits map[string]time.Duration
+}
+
+// Plan is what to do.
+type Plan struct {
+	Create []*corev1.Event
+	Update []Update
+	// RetryAfter is when to look again; zero if nothing waits.
+	RetryAfter time.Duration
+}
+
+// Update is a change of one event.
+type Update struct{ Before, After *corev1.Event }
+
+// Decide compares what the provider reports about a pod with what is shown.
+func Decide(s Snapshot) Plan {
+	var plan Plan
+	room := MostShown - len(s.Shown)
+	for _, o := range s.Reported[:min(len(s.Reported), MostShown)] {
+		name := s.Name(o)
+		before, shown := s.Shown[name]
+		switch {
+		case shown && says(before, o), !shown && (room <= 0 || s.isStale(o)):
+			continue
+		case s.Waits[name] > 0:
+			if plan.RetryAfter == 0 || s.Waits[name] < plan.RetryAfter {
+				plan.RetryAfter = s.Waits[name]
+			}
+		case shown:
+			plan.Update = append(plan.Update, Update{before, s.changed(before, o)})
+		default:
+			room--
+			plan.Create = append(plan.Create, s.event(name, o))
+		}
+	}
+	return plan
+}
+
+// Name is that of the event that shows an occurrence. It has the UID of the pod
+// in it, so that no other pod's event, and no other provider's, can be meant.
+func (s Snapshot) Name(o Occurrence) string {
+	const mostOfPod, mostOfDigest = 200, 16
+	pod := s.Local.Name
+	if len(pod) > mostOfPod {
+		pod = strings.TrimRight(pod[:mostOfPod], "-.")
+	}
+	return pod + "." + digest(s.ClusterID, string(s.Local.UID), o.ID)[:mostOfDigest]
+}
+
+// says tells whether an event shows an occurrence as it is. Times do not count:
+// they change with the count, and a clock that is wrong would never be right.
+func says(event *corev1.Event, o Occurrence) bool {
+	return event.Reason == reason(o) && event.Message == o.Message && event.Count == o.Count
+}
+
+func reason(o Occurrence) string {
+	if o.Reason == "" {
+		return unknownReason
+	}
+	return o.Reason
+}
+
+func (s Snapshot) isStale(o Occurrence) bool { return s.Now.Sub(s.last(o)) > stale }
+
+// last is when an occurrence was seen last. It is not later than now, whatever
+// the clock of the provider says.
+func (s Snapshot) last(o Occurrence) time.Time {
+	if o.Last.IsZero() || o.Last.After(s.Now) {
+		return s.Now
+	}
+	return o.Last
+}
+
+// event shows an occurrence.
+func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
+	last := s.last(o)
+	first := o.First
+	if first.IsZero() || first.After(last) {
+		first = last
+	}
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Local.Namespace, Name: name},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: "v1", Kind: "Pod", Namespace: s.Local.Namespace, Name: s.Local.Name, UID: s.Local.UID,
+		},
+		Type:                corev1.EventTypeWarning,
+		Reason:              reason(o),
+		Message:             o.Message,
+		Count:               o.Count,
+		FirstTimestamp:      metav1.NewTime(first),
+		LastTimestamp:       metav1.NewTime(last),
+		Source:              corev1.EventSource{Component: Component, Host: s.Node},
+		ReportingController: Component,
+		ReportingInstance:   s.ClusterID,
+	}
+}
+
+// changed is an event as it is to be.
+func (s Snapshot) changed(before *corev1.Event, o Occurrence) *corev1.Event {
+	after := before.DeepCopy()
+	after.Reason, after.Message, after.Count = reason(o), o.Message, o.Count
+	after.LastTimestamp = metav1.NewTime(s.last(o))
+	return after
+}

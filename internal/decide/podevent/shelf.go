@@ -1,0 +1,219 @@
+package podevent
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// MostKept is how many occurrences of one provider are kept. Each takes
+	// about a kilobyte.
+	MostKept = 1000
+	// MostEarly is how many are kept that are about pods of namespaces that are not
+	// known to be ours. Nearly all are other tenants'; ours are among them for as
+	// long as the watch of the namespaces is behind.
+	MostEarly = 100
+	// mostOfPod is how many of one pod are kept: one that is broken in many ways
+	// leaves room for the others.
+	mostOfPod = MostShown
+)
+
+// Shelf keeps the warnings of one provider, up to a bound. What goes first is
+// what is about a pod that is not known, then the least recent.
+type Shelf struct {
+	mu sync.Mutex
+	// most is how many occurrences there may be.
+	most int
+	// pods are what is kept, by the pod that it is about.
+	pods map[Target]*kept
+	// targets are the pods, by the ID of the occurrence.
+	targets map[string]Target
+	// round counts how often all has been read anew.
+	round int
+}
+
+// kept is what is kept of one pod.
+type kept struct {
+	// known tells whether the pod has been seen, which may come later than a
+	// warning about it: two watches tell of them.
+	known bool
+	// since is when the first occurrence came.
+	since       time.Time
+	occurrences map[string]occurrence
+}
+
+type occurrence struct {
+	Occurrence
+	round int
+}
+
+// NewShelf returns an empty Shelf for so many occurrences.
+func NewShelf(most int) *Shelf {
+	return &Shelf{most: most, pods: map[Target]*kept{}, targets: map[string]Target{}}
+}
+
+// Put keeps an occurrence, in place of an earlier state of the same. known tells
+// whether the pod has been seen.
+func (s *Shelf) Put(target Target, o Occurrence, known bool, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before, ok := s.targets[o.ID]; ok && before != target {
+		s.remove(o.ID)
+	}
+	of, ok := s.pods[target]
+	if !ok {
+		of = &kept{since: now, occurrences: map[string]occurrence{}}
+		s.pods[target] = of
+	}
+	of.known = of.known || known
+	of.occurrences[o.ID] = occurrence{o, s.round}
+	s.targets[o.ID] = target
+	if len(of.occurrences) > mostOfPod {
+		s.remove(leastRecent(of.occurrences).ID)
+	}
+	if len(s.targets) > s.most {
+		s.remove(s.leastWanted())
+	}
+}
+
+// leastWanted is the ID of the occurrence that goes first.
+func (s *Shelf) leastWanted() string {
+	var found Occurrence
+	var foundKnown bool
+	for _, of := range s.pods {
+		o := leastRecent(of.occurrences)
+		if found.ID == "" || (foundKnown && !of.known) || (foundKnown == of.known && moreRecentFirst(found, o) < 0) {
+			found, foundKnown = o, of.known
+		}
+	}
+	return found.ID
+}
+
+func leastRecent(of map[string]occurrence) Occurrence {
+	var found Occurrence
+	for _, o := range of {
+		if found.ID == "" || moreRecentFirst(found, o.Occurrence) < 0 {
+			found = o.Occurrence
+		}
+	}
+	return found
+}
+
+// moreRecentFirst orders occurrences.
+func moreRecentFirst(a, b Occurrence) int {
+	return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.ID, b.ID))
+}
+
+// Remove drops the occurrence of that ID.
+func (s *Shelf) Remove(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(id)
+}
+
+func (s *Shelf) remove(id string) {
+	target := s.targets[id]
+	delete(s.targets, id)
+	if of, ok := s.pods[target]; ok {
+		delete(of.occurrences, id)
+		if len(of.occurrences) == 0 {
+			delete(s.pods, target)
+		}
+	}
+}
+
+// Drop drops all that is kept of a pod.
+func (s *Shelf) Drop(target Target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of, ok := s.pods[target]; ok {
+		for id := range of.occurrences {
+			delete(s.targets, id)
+		}
+		delete(s.pods, target)
+	}
+}
+
+// Begin says that all there is will be put from now on, and Sweep drops what
+// then has not been.
+func (s *Shelf) Begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.round++
+}
+
+// Sweep drops what has not been put since Begin.
+func (s *Shelf) Sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range s.pods {
+		for id, o := range of.occurrences {
+			if o.round != s.round {
+				s.remove(id)
+			}
+		}
+	}
+}
+
+// Of is what is kept of a pod, the most recent first, and since when.
+func (s *Shelf) Of(target Target) ([]Occurrence, time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, ok := s.pods[target]
+	if !ok {
+		return nil, time.Time{}
+	}
+	var all []Occurrence
+	for _, o := range of.occurrences {
+		all = append(all, o.Occurrence)
+	}
+	slices.SortFunc(all, moreRecentFirst)
+	return all, of.since
+}
+
+// Known notes that a pod has been seen, and tells whether anything is kept of it.
+func (s *Shelf) Known(target Target) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, ok := s.pods[target]
+	if ok {
+		of.known = true
+	}
+	return ok
+}
+
+// Targets are the pods that something is kept of.
+func (s *Shelf) Targets() []Target {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Target
+	for target := range s.pods {
+		all = append(all, target)
+	}
+	return all
+}
+
+// Release drops all that is kept of the pods of a namespace, and hands it to keep.
+func (s *Shelf) Release(namespace string, keep func(Target, Occurrence)) {
+	type released struct {
+		Target
+		Occurrence
+	}
+	var all []released
+	s.mu.Lock()
+	for target, of := range s.pods {
+		if target.Namespace != namespace {
+			continue
+		}
+		for id, o := range of.occurrences {
+			all = append(all, released{target, o.Occurrence})
+			s.remove(id)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range all {
+		keep(r.Target, r.Occurrence)
+	}
+}

@@ -1,0 +1,143 @@
+package podevent
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func targetNo(i int) Target {
+	return Target{types.NamespacedName{Namespace: "remote", Name: fmt.Sprint("pod-", i)}, types.UID(fmt.Sprint("uid-", i))}
+}
+
+// ids are those of what is kept of a pod.
+func (s *Shelf) ids(target Target) []string {
+	all, _ := s.Of(target)
+	var ids []string
+	for _, o := range all {
+		ids = append(ids, o.ID)
+	}
+	return ids
+}
+
+func TestShelfKeepsTheMostRecentOfAPod(t *testing.T) {
+	shelf, want := NewShelf(MostKept), []string{}
+	for i := range 25 {
+		shelf.Put(targetNo(0), failed(fmt.Sprintf("%02d", i), 1, time.Duration(25-i)*time.Second), true, now)
+	}
+	for i := range mostOfPod {
+		want = append(want, fmt.Sprintf("%02d", 24-i))
+	}
+	if diff := cmp.Diff(want, shelf.ids(targetNo(0))); diff != "" {
+		t.Errorf("kept (-want +got)\n%s", diff)
+	}
+	if n := len(shelf.targets); n != mostOfPod {
+		t.Errorf("%d are remembered, want %d", n, mostOfPod)
+	}
+}
+
+func TestShelfIsBounded(t *testing.T) {
+	shelf := NewShelf(MostKept)
+	shelf.Put(targetNo(-1), failed("known", 1, time.Hour), true, now) // The oldest of all.
+	for i := range 3 * MostKept {
+		shelf.Put(targetNo(i), failed(fmt.Sprint("unknown-", i), 1, 0), false, now)
+	}
+	if got := shelf.ids(targetNo(-1)); len(got) != 1 {
+		t.Errorf("what is about pods that nobody knows has pushed out what is about one that is there")
+	}
+	if n := len(shelf.targets); n != MostKept {
+		t.Errorf("%d are kept, want %d", n, MostKept)
+	}
+	for i := range 3 * MostKept {
+		shelf.Put(targetNo(i), failed(fmt.Sprint("unknown-", i), 2, 0), true, now)
+	}
+	if got := shelf.ids(targetNo(-1)); len(got) != 0 {
+		t.Errorf("the oldest is still kept when all are known")
+	}
+	if n, pods := len(shelf.targets), len(shelf.Targets()); n != MostKept || pods != MostKept {
+		t.Errorf("%d of %d pods are kept, want %d", n, pods, MostKept)
+	}
+}
+
+func TestShelfForgets(t *testing.T) {
+	one, other := targetNo(1), targetNo(2)
+	filled := func() *Shelf {
+		shelf := NewShelf(MostKept)
+		for _, o := range []Occurrence{failed("a", 1, 0), failed("b", 1, time.Second)} {
+			shelf.Put(one, o, true, now)
+		}
+		shelf.Put(other, failed("c", 1, 0), true, now)
+		return shelf
+	}
+	tests := map[string]struct {
+		do              func(*Shelf)
+		ofOne, ofOther  []string
+		known, knownToo bool
+	}{
+		"nothing by itself":        {func(*Shelf) {}, []string{"a", "b"}, []string{"c"}, true, true},
+		"one that is gone":         {func(s *Shelf) { s.Remove("a") }, []string{"b"}, []string{"c"}, true, true},
+		"the last of a pod":        {func(s *Shelf) { s.Remove("c") }, []string{"a", "b"}, nil, true, false},
+		"one that never was there": {func(s *Shelf) { s.Remove("x") }, []string{"a", "b"}, []string{"c"}, true, true},
+		"a pod that is gone":       {func(s *Shelf) { s.Drop(one) }, nil, []string{"c"}, false, true},
+		"what is not listed again": {func(s *Shelf) {
+			s.Begin()
+			s.Put(one, failed("b", 2, 0), true, now)
+			s.Sweep()
+		}, []string{"b"}, nil, true, false},
+		"where it was, when it is about another pod": {func(s *Shelf) { s.Put(other, failed("a", 1, time.Minute), true, now) },
+			[]string{"b"}, []string{"c", "a"}, true, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			shelf := filled()
+			test.do(shelf)
+			if diff := cmp.Diff([][]string{test.ofOne, test.ofOther}, [][]string{shelf.ids(one), shelf.ids(other)}); diff != "" {
+				t.Errorf("kept (-want +got)\n%s", diff)
+			}
+			if shelf.Known(one) != test.known || shelf.Known(other) != test.knownToo {
+				t.Errorf("anything is kept of the pods: %t, %t, want %t, %t", !test.known, !test.knownToo, test.known, test.knownToo)
+			}
+			if n := len(test.ofOne) + len(test.ofOther); len(shelf.targets) != n {
+				t.Errorf("%d are remembered, want %d", len(shelf.targets), n)
+			}
+		})
+	}
+}
+
+func TestShelfKnowsSinceWhen(t *testing.T) {
+	shelf := NewShelf(MostKept)
+	shelf.Put(targetNo(1), failed("a", 1, 0), false, now)
+	shelf.Put(targetNo(1), failed("a", 2, 0), false, now.Add(time.Minute))
+	if _, since := shelf.Of(targetNo(1)); !since.Equal(now) {
+		t.Errorf("since %s, want %s", since, now)
+	}
+}
+
+func TestShelfRelease(t *testing.T) {
+	shelf := NewShelf(3)
+	in := func(namespace, name string) Target {
+		return Target{types.NamespacedName{Namespace: namespace, Name: name}, types.UID(namespace + name)}
+	}
+	for i, target := range []Target{in("a", "first"), in("a", "one"), in("b", "one"), in("a", "two")} {
+		shelf.Put(target, failed(string(rune('a'+i)), 1, time.Duration(9-i)*time.Second), false, now)
+	}
+	got := map[Target]string{}
+	release := func() {
+		clear(got)
+		shelf.Release("a", func(target Target, o Occurrence) { got[target] = o.ID })
+	}
+	release()
+	// The first has gone: there is room for three.
+	if diff := cmp.Diff(map[Target]string{in("a", "one"): "b", in("a", "two"): "d"}, got); diff != "" {
+		t.Errorf("released (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]Target{in("b", "one")}, shelf.Targets()); diff != "" {
+		t.Errorf("left (-want +got)\n%s", diff)
+	}
+	if release(); len(got) > 0 {
+		t.Errorf("released twice: %v", got)
+	}
+}

@@ -1,0 +1,31 @@
+package podsync_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/podsync"
+)
+
+// BenchmarkDecide is the whole decision about one pod at the moments of its life
+// that every pod has.
+func BenchmarkDecide(b *testing.B) {
+	running := []func(*corev1.Pod){started, phase(corev1.PodRunning), offloaded(corev1.ConditionTrue, "Offloaded", "")}
+	for name, moment := range map[string]snapshot{
+		"to be created":        in(local(), nil),
+		"created":              in(local(), remote()),
+		"it runs":              in(local(started), remote(phase(corev1.PodRunning))),
+		"nothing has changed":  in(local(running...), remote(phase(corev1.PodRunning))),
+		"its deletion is sent": in(local(append(running, going(30))...), remote(phase(corev1.PodRunning))),
+		"it is gone there":     in(local(append(running, going(30))...), nil),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				decide.Next(moment, podsync.Syncer{})
+			}
+		})
+	}
+}

@@ -1,0 +1,239 @@
+// Package podsync decides, without any I/O, what is to be done about one pod:
+// when it is started in the provider, what of it is changed there, what comes
+// back, and when it goes.
+//
+//	local     remote              what is done
+//	live      absent              what it needs first, then it is created
+//	live      absent, was there   Failed, RemotePodLost, once the provider itself says so
+//	live      there               allowed changes down, status up
+//	terminal  any                 nothing: a terminal phase is final
+//	deleting  there               deleted there with the same grace; the status still comes up
+//	deleting  absent              deleted here, with no grace left; once more if it stays
+//	absent    there               deleted there
+package podsync
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// How long a problem lasts before it is reported. Nearly all waiting is over much
+// sooner: reporting it would be two more writes for each pod.
+const (
+	// Patience is for what somebody has to do something about.
+	Patience = 2 * time.Second
+	// LongPatience is for what Spillway itself has not done yet, of which there
+	// may be much at a time.
+	LongPatience = 10 * time.Second
+)
+
+// Syncer decides about pods.
+type Syncer struct{ decide.TopDown[*corev1.Pod] }
+
+type snapshot = decide.Snapshot[*corev1.Pod]
+
+// SyncToRemote decides about a pod that is not in the provider.
+func (Syncer) SyncToRemote(s snapshot) decide.Plan {
+	switch {
+	case !s.Local.DeletionTimestamp.IsZero():
+		return finish(s)
+	case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):
+		return decide.Plan{}
+	}
+	if was := recorded(s.Local); was != nil {
+		return lost(s, was)
+	}
+	if refusal := translate.PodRefusal(s.Local); refusal != nil {
+		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+	}
+	if refusal := translate.LimitRefusal(s.Local, s.Limits); refusal != nil {
+		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, limitPatience(s.Limits))
+	}
+	if !s.Place.Open {
+		return report(s, s.Place.Problem, patience(s.Place.Problem))
+	}
+	if s.Refused != nil && s.Refused.Wait > 0 {
+		plan := report(s, s.Refused.Problem, 0)
+		plan.RetryAfter = s.Refused.Wait
+		return plan
+	}
+	if need := s.Unready(); need != nil {
+		return report(s, need.Problem, patience(need.Problem))
+	}
+	remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits)
+	if refusal != nil {
+		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+	}
+	if s.Held > 0 {
+		plan := report(s, held(s), Patience)
+		plan.RetryAfter = retry.Sooner(plan.RetryAfter, s.Held)
+		return plan
+	}
+	return decide.Plan{Actions: []decide.Action{{Verb: decide.Create, Side: decide.Remote, Object: remote}}}
+}
+
+// Wait reports what a pod waits for, unless it has ended or is to.
+func (Syncer) Wait(s snapshot, problem decide.Problem) decide.Plan {
+	if Terminal(s.Local) || !s.Local.DeletionTimestamp.IsZero() {
+		return decide.Plan{Problem: &problem}
+	}
+	return report(s, problem, Patience)
+}
+
+func patience(problem decide.Problem) time.Duration {
+	if problem.Reason == v1alpha1.ReasonReferenceNotSynced || problem.Reason == v1alpha1.ReasonNamespaceNotReady {
+		return LongPatience
+	}
+	return Patience
+}
+
+// limitPatience is for a pod that the limits refuse: those that are not known may
+// be in a moment.
+func limitPatience(limits *translate.Limits) time.Duration {
+	if limits.Unknown != nil {
+		return Patience
+	}
+	return 0
+}
+
+// goingReason is why a pod is waited for that has no grace left.
+const goingReason = "Going"
+
+// finish lets a pod go that is being deleted and not in the provider.
+//
+// One that has no grace left is removed by the API server, as soon as nobody's
+// finalizer holds on to it. But it does so in two steps (see BeforeDelete in
+// k8s.io/apiserver/pkg/registry/rest), and a request that is broken off between
+// them leaves the pod behind, for ever: so after a while it is deleted once more.
+// A kubelet does the same for the pods of its node.
+//
+// One whose creation there was not answered may be there all the same, with the
+// identity that its successor is to have: so the provider is asked first, once.
+func finish(s snapshot) decide.Plan {
+	if s.Unanswered && s.Place.Namespace != "" {
+		if remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits); refusal == nil {
+			return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: remote}}}
+		}
+	}
+	grace := s.Local.DeletionGracePeriodSeconds
+	if grace != nil && *grace == 0 {
+		if len(s.Local.Finalizers) > 0 {
+			return decide.Plan{}
+		}
+		if s.WaitingFor != goingReason || s.Waiting < Patience {
+			return decide.Plan{Problem: &decide.Problem{Reason: goingReason, Message: "the API server is removing it"}, RetryAfter: Patience}
+		}
+	}
+	return decide.Plan{Actions: []decide.Action{{Verb: decide.Delete, Side: decide.Local, Object: s.Local, Grace: ptr.To[int64](0)}}}
+}
+
+// Sync decides about a pod that is on both sides.
+func (Syncer) Sync(s snapshot) decide.Plan {
+	if !s.Local.DeletionTimestamp.IsZero() {
+		return end(s)
+	}
+	if Terminal(s.Local) || !s.Remote.DeletionTimestamp.IsZero() || !s.Place.Open {
+		return up(s, nil) // Nothing is changed any more, or not before its namespace is in order.
+	}
+	return down(s)
+}
+
+// end deletes the remote pod of one that is being deleted. What the provider says
+// if it does not is told on the pod, as of a creation, and tried again as that is.
+func end(s snapshot) decide.Plan {
+	if seeded.On(seeded.LocalPodGoesFirst) {
+		return finish(s)
+	}
+	var problem *decide.Problem
+	if s.Refused != nil && s.Refused.Verb == decide.Delete {
+		problem = &s.Refused.Problem
+	}
+	plan := up(s, problem)
+	switch {
+	case !shorter(s.Local, s.Remote):
+	case problem != nil && s.Refused.Wait > 0:
+		plan.RetryAfter = s.Refused.Wait
+	default:
+		plan.Actions = append(plan.Actions, decide.Action{
+			Verb: decide.Delete, Side: decide.Remote, Object: s.Remote, Grace: s.Local.DeletionGracePeriodSeconds,
+		})
+	}
+	return plan
+}
+
+// shorter tells whether the remote pod is to be deleted, or sooner than it is being.
+func shorter(local, remote *corev1.Pod) bool {
+	if remote.DeletionTimestamp.IsZero() {
+		return true
+	}
+	return local.DeletionGracePeriodSeconds != nil && remote.DeletionGracePeriodSeconds != nil &&
+		*local.DeletionGracePeriodSeconds < *remote.DeletionGracePeriodSeconds
+}
+
+// down sends the changes that Kubernetes allows on a running pod, then the status
+// up. A resize or a debug container that the provider refuses is not tried again:
+// the change of the pod itself, which says that it was sent, goes all the same.
+// With one that fails for a fault of the provider, or for want of budget, it waits.
+func down(s snapshot) decide.Plan {
+	refused := s.Refused
+	if refused != nil && refused.Verb != decide.Patch {
+		refused = nil
+	}
+	passes := refused != nil && refused.Passes()
+	if refused != nil && (refused.Subresource == "" || passes) && refused.Wait > 0 {
+		plan := up(s, &refused.Problem)
+		plan.RetryAfter = refused.Wait
+		return plan
+	}
+	changes := translate.PodUpdate(s.Local, s.Remote, s.Place.Target, s.Limits)
+	var plan decide.Plan
+	add := func(changed *corev1.Pod, subresource string) {
+		switch {
+		case changed == nil:
+		case refused != nil && !passes && subresource != "" && refused.Subresource == subresource:
+			plan.Event = &refused.Problem
+		default:
+			plan.Actions = append(plan.Actions, decide.Action{
+				Verb: decide.Patch, Side: decide.Remote, Object: changed, Before: s.Remote, Subresource: subresource,
+			})
+		}
+	}
+	add(changes.Resize, "resize")
+	add(changes.Ephemeral, "ephemeralcontainers")
+	add(changes.Main, "")
+	if len(plan.Actions) > 0 {
+		return plan // The next round sends the status.
+	}
+	return up(s, nil)
+}
+
+// up brings the status of the local pod to what the provider says.
+func up(s snapshot, problem *decide.Problem) decide.Plan {
+	status := translate.PodStatus(s.Local, s.Remote, s.Reach)
+	told := problem
+	if remark := remarkOn(s); problem == nil && remark != nil && !Terminal(s.Local) {
+		problem = &decide.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
+		if !remark.Quiet && !says(s.Local, problem.Message) {
+			told = &remark.Problem
+		}
+	}
+	setOffloaded(&status, problem, s.Local.Generation, s.Now)
+	if s.Refused != nil && s.Refused.Verb == decide.PatchStatus && s.Refused.Wait > 0 {
+		status = *s.Local.Status.DeepCopy()
+		setOffloaded(&status, &s.Refused.Problem, s.Local.Generation, s.Now)
+		return decide.Plan{Actions: patchStatus(s, status, nil), RetryAfter: s.Refused.Wait}
+	}
+	plan := decide.Plan{Actions: patchStatus(s, status, remoteAnnotations(s.Local, s.Remote, s.Now))}
+	if len(plan.Actions) > 0 {
+		plan.Event = told
+	}
+	return plan
+}

@@ -1,0 +1,424 @@
+package podsync_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+type snapshot = decide.Snapshot[*corev1.Pod]
+
+// target is where the pods of namespace team go.
+var target = translate.Target{Mark: provenance.Mark{Origin: "home", ClusterID: "eu"}, Namespace: "team-home"}
+
+// local is a pod that has just been put on the virtual node.
+func local(changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1", ResourceVersion: "5", Generation: 1},
+		Spec:       corev1.PodSpec{NodeName: "spillway-eu", Containers: []corev1.Container{{Name: "app", Image: "app:1"}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+// remote is what stands for it in the provider, as Spillway made it.
+func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod, refusal := translate.Pod(local(), target, &translate.Limits{})
+	if refusal != nil {
+		panic(refusal)
+	}
+	pod.UID, pod.ResourceVersion = "remote-1", "9"
+	pod.Status.Phase = corev1.PodPending
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+func phase(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.Phase = phase }
+}
+
+func going(grace int64) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: builder.Epoch}, ptr.To(grace)
+	}
+}
+
+func unanswered(s *snapshot) { s.Unanswered = true }
+
+func held(p *corev1.Pod) { p.Finalizers = []string{"example.com/held"} }
+
+func started(p *corev1.Pod) {
+	p.Annotations = map[string]string{
+		v1alpha1.AnnotationRemoteNamespace: "team-home", v1alpha1.AnnotationRemoteName: "web", v1alpha1.AnnotationRemoteUID: "remote-1",
+	}
+}
+
+// writtenFor says which local pod the annotations are about.
+func writtenFor(uid string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations["spillway.io/remote-for-uid"] = uid }
+}
+
+func initialized(p *corev1.Pod) {
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue})
+}
+
+func offloaded(status corev1.ConditionStatus, reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: v1alpha1.PodOffloaded, Status: status, Reason: reason, Message: message, ObservedGeneration: 1,
+		})
+	}
+}
+
+func address(ip string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.PodIP, p.Status.PodIPs = ip, []corev1.PodIP{{IP: ip}} }
+}
+
+func told(ip string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.AnnotationRemoteIP, ip) }
+}
+
+func routed(s *snapshot)  { s.Reach.Ranges = []netip.Prefix{netip.MustParsePrefix("10.8.0.0/14")} }
+func pending(s *snapshot) { s.Reach.Pending = true }
+
+func image(name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Containers[0].Image = name }
+}
+
+func cpu(quantity string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(quantity)}
+	}
+}
+
+// debugger adds a container for debugging that is not sent, and saysDebugger what
+// is said of that.
+func debugger(p *corev1.Pod) {
+	p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		Name: "root", SecurityContext: &corev1.SecurityContext{Privileged: ptr.To(true)}}}}
+}
+
+func saysDebugger(p *corev1.Pod) {
+	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.EphemeralContainerRefusals(p)[0].Message)(p)
+}
+
+// outdated is what is found when a change of something that the pod uses was
+// refused, and saysOutdated what is said of that.
+func tooSoon(s *snapshot) { s.Held = 40 * time.Second }
+
+func outdated(s *snapshot) {
+	s.Outdated = &decide.Problem{Reason: "UpdateRejected", Message: "ConfigMap team/settings: no"}
+}
+
+func saysOutdated(p *corev1.Pod) {
+	offloaded("True", "Offloaded", "the pod runs on with an older state of what it uses: ConfigMap team/settings: no")(p)
+}
+
+func nfs(p *corev1.Pod) {
+	p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}}}
+}
+
+func unlimited(s *snapshot) { s.Limits = translate.MissingLimits() }
+
+// tolerant has it tolerate a taint, and saysTolerant is what is said when that is
+// not sent.
+func tolerant(p *corev1.Pod) {
+	p.Spec.Tolerations = []corev1.Toleration{{Key: "example.com/batch", Operator: corev1.TolerationOpExists}}
+}
+
+func saysTolerant(p *corev1.Pod) {
+	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.Withheld(p, &corev1.Pod{}, nil)[0])(p)
+}
+
+// in makes a snapshot in which all is as it should be.
+func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
+	s := snapshot{
+		Key: types.NamespacedName{Namespace: "team", Name: "web"}, Local: l, Known: true, Remote: r,
+		Place: decide.Place{Target: target, Open: true}, Limits: &translate.Limits{}, ClusterID: "eu", Now: builder.Epoch.Add(time.Hour),
+	}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+func refusedTo(verb decide.Verb, reason string, wait time.Duration) func(*snapshot) {
+	return func(s *snapshot) {
+		s.Refused = &decide.Refused{Verb: verb, Problem: decide.Problem{Reason: reason, Message: "no"}, Wait: wait}
+	}
+}
+
+func waiting(reason string, d time.Duration) func(*snapshot) {
+	return func(s *snapshot) { s.WaitingFor, s.Waiting = reason, d }
+}
+
+func needing(s *snapshot) {
+	s.Needs = []decide.Need{{Kind: "secret", Problem: decide.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: "Secret team/x does not exist"}}}
+}
+
+func notOffloaded(s *snapshot) {
+	s.Place = decide.Place{Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded, Message: "nowhere to go"}}
+}
+
+// inWords is a plan as a line for each action, with what it comes to.
+func inWords(p decide.Plan) []string {
+	var lines []string
+	for _, a := range p.Actions {
+		line := fmt.Sprintf("%s in the %s", a.Verb, a.Side)
+		pod := a.Object.(*corev1.Pod)
+		switch {
+		case a.Verb == decide.Delete:
+			line += fmt.Sprintf(", UID %s, grace %s", pod.UID, ptrString(a.Grace))
+		case a.Verb == decide.Find:
+			line += ", UID " + string(pod.UID)
+		case a.Verb == decide.PatchStatus:
+			line += ": " + strings.Join(statusInWords(pod), ", ")
+		case a.Subresource != "":
+			line += " /" + a.Subresource
+		case a.Verb == decide.Patch:
+			line += ": image " + pod.Spec.Containers[0].Image
+		}
+		lines = append(lines, line)
+	}
+	if p.Problem != nil {
+		lines = append(lines, "problem "+p.Problem.Reason)
+	}
+	if p.Event != nil {
+		lines = append(lines, "event "+p.Event.Reason)
+	}
+	if p.RetryAfter > 0 {
+		lines = append(lines, "again after "+p.RetryAfter.String())
+	}
+	return lines
+}
+
+func ptrString(grace *int64) string {
+	if grace == nil {
+		return "default"
+	}
+	return fmt.Sprint(*grace)
+}
+
+func statusInWords(p *corev1.Pod) []string {
+	words := []string{string(p.Status.Phase)}
+	if p.Status.Reason != "" {
+		words = append(words, p.Status.Reason)
+	}
+	for _, c := range p.Status.Conditions {
+		words = append(words, fmt.Sprintf("%s %s %s", c.Type, c.Status, c.Reason))
+	}
+	if uid := p.Annotations[v1alpha1.AnnotationRemoteUID]; uid != "" {
+		words = append(words, "remote "+uid)
+	}
+	if p.Status.PodIP != "" {
+		words = append(words, "shows "+p.Status.PodIP)
+	}
+	if ip, told := p.Annotations[v1alpha1.AnnotationRemoteIP]; told {
+		words = append(words, "tells of "+ip)
+	}
+	return words
+}
+
+func TestDecide(t *testing.T) {
+	const minute = time.Minute
+	for name, test := range map[string]struct {
+		in   snapshot
+		want []string
+	}{
+		// live, absent
+		"it is created":                                  {in(local(), nil), []string{"create in the provider"}},
+		"it is on its way to a place":                    {in(local(), nil, func(s *snapshot) { s.Place = decide.Place{Problem: decide.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 10s"}},
+		"it has no place":                                {in(local(), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NamespaceNotOffloaded", "problem NamespaceNotOffloaded", "event NamespaceNotOffloaded"}},
+		"and has said so":                                {in(local(offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"problem NamespaceNotOffloaded"}},
+		"it needs what is not there":                     {in(local(), nil, needing), []string{"problem ReferenceNotFound", "again after 2s"}},
+		"it needs that for long":                         {in(local(), nil, needing, waiting("ReferenceNotFound", 2*time.Second)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ReferenceNotFound", "problem ReferenceNotFound", "event ReferenceNotFound"}},
+		"it needs that now, and something else for long": {in(local(), nil, needing, waiting("NamespaceNotReady", minute)), []string{"problem ReferenceNotFound", "again after 2s"}},
+		"the provider has refused it":                    {in(local(), nil, refusedTo(decide.Create, "Rejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False Rejected", "problem Rejected", "event Rejected", "again after 1m0s"}},
+		"and is asked again":                             {in(local(offloaded("False", "Rejected", "no")), nil, refusedTo(decide.Create, "Rejected", 0)), []string{"create in the provider"}},
+		"others were ended too soon":                     {in(local(), nil, tooSoon), []string{"problem EndedTooSoon", "again after 2s"}},
+		"and that is said":                               {in(local(), nil, tooSoon, waiting("EndedTooSoon", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False EndedTooSoon", "problem EndedTooSoon", "event EndedTooSoon", "again after 40s"}},
+		"what it needs comes first":                      {in(local(), nil, tooSoon, needing), []string{"problem ReferenceNotFound", "again after 2s"}},
+		"it may not go":                                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False PodSecurity", "problem PodSecurity", "event PodSecurity"}},
+		"it describes a volume":                          {in(local(nfs), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False VolumeNotAllowed", "problem VolumeNotAllowed", "event VolumeNotAllowed"}},
+		"and the provider allows that":                   {in(local(nfs), nil, func(s *snapshot) { s.Limits = &translate.Limits{VolumeTypes: []string{"nfs"}} }), []string{"create in the provider"}},
+		"there are no limits for a moment":               {in(local(), nil, unlimited), []string{"problem LimitsMissing", "again after 2s"}},
+		"there are none for long":                        {in(local(), nil, unlimited, waiting("LimitsMissing", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False LimitsMissing", "problem LimitsMissing", "event LimitsMissing"}},
+		"it was there, before there were limits":         {in(local(nfs, started, writtenFor("local-1")), nil, unlimited), []string{"find in the provider, UID remote-1"}},
+		"it was there: the provider is asked":            {in(local(started, phase("Running")), nil), []string{"find in the provider, UID remote-1"}},
+		"it is lost":                                     {in(local(started, phase("Running")), nil, func(s *snapshot) { s.Lost = true }), []string{"patch the status of in the consumer: Failed, RemotePodLost, remote remote-1", "event RemotePodLost"}},
+		"lost wins over any refusal":                     {in(local(started, writtenFor("local-1")), nil, notOffloaded), []string{"find in the provider, UID remote-1"}},
+		"it is made from the manifest of another pod":    {in(local(started, writtenFor("local-0")), nil), []string{"create in the provider"}},
+		"and has waited":                                 {in(local(started, writtenFor("local-0"), offloaded("False", "Rejected", "no")), nil), []string{"create in the provider"}},
+		"and of one of an older version":                 {in(local(started), nil), []string{"create in the provider"}},
+		"and of that, and has waited":                    {in(local(started, offloaded("False", "Rejected", "no")), nil), []string{"create in the provider"}},
+		"an older version has started it":                {in(local(started, initialized), nil), []string{"find in the provider, UID remote-1"}},
+		"an older version has started it at last":        {in(local(started, offloaded("True", "Offloaded", "")), nil), []string{"find in the provider, UID remote-1"}},
+
+		// live, there
+		"nothing has changed":   {in(local(), remote()), nil},
+		"it runs":               {in(local(), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"it runs at last":       {in(local(offloaded("False", "Rejected", "no")), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"its image has changed": {in(local(image("app:2")), remote()), []string{"patch in the provider: image app:2"}},
+		"and is refused":        {in(local(image("app:2")), remote(), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
+		"a change waits for its next try, the status does not": {in(local(image("app:2"), offloaded("False", "UpdateRejected", "no")), remote(phase("Running")), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
+		"its resize is refused": {in(local(cpu("2")), remote(), func(s *snapshot) {
+			refusedTo(decide.Patch, "UpdateRejected", minute)(s)
+			s.Refused.Subresource = "resize"
+		}), []string{"patch in the provider: image app:1", "event UpdateRejected"}},
+		"a debugger of its may not go": {in(local(debugger), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1", "event PodSecurity"}},
+		"and it says so":               {in(local(debugger, saysDebugger), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"and a change is refused, too": {in(local(debugger, saysDebugger, image("app:2")), remote(), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{
+			"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
+		"its resize fails": {in(local(cpu("2")), remote(phase("Running")), func(s *snapshot) {
+			refusedTo(decide.Patch, "ServerError", minute)(s)
+			s.Refused.Subresource = "resize"
+		}), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
+		"and is tried again": {in(local(cpu("2")), remote(), func(s *snapshot) {
+			refusedTo(decide.Patch, "ServerError", 0)(s)
+			s.Refused.Subresource = "resize"
+		}), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
+		"what it uses is older there": {in(local(), remote(phase("Running")), outdated), []string{
+			"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1", "event UpdateRejected"}},
+		"and the pod says so": {in(local(saysOutdated), remote(phase("Running")), outdated), []string{
+			"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"and is not any more": {in(local(started, phase("Running"), saysOutdated), remote(phase("Running"))), []string{
+			"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"what one that has ended used is nothing":     {in(local(started, phase("Succeeded")), remote(phase("Succeeded")), outdated), nil},
+		"a debugger of one that has ended is nothing": {in(local(started, phase("Succeeded"), debugger), remote(phase("Succeeded"))), nil},
+		"its resize is sent first":                    {in(local(cpu("2")), remote()), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
+		"its status is refused":                       {in(local(), remote(phase("Running")), refusedTo(decide.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},
+		"the provider is deleting it":                 {in(local(started, image("app:2")), remote(going(30))), nil},
+		"it may not go but is there":                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"its namespace is being closed":               {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+
+		// what the provider allows
+		"it runs with a volume that is not allowed now": {in(local(nfs), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"it runs while there are no limits":             {in(local(), remote(phase("Running")), unlimited), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"it tolerates what is not offered":              {in(local(tolerant), remote(initialized)), []string{"patch the status of in the consumer: Pending, Initialized True , spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"which is no write of its own":                  {in(local(tolerant), remote()), nil},
+		"and is said once":                              {in(local(tolerant, started, initialized, saysTolerant), remote(initialized)), nil},
+		"it is offered now": {in(local(tolerant, started, initialized, saysTolerant), remote(initialized), func(s *snapshot) {
+			s.Limits = &translate.Limits{TolerationKeys: []string{"example.com/batch"}}
+		}), []string{"patch in the provider: image app:1"}},
+
+		// its address
+		"its address is told":                    {in(local(), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
+		"and shown, where it is routed":          {in(local(), remote(phase("Running"), address("10.8.0.1")), routed), []string{"patch the status of in the consumer: Running, remote remote-1, shows 10.8.0.1, tells of 10.8.0.1"}},
+		"both stay":                              {in(local(started, phase("Running"), address("10.8.0.1"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed), nil},
+		"it is not routed any more":              {in(local(started, phase("Running"), address("10.8.0.1"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
+		"it is routed now":                       {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed), []string{"patch the status of in the consumer: Running, remote remote-1, shows 10.8.0.1, tells of 10.8.0.1"}},
+		"an earlier version has shown it":        {in(local(started, phase("Running"), address("10.8.0.1")), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
+		"and of one that has ended":              {in(local(started, phase("Succeeded"), address("10.8.0.1")), remote(phase("Succeeded"), address("10.8.0.1"))), nil},
+		"it is the same, and told":               {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1"))), nil},
+		"it comes later than the rest":           {in(local(started, phase("Running")), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
+		"it has none any more":                   {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"whether it is routed is not known":      {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed, pending), nil},
+		"nor whether it is so still: it may be":  {in(local(started, phase("Running"), address("10.8.0.1"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed, pending), nil},
+		"one of the consumer's own is not shown": {in(local(started, phase("Running"), told("10.0.0.1")), remote(phase("Running"), address("10.0.0.1")), routed), nil},
+
+		// terminal
+		"a terminal phase is final":       {in(local(started, phase("Succeeded")), remote(phase("Running"))), nil},
+		"whatever happens remotely":       {in(local(started, phase("Failed")), nil), nil},
+		"and its image changes no more":   {in(local(started, phase("Succeeded"), image("app:2")), remote()), nil},
+		"a terminal one is deleted there": {in(local(phase("Succeeded"), going(30)), remote()), []string{"delete in the provider, UID remote-1, grace 30"}},
+
+		// deleting
+		"deleted with its grace":        {in(local(going(45)), remote()), []string{"delete in the provider, UID remote-1, grace 45"}},
+		"and its status still comes":    {in(local(going(45)), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1", "delete in the provider, UID remote-1, grace 45"}},
+		"it is going":                   {in(local(going(45)), remote(going(45))), nil},
+		"it is to go sooner":            {in(local(going(5)), remote(going(45))), []string{"delete in the provider, UID remote-1, grace 5"}},
+		"it is going sooner anyway":     {in(local(going(45)), remote(going(5))), nil},
+		"its deletion fails":            {in(local(going(45)), remote(), refusedTo(decide.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
+		"and is tried again there":      {in(local(started, going(45), offloaded("False", "ServerError", "no")), remote(), refusedTo(decide.Delete, "ServerError", 0)), []string{"delete in the provider, UID remote-1, grace 45"}},
+		"it has gone":                   {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"its creation was not answered": {in(local(going(45)), nil, unanswered), []string{"find in the provider, UID "}},
+		"nor was it, and it is removed": {in(local(going(0)), nil, unanswered, waiting("Going", time.Hour)), []string{"find in the provider, UID "}},
+		"nor was it, and it may not go": {in(local(going(45), func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil, unanswered),
+			[]string{"delete in the consumer, UID local-1, grace 0"}},
+		"somebody else still holds it":    {in(local(going(0), held), nil, waiting("Going", time.Hour)), nil},
+		"the API server is removing it":   {in(local(going(0)), nil), []string{"problem Going", "again after 2s"}},
+		"it is removing it still":         {in(local(going(0)), nil, waiting("Going", time.Second)), []string{"problem Going", "again after 2s"}},
+		"it has left it behind":           {in(local(going(0)), nil, waiting("Going", podsync.Patience)), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"it has gone, whatever it lacked": {in(local(going(45)), nil, notOffloaded, needing), []string{"delete in the consumer, UID local-1, grace 0"}},
+
+		// absent
+		"it is gone here":                   {in(nil, remote()), []string{"delete in the provider, UID remote-1, grace default"}},
+		"it is gone here, and going there":  {in(nil, remote(going(30))), nil},
+		"an older one of its name is there": {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote()} }), []string{"delete in the provider, UID remote-1, grace default", "problem Replacing", "again after 2s"}},
+		"the older one is on its way out":   {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing", "again after 2s"}},
+		"and takes its time": {in(local(), nil, waiting("Replacing", podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{
+			"patch the status of in the consumer: Pending, spillway.io/Offloaded False Replacing", "problem Replacing", "event Replacing"}},
+		"but this one has ended":          {in(local(phase("Failed")), nil, waiting("Replacing", podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
+		"but this one is to go":           {in(local(going(30)), nil, waiting("Replacing", podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
+		"nothing is anywhere":             {in(nil, nil), nil},
+		"nothing here, and several there": {in(nil, remote(), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(func(p *corev1.Pod) { p.UID = "remote-2" })} }), []string{"delete in the provider, UID remote-1, grace default", "delete in the provider, UID remote-2, grace default"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := [2]*corev1.Pod{test.in.Local.DeepCopy(), test.in.Remote.DeepCopy()}
+			got := decide.Next(test.in, podsync.Syncer{})
+			if diff := cmp.Diff(test.want, inWords(got)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, [2]*corev1.Pod{test.in.Local, test.in.Remote}); diff != "" {
+				t.Errorf("the decision has changed what it looks at, which belongs to the cache:\n%s", diff)
+			}
+		})
+	}
+}
+
+// A pod that is lost ends with all of its containers: nothing of it says that it
+// goes on. What had ended stays as it ended.
+func TestLostEndsTheContainers(t *testing.T) {
+	at := metav1.NewTime(builder.Epoch)
+	running := corev1.ContainerStatus{
+		Name: "app", Ready: true, Started: ptr.To(true), ContainerID: "x://1", RestartCount: 2,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}},
+	}
+	ended := corev1.ContainerStatus{Name: "first", Ready: true, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}}
+	waiting := corev1.ContainerStatus{Name: "debugger", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}
+	pod := local(started, phase("Running"), func(p *corev1.Pod) {
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{ended, running}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{running}
+		p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{waiting}
+	})
+	s := in(pod, nil, func(s *snapshot) { s.Lost = true })
+	got := decide.Next(s, podsync.Syncer{}).Actions[0].Object.(*corev1.Pod).Status
+
+	lost := func(status corev1.ContainerStatus, startedAt metav1.Time) corev1.ContainerStatus {
+		status.Ready, status.Started = false, ptr.To(false)
+		status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: 137, Reason: "ContainerStatusUnknown", Message: got.Message, ContainerID: status.ContainerID,
+			StartedAt: startedAt, FinishedAt: metav1.NewTime(s.Now),
+		}}
+		return status
+	}
+	want := pod.Status.DeepCopy()
+	want.Phase, want.Reason, want.Message = corev1.PodFailed, v1alpha1.ReasonRemotePodLost, got.Message
+	want.InitContainerStatuses = []corev1.ContainerStatus{ended, lost(running, at)}
+	want.ContainerStatuses = []corev1.ContainerStatus{lost(running, at)}
+	want.EphemeralContainerStatuses = []corev1.ContainerStatus{lost(waiting, metav1.Time{})}
+	if diff := cmp.Diff(*want, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}

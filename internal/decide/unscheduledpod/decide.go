@@ -1,0 +1,105 @@
+// Package unscheduledpod decides, without any I/O, what can still be done for a pod
+// that the admission policy has not changed: because it was made before its
+// namespace was offloaded, or while the API server was starting, or because its
+// affinity is too large. Of a pod that is there Kubernetes lets only tolerations be
+// added, not affinity: so it gets a toleration for each selected virtual node,
+// by name, because nothing else would keep it off the others. A pod that can never
+// be sent gets none, as the policy gives it none.
+package unscheduledpod
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Plan is what to add to the pod, and what to tell its owner.
+type Plan struct {
+	Tolerations []corev1.Toleration
+	// Reason and Message are for an event, and empty if there is nothing to be told.
+	Reason, Message string
+}
+
+// Reasons of events.
+const (
+	// ReasonOffloadedLate: the pod has got tolerations after it was made.
+	ReasonOffloadedLate = "OffloadedLate"
+	// ReasonStaysLocal: the pod waits for a local node, because it can never be sent.
+	ReasonStaysLocal = "StaysLocal"
+)
+
+// Decide looks at a pod that is not bound to a node yet. nso is the
+// NamespaceOffloading of its namespace, or nil; clusterIDs are those of the
+// providers that it selects, sorted.
+func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string) Plan {
+	if nso == nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocal ||
+		pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || ofDaemonSet(pod) {
+		return Plan{}
+	}
+	var plan Plan
+	for _, id := range clusterIDs {
+		taint := corev1.Taint{Key: v1alpha1.TaintVirtualNode, Value: id, Effect: corev1.TaintEffectNoSchedule}
+		if !tolerates(pod, taint) {
+			plan.Tolerations = append(plan.Tolerations, corev1.Toleration{
+				Key: taint.Key, Operator: corev1.TolerationOpEqual, Value: taint.Value, Effect: taint.Effect,
+			})
+		}
+	}
+	if len(plan.Tolerations) == 0 {
+		return plan
+	}
+	if refusal := translate.PodRefusal(pod); refusal != nil {
+		return staysLocal(pod, refusal)
+	}
+	plan.Reason, plan.Message = ReasonOffloadedLate, message(pod, nso, clusterIDs)
+	return plan
+}
+
+// staysLocal tells the owner of a pod that is never sent, once the scheduler has
+// found no node for it: before, there is nothing to be told.
+func staysLocal(pod *corev1.Pod, refusal *translate.Refusal) Plan {
+	waits := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
+	if !waits {
+		return Plan{}
+	}
+	return Plan{Reason: ReasonStaysLocal, Message: "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " + refusal.Message}
+}
+
+func tolerates(pod *corev1.Pod, taint corev1.Taint) bool {
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
+		keyFits := t.Key == taint.Key || (t.Key == "" && t.Operator == corev1.TolerationOpExists)
+		valueFits := t.Operator == corev1.TolerationOpExists || t.Value == taint.Value
+		return keyFits && valueFits && (t.Effect == "" || t.Effect == taint.Effect)
+	})
+}
+
+// ofDaemonSet tells whether the pod belongs to one node, which its DaemonSet
+// has chosen.
+func ofDaemonSet(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "DaemonSet"
+}
+
+func message(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string) string {
+	why := "the admission policy did not change the pod when it was made"
+	if pod.CreationTimestamp.Before(&nso.CreationTimestamp) {
+		why = "the pod was made before its namespace was offloaded"
+	}
+	text := fmt.Sprintf("%s: it may run on the virtual nodes of %s from now on", why, strings.Join(clusterIDs, ", "))
+	switch nso.Spec.PodOffloadingStrategy {
+	case v1alpha1.PodsRemote:
+		return text + ", but Kubernetes does not let its affinity be changed, so it may also run on a local node; delete it to have it made again with podOffloadingStrategy Remote in effect"
+	case v1alpha1.PodsLocalFirst:
+		return text + ", without the preference for local nodes; delete it to have it made again with podOffloadingStrategy LocalFirst in effect"
+	default:
+		return text
+	}
+}

@@ -1,0 +1,122 @@
+package unscheduledpod
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+const taint = "spillway.io/virtual-node"
+
+func waiting(change func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pod"}}
+	change(pod)
+	return pod
+}
+
+func tolerating(tolerations ...corev1.Toleration) *corev1.Pod {
+	return waiting(func(p *corev1.Pod) { p.Spec.Tolerations = tolerations })
+}
+
+func of(clusterID string) corev1.Toleration {
+	return corev1.Toleration{Key: taint, Operator: corev1.TolerationOpEqual, Value: clusterID, Effect: corev1.TaintEffectNoSchedule}
+}
+
+func TestDecide(t *testing.T) {
+	const begin = "the pod was made before its namespace was offloaded: it may run on the virtual nodes of "
+	plain := waiting(func(*corev1.Pod) {})
+	offloading := builder.Offloading("team").Obj()
+	both := Plan{[]corev1.Toleration{of("eu"), of("us")}, ReasonOffloadedLate, begin + "eu, us from now on"}
+	us := Plan{[]corev1.Toleration{of("us")}, ReasonOffloadedLate, begin + "eu, us from now on"}
+	isTrue := true
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		nso  *v1alpha1.NamespaceOffloading
+		want Plan
+	}{
+		"not offloaded":          {plain, nil, Plan{}},
+		"not offloaded any more": {plain, builder.Offloading("team").Deleted(time.Hour).Obj(), Plan{}},
+		"pods stay at home":      {plain, builder.Offloading("team").Pods(v1alpha1.PodsLocal).Obj(), Plan{}},
+		"bound already":          {waiting(func(p *corev1.Pod) { p.Spec.NodeName = "node" }), offloading, Plan{}},
+		"being deleted":          {waiting(func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }), offloading, Plan{}},
+		"of a DaemonSet": {waiting(func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &isTrue}}
+		}), offloading, Plan{}},
+		"of a ReplicaSet": {waiting(func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: &isTrue}}
+		}), offloading, both},
+		"plain":                       {plain, offloading, both},
+		"of no strategy, the default": {plain, builder.Offloading("team").Pods("").Obj(), both},
+		"Remote": {plain, builder.Offloading("team").Pods(v1alpha1.PodsRemote).Obj(), Plan{both.Tolerations, both.Reason, both.Message +
+			", but Kubernetes does not let its affinity be changed, so it may also run on a local node; delete it to have it made again with podOffloadingStrategy Remote in effect"}},
+		"LocalFirst": {plain, builder.Offloading("team").Pods(v1alpha1.PodsLocalFirst).Obj(), Plan{both.Tolerations, both.Reason, both.Message +
+			", without the preference for local nodes; delete it to have it made again with podOffloadingStrategy LocalFirst in effect"}},
+		"tolerates one":                  {tolerating(of("eu")), offloading, us},
+		"tolerates one, for any effect":  {tolerating(corev1.Toleration{Key: taint, Value: "eu"}), offloading, us},
+		"tolerates both":                 {tolerating(of("us"), of("eu")), offloading, Plan{}},
+		"tolerates every virtual node":   {tolerating(corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists}), offloading, Plan{}},
+		"tolerates everything":           {tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists}), offloading, Plan{}},
+		"tolerates another effect":       {tolerating(corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}), offloading, both},
+		"tolerates another key":          {tolerating(corev1.Toleration{Key: "other", Operator: corev1.TolerationOpExists}), offloading, both},
+		"tolerates another virtual node": {tolerating(of("ap")), offloading, both},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Decide(test.pod, test.nso, []string{"eu", "us"})
+			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			then := test.pod.DeepCopy()
+			then.Spec.Tolerations = append(then.Spec.Tolerations, got.Tolerations...)
+			if again := Decide(then, test.nso, []string{"eu", "us"}); len(again.Tolerations) > 0 || again.Message != "" {
+				t.Errorf("once they are there, it asks for %v, and says %q", again.Tolerations, again.Message)
+			}
+		})
+	}
+	if got := Decide(plain, offloading, nil); len(got.Tolerations) > 0 || got.Message != "" {
+		t.Errorf("no provider is selected, and it asks for %v", got)
+	}
+}
+
+// TestDecideNeverSent is about pods that no provider gets: they get no
+// toleration, and are told so once they wait.
+func TestDecideNeverSent(t *testing.T) {
+	refused := func(p *corev1.Pod) { p.Spec.HostNetwork = true }
+	unschedulable := func(p *corev1.Pod) {
+		refused(p)
+		p.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+		}
+	}
+	told := Plan{Reason: ReasonStaysLocal, Message: "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " +
+		translate.PodRefusal(waiting(refused)).Message}
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		nso  *v1alpha1.NamespaceOffloading
+		want Plan
+	}{
+		"not yet looked at by the scheduler": {waiting(refused), builder.Offloading("team").Obj(), Plan{}},
+		"there is no room":                   {waiting(unschedulable), builder.Offloading("team").Obj(), told},
+		"there is no room, Remote":           {waiting(unschedulable), builder.Offloading("team").Pods(v1alpha1.PodsRemote).Obj(), told},
+		"there is no room, Local":            {waiting(unschedulable), builder.Offloading("team").Pods(v1alpha1.PodsLocal).Obj(), Plan{}},
+		"there is no room, it tolerates a lot": {waiting(func(p *corev1.Pod) {
+			unschedulable(p)
+			p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}), builder.Offloading("team").Obj(), Plan{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Decide(test.pod, test.nso, []string{"eu", "us"}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,205 @@
+// Package virtualnode decides, without any I/O, what the virtual node of a
+// ClusterBinding looks like.
+//
+// Others write on a Node too: Kubernetes its own taints and conditions, users
+// labels. Therefore only what Spillway has put there is ever changed or taken
+// away; an annotation remembers what that is.
+package virtualnode
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+)
+
+// annotationApplied remembers the keys of the labels, annotations and taints
+// that come from the ClusterBinding.
+const annotationApplied = "spillway.io/applied"
+
+// providerScheme is no cloud's: a node of it is none of theirs. What follows it
+// is the name of the Node and not the clusterID: some clouds look only at what
+// follows the last slash, and one takes whatever begins with "i-" for a machine of its own.
+const providerScheme = "spillway://"
+
+// applied are those keys, sorted.
+type applied struct {
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+	Taints      []string `json:"taints,omitempty"`
+}
+
+// New is the Node to create for the binding.
+func New(binding *v1alpha1.ClusterBinding) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: binding.VirtualNodeName(),
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion:         v1alpha1.GroupVersion.String(),
+			Kind:               "ClusterBinding",
+			Name:               binding.Name,
+			UID:                binding.UID,
+			Controller:         ptr.To(true),
+			BlockOwnerDeletion: ptr.To(true),
+		}},
+	}}
+	dress(node, binding)
+	return node
+}
+
+// Apply makes the metadata and the spec of node what the binding says, unless it is
+// frozen.
+func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
+	if !frozen(binding) {
+		dress(node, binding)
+	}
+}
+
+func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
+	var before applied
+	// What cannot be read was edited by hand; then nothing is taken away.
+	_ = json.Unmarshal([]byte(node.Annotations[annotationApplied]), &before)
+
+	labels := placement.NodeLabels(binding)
+	annotations := map[string]string{}
+	for key, value := range binding.Spec.VirtualNode.Annotations {
+		annotations[key] = string(value)
+	}
+	taints := wantedTaints(binding)
+	now := applied{Labels: sortedKeys(labels), Annotations: sortedKeys(annotations)}
+	for _, taint := range taints {
+		now.Taints = append(now.Taints, taintKey(taint))
+	}
+	slices.Sort(now.Taints)
+
+	node.Labels = merged(node.Labels, labels, before.Labels)
+	node.Annotations = merged(node.Annotations, annotations, before.Annotations)
+	if encoded, err := json.Marshal(now); err == nil { // It cannot fail: three lists of strings.
+		node.Annotations[annotationApplied] = string(encoded)
+	}
+	node.Spec.Taints = mergedTaints(node.Spec.Taints, taints, before.Taints)
+	// It can be set once only. Without one, the controllers of a cloud look for a
+	// machine of the node's name, and delete the node when it is not Ready.
+	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+binding.VirtualNodeName())
+}
+
+// wantedTaints are the taints of the binding. Of two of one key and effect the
+// first counts: a Node with both is refused by the API server.
+func wantedTaints(binding *v1alpha1.ClusterBinding) []corev1.Taint {
+	taints := []corev1.Taint{{Key: v1alpha1.TaintVirtualNode, Value: binding.Spec.ClusterID, Effect: corev1.TaintEffectNoSchedule}}
+	for _, t := range binding.Spec.VirtualNode.Taints {
+		taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
+		if !slices.ContainsFunc(taints, func(other corev1.Taint) bool { return taintKey(other) == taintKey(taint) }) {
+			taints = append(taints, taint)
+		}
+	}
+	return taints
+}
+
+// Kubernetes tells taints apart by key and effect.
+func taintKey(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func merged(current, wanted map[string]string, before []string) map[string]string {
+	result := make(map[string]string, len(current)+len(wanted))
+	for key, value := range current {
+		if _, keep := wanted[key]; keep || !slices.Contains(before, key) {
+			result[key] = value
+		}
+	}
+	for key, value := range wanted {
+		result[key] = value
+	}
+	return result
+}
+
+func mergedTaints(current, wanted []corev1.Taint, before []string) []corev1.Taint {
+	missing := make(map[string]corev1.Taint, len(wanted))
+	for _, t := range wanted {
+		missing[taintKey(t)] = t
+	}
+	var result []corev1.Taint
+	for _, t := range current {
+		if w, ok := missing[taintKey(t)]; ok {
+			w.TimeAdded = t.TimeAdded
+			result = append(result, w)
+			delete(missing, taintKey(t))
+		} else if !slices.Contains(before, taintKey(t)) {
+			result = append(result, t)
+		}
+	}
+	for _, t := range wanted {
+		if _, ok := missing[taintKey(t)]; ok {
+			result = append(result, t)
+		}
+	}
+	return result
+}
+
+// Offer is what a provider has.
+type Offer struct {
+	Nodes []corev1.Node
+	// Unknown is set for one that does not let us see its nodes.
+	Unknown bool
+	// Tolerable are the keys of the taints that pods of consumers may tolerate there.
+	Tolerable []string
+	// Older are the bindings that have their share of it first, oldest first.
+	Older []*v1alpha1.ClusterBinding
+}
+
+// ApplyStatus makes the status of node that of a provider that answers and has
+// that offer; if it is not known, the virtual node goes on offering what it did. Older
+// bindings of the provider have their share first. A
+// version that the binding does not say is left as it was: the provider has one,
+// and the next status of the binding says it again. Of a node that is frozen, nothing
+// but its heartbeat changes.
+func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, now metav1.Time) {
+	if frozen(binding) {
+		beat(node, offer, now)
+		return
+	}
+	if !offer.Unknown {
+		capacity := left(binding, offer)
+		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
+		node.Status.NodeInfo.Architecture = architecture(offer)
+		node.Status.DeclaredFeatures = declaredFeatures(offer)
+	}
+	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)
+	node.Status.NodeInfo.OperatingSystem = "linux"
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: node.Name}}
+	for _, wanted := range healthy(offer) {
+		setCondition(&node.Status.Conditions, wanted, now)
+	}
+}
+
+// architecture is the one that most of the provider's nodes have that take pods.
+func architecture(offer Offer) string {
+	counts := map[string]int{}
+	for i := range offer.Nodes {
+		if a := offer.Nodes[i].Status.NodeInfo.Architecture; isArchitecture(a) && offer.TakesPods(&offer.Nodes[i]) {
+			counts[a]++
+		}
+	}
+	names := make([]string, 0, len(counts))
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}

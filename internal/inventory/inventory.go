@@ -1,0 +1,192 @@
+// Package inventory tells what there is on the virtual nodes, and of every
+// change of that.
+//
+// It is what deletions look at: a ClusterBinding is drained when nothing is left
+// on its virtual node, a NamespaceOffloading when none of its pods is left on
+// any. Pods and copies are read from package views, whose life the clusterbinding
+// controller determines through Open and Close; Source tells controllers of
+// changes, so that none of them polls. What the API server said when it refused
+// an eviction is kept here too, for those who report what they wait for.
+//
+// A view that is not full yet proves nothing. Nothing here waits for it: readers
+// are told that it is not known, and Source tells when it is.
+package inventory
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/views"
+)
+
+// Inventory watches the views.
+type Inventory struct {
+	views  *views.Views
+	scheme *runtime.Scheme
+	copied []client.Object
+
+	mu       sync.Mutex
+	running  context.Context // Set by Start; nil before.
+	nodes    map[string]*node
+	handlers []func(Change)
+}
+
+// node is the virtual node of one binding.
+type node struct {
+	view *views.View
+	full bool
+	// stop ends the waiting for the view to be full.
+	stop context.CancelFunc
+	// refused is what the API server said to the last try to evict a pod.
+	refused map[types.NamespacedName]string
+}
+
+// Request is a pod on the virtual node of a binding: what controllers of such pods
+// are asked for.
+type Request struct {
+	Binding string
+	types.NamespacedName
+}
+
+// Change is one of what there is on the virtual node of a binding.
+type Change struct {
+	Binding string
+	// Pod has come, has changed in what matters here, or has gone. If it is nil,
+	// anything may have changed.
+	Pod *corev1.Pod
+	// Copies tells that it is no pod that has changed, but what is sent to the
+	// provider because pods need it.
+	Copies bool
+}
+
+var (
+	_ manager.Runnable               = &Inventory{}
+	_ manager.LeaderElectionRunnable = &Inventory{}
+)
+
+// New watches the views, and in them, besides the pods, the copied kinds.
+func New(v *views.Views, scheme *runtime.Scheme, copied []client.Object) *Inventory {
+	return &Inventory{views: v, scheme: scheme, copied: copied, nodes: map[string]*node{}}
+}
+
+// NeedLeaderElection is true, as it is for the views.
+func (*Inventory) NeedLeaderElection() bool { return true }
+
+// Start waits for the views to be full until ctx ends.
+func (r *Inventory) Start(ctx context.Context) error {
+	r.mu.Lock()
+	r.running = ctx
+	for name, n := range r.nodes {
+		r.await(ctx, name, n)
+	}
+	r.mu.Unlock()
+	<-ctx.Done()
+	return nil
+}
+
+// Open makes sure that there is a view of the binding, and that it is watched.
+// It never blocks.
+func (r *Inventory) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) error {
+	if view := r.views.Get(binding.Name); view != nil && view.ClusterID != binding.Spec.ClusterID {
+		r.Close(binding.Name) // That of an earlier binding of this name.
+	}
+	if err := r.views.Open(ctx, binding.Name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
+		return err
+	}
+	view := r.views.Get(binding.Name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before, ok := r.nodes[binding.Name]; ok {
+		if before.view == view {
+			return nil
+		}
+		r.drop(binding.Name)
+	}
+	n := &node{view: view, refused: map[types.NamespacedName]string{}}
+	if err := r.watch(context.WithoutCancel(ctx), binding.Name, view); err != nil { // For as long as there is the view.
+		return err
+	}
+	r.nodes[binding.Name] = n
+	if r.running != nil {
+		r.await(r.running, binding.Name, n) //nolint:contextcheck // It outlives the reconcile that opens the view.
+	}
+	return nil
+}
+
+// Close ends the view of the binding of that name, if there is one.
+func (r *Inventory) Close(name string) {
+	r.mu.Lock()
+	r.drop(name)
+	r.mu.Unlock()
+	r.views.Close(name)
+}
+
+// drop forgets a node. The lock is held.
+func (r *Inventory) drop(name string) {
+	if n, ok := r.nodes[name]; ok {
+		if n.stop != nil {
+			n.stop()
+		}
+		delete(r.nodes, name)
+	}
+}
+
+// await notes when the view is full, and tells of it. ctx is that of the manager:
+// it outlives a reconcile. The lock is held.
+func (r *Inventory) await(ctx context.Context, name string, n *node) {
+	ctx, stop := context.WithCancel(ctx)
+	n.stop = stop
+	go func() {
+		defer stop()
+		if !n.view.WaitForCacheSync(ctx) || ctx.Err() != nil {
+			return
+		}
+		r.mu.Lock()
+		n.full = true
+		r.mu.Unlock()
+		r.tell(Change{Binding: name})
+	}()
+}
+
+// subscribe has handle called with each change from now on, and once for each
+// binding whose view is full already.
+func (r *Inventory) subscribe(handle func(Change)) {
+	r.mu.Lock()
+	r.handlers = append(r.handlers, handle)
+	var full []string
+	for name, n := range r.nodes {
+		if n.full {
+			full = append(full, name)
+		}
+	}
+	r.mu.Unlock()
+	for _, name := range full {
+		handle(Change{Binding: name})
+	}
+}
+
+func (r *Inventory) tell(change Change) {
+	r.mu.Lock()
+	handlers := r.handlers // Only ever appended to.
+	r.mu.Unlock()
+	for _, handle := range handlers {
+		handle(change)
+	}
+}
+
+// full is the node of a binding whose view is full, or nil.
+func (r *Inventory) full(name string) *node {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n, ok := r.nodes[name]; ok && n.full {
+		return n
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package inventory
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/views"
+)
+
+// Settle is how long those wait who look at many pods at once: a thousand pods
+// that leave together are looked at twice a second, not a thousand times.
+const Settle = 500 * time.Millisecond
+
+// Source asks a controller for what requests makes of each change, after delay.
+func Source[R comparable](r *Inventory, delay time.Duration, requests func(context.Context, Change) []R) source.TypedSource[R] {
+	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
+		r.subscribe(func(change Change) {
+			for _, request := range requests(ctx, change) {
+				if delay > 0 {
+					queue.AddAfter(request, delay)
+				} else {
+					queue.Add(request)
+				}
+			}
+		})
+		return nil
+	})
+}
+
+// watch tells of the changes of a view. What it is filled with is no change.
+func (r *Inventory) watch(ctx context.Context, name string, view *views.View) error {
+	if err := informer.Watch(ctx, view, &corev1.Pod{}, func(e informer.Change) { r.podChanged(name, e) }); err != nil {
+		return err
+	}
+	for _, kind := range r.copied {
+		if err := informer.Watch(ctx, view, kind, func(e informer.Change) {
+			if !e.Initially && (e.Before == nil || e.After == nil) {
+				r.tell(Change{Binding: name, Copies: true})
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Inventory) podChanged(name string, e informer.Change) {
+	before, known := e.Before.(*corev1.Pod)
+	pod, there := e.After.(*corev1.Pod)
+	switch {
+	case known && !there:
+		pod = before
+		r.forget(name, client.ObjectKeyFromObject(pod))
+	case !there, e.Initially, known && !matters(before, pod):
+		return
+	}
+	r.tell(Change{Binding: name, Pod: pod})
+}
+
+// matters tells whether it makes a difference to anybody here that a pod has
+// changed: that it is another one, is going, or has ended.
+func matters(before, after *corev1.Pod) bool {
+	return before.UID != after.UID ||
+		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+		eviction.Occupies(before) != eviction.Occupies(after)
+}

@@ -1,0 +1,77 @@
+package inventory
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+func TestMatters(t *testing.T) {
+	pod := func(edits ...func(*corev1.Pod)) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		for _, edit := range edits {
+			edit(p)
+		}
+		return p
+	}
+	tests := map[string]struct {
+		edit func(*corev1.Pod)
+		want bool
+	}{
+		"its status":        {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, false},
+		"its labels":        {func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }, false},
+		"it runs":           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, false},
+		"it ends":           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"it goes":           {func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(builder.Epoch)) }, true},
+		"it is another one": {func(p *corev1.Pod) { p.UID = "2" }, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := matters(pod(), pod(test.edit)); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestRefusalsAreNews(t *testing.T) {
+	r := New(nil, nil, nil)
+	r.nodes["eu"] = &node{refused: map[types.NamespacedName]string{}}
+	var told int
+	r.subscribe(func(change Change) {
+		if change.Binding != "eu" || change.Pod == nil || change.Pod.Name != "web" {
+			t.Errorf("told of %+v", change)
+		}
+		told++
+	})
+	web := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
+	for i, step := range []struct {
+		binding, answer string
+		told            int
+	}{
+		{"eu", "", 0}, {"eu", "no", 1}, {"eu", "no", 1}, {"eu", "never", 2}, {"eu", "", 3}, {"eu", "", 3}, {"us", "no", 3},
+	} {
+		r.NoteRefused(step.binding, web, step.answer)
+		if told != step.told {
+			t.Errorf("step %d: told %d times, want %d", i, told, step.told)
+		}
+		if got := r.refusals("eu")[types.NamespacedName{Namespace: "team", Name: "web"}]; step.binding == "eu" && got != step.answer {
+			t.Errorf("step %d: it says %q, want %q", i, got, step.answer)
+		}
+	}
+}
+
+func TestThoseWhoComeLateAreToldWhatIsKnown(t *testing.T) {
+	r := New(nil, nil, nil)
+	r.nodes["eu"], r.nodes["us"] = &node{full: true}, &node{}
+	var told []Change
+	r.subscribe(func(change Change) { told = append(told, change) })
+	if len(told) != 1 || told[0] != (Change{Binding: "eu"}) {
+		t.Errorf("told of %+v, want only of eu, whose view is full", told)
+	}
+}

@@ -1,0 +1,104 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/seeded"
+)
+
+// World is what is known of all providers, for decisions about one offloading.
+// cache has the ClusterBindings and NamespaceMaps; what it returns is shared.
+func (r *Inventory) World(ctx context.Context, cache client.Reader, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.World, error) {
+	var bindings v1alpha1.ClusterBindingList
+	var nsms v1alpha1.NamespaceMapList
+	if err := errors.Join(cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy), cache.List(ctx, &nsms, client.UnsafeDisableDeepCopy)); err != nil {
+		return namespaceoffloading.World{}, fmt.Errorf("listing ClusterBindings and NamespaceMaps: %w", err)
+	}
+	world := namespaceoffloading.World{Bindings: bindings.Items, Maps: nsms.Items, Pods: map[string]eviction.Left{}}
+	byName := make(map[string]*v1alpha1.NamespaceMap, len(nsms.Items))
+	for i := range nsms.Items {
+		byName[nsms.Items[i].Name] = &nsms.Items[i]
+	}
+	for _, binding := range placement.Usable(bindings.Items) {
+		if !Leaves(nso, binding, byName[binding.Name]) {
+			continue
+		}
+		left, err := r.Left(ctx, binding.Name, nso.Namespace)
+		if err != nil {
+			return world, err
+		}
+		world.Pods[binding.Name] = left
+	}
+	return world, nil
+}
+
+// Holding counts the pods for whose sake the remote namespace of an offloading
+// stays, though the offloading does not ask for it any more.
+func (r *Inventory) Holding(ctx context.Context, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (int, error) {
+	if seeded.On(seeded.EntryRemovedFirst) || namespaceoffloading.Selects(nso, binding) {
+		return 0, nil
+	}
+	left, err := r.Left(ctx, binding.Name, nso.Namespace)
+	if errors.Is(err, ErrUnknown) {
+		return 1, nil // There may be some. Source tells when it is known.
+	}
+	return left.Count, err
+}
+
+// Leaves tells whether the pods of the offloading's namespace have to leave the
+// virtual node of the binding.
+func Leaves(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
+	return !nso.DeletionTimestamp.IsZero() || evictedByBinding(binding) || eviction.Unselected(nso, binding, nsm)
+}
+
+// evictedByBinding tells whether the deletion of the binding takes all pods along.
+func evictedByBinding(binding *v1alpha1.ClusterBinding) bool {
+	return !binding.DeletionTimestamp.IsZero() && binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan
+}
+
+// Awaits tells whether what becomes of an offloading depends on its pods on the
+// virtual node of that binding.
+func Awaits(ctx context.Context, cache client.Reader, nso *v1alpha1.NamespaceOffloading, binding string) bool {
+	if !nso.DeletionTimestamp.IsZero() {
+		return true
+	}
+	cb, nsm := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}
+	if err := cache.Get(ctx, client.ObjectKey{Name: binding}, cb, client.UnsafeDisableDeepCopy); err != nil {
+		return false // One that is gone has no entries.
+	}
+	if err := cache.Get(ctx, client.ObjectKey{Name: binding}, nsm, client.UnsafeDisableDeepCopy); err != nil {
+		return false
+	}
+	return Leaves(nso, cb, nsm)
+}
+
+// Offloadings are the namespaces of the offloadings that a change concerns,
+// because something waits for pods of theirs.
+func Offloadings(ctx context.Context, cache client.Reader, change Change) []string {
+	if change.Copies {
+		return nil
+	}
+	var all v1alpha1.NamespaceOffloadingList
+	options := []client.ListOption{client.UnsafeDisableDeepCopy}
+	if change.Pod != nil {
+		options = append(options, client.InNamespace(change.Pod.Namespace))
+	}
+	if err := cache.List(ctx, &all, options...); err != nil {
+		return nil // The cache is stopping, and the manager with it.
+	}
+	var namespaces []string
+	for i := range all.Items {
+		if Awaits(ctx, cache, &all.Items[i], change.Binding) {
+			namespaces = append(namespaces, all.Items[i].Namespace)
+		}
+	}
+	return namespaces
+}

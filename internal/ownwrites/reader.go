@@ -1,0 +1,225 @@
+// Package ownwrites reads a cache and puts it right by this process's own writes
+// that the cache does not show yet.
+//
+// A watch is behind by milliseconds, and a pass that follows a write at once
+// would repeat it. Waiting for the cache would hold a worker; instead what the
+// API server answered to a write is kept until the cache has caught up with it,
+// which resourceVersions tell (they can be compared since Kubernetes 1.35, see
+// KEP-5504, and could be on etcd before), or the deletion of the object is seen.
+// What the cache never shows, because the object came and went while a watch was
+// down, is believed for Lifetime only.
+package ownwrites
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/seeded"
+)
+
+// Lifetime is how long a write is believed though the cache does not show it.
+const Lifetime = 30 * time.Second
+
+// Reader reads one cluster. It belongs to one connection: the caches of the next
+// one start after all writes of the last.
+type Reader struct {
+	cache client.Reader
+	clock clock.PassiveClock
+	held  func(any) any // What is kept of an object; nil: all.
+
+	mu      sync.Mutex
+	written map[key]write
+}
+
+type key struct {
+	kind string
+	types.NamespacedName
+}
+
+// kindOf tells kinds apart. All metadata is of one type, and carries its kind.
+func kindOf(obj client.Object) string {
+	if metadata, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		return "metadata of " + metadata.Kind
+	}
+	return reflect.TypeOf(obj).Elem().Name()
+}
+
+type write struct {
+	object client.Object
+	what   outcome
+	at     time.Time
+	// unseen tells that the cache may not have shown the object yet: that it shows
+	// none does not mean then that the object has gone.
+	unseen bool
+}
+
+// outcome is what a write has made of an object.
+type outcome int
+
+const (
+	stored outcome = iota
+	deleting
+	gone
+)
+
+// New returns a Reader of a cache.
+func New(cache client.Reader, clock clock.PassiveClock) *Reader {
+	return &Reader{cache: cache, clock: clock, written: map[key]write{}}
+}
+
+// Holding has the Reader keep of what is written what its cache keeps of it.
+func (r *Reader) Holding(held func(any) any) *Reader {
+	r.held = held
+	return r
+}
+
+// Get reads an object, or fails with NotFound. What it sets must not be changed:
+// it may be shared with the cache.
+func (r *Reader) Get(ctx context.Context, name types.NamespacedName, into client.Object) error {
+	id := key{kindOf(into), name}
+	before, had := r.last(id)
+	err := r.cache.Get(ctx, name, into)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading %T %s from the cache: %w", into, name, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, ok := r.written[id]
+	if !ok { // Another reader may have seen the cache catch up just now, which this one was too early for.
+		last, ok = before, had
+	}
+	if !ok || seeded.On(seeded.WatchTakenAtItsWord) {
+		return err
+	}
+	if r.clock.Since(last.at) > Lifetime || last.shownBy(into, err == nil) {
+		delete(r.written, id)
+		return err
+	}
+	if last.what == gone {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: id.kind}, name.Name)
+	}
+	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(last.object).Elem())
+	return nil
+}
+
+// last is the last write of an object, if it is still remembered.
+func (r *Reader) last(id key) (write, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, ok := r.written[id]
+	return last, ok
+}
+
+// shownBy tells whether the cache has caught up with the write.
+func (w write) shownBy(cached client.Object, found bool) bool {
+	switch w.what {
+	case gone:
+		return !found || cached.GetUID() != w.object.GetUID()
+	case deleting:
+		if !found {
+			return !w.unseen
+		}
+		return cached.GetUID() != w.object.GetUID() ||
+			!cached.GetDeletionTimestamp().IsZero() && !longer(cached.GetDeletionGracePeriodSeconds(), w.object.GetDeletionGracePeriodSeconds())
+	default:
+		return found && !Older(cached, w.object)
+	}
+}
+
+// longer tells whether a grace period is longer than the one that was asked for:
+// a deletion may be followed by one that is to be done sooner.
+func longer(grace, asked *int64) bool { return grace != nil && asked != nil && *grace > *asked }
+
+// Older tells whether a is an older version than b, an object of the same kind.
+// What cannot be compared is not.
+func Older(a, b client.Object) bool {
+	return olderVersion(a.GetResourceVersion(), b.GetResourceVersion())
+}
+
+func olderVersion(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order < 0
+}
+
+// Wrote notes what the API server answered to a create or patch of obj.
+func (r *Reader) Wrote(obj client.Object) { r.note(obj, stored) }
+
+// Deleting notes that obj is being deleted, with that grace period in seconds, or nil.
+func (r *Reader) Deleting(obj client.Object, grace *int64) {
+	going, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return // It is one, as it was one before.
+	}
+	now := metav1.NewTime(r.clock.Now())
+	going.SetDeletionTimestamp(&now)
+	going.SetDeletionGracePeriodSeconds(grace)
+	r.note(going, deleting)
+}
+
+// Gone notes that obj has been deleted for good.
+func (r *Reader) Gone(obj client.Object) { r.note(obj, gone) }
+
+func (r *Reader) note(obj client.Object, what outcome) {
+	if r.held != nil {
+		obj, _ = r.held(obj).(client.Object) // It makes the same kind.
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := key{kindOf(obj), client.ObjectKeyFromObject(obj)}
+	last, ok := r.written[id]
+	unseen := ok && last.object.GetUID() == obj.GetUID() && (last.unseen || last.what == stored)
+	r.written[id] = write{obj, what, r.clock.Now(), unseen}
+}
+
+// Forget is to be called when the cache reports that obj is deleted, or not
+// selected any more: what is known of it is of no use then.
+func (r *Reader) Forget(obj client.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := key{kindOf(obj), client.ObjectKeyFromObject(obj)}
+	if last, ok := r.written[id]; ok && last.object.GetUID() == obj.GetUID() && !Older(obj, last.object) {
+		delete(r.written, id)
+	}
+}
+
+// Missing is to be called when the cache has dropped obj because a list of that
+// version lacks it: the watch was down when it was deleted, and the last version
+// that the cache had of it says nothing about what has been written since.
+func (r *Reader) Missing(obj client.Object, listed string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := key{kindOf(obj), client.ObjectKeyFromObject(obj)}
+	last, ok := r.written[id]
+	if !ok || last.object.GetUID() != obj.GetUID() {
+		return
+	}
+	if order, err := resourceversion.CompareResourceVersion(listed, last.object.GetResourceVersion()); err == nil && order >= 0 {
+		delete(r.written, id)
+	}
+}
+
+// Drop forgets what has been written of an object, whatever the cache shows.
+func (r *Reader) Drop(obj client.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.written, key{kindOf(obj), client.ObjectKeyFromObject(obj)})
+}
+
+// Ahead tells whether the Reader knows more of an object than the cache may.
+func (r *Reader) Ahead(obj client.Object, name types.NamespacedName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.written[key{kindOf(obj), name}]
+	return ok
+}

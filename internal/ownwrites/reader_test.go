@@ -1,0 +1,173 @@
+package ownwrites
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+// shown is a cache that shows one pod, or none.
+type shown struct {
+	client.Reader
+	pod *corev1.Pod
+}
+
+func (s shown) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if s.pod == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, key.Name)
+	}
+	*into.(*corev1.Pod) = *s.pod
+	return nil
+}
+
+func pod(uid types.UID, version string, more ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: uid, ResourceVersion: version}}
+	for _, change := range more {
+		change(p)
+	}
+	return p
+}
+
+func leaving(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }
+
+func within(seconds int64) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.DeletionGracePeriodSeconds = &seconds }
+}
+
+// late is a cache that catches up just after it was read for the first time.
+type late struct {
+	shown
+	catchUp func()
+}
+
+func (l *late) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	err := l.shown.Get(ctx, key, into, options...)
+	if catchUp := l.catchUp; catchUp != nil {
+		l.catchUp = nil
+		catchUp()
+	}
+	return err
+}
+
+// Of two readers of one object, one reads the cache before that shows what was
+// written, the other afterwards: nothing need be remembered of it then. The
+// first one must not find that there is nothing for all that.
+func TestCacheCatchesUpBetweenTwoReaders(t *testing.T) {
+	key, cache := types.NamespacedName{Namespace: "team", Name: "web"}, &late{}
+	r := New(cache, testclock.NewFakePassiveClock(builder.Epoch))
+	r.Wrote(pod("a", "7"))
+	cache.catchUp = func() {
+		cache.pod = pod("a", "8")
+		second := &corev1.Pod{}
+		if err := r.Get(t.Context(), key, second); err != nil || second.ResourceVersion != "8" {
+			t.Errorf("the second reader got version %q and %v, want what the cache shows", second.ResourceVersion, err)
+		}
+	}
+	first := &corev1.Pod{}
+	if err := r.Get(t.Context(), key, first); err != nil || first.ResourceVersion != "7" {
+		t.Errorf("the first reader got version %q and %v, want what was written", first.ResourceVersion, err)
+	}
+}
+
+// seen is what a reader of the pod sees of it.
+type seen struct {
+	UID     types.UID
+	Version string
+	Leaving bool
+}
+
+func TestGet(t *testing.T) {
+	none := seen{}
+	for name, test := range map[string]struct {
+		note  func(*Reader)
+		after time.Duration
+		cache *corev1.Pod
+		want  seen
+		// kept tells that what was written is remembered still.
+		kept bool
+	}{
+		"nothing was written":                     {cache: pod("a", "5"), want: seen{"a", "5", false}},
+		"created, and the cache does not show it": {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, want: seen{"a", "7", false}, kept: true},
+		"created, and the cache shows it":         {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, cache: pod("a", "7"), want: seen{"a", "7", false}},
+		"patched, and the cache is behind":        {note: func(r *Reader) { r.Wrote(pod("a", "10")) }, cache: pod("a", "9"), want: seen{"a", "10", false}, kept: true},
+		"patched, and the cache is ahead":         {note: func(r *Reader) { r.Wrote(pod("a", "9")) }, cache: pod("a", "10"), want: seen{"a", "10", false}},
+		"replaced since":                          {note: func(r *Reader) { r.Wrote(pod("a", "9")) }, cache: pod("b", "12"), want: seen{"b", "12", false}},
+		"a version that cannot be compared":       {note: func(r *Reader) { r.Wrote(pod("a", "9")) }, cache: pod("a", "x"), want: seen{"a", "x", false}},
+		"never shown":                             {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, after: Lifetime + 1, want: none},
+		"deleted in the meantime":                 {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Forget(pod("a", "8")) }, want: none},
+		"an older state has left the cache":       {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Forget(pod("a", "6")) }, want: seen{"a", "7", false}, kept: true},
+		"another one has left the cache":          {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Forget(pod("b", "8")) }, want: seen{"a", "7", false}, kept: true},
+		"a list as new as the write lacks it":     {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("a", "6"), "7") }, want: none},
+		"a list that is older than the write lacks it": {
+			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("a", "5"), "6") }, want: seen{"a", "7", false}, kept: true,
+		},
+		"a list lacks another one": {
+			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("b", "6"), "9") }, want: seen{"a", "7", false}, kept: true,
+		},
+		"dropped": {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Drop(pod("a", "1")) }, want: none},
+		"being deleted, and the cache shows it live":            {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](30)) }, cache: pod("a", "8"), want: seen{"a", "7", true}, kept: true},
+		"being deleted, and the cache shows that":               {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
+		"created and to go, and the cache has not shown it yet": {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil) }, want: seen{"a", "7", true}, kept: true},
+		"created and to go, and never shown": {
+			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil) }, after: Lifetime + 1, want: none},
+		"created and to go, and it has come and gone": {
+			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil); r.Forget(pod("a", "9")) }, want: none},
+		"another one to go than was created":                 {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("b", "8"), nil) }, want: none},
+		"to go sooner, and the cache shows the longer grace": {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "7", leaving, within(30)), want: seen{"a", "7", true}, kept: true},
+		"to go sooner, and the cache shows that":             {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "8", leaving, within(5)), want: seen{"a", "8", true}},
+		"being deleted, and gone":                            {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, want: none},
+		"being deleted, and made again":                      {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
+		"gone, and the cache shows it":                       {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("a", "9"), want: none, kept: true},
+		"gone, and the cache shows another":                  {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := testclock.NewFakePassiveClock(builder.Epoch)
+			r := New(shown{pod: test.cache}, clock)
+			if test.note != nil {
+				test.note(r)
+			}
+			clock.SetTime(builder.Epoch.Add(test.after))
+			key := types.NamespacedName{Namespace: "team", Name: "web"}
+			got := &corev1.Pod{}
+			err := r.Get(t.Context(), key, got)
+			if (test.want == none) != apierrors.IsNotFound(err) || client.IgnoreNotFound(err) != nil {
+				t.Fatalf("got the error %v", err)
+			}
+			if err != nil {
+				got = &corev1.Pod{} // Nobody looks at what comes with an error.
+			}
+			if diff := cmp.Diff(test.want, seen{got.UID, got.ResourceVersion, got.DeletionTimestamp != nil}); diff != "" {
+				t.Errorf("seen (-want +got):\n%s", diff)
+			}
+			if kept := r.Ahead(&corev1.Pod{}, key); kept != test.kept {
+				t.Errorf("remembered still: %t, want %t", kept, test.kept)
+			}
+		})
+	}
+}
+
+// TestKinds holds metadata of different kinds apart, which is all of one type.
+func TestKinds(t *testing.T) {
+	r := New(shown{}, testclock.NewFakePassiveClock(builder.Epoch))
+	metadata := func(kind string) *metav1.PartialObjectMetadata {
+		m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: types.UID(kind)}}
+		m.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
+		return m
+	}
+	r.Wrote(metadata("ConfigMap"))
+	if r.Ahead(metadata("Secret"), types.NamespacedName{Namespace: "team", Name: "web"}) {
+		t.Error("a ConfigMap that was written is taken for a Secret")
+	}
+}

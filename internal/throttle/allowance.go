@@ -1,0 +1,55 @@
+package throttle
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Allowance lets a few writes of each key go at once, and after them one in each
+// interval. What was not used comes back, one in each interval. What it knows is
+// lost with the process, which costs a few early writes.
+type Allowance[K comparable] struct {
+	few      int
+	interval time.Duration
+	clock    clock.PassiveClock
+
+	mu sync.Mutex
+	// used is when all of a key will have come back.
+	used map[K]time.Time
+}
+
+// NewAllowance returns an Allowance of a few writes, and then one in each interval.
+func NewAllowance[K comparable](few int, interval time.Duration, clock clock.PassiveClock) *Allowance[K] {
+	return &Allowance[K]{few: few, interval: interval, clock: clock, used: map[K]time.Time{}}
+}
+
+// Wait is how long a write of key has to wait still; zero if it may go now.
+func (a *Allowance[K]) Wait(key K) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	until, ok := a.used[key]
+	if !ok {
+		return 0
+	}
+	return max(0, until.Sub(a.clock.Now())-time.Duration(a.few-1)*a.interval)
+}
+
+// Wrote notes that key was written just now.
+func (a *Allowance[K]) Wrote(key K) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.clock.Now()
+	if until := a.used[key]; until.After(now) {
+		now = until
+	}
+	a.used[key] = now.Add(a.interval)
+}
+
+// Forget drops what is known about key.
+func (a *Allowance[K]) Forget(key K) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.used, key)
+}
