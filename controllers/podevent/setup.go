@@ -8,7 +8,7 @@
 // pods, and one controller; they end with the connection. Events carry no label
 // of ours, so those of other tenants come by as well. Nothing of them is kept:
 // only what is about a pod in one of our namespaces gets on the shelf (package
-// podevents), which is bounded, and only what is about a remote pod with our
+// decide/podevent), which is bounded, and only what is about a remote pod with our
 // mark and that UID gets to the consumer.
 //
 // # What it trades away
