@@ -61,7 +61,7 @@ type Options struct {
 	// Origin is the identity of the consumer.
 	Origin   string
 	Settings offloading.Settings
-	// PolicyServed tells whether the consumer can run the admission policy.
+	// PolicyServed reports whether the consumer can run the admission policy.
 	PolicyServed bool
 	// Views are the consumer's caches of each binding.
 	Views *views.Views

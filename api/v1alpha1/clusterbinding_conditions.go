@@ -5,18 +5,18 @@ const (
 	// BindingReady sums up the others: pods and namespaces can be offloaded
 	// to the provider.
 	BindingReady = "Ready"
-	// BindingCredentialsValid tells whether the kubeconfig Secret could be
+	// BindingCredentialsValid reports whether the kubeconfig Secret could be
 	// read, is safe to use, and is accepted by the provider.
 	BindingCredentialsValid = "CredentialsValid"
-	// BindingConnected tells whether the provider answers, and is the cluster
+	// BindingConnected reports whether the provider answers, and is the cluster
 	// that was bound.
 	BindingConnected = "Connected"
-	// BindingVirtualNodeReady tells whether the virtual node stands for the provider.
+	// BindingVirtualNodeReady reports whether the virtual node stands for the provider.
 	BindingVirtualNodeReady = "VirtualNodeReady"
-	// BindingPodAdmission tells whether the consumer's API server can run the
+	// BindingPodAdmission reports whether the consumer's API server can run the
 	// policy that gives pods of offloaded namespaces their toleration and affinity.
 	BindingPodAdmission = "PodAdmission"
-	// BindingMountNamespaceReady tells whether spec.mountNamespace is there, and is
+	// BindingMountNamespaceReady reports whether spec.mountNamespace is there, and is
 	// ours. It exists only if that is set. Its reasons are those of the entries of
 	// a NamespaceMap, ReasonPending and ReasonNamespaceDeleted.
 	BindingMountNamespaceReady = "MountNamespaceReady"

@@ -53,7 +53,7 @@ type ClusterBindingSpec struct {
 	// +optional
 	VirtualNode VirtualNodeTemplate `json:"virtualNode,omitzero"`
 
-	// network says whether pods of the consumer reach those in the provider.
+	// network reports whether pods of the consumer reach those in the provider.
 	// +optional
 	Network ProviderNetwork `json:"network,omitzero"`
 

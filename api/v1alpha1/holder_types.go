@@ -1,6 +1,6 @@
 package v1alpha1
 
-// BindingFenced tells whether the manager holds its Lease in the provider, so
+// BindingFenced reports whether the manager holds its Lease in the provider, so
 // that no second one, such as that of a restored copy of this cluster, writes
 // there at the same time.
 const BindingFenced = "Fenced"

@@ -5,7 +5,7 @@ package v1alpha1
 // policies go by it, and so does what Spillway says.
 const LimitsName = "limits"
 
-// BindingLimitsKnown tells whether the limits of the provider are known. While they
+// BindingLimitsKnown reports whether the limits of the provider are known. While they
 // are not, the binding is not Ready, and no pod is sent there; those that run go on.
 const BindingLimitsKnown = "LimitsKnown"
 

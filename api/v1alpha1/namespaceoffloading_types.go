@@ -70,7 +70,7 @@ const (
 	ReasonPodsOutdated = "PodsOutdated"
 
 	// RemoteNamespaceRequired is the condition of a remote namespace that
-	// tells whether the NamespaceOffloading asks for it.
+	// reports whether the NamespaceOffloading asks for it.
 	RemoteNamespaceRequired = "OffloadingRequired"
 	// RemoteNamespaceReady is the condition of a remote namespace that tells
 	// whether it is there. Its reason is that of the NamespaceMap's entry.

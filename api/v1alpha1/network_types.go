@@ -16,7 +16,7 @@ const (
 	ReasonCIDROverlap = "CIDROverlap"
 )
 
-// NetworkMode says whether the pod networks of consumer and provider reach each other.
+// NetworkMode reports whether the pod networks of consumer and provider reach each other.
 // +kubebuilder:validation:Enum=Isolated;Routed
 type NetworkMode string
 
@@ -27,7 +27,7 @@ const (
 	NetworkRouted NetworkMode = "Routed"
 )
 
-// ProviderNetwork says whether pods of the consumer reach those in the provider.
+// ProviderNetwork reports whether pods of the consumer reach those in the provider.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? has(self.podCIDRs) : true",fieldPath=".podCIDRs",reason=FieldValueRequired,message="podCIDRs are required with mode Routed: addresses outside of them are not shown"
 // +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? true : !has(self.podCIDRs)",fieldPath=".podCIDRs",reason=FieldValueForbidden,message="podCIDRs are for mode Routed only"

@@ -44,7 +44,7 @@ const (
 	FinalizerSync = "sync.spillway.io/"
 )
 
-// PodOffloaded is the condition of a pod on a virtual node that tells whether it
+// PodOffloaded is the condition of a pod on a virtual node that reports whether it
 // is in the provider, and why not. It is missing while all goes well.
 const PodOffloaded = "spillway.io/Offloaded"
 

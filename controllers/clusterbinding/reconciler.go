@@ -56,7 +56,7 @@ type Reconciler struct {
 	Inventory *inventory.Inventory
 	// Namespace is the manager's own, where the kubeconfig Secrets are.
 	Namespace string
-	// PolicyServed tells whether the consumer can run the admission policy.
+	// PolicyServed reports whether the consumer can run the admission policy.
 	PolicyServed bool
 	Events       events.EventRecorder
 	Clock        clock.PassiveClock
@@ -125,7 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// contradicted tells whether somebody has taken back what we said, that another
+// contradicted reports whether somebody has taken back what we said, that another
 // manager holds the provider: that one works for this very binding, and the two of
 // us would write its status in turns, for ever.
 func (r *Reconciler) contradicted(o *observed) bool {

@@ -71,7 +71,7 @@ func (t *Tries) note(req Request, uid types.UID, interval time.Duration) time.Du
 	return interval
 }
 
-// Know tells whether anything is known about a pod.
+// Know reports whether anything is known about a pod.
 func (t *Tries) Know(req Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

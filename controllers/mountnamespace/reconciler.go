@@ -230,7 +230,7 @@ func (r *Reconciler) report(ctx context.Context, binding *v1alpha1.ClusterBindin
 	return nil
 }
 
-// refused tells whether the provider refuses the namespace, or somebody else has it.
+// refused reports whether the provider refuses the namespace, or somebody else has it.
 func refused(plan mountnamespace.Plan) bool {
 	if plan.Ready == nil {
 		return false
@@ -243,7 +243,7 @@ func refused(plan mountnamespace.Plan) bool {
 	}
 }
 
-// unseen tells whether the namespace is there and the cache lacks it: if it goes
+// unseen reports whether the namespace is there and the cache lacks it: if it goes
 // before a watch that was down has shown it, nothing will tell of its end.
 func unseen(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (bool, error) {
 	if !mountnamespace.MayExist(binding) {

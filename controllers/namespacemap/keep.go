@@ -37,7 +37,7 @@ func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding,
 	return kept, nil
 }
 
-// asks tells whether an offloading asks for a remote namespace, or has pods there
+// asks reports whether an offloading asks for a remote namespace, or has pods there
 // that have to be evicted first. Once the binding's own deletion has come to the
 // remote namespaces, nobody does.
 func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1alpha1.ClusterBinding, d namespacemap.Delete) (bool, error) {
@@ -62,7 +62,7 @@ func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1al
 	return ok && wanted.Means(d.RemoteNamespace), nil
 }
 
-// ofEarlier tells whether the remote namespace stands for an earlier local
+// ofEarlier reports whether the remote namespace stands for an earlier local
 // namespace of that name than the one that there is: the offloading does not ask
 // for that.
 func (r *Reconciler) ofEarlier(ctx context.Context, d namespacemap.Delete) (bool, error) {

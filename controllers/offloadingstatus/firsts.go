@@ -34,7 +34,7 @@ func (f *firsts) note(nso *v1alpha1.NamespaceOffloading) {
 	f.before[client.ObjectKeyFromObject(nso)] = nso.UID
 }
 
-// ready tells whether an offloading that was noted is Ready now, with the spec that
+// ready reports whether an offloading that was noted is Ready now, with the spec that
 // it was made with. It does so once; one that has no cluster to wait for does not count.
 func (f *firsts) ready(nso *v1alpha1.NamespaceOffloading) bool {
 	phase := nso.Status.OffloadingPhase

@@ -114,7 +114,7 @@ func (r *Reconciler) outdated(ctx context.Context, nso *v1alpha1.NamespaceOffloa
 	return eviction.Summarise(names, nil), nil
 }
 
-// goes tells whether the finalizer is about to be removed. A status would be in
+// goes reports whether the finalizer is about to be removed. A status would be in
 // the way of that, and nobody would read it. If somebody else's finalizer keeps
 // the object, the removal of ours brings us back.
 func goes(nso *v1alpha1.NamespaceOffloading, snapshot namespaceoffloading.Snapshot) bool {

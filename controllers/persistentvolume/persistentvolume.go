@@ -72,7 +72,7 @@ func (translation) Merge(desired, remote *corev1.PersistentVolume) (*corev1.Pers
 	return merged, false
 }
 
-// unbindable tells whether a volume will not be bound to its claim any more.
+// unbindable reports whether a volume will not be bound to its claim any more.
 func unbindable(desired, remote *corev1.PersistentVolume) bool {
 	switch remote.Status.Phase {
 	case corev1.VolumeReleased:

@@ -40,7 +40,7 @@ func Kind() kind.Kind[*corev1.Pod] {
 	}
 }
 
-// awaited tells whether a change of the remote pod is one that users wait for:
+// awaited reports whether a change of the remote pod is one that users wait for:
 // it is Ready or not any more, it has begun or ended, or it is gone. In a burst
 // such changes are not kept waiting behind pods that are yet to be sent.
 func awaited(before, after *corev1.Pod) bool {
@@ -74,7 +74,7 @@ func Needs(pod *corev1.Pod) []decide.Ref {
 	return refs
 }
 
-// refused tells whether the provider's limits keep a pod from being sent.
+// refused reports whether the provider's limits keep a pod from being sent.
 func refused(pod *corev1.Pod, limits *translate.Limits) bool {
 	return translate.LimitRefusal(pod, limits) != nil
 }

@@ -106,7 +106,7 @@ func (i *intake) keep(ctx context.Context, target podevent.Target, occurrence po
 	i.queue.Add(target)
 }
 
-// isOurs tells whether a namespace of the provider has our mark: the cache holds
+// isOurs reports whether a namespace of the provider has our mark: the cache holds
 // no others.
 func (i *intake) isOurs(ctx context.Context, name string) bool {
 	namespace := &corev1.Namespace{}

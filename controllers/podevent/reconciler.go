@@ -52,7 +52,7 @@ type reconciler struct {
 	// early is what is about pods of namespaces that are not known to be ours:
 	// the namespaces are told of by another watch, which may be behind.
 	early *podevent.Shelf
-	// paused tells whether the binding says that nothing is to be done.
+	// paused reports whether the binding says that nothing is to be done.
 	paused atomic.Bool
 	memory *memory
 }

@@ -41,7 +41,7 @@ type Reconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
 	Clock  clock.PassiveClock
-	// KeepsFeatures tells whether the consumer's API server knows of features that
+	// KeepsFeatures reports whether the consumer's API server knows of features that
 	// a node declares. One that does not drops them, and each pass would write them.
 	KeepsFeatures bool
 	// Pace spaces out the writes that follow the provider's nodes.

@@ -51,29 +51,29 @@ type State struct {
 	// Limited says what the provider does not let us read, such as "list and watch
 	// configmaps"; empty: nothing that we need.
 	Limited string
-	// Limits tells whether what the provider allows is known.
+	// Limits reports whether what the provider allows is known.
 	Limits Limits
 }
 
-// Limits tells whether what a provider allows is known.
+// Limits reports whether what a provider allows is known.
 type Limits struct {
 	// Reason is one of those of the condition LimitsKnown; empty: not known yet.
 	Reason, Message string
 }
 
-// Fence tells whether the Lease in a provider is held.
+// Fence reports whether the Lease in a provider is held.
 type Fence struct {
 	// Reason is one of those of the condition Fenced; empty: not known.
 	Reason, Message string
 }
 
-// CredentialsRefused tells whether the provider can be reached, but does not
+// CredentialsRefused reports whether the provider can be reached, but does not
 // accept the credentials.
 func (s State) CredentialsRefused() bool {
 	return s.Phase == Disconnected && (s.Reason == v1alpha1.ReasonUnauthorized || s.Reason == v1alpha1.ReasonForbidden)
 }
 
-// SameVerdict tells whether two states differ in nothing that anybody waits for.
+// SameVerdict reports whether two states differ in nothing that anybody waits for.
 func SameVerdict(a, b State) bool {
 	a.LastContact, b.LastContact = time.Time{}, time.Time{}
 	return a == b

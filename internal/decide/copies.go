@@ -119,7 +119,7 @@ func (c copies[T]) desired(s Snapshot[T]) (T, *translate.Refusal) {
 	return desired, refusal
 }
 
-// toBeSent tells whether there is to be a copy.
+// toBeSent reports whether there is to be a copy.
 func (c copies[T]) toBeSent(s Snapshot[T]) bool {
 	return s.Wanted && s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() &&
 		!withheld(s.Local)

@@ -84,7 +84,7 @@ type Snapshot[T Object] struct {
 	Limits *translate.Limits
 	// Elsewhere is where the new objects of another local namespace go, or would.
 	Elsewhere func(namespace string) translate.Target
-	// Wanted tells whether anything that is sent needs this object.
+	// Wanted reports whether anything that is sent needs this object.
 	Wanted bool
 	Needs  []Need
 	// Outdated is why what Remote uses in the provider is not as it is here, or nil.

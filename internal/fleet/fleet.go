@@ -127,7 +127,7 @@ type Target struct {
 	Leaving bool
 }
 
-// continues tells whether a connection to one target is one to the other too. Its
+// continues reports whether a connection to one target is one to the other too. Its
 // pinned identity may come later.
 func (t Target) continues(with Target) bool {
 	return t.Fingerprint == with.Fingerprint && t.ClusterID == with.ClusterID && t.Budget == with.Budget && t.Leaving == with.Leaving

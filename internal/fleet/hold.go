@@ -112,7 +112,7 @@ func (h *hold) see(lease *coordinationv1.Lease) {
 	}
 }
 
-// wentBack tells whether the provider shows an older version than before: its etcd
+// wentBack reports whether the provider shows an older version than before: its etcd
 // was restored from a backup. Then a watch goes on in the future, and shows nothing.
 func (h *hold) wentBack(lease *coordinationv1.Lease) bool {
 	h.mu.Lock()
@@ -173,7 +173,7 @@ func (h *hold) writing() (ended func(answered bool)) {
 	}
 }
 
-// settled waits until no write is under way, and tells whether all of late were
+// settled waits until no write is under way, and reports whether all of late were
 // answered: another one may still be carried out, for as long as a successor waits
 // that finds our Lease.
 func (h *hold) settled(ctx context.Context) bool {
@@ -210,7 +210,7 @@ func (h *hold) judged() error {
 	return h.verdict
 }
 
-// patient tells whether a refusal of the Lease is too young to go on without it. A
+// patient reports whether a refusal of the Lease is too young to go on without it. A
 // right that is missing for a moment must not let two managers write: the other one
 // waits for less than this. One that nobody who works for this binding has ever seen,
 // and that there is not, is not waited for; unread is set if that cannot be said.
@@ -234,7 +234,7 @@ func (h *hold) left() (time.Duration, bool) {
 	return h.until.Sub(h.clock.Now()), h.fenced
 }
 
-// held tells whether we hold the Lease, as far as we know.
+// held reports whether we hold the Lease, as far as we know.
 func (h *hold) held() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -170,7 +170,7 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 }
 
 // withoutContent keeps of what is ours all but what is never looked at: managed fields,
-// and the content of copies, of which a digest tells whether it is as it was sent.
+// and the content of copies, of which a digest reports whether it is as it was sent.
 func withoutContent(obj any) (any, error) {
 	if object, ok := obj.(client.Object); ok && len(object.GetManagedFields()) > 0 {
 		object.SetManagedFields(nil)

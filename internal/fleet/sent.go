@@ -43,7 +43,7 @@ func (l *ledger) settle() {
 	}
 }
 
-// reaches tells whether a version is another one, or later; false if one is unknown.
+// reaches reports whether a version is another one, or later; false if one is unknown.
 func reaches(version, other string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, other)
 	return err == nil && order >= 0

@@ -39,7 +39,7 @@ func (r *Inventory) refusals(binding string) map[types.NamespacedName]string {
 	return nil
 }
 
-// forget drops what was said about a pod, and tells whether there was anything.
+// forget drops what was said about a pod, and reports whether there was anything.
 func (r *Inventory) forget(binding string, key types.NamespacedName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -64,7 +64,7 @@ func (r *Inventory) podChanged(name string, e informer.Change) {
 	r.tell(Change{Binding: name, Pod: pod})
 }
 
-// matters tells whether it makes a difference to anybody here that a pod has
+// matters reports whether it makes a difference to anybody here that a pod has
 // changed: that it is another one, is going, or has ended.
 func matters(before, after *corev1.Pod) bool {
 	return before.UID != after.UID ||

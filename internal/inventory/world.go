@@ -53,18 +53,18 @@ func (r *Inventory) Holding(ctx context.Context, nso *v1alpha1.NamespaceOffloadi
 	return left.Count, err
 }
 
-// Leaves tells whether the pods of the offloading's namespace have to leave the
+// Leaves reports whether the pods of the offloading's namespace have to leave the
 // virtual node of the binding.
 func Leaves(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
 	return !nso.DeletionTimestamp.IsZero() || evictedByBinding(binding) || eviction.Unselected(nso, binding, nsm)
 }
 
-// evictedByBinding tells whether the deletion of the binding takes all pods along.
+// evictedByBinding reports whether the deletion of the binding takes all pods along.
 func evictedByBinding(binding *v1alpha1.ClusterBinding) bool {
 	return !binding.DeletionTimestamp.IsZero() && binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan
 }
 
-// Awaits tells whether what becomes of an offloading depends on its pods on the
+// Awaits reports whether what becomes of an offloading depends on its pods on the
 // virtual node of that binding.
 func Awaits(ctx context.Context, cache client.Reader, nso *v1alpha1.NamespaceOffloading, binding string) bool {
 	if !nso.DeletionTimestamp.IsZero() {

@@ -25,7 +25,7 @@ type Kind[T decide.Object] struct {
 	RemoteName func(t translate.Target, local types.NamespacedName) types.NamespacedName
 	// Needs are what an object needs in the provider before it is sent there. Pure.
 	Needs func(local T) []decide.Ref
-	// Refused, if set, tells whether the limits of the provider keep an object from
+	// Refused, if set, reports whether the limits of the provider keep an object from
 	// being sent. Pure.
 	Refused func(local T, limits *translate.Limits) bool
 	// For is, of a copied kind whose objects can be used in one place at a time

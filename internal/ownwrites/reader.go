@@ -121,7 +121,7 @@ func (r *Reader) last(id key) (write, bool) {
 	return last, ok
 }
 
-// shownBy tells whether the cache has caught up with the write.
+// shownBy reports whether the cache has caught up with the write.
 func (w write) shownBy(cached client.Object, found bool) bool {
 	switch w.what {
 	case gone:
@@ -137,11 +137,11 @@ func (w write) shownBy(cached client.Object, found bool) bool {
 	}
 }
 
-// longer tells whether a grace period is longer than the one that was asked for:
+// longer reports whether a grace period is longer than the one that was asked for:
 // a deletion may be followed by one that is to be done sooner.
 func longer(grace, asked *int64) bool { return grace != nil && asked != nil && *grace > *asked }
 
-// Older tells whether a is an older version than b, an object of the same kind.
+// Older reports whether a is an older version than b, an object of the same kind.
 // What cannot be compared is not.
 func Older(a, b client.Object) bool {
 	return olderVersion(a.GetResourceVersion(), b.GetResourceVersion())
@@ -216,7 +216,7 @@ func (r *Reader) Drop(obj client.Object) {
 	delete(r.written, key{kindOf(obj), client.ObjectKeyFromObject(obj)})
 }
 
-// Ahead tells whether the Reader knows more of an object than the cache may.
+// Ahead reports whether the Reader knows more of an object than the cache may.
 func (r *Reader) Ahead(obj client.Object, name types.NamespacedName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

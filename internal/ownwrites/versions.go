@@ -36,7 +36,7 @@ func (v *Versions) Wrote(obj client.Object) {
 	v.written[client.ObjectKeyFromObject(obj)] = version{obj.GetResourceVersion(), time.Now()}
 }
 
-// Behind tells whether what was read from a cache is older than what was written,
+// Behind reports whether what was read from a cache is older than what was written,
 // within the Lifetime of that: an API server that was restored from a backup may
 // never come to that version again.
 func (v *Versions) Behind(cached client.Object) bool {
@@ -46,7 +46,7 @@ func (v *Versions) Behind(cached client.Object) bool {
 	return ok && time.Since(last.at) <= Lifetime && olderVersion(cached.GetResourceVersion(), last.number)
 }
 
-// IsLast tells whether an object is as it was written last. If it is not, somebody
+// IsLast reports whether an object is as it was written last. If it is not, somebody
 // else may have changed it.
 func (v *Versions) IsLast(obj client.Object) bool {
 	v.mu.Lock()

@@ -55,7 +55,7 @@ func (m Mark) Selector() labels.Selector {
 	return labels.SelectorFromSet(m.identity())
 }
 
-// IsOn tells whether obj carries the mark.
+// IsOn reports whether obj carries the mark.
 func (m Mark) IsOn(obj metav1.Object) bool {
 	return m.Selector().Matches(labels.Set(obj.GetLabels()))
 }

@@ -1,4 +1,4 @@
-// Package retry says whether and when to try again what has failed.
+// Package retry reports whether and when to try again what has failed.
 package retry
 
 import (
@@ -29,7 +29,7 @@ func Done(err error) (ctrl.Result, error) {
 	return ctrl.Result{}, err
 }
 
-// IsGone tells whether an API server says that an object is not there. One that
+// IsGone reports whether an API server says that an object is not there. One that
 // does not know the path of the request, such as that of a newer subresource or
 // of a CRD that was removed, does not say that: it is an error like any other.
 func IsGone(err error) bool {
@@ -66,13 +66,13 @@ const ServerErrorWait = mostFailure
 // numbers are what may differ between two texts of one error: ports, times, counts.
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// SameError tells whether two texts are of one error. A text that is written each
+// SameError reports whether two texts are of one error. A text that is written each
 // time that it has another port in it would be written again and again.
 func SameError(a, b string) bool {
 	return a == b || numbers.ReplaceAllLiteralString(a, "0") == numbers.ReplaceAllLiteralString(b, "0")
 }
 
-// IsServerError tells whether an API server says that it cannot carry out a
+// IsServerError reports whether an API server says that it cannot carry out a
 // request (500). That it is overloaded, or not there, is another answer. Most
 // often one of its admission webhooks does not answer.
 func IsServerError(err error) bool {
@@ -80,7 +80,7 @@ func IsServerError(err error) bool {
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError
 }
 
-// SaysWhy tells whether an error is the verdict of an API server on the request
+// SaysWhy reports whether an error is the verdict of an API server on the request
 // itself. Anything else, such as a lost connection, an overloaded server,
 // credentials that have expired or a version that was overtaken, says nothing
 // about it, and is tried again soon.

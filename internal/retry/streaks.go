@@ -40,7 +40,7 @@ func NewServerErrors[K comparable]() *Streaks[K] {
 	return &Streaks[K]{pause: serverErrorsPause, streaks: map[K]streak{}}
 }
 
-// Note notes one more, and tells whether they do not end: it is a refusal then.
+// Note notes one more, and reports whether they do not end: it is a refusal then.
 func (s *Streaks[K]) Note(key K, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ var (
 	happened sync.Map
 )
 
-// On tells whether the bug is switched on.
+// On reports whether the bug is switched on.
 func On(bug Bug) bool {
 	on := current.Load()
 	return on != nil && *on == bug

@@ -23,7 +23,7 @@ import (
 const requestTimeout = 15 * time.Second
 
 // act carries out the actions of a plan, in their order, up to the first that
-// cannot be done, and tells whether that was all of them, and what was answered.
+// cannot be done, and reports whether that was all of them, and what was answered.
 // What an API server refuses is remembered, and decided on in the next round; only
 // what says nothing about the object is an error.
 func (c *kindController[T]) act(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (made []decide.Attempt, done bool, err error) {
@@ -211,7 +211,7 @@ func (c *kindController[T]) namespaceOf(a decide.Action) string {
 	return a.Object.GetNamespace()
 }
 
-// mayPass tells whether an error that says nothing about a request may not come
+// mayPass reports whether an error that says nothing about a request may not come
 // again. What meets one conflict after the other when it is created is refused: no
 // version of it can be old, and it is an admission webhook that answers so. What
 // meets one server error after the other is most often held up by a webhook that

@@ -189,7 +189,7 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], pl
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// ahead tells whether something was written about an object that the caches do not
+// ahead reports whether something was written about an object that the caches do not
 // show yet.
 func (c *kindController[T]) ahead(s decide.Snapshot[T]) bool {
 	at := func(place decide.Place) bool { return c.remote.Ahead(c.New(), c.RemoteName(place.Target, s.Key)) }
@@ -197,7 +197,7 @@ func (c *kindController[T]) ahead(s decide.Snapshot[T]) bool {
 		slices.ContainsFunc(s.Sites, func(site decide.Site[T]) bool { return at(site.Place) })
 }
 
-// changedProblem tells whether an object has another problem than after the
+// changedProblem reports whether an object has another problem than after the
 // last pass, and remembers it.
 func (c *kindController[T]) changedProblem(key types.NamespacedName, problem *decide.Problem) bool {
 	c.mu.Lock()
@@ -238,7 +238,7 @@ func (c *kindController[T]) need(ctx context.Context, ref decide.Ref, in string)
 	return need, err
 }
 
-// assess says whether an object that is needed in a namespace of the provider is
+// assess reports whether an object that is needed in a namespace of the provider is
 // there, as the decision about it tells, and whether there is such an object here. A
 // pass over it is asked for if anything is to be done: it may not know yet that it is
 // needed there. What was refused has a time of its own.

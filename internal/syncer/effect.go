@@ -91,7 +91,7 @@ func changeOf(a decide.Action) (map[string]any, error) {
 	return fields, nil
 }
 
-// isWithin tells whether all that a change sets, another one sets likewise.
+// isWithin reports whether all that a change sets, another one sets likewise.
 func isWithin(change, other any) bool {
 	fields, ok := change.(map[string]any)
 	others, okToo := other.(map[string]any)

@@ -47,7 +47,7 @@ func (c *kindController[T]) find(ctx context.Context, s decide.Snapshot[T], want
 	return nil
 }
 
-// recorded tells whether the local object names the remote one by its UID: then
+// recorded reports whether the local object names the remote one by its UID: then
 // it is ours, though somebody has taken its labels off.
 func (c *kindController[T]) recorded(local T, found client.Object) bool {
 	if !decide.Present(local) || found.GetUID() == "" {

@@ -59,7 +59,7 @@ type attached interface {
 	// enqueueNamespace asks for one over all that are known, of one local
 	// namespace, or of all of them.
 	enqueueNamespace(ctx context.Context, namespace string)
-	// need says whether an object that is needed in a namespace of the provider is there.
+	// need reports whether an object that is needed in a namespace of the provider is there.
 	need(ctx context.Context, ref decide.Ref, in string) (decide.Need, error)
 	// places are where an object of the kind is, or goes.
 	places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error)
@@ -71,7 +71,7 @@ type attached interface {
 	referers(ctx context.Context, ref decide.Ref) ([]types.NamespacedName, error)
 }
 
-// paused tells whether the binding says that nothing is to be done.
+// paused reports whether the binding says that nothing is to be done.
 func (p *pair) paused() bool { return p.mapping.Load().Binding().Spec.Paused }
 
 // place is where the new objects of a local namespace go.

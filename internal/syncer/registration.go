@@ -25,7 +25,7 @@ type Registration interface {
 	KindName() string
 	// Object is an empty object of the kind.
 	Object() client.Object
-	// IsCopied tells whether it is one of the kinds that carry a mark.
+	// IsCopied reports whether it is one of the kinds that carry a mark.
 	IsCopied() bool
 	// Index is that of the consumer's objects of the kind by what they need.
 	Index() views.Index

@@ -62,7 +62,7 @@ func (c *kindController[T]) onLocal(e informer.Change) {
 	}
 }
 
-// moved tells whether a copied object has copies elsewhere than before.
+// moved reports whether a copied object has copies elsewhere than before.
 func (c *kindController[T]) moved(e informer.Change) bool {
 	key := v1alpha1.AnnotationRemote + c.clusterID
 	return e.Before != nil && e.After != nil && e.Before.GetAnnotations()[key] != e.After.GetAnnotations()[key]
@@ -167,7 +167,7 @@ func forget(reader *ownwrites.Reader, e informer.Change) {
 	}
 }
 
-// isMarked tells whether an object carries anything of this binding's mark.
+// isMarked reports whether an object carries anything of this binding's mark.
 func (c *kindController[T]) isMarked(obj metav1.Object) bool {
 	_, labelled := obj.GetLabels()[v1alpha1.LabelSyncedTo+c.clusterID]
 	return labelled || slices.Contains(obj.GetFinalizers(), v1alpha1.FinalizerSync+c.clusterID)

@@ -77,7 +77,7 @@ func ephemeralContainerRefusal(c *corev1.EphemeralContainer, spec *corev1.PodSpe
 	return containerRefusal("ephemeralContainers", (*corev1.Container)(&c.EphemeralContainerCommon), spec)
 }
 
-// isStatic tells whether the pod is the mirror of a static one.
+// isStatic reports whether the pod is the mirror of a static one.
 func isStatic(pod *corev1.Pod) bool {
 	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		return true

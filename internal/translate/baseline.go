@@ -117,5 +117,5 @@ func callsHost(http *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction) bool {
 	return http != nil && http.Host != "" || tcp != nil && tcp.Host != ""
 }
 
-// hasUserNamespace tells whether root in the pod is nobody on the node.
+// hasUserNamespace reports whether root in the pod is nobody on the node.
 func hasUserNamespace(spec *corev1.PodSpec) bool { return spec.HostUsers != nil && !*spec.HostUsers }

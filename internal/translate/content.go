@@ -64,7 +64,7 @@ func MergeContent[V content](desired, held map[string]V) map[string]V {
 	return desired
 }
 
-// LacksContent tells whether after cannot be written in place of before, which may be
+// LacksContent reports whether after cannot be written in place of before, which may be
 // nil: there is content in it of which only a digest is known, and before has another.
 func LacksContent(before, after any) bool {
 	switch after := after.(type) {

@@ -87,7 +87,7 @@ func (f *refusedField) refusal(path string) *Refusal {
 	return refusalf(f.reason, "%s.%s is set: %s", path, f.name, f.why)
 }
 
-// isSet tells whether a field asks for anything: false and an empty list do not.
+// isSet reports whether a field asks for anything: false and an empty list do not.
 func isSet(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:

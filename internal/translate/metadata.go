@@ -126,7 +126,7 @@ func joinSorted(m map[string]string) string {
 	return strings.Join(keys, ",")
 }
 
-// IsOurs tells whether a key of a label or annotation is in Spillway's domain,
+// IsOurs reports whether a key of a label or annotation is in Spillway's domain,
 // or one below it.
 func IsOurs(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")

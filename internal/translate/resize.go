@@ -38,7 +38,7 @@ func resizeContainer(remote []corev1.Container, local *corev1.Container, changed
 	return c != nil && changed.Has(partResourcesOf+c.Name) && resize(&c.Resources, &local.Resources)
 }
 
-// resize sets CPU and memory, and tells whether that made a difference. What
+// resize sets CPU and memory, and reports whether that made a difference. What
 // local does not ask for stays: the provider's defaults may be there, and
 // Kubernetes refuses to remove a request or a limit.
 func resize(remote, local *corev1.ResourceRequirements) bool {
@@ -67,7 +67,7 @@ func resizeList(remote *corev1.ResourceList, local corev1.ResourceList) bool {
 	return differs
 }
 
-// isSidecar tells whether an init container runs as long as the pod: then it can
+// isSidecar reports whether an init container runs as long as the pod: then it can
 // be resized like any other.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways

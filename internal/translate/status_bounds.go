@@ -42,7 +42,7 @@ func cutAfter(s string, limit int) string {
 	return s
 }
 
-// isSane tells whether a time can be written down: the API server reads no years
+// isSane reports whether a time can be written down: the API server reads no years
 // of five digits, which a time zone can bring about.
 func isSane(t metav1.Time) bool {
 	if t.IsZero() {

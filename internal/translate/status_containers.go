@@ -42,12 +42,12 @@ func ephemeralStatuses(containers []corev1.EphemeralContainer, local, remote []c
 	return all
 }
 
-// isTakenBack tells whether a container that had ended would no longer have.
+// isTakenBack reports whether a container that had ended would no longer have.
 func isTakenBack(was, is *corev1.ContainerStatus) bool {
 	return was.State.Terminated != nil && is.State.Terminated == nil
 }
 
-// restarts tells whether a container that has ended may run again. The API
+// restarts reports whether a container that has ended may run again. The API
 // server refuses the status of one that runs again and may not.
 type restarts func(c *corev1.Container, exitCode int32) bool
 
@@ -74,7 +74,7 @@ func restartRules(spec *corev1.PodSpec) restarts {
 	}
 }
 
-// restartsAll tells whether one container may have all of them start anew.
+// restartsAll reports whether one container may have all of them start anew.
 func restartsAll(containers []corev1.Container) bool {
 	for i := range containers {
 		for _, rule := range containers[i].RestartPolicyRules {

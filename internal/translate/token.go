@@ -11,7 +11,7 @@ import (
 // Kubernetes puts into every namespace.
 const rootCertificate = "kube-root-ca.crt"
 
-// isInjectedToken tells whether a volume is the service account token that
+// isInjectedToken reports whether a volume is the service account token that
 // admission injects: by its name, and by having nothing else in it, since
 // leaving out what a user has written would break the pod in silence.
 func isInjectedToken(v *corev1.Volume) bool {

@@ -111,7 +111,7 @@ func notBound(claim *corev1.PersistentVolumeClaim) *Refusal {
 	return refusalf(ReasonClaimNotBound, "PersistentVolumeClaim %s is not bound to a volume yet", claim.Name)
 }
 
-// isBoundTo tells whether the volume says the same as the claim: anybody can
+// isBoundTo reports whether the volume says the same as the claim: anybody can
 // write the name of a volume into a claim.
 func isBoundTo(pv *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) bool {
 	ref := pv.Spec.ClaimRef
@@ -127,7 +127,7 @@ func storageClass(claim *corev1.PersistentVolumeClaim) string {
 	return ptr.Deref(claim.Spec.StorageClassName, "")
 }
 
-// isTiedToNode tells whether a volume can be reached from nodes of certain names
+// isTiedToNode reports whether a volume can be reached from nodes of certain names
 // only: the provider has no node of that name, or another one.
 func isTiedToNode(affinity *corev1.VolumeNodeAffinity) bool {
 	if affinity == nil || affinity.Required == nil {

@@ -59,7 +59,7 @@ func trimMetadata(obj any) (any, error) {
 // mostValue is longer than any value that Spillway writes: the names of a few copies.
 const mostValue = 2048
 
-// known tells whether a label or annotation of Spillway's domain is one that decisions
+// known reports whether a label or annotation of Spillway's domain is one that decisions
 // look at. Others, and what is longer, anybody may have written.
 func known(key, value string) bool {
 	return len(value) <= mostValue &&

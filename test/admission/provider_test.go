@@ -126,7 +126,7 @@ func refused(t *testing.T, err error, want string) {
 	}
 }
 
-// says tells whether err is a refusal that says want, or nil if want is empty.
+// says reports whether err is a refusal that says want, or nil if want is empty.
 func says(err error, want string) bool {
 	if want == "" {
 		return err == nil

@@ -123,7 +123,7 @@ func podOfPieces(t *testing.T, namespace string, some []string) *corev1.Pod {
 	return pod
 }
 
-// sameVerdict says whether a pod of these pieces can never be sent. It fails the
+// sameVerdict reports whether a pod of these pieces can never be sent. It fails the
 // test if the policy gives a toleration to one that cannot, or to one that can
 // gives none. Pods that are not valid say nothing.
 func sameVerdict(t *testing.T, namespace string, some ...string) bool {

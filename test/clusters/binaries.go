@@ -33,7 +33,7 @@ func Root() (string, error) {
 	}
 }
 
-// CheckBinaries says whether bin/kube is complete, and what to do if not.
+// CheckBinaries reports whether bin/kube is complete, and what to do if not.
 func CheckBinaries() error {
 	_, binDir, err := defaultDirs("", "")
 	if err != nil {

@@ -117,7 +117,7 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// has says whether the cluster is to have component c.
+// has reports whether the cluster is to have component c.
 func (o Options) has(c Component) bool {
 	return c == Etcd || c == KubeAPIServer || slices.Contains(o.Components, c)
 }

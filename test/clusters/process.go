@@ -101,7 +101,7 @@ func Processes(program string) ([]int, error) {
 	return pids, nil
 }
 
-// stopped says whether all threads of p have stopped after a SIGSTOP. Without
+// stopped reports whether all threads of p have stopped after a SIGSTOP. Without
 // /proc there is no telling, and it is taken for true.
 func (p process) stopped() bool {
 	stats, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(p.pid), "task", "*", "stat"))

@@ -50,7 +50,7 @@ func (c *podCrash) ours(ctx context.Context, provider *rig.Cluster, list client.
 	return provider.Admin.List(ctx, list, client.MatchingLabelsSelector{Selector: mark.Selector()})
 }
 
-// running says whether each of the pods runs, here and in its provider, where
+// running reports whether each of the pods runs, here and in its provider, where
 // nothing else is.
 func (c *podCrash) running(ctx context.Context) error {
 	locals, err := c.locals(ctx)
@@ -79,7 +79,7 @@ func (c *podCrash) running(ctx context.Context) error {
 	return nil
 }
 
-// isRunBy says whether a remote pod is the one that its local pod names, on the
+// isRunBy reports whether a remote pod is the one that its local pod names, on the
 // node of that provider, and both run.
 func isRunBy(locals map[string]corev1.Pod, remote *corev1.Pod, provider string) error {
 	local, ok := locals[string(provenance.LocalOf(remote).UID)]

@@ -53,7 +53,7 @@ func (c *crash) quiet(t *testing.T) map[string]string {
 	return versions
 }
 
-// offloadings says whether there are n, all of them Ready in so many providers.
+// offloadings reports whether there are n, all of them Ready in so many providers.
 func (c *crash) offloadings(n, ready int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var list v1alpha1.NamespaceOffloadingList

@@ -119,7 +119,7 @@ func (f *faults) play(t *testing.T) *run.Report {
 
 func machine() string { return docs.ThisMachine("").String() }
 
-// partial tells whether only some of the parts or scenarios were asked for.
+// partial reports whether only some of the parts or scenarios were asked for.
 func partial(o run.Options) bool {
 	return o.Scenario != "" || len(o.Recipe) > 0 || len(o.Parts) > 0
 }

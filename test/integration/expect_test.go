@@ -162,7 +162,7 @@ func (c *controlPlane) fetching(object client.Object) func() error {
 	return func() error { return c.Get(ctx, client.ObjectKeyFromObject(object), object) }
 }
 
-// has tells whether a namespace is there.
+// has reports whether a namespace is there.
 func (c *controlPlane) has(name string) func() (bool, error) {
 	return func() (bool, error) {
 		_, err := c.namespace(name)()

@@ -75,7 +75,7 @@ func (m *mortal) isDead() bool {
 	return m.dead
 }
 
-// dies tells whether a request is not answered, and whether it is sent.
+// dies reports whether a request is not answered, and whether it is sent.
 func (m *mortal) dies(req *http.Request) (dead, sent bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -144,7 +144,7 @@ func (c *controlPlane) standIns(cb *v1alpha1.ClusterBinding, local *corev1.Pod) 
 	}
 }
 
-// offloaded reads the condition of a pod that tells whether it is in the provider.
+// offloaded reads the condition of a pod that reports whether it is in the provider.
 func (c *controlPlane) offloaded(pod *corev1.Pod) func() (metav1.Condition, error) {
 	return func() (metav1.Condition, error) {
 		current, err := now(c, pod)()

@@ -53,7 +53,7 @@ func (r Report) BrokenGrowth() []error {
 	return broken
 }
 
-// grow fits the growth, if there are enough sizes for it, and tells whether.
+// grow fits the growth, if there are enough sizes for it, and reports whether.
 func (r *Report) grow() bool {
 	var sizes []int
 	for _, result := range r.Results {

@@ -156,7 +156,7 @@ func start(t *testing.T, n int) *bench {
 	return b
 }
 
-// accounts says whether every namespace has its ServiceAccount: what the
+// accounts reports whether every namespace has its ServiceAccount: what the
 // controller manager has to do before is not to be measured.
 func (b *bench) accounts(ctx context.Context) error {
 	var list corev1.ServiceAccountList
@@ -273,7 +273,7 @@ func ready(nso *v1alpha1.NamespaceOffloading) bool {
 	return nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseReady
 }
 
-// offloadings says whether there are n, and all of them as they should be.
+// offloadings reports whether there are n, and all of them as they should be.
 func (b *bench) offloadings(n int, as func(*v1alpha1.NamespaceOffloading) bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var list v1alpha1.NamespaceOffloadingList

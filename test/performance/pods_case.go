@@ -163,7 +163,7 @@ func podWays(value string) ([]Way, error) {
 	return ways, nil
 }
 
-// drawable tells whether there will be what the figures in the documentation
+// drawable reports whether there will be what the figures in the documentation
 // show: the plainest case, in each way.
 func drawable(cases []PodsCase, ways []Way) error {
 	plainest := slices.ContainsFunc(cases, func(c PodsCase) bool { return c.differences() == 0 })

@@ -31,7 +31,7 @@ func (r *reactions) expect() {
 	r.waiting, r.arrived = true, time.Time{}
 }
 
-// noteArrival tells whether the event that begins now is the one that counts.
+// noteArrival reports whether the event that begins now is the one that counts.
 func (r *reactions) noteArrival() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +134,7 @@ func (a *arrivals) note(b byte) {
 	a.length = 0
 }
 
-// ended tells whether the event ends with that byte.
+// ended reports whether the event ends with that byte.
 func (a *arrivals) ended(b byte) bool {
 	if !a.framed {
 		return b == '\n'

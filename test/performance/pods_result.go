@@ -180,7 +180,7 @@ type Reaction struct {
 	Samples  int
 }
 
-// Broken says whether there are as many samples as were asked for: the quantiles
+// Broken reports whether there are as many samples as were asked for: the quantiles
 // of fewer are not those of all.
 func (r Reaction) Broken(asked int) error {
 	if err := exactly(r.Samples, asked); err != nil {

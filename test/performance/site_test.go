@@ -109,7 +109,7 @@ func (s *site) offload(t *testing.T, from, to int) {
 
 func settings(i int) string { return fmt.Sprintf("settings-%d", i%shared) }
 
-// offloaded says whether n offloadings are Ready, and their namespaces have what
+// offloaded reports whether n offloadings are Ready, and their namespaces have what
 // pods need.
 func (s *site) offloaded(ctx context.Context, n int) error {
 	var list v1alpha1.NamespaceOffloadingList
@@ -128,7 +128,7 @@ func (s *site) offloaded(ctx context.Context, n int) error {
 	return s.accounts(ctx, n)
 }
 
-// accounts says whether so many namespaces of teams have their ServiceAccount,
+// accounts reports whether so many namespaces of teams have their ServiceAccount,
 // without which no pod can be made there.
 func (s *site) accounts(ctx context.Context, n int) error {
 	for i := range n {
@@ -168,7 +168,7 @@ func offloadedPod(namespace, provider string, i int) *corev1.Pod {
 	}
 }
 
-// running says whether all offloaded pods run, as the consumer shows them.
+// running reports whether all offloaded pods run, as the consumer shows them.
 func (s *site) running(ctx context.Context) error {
 	var list corev1.PodList
 	if err := s.Consumer.Watched.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingLabels{"app": "web"}); err != nil {

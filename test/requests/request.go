@@ -117,7 +117,7 @@ func (r request) class() Class {
 	return ClassOf(r.verb, r.resource, r.name)
 }
 
-// onlyHolder tells whether a merge patch changes nothing of a status but the holder.
+// onlyHolder reports whether a merge patch changes nothing of a status but the holder.
 func onlyHolder(patch []byte) bool {
 	var body struct {
 		Status map[string]json.RawMessage `json:"status"`

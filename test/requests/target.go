@@ -33,7 +33,7 @@ func Parse(r *http.Request) Target {
 	}
 }
 
-// Writes tells whether the request may change something.
+// Writes reports whether the request may change something.
 func (t Target) Writes() bool { return writes(t.Verb) && !t.DryRun }
 
 // group is that of /apis/GROUP/VERSION/….

@@ -59,7 +59,7 @@ func named(namespace string, i int) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("shared-%d", i%shared)}
 }
 
-// offloadingReady says whether the offloading is not.
+// offloadingReady reports whether the offloading is not.
 func (s *site) offloadingReady(ctx context.Context) error {
 	var offloading v1alpha1.NamespaceOffloading
 	if err := s.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(rig.Offloading(0)), &offloading); err != nil {

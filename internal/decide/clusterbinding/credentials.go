@@ -67,7 +67,7 @@ func standing(s Snapshot) []string {
 	}
 }
 
-// refusedBefore tells whether the last verdict is that the provider refused the
+// refusedBefore reports whether the last verdict is that the provider refused the
 // credentials. One about what the Secret holds goes with what it held.
 func refusedBefore(s Snapshot) bool {
 	reason := conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingCredentialsValid)

@@ -45,14 +45,14 @@ type Snapshot struct {
 	// anything depends on them.
 	Bindings []v1alpha1.ClusterBinding
 	Nodes    []corev1.Node
-	// PolicyServed tells whether the consumer can run the admission policy.
+	// PolicyServed reports whether the consumer can run the admission policy.
 	PolicyServed bool
 }
 
-// Duplicate tells whether another ClusterBinding holds the clusterID.
+// Duplicate reports whether another ClusterBinding holds the clusterID.
 func (s Snapshot) Duplicate() bool { return s.Holder != "" && s.Holder != s.Binding.Name }
 
-// OwnsNode tells whether the node is the virtual node of this binding.
+// OwnsNode reports whether the node is the virtual node of this binding.
 func (s Snapshot) OwnsNode() bool { return s.Node != nil && metav1.IsControlledBy(s.Node, s.Binding) }
 
 // Decide computes the status. It leaves what is not known yet as it was, so
@@ -163,7 +163,7 @@ func fenced(s Snapshot) *metav1.Condition {
 	}
 }
 
-// limitsKnown tells whether what the provider allows is known. While it is not
+// limitsKnown reports whether what the provider allows is known. While it is not
 // connected, the last verdict stands.
 func limitsKnown(s Snapshot) *metav1.Condition {
 	switch known := s.Connection.Limits; {
@@ -176,7 +176,7 @@ func limitsKnown(s Snapshot) *metav1.Condition {
 	}
 }
 
-// isFence tells whether a provider is refused because of its Lease.
+// isFence reports whether a provider is refused because of its Lease.
 func isFence(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable:

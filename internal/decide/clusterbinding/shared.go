@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// share says whether, and with whom, the binding shares its provider.
+// share reports whether, and with whom, the binding shares its provider.
 func share(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	if c := shared(s); c != nil {
 		conditions.Set(&status.Conditions, s.Binding.Generation, *c)

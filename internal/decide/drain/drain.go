@@ -49,7 +49,7 @@ type Snapshot struct {
 	// Marked counts the objects of the consumer that carry the binding's mark.
 	// It matters, and is known, once nothing is left in the provider.
 	Marked int
-	// Connected tells whether the provider answers; Unreachable why not.
+	// Connected reports whether the provider answers; Unreachable why not.
 	Connected   bool
 	Unreachable string
 	// Limited says which rights to read are missing in one that answers.
@@ -120,7 +120,7 @@ func Decide(s Snapshot) Plan {
 	}
 }
 
-// Empties tells whether the ordered deletion of the binding has come to the
+// Empties reports whether the ordered deletion of the binding has come to the
 // remote namespaces.
 func Empties(binding *v1alpha1.ClusterBinding) bool {
 	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
@@ -131,7 +131,7 @@ func MayHoldLease(binding *v1alpha1.ClusterBinding) bool {
 	return binding.Status.RemoteClusterUID != "" && binding.Status.Holder.Generation != 0
 }
 
-// Leaves tells whether the ordered deletion of the binding has come to the Lease in
+// Leaves reports whether the ordered deletion of the binding has come to the Lease in
 // the provider.
 func Leaves(binding *v1alpha1.ClusterBinding) bool {
 	return !binding.DeletionTimestamp.IsZero() && slices.Contains(binding.Finalizers, v1alpha1.FinalizerBinding) &&

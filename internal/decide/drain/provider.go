@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// NeedsProvider tells whether there is anything left to do in the provider, so
+// NeedsProvider reports whether there is anything left to do in the provider, so
 // that it has to be connected.
 func NeedsProvider(s Snapshot) bool {
 	if s.Duplicate || s.skipped() {
@@ -20,12 +20,12 @@ func NeedsProvider(s Snapshot) bool {
 	return s.NamespaceMap != nil || s.Pods.Count > 0 || len(s.Copies) > 0 || mountnamespace.MayExist(s.Binding)
 }
 
-// skipped tells whether nothing is done in the provider.
+// skipped reports whether nothing is done in the provider.
 func (s Snapshot) skipped() bool {
 	return s.Binding.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan
 }
 
-// unused tells whether nothing can be in the provider, because it was never
+// unused reports whether nothing can be in the provider, because it was never
 // connected.
 func (s Snapshot) unused() bool { return s.Binding.Status.RemoteClusterUID == "" }
 
@@ -75,7 +75,7 @@ func namespaces(s Snapshot) *Plan {
 	return plan
 }
 
-// asked tells whether the deletion of all that is left has been asked for: before
+// asked reports whether the deletion of all that is left has been asked for: before
 // that the provider has not been given any time.
 func (s Snapshot) asked() bool {
 	switch conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
@@ -92,7 +92,7 @@ func (s Snapshot) asked() bool {
 		})
 }
 
-// emptied tells whether it is certain that no remote namespace is left.
+// emptied reports whether it is certain that no remote namespace is left.
 func (s Snapshot) emptied(left []string) bool {
 	if mountnamespace.MayExist(s.Binding) {
 		return false

@@ -45,7 +45,7 @@ type Snapshot struct {
 	NamespaceMap *v1alpha1.NamespaceMap
 }
 
-// Decide tells whether the pod is to be evicted now, and why.
+// Decide reports whether the pod is to be evicted now, and why.
 func Decide(s Snapshot) Cause {
 	switch {
 	case !s.Pod.DeletionTimestamp.IsZero() || OfDaemonSet(s.Pod):
@@ -73,7 +73,7 @@ func Decide(s Snapshot) Cause {
 	}
 }
 
-// Unselected tells whether the offloading has a remote namespace in the provider
+// Unselected reports whether the offloading has a remote namespace in the provider
 // that it does not select any more. A pod of a namespace that never had one is
 // in the mount namespace, and may stay there. The NamespaceMap may be nil.
 func Unselected(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
@@ -83,17 +83,17 @@ func Unselected(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBind
 	return nsm != nil && namespacemap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) != nil
 }
 
-// Occupies tells whether the remote namespace of the pod's namespace is kept for
+// Occupies reports whether the remote namespace of the pod's namespace is kept for
 // the pod's sake: not for one that has ended.
 func Occupies(pod *corev1.Pod) bool { return !terminal(pod) && !OfDaemonSet(pod) }
 
-// OfDaemonSet tells whether a DaemonSet made the pod.
+// OfDaemonSet reports whether a DaemonSet made the pod.
 func OfDaemonSet(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "DaemonSet"
 }
 
-// StaysOffloaded tells whether the pod is in the provider, with all that it needs
+// StaysOffloaded reports whether the pod is in the provider, with all that it needs
 // there, for as long as the provider is bound.
 func StaysOffloaded(pod *corev1.Pod) bool {
 	return OfDaemonSet(pod) && !terminal(pod) && pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] == v1alpha1.OffloadTrue

@@ -84,13 +84,13 @@ func (s Snapshot) deleting() Plan {
 	return plan
 }
 
-// ours tells whether the namespace is the binding's mount namespace. One that
+// ours reports whether the namespace is the binding's mount namespace. One that
 // stands for a local namespace is not.
 func (s Snapshot) ours() bool {
 	return s.Mark.IsOn(s.Remote) && provenance.LocalOf(s.Remote).Namespace == ""
 }
 
-// MayExist tells whether a mount namespace of ours is in the provider, or may be.
+// MayExist reports whether a mount namespace of ours is in the provider, or may be.
 func MayExist(binding *v1alpha1.ClusterBinding) bool {
 	switch conditions.Reason(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
 	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive, v1alpha1.ReasonNamespaceTerminating,
@@ -101,7 +101,7 @@ func MayExist(binding *v1alpha1.ClusterBinding) bool {
 	}
 }
 
-// Usable tells whether pods can be sent to the mount namespace.
+// Usable reports whether pods can be sent to the mount namespace.
 func Usable(binding *v1alpha1.ClusterBinding) bool {
 	return binding.Spec.MountNamespace != "" && meta.IsStatusConditionTrue(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady)
 }

@@ -31,7 +31,7 @@ type Wanted struct {
 	Created time.Time
 }
 
-// Means tells whether a remote namespace of that name is the one that is wanted,
+// Means reports whether a remote namespace of that name is the one that is wanted,
 // under whatever consumer id it was made.
 func (w Wanted) Means(remote string) bool {
 	return remote == w.RemoteNamespace || w.Default && isDefaultName(remote, w.Namespace)

@@ -35,7 +35,7 @@ func defaultName(namespace, consumerID string) string {
 	return Hashed(consumerID, namespace)
 }
 
-// isDefaultName tells whether a remote name may be the default one of the
+// isDefaultName reports whether a remote name may be the default one of the
 // namespace, whatever the consumer was called then.
 func isDefaultName(remote, namespace string) bool {
 	return strings.HasPrefix(remote, namespace+"-") || strings.HasPrefix(remote, beginning(namespace)+"-")

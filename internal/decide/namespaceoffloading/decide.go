@@ -21,14 +21,14 @@ import (
 // Cluster is what is known about the offloading at one provider.
 type Cluster struct {
 	ClusterID string
-	// Selected tells whether the offloading selects the provider.
+	// Selected reports whether the offloading selects the provider.
 	Selected bool
 	// Leaving is the name of the ClusterBinding, if the offloading would select it but
 	// for its deletion; else it is "".
 	Leaving string
 	// RemoteNamespace is the name that is desired or there.
 	RemoteNamespace string
-	// Desired tells whether the NamespaceMap asks for the remote namespace. It does
+	// Desired reports whether the NamespaceMap asks for the remote namespace. It does
 	// until the status has told of that: without either, nothing was ever made.
 	Desired bool
 	// Current is the entry of the NamespaceMap's status, if there is one.
@@ -120,7 +120,7 @@ func (s Snapshot) outdated() string {
 		s.Outdated, waits, outdatedMark)
 }
 
-// SaysOutdated tells whether the status says that such pods wait.
+// SaysOutdated reports whether the status says that such pods wait.
 func SaysOutdated(nso *v1alpha1.NamespaceOffloading) bool {
 	ready := meta.FindStatusCondition(nso.Status.Conditions, v1alpha1.OffloadingReady)
 	return ready != nil && strings.Contains(ready.Message, outdatedMark)

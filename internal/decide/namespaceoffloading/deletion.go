@@ -78,7 +78,7 @@ func (s Snapshot) gaveUp() string {
 	return v1alpha1.ReasonDeletingNamespaces
 }
 
-// released tells whether a deletion need not wait for the provider: nothing is
+// released reports whether a deletion need not wait for the provider: nothing is
 // there any more, or it has been waited for as long as was allowed.
 func (c Cluster) released(s Snapshot) bool {
 	if !c.asked() && c.Pods.Count == 0 {
@@ -87,7 +87,7 @@ func (c Cluster) released(s Snapshot) bool {
 	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
 }
 
-// timed tells whether deletionTimeout counts: the provider does not answer, or it
+// timed reports whether deletionTimeout counts: the provider does not answer, or it
 // has been asked to delete the remote namespace, and has not done so. Pods that a
 // budget holds, or that have not ended, are waited for while it answers.
 func (c Cluster) timed() bool {
@@ -107,7 +107,7 @@ func LeftBehind(s Snapshot) []string {
 	return left
 }
 
-// Removable tells whether a deletion has come to its end, so that the
+// Removable reports whether a deletion has come to its end, so that the
 // finalizer can go; if not, when to look again for a time-out, zero for never.
 func Removable(s Snapshot) (bool, time.Duration) {
 	var retry time.Duration

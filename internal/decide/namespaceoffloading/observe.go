@@ -118,7 +118,7 @@ func Unreachable(binding *v1alpha1.ClusterBinding) string {
 	return fmt.Sprintf("%s: %s", connected.Reason, connected.Message)
 }
 
-// Wanted tells whether, and under what name, the binding's NamespaceMap is to
+// Wanted reports whether, and under what name, the binding's NamespaceMap is to
 // ask for a remote namespace for the offloading. It does not begin to before the
 // finalizer is there. But an entry that there is, as asked tells, does not go with
 // a finalizer that somebody has removed: it would take the remote namespace along,
@@ -140,7 +140,7 @@ func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding,
 	}, true
 }
 
-// Selects tells whether the offloading selects the binding, and is not being deleted.
+// Selects reports whether the offloading selects the binding, and is not being deleted.
 func Selects(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {
 	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
 	return selected && err == nil && nso.DeletionTimestamp.IsZero()

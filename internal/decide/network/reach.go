@@ -42,12 +42,12 @@ func Of(binding *v1alpha1.ClusterBinding) Reach {
 	return Reach{Ranges: ranges(binding)}
 }
 
-// Equal tells whether the same is shown.
+// Equal reports whether the same is shown.
 func (r Reach) Equal(other Reach) bool {
 	return r.Pending == other.Pending && slices.Equal(r.Ranges, other.Ranges)
 }
 
-// Shows tells whether an address may be shown.
+// Shows reports whether an address may be shown.
 func (r Reach) Shows(ip netip.Addr) bool {
 	if seeded.On(seeded.AddressTakenAtItsWord) {
 		return true
@@ -55,7 +55,7 @@ func (r Reach) Shows(ip netip.Addr) bool {
 	return IsOfPods(ip) && slices.ContainsFunc(r.Ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// IsOfPods tells whether an address can be a pod's at all. The others mean
+// IsOfPods reports whether an address can be a pod's at all. The others mean
 // something else to each node that sends to them. Forms that programs read in
 // different ways, such as ::ffff:10.0.0.1, are none.
 func IsOfPods(ip netip.Addr) bool {

@@ -35,7 +35,7 @@ func NodeLabels(binding *v1alpha1.ClusterBinding) map[string]string {
 	return labels
 }
 
-// Selects tells whether the selector selects the binding. It fails if the
+// Selects reports whether the selector selects the binding. It fails if the
 // selector cannot be understood.
 func Selects(selector *v1alpha1.ClusterSelector, binding *v1alpha1.ClusterBinding) (bool, error) {
 	terms := selector.NodeSelector()

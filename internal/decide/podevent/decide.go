@@ -84,7 +84,7 @@ func (s Snapshot) Name(o Occurrence) string {
 	return pod + "." + digest(s.ClusterID, string(s.Local.UID), o.ID)[:mostOfDigest]
 }
 
-// says tells whether an event shows an occurrence as it is. Times do not count:
+// says reports whether an event shows an occurrence as it is. Times do not count:
 // they change with the count, and a clock that is wrong would never be right.
 func says(event *corev1.Event, o Occurrence) bool {
 	return event.Reason == reason(o) && event.Message == o.Message && event.Count == o.Count

@@ -36,7 +36,7 @@ type Shelf struct {
 
 // kept is what is kept of one pod.
 type kept struct {
-	// known tells whether the pod has been seen, which may come later than a
+	// known reports whether the pod has been seen, which may come later than a
 	// warning about it: two watches tell of them.
 	known bool
 	// since is when the first occurrence came.
@@ -173,7 +173,7 @@ func (s *Shelf) Of(target Target) ([]Occurrence, time.Time) {
 	return all, of.since
 }
 
-// Known notes that a pod has been seen, and tells whether anything is kept of it.
+// Known notes that a pod has been seen, and reports whether anything is kept of it.
 func (s *Shelf) Known(target Target) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

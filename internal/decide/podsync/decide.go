@@ -169,7 +169,7 @@ func end(s snapshot) decide.Plan {
 	return plan
 }
 
-// shorter tells whether the remote pod is to be deleted, or sooner than it is being.
+// shorter reports whether the remote pod is to be deleted, or sooner than it is being.
 func shorter(local, remote *corev1.Pod) bool {
 	if remote.DeletionTimestamp.IsZero() {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// EndedThere tells whether the status that was written for a live pod says that
+// EndedThere reports whether the status that was written for a live pod says that
 // the provider has ended it. What a team's own containers do, and what Kubernetes
 // does because a team has asked for it, is not that: jobs may fail as fast as they like.
 func EndedThere(local *corev1.Pod, written decide.Object) bool {
@@ -26,7 +26,7 @@ func EndedThere(local *corev1.Pod, written decide.Object) bool {
 	}
 }
 
-// began tells whether any container has.
+// began reports whether any container has.
 func began(status *corev1.PodStatus) bool {
 	for _, statuses := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
 		for i := range statuses {

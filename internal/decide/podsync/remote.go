@@ -38,7 +38,7 @@ func recorded(local *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: remote.Namespace, Name: remote.Name, UID: remote.UID}}
 }
 
-// heard tells whether a status holds anything that comes with the annotations of a
+// heard reports whether a status holds anything that comes with the annotations of a
 // pod that was started. Managers before this one wrote no AnnotationRemoteFor. The
 // API server empties the status of a pod that is made anew, whatever its manifest
 // says: so one that says nothing yet was not started.

@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Terminal tells whether a pod has ended. That is final.
+// Terminal reports whether a pod has ended. That is final.
 func Terminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
@@ -90,7 +90,7 @@ func set(condition *corev1.PodCondition, problem *decide.Problem, generation int
 	condition.Status, condition.Reason, condition.Message, condition.ObservedGeneration = status, reason, message, generation
 }
 
-// says tells whether the condition PodOffloaded has that message.
+// says reports whether the condition PodOffloaded has that message.
 func says(pod *corev1.Pod, message string) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == v1alpha1.PodOffloaded && c.Message == message

@@ -81,7 +81,7 @@ func tolerates(pod *corev1.Pod, taint corev1.Taint) bool {
 	})
 }
 
-// ofDaemonSet tells whether the pod belongs to one node, which its DaemonSet
+// ofDaemonSet reports whether the pod belongs to one node, which its DaemonSet
 // has chosen.
 func ofDaemonSet(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)

@@ -14,7 +14,7 @@ var (
 	onLocal   = corev1.NodeSelectorRequirement{Key: v1alpha1.LabelNodeType, Operator: corev1.NodeSelectorOpDoesNotExist}
 )
 
-// Outdated tells whether a pod that waits for a node has the node affinity of what
+// Outdated reports whether a pod that waits for a node has the node affinity of what
 // its offloading said earlier. Kubernetes does not let that be changed, so that the
 // pod waits for nodes that are not meant any more, or does not know of those that
 // are: only a new pod does. A pod without affinity of the admission policy's is none
@@ -72,7 +72,7 @@ func required(pod *corev1.Pod) []corev1.NodeSelectorTerm {
 	return pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 }
 
-// within tells whether a term asks for all that another one does.
+// within reports whether a term asks for all that another one does.
 func within(term, other corev1.NodeSelectorTerm) bool {
 	for _, r := range other.MatchExpressions {
 		if !contains(term.MatchExpressions, r) {

@@ -103,7 +103,7 @@ func classifyAnswer(err error) (reason, message string) {
 
 const notKubernetes = "the provider's answer is not one of a Kubernetes API; check the server of the kubeconfig"
 
-// isUnexpected tells whether client-go made the status itself, out of an
+// isUnexpected reports whether client-go made the status itself, out of an
 // answer that was not one.
 func isUnexpected(status *metav1.Status) bool {
 	return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool {
@@ -158,7 +158,7 @@ func classifyCertificate(err error) (reason, message string) {
 	return "", ""
 }
 
-// brokeOff tells whether the provider broke off the TLS connection with an
+// brokeOff reports whether the provider broke off the TLS connection with an
 // alert. What the alert says is not told: a server that wants a client
 // certificate sends it after the handshake of TLS 1.3, and whether net/http
 // then returns the alert, that HTTP/2 could not begin, or a broken pipe is a

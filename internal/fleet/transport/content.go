@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet/transport/decoded"
 )
 
-// isProtobuf tells whether an answer is Protobuf. Whatever else one with a success
+// isProtobuf reports whether an answer is Protobuf. Whatever else one with a success
 // is called, it is read as JSON: nobody is to decode it as what it was not measured
 // for. Those with an error may be text, for people.
 func isProtobuf(resp *http.Response) bool {

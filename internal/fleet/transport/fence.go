@@ -20,7 +20,7 @@ func PastTheFence(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pastTheFence{}, true)
 }
 
-// fenced tells whether a request may change something, and is not one by which
+// fenced reports whether a request may change something, and is not one by which
 // time is won.
 func fenced(req *http.Request) bool {
 	return req.Method != http.MethodGet && req.Method != http.MethodHead && req.Method != http.MethodOptions &&

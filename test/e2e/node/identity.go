@@ -30,7 +30,7 @@ func newIdentity() identity {
 func (id identity) directory() string { return filepath.Join(os.TempDir(), string(id)) }
 func (id identity) bridge() string    { return string(id) }
 
-// abandoned says whether the process that made the node is gone.
+// abandoned reports whether the process that made the node is gone.
 func (id identity) abandoned() bool {
 	match := identityRegexp.FindStringSubmatch(string(id))
 	if match == nil {

@@ -229,7 +229,7 @@ func (i *Injector) note(line string) {
 	}
 }
 
-// quietFor tells whether no write was made for so long.
+// quietFor reports whether no write was made for so long.
 func (i *Injector) quietFor(d time.Duration) bool { return time.Since(i.LastWrite()) >= d }
 
 // Note adds a line to the log.

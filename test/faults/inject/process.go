@@ -37,7 +37,7 @@ func (p *Process) WrapNamed(cluster string, next http.RoundTripper) http.RoundTr
 // Kill ends all requests of the manager that are under way; later ones fail.
 func (p *Process) Kill() { p.kill(ErrCrashed) }
 
-// Crashed tells whether it was killed, or has crashed.
+// Crashed reports whether it was killed, or has crashed.
 func (p *Process) Crashed() bool { return p.alive.Err() != nil }
 
 func (p *Process) crash() {
@@ -79,7 +79,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.write(r, target)
 }
 
-// step tells whether a request is not work, and yet a step of what is to be done:
+// step reports whether a request is not work, and yet a step of what is to be done:
 // the lease of a virtual node goes before the node.
 func step(target requests.Target) bool {
 	return target.Class == requests.Leases && target.Verb == requests.Delete

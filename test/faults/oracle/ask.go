@@ -62,15 +62,15 @@ func (a Ask) text(path ...string) string {
 	return value
 }
 
-// deletes tells whether it is the deletion of an object.
+// deletes reports whether it is the deletion of an object.
 func (a Ask) deletes() bool { return a.Verb == requests.Delete && a.Subresource == "" }
 
-// creates tells whether it makes an object of that resource.
+// creates reports whether it makes an object of that resource.
 func (a Ask) creates(resource string) bool {
 	return a.Verb == requests.Create && a.Resource == resource && a.Subresource == ""
 }
 
-// letsGo tells whether it is the deletion of a pod at once.
+// letsGo reports whether it is the deletion of a pod at once.
 func (a Ask) letsGo() bool {
 	if !a.deletes() || a.Resource != "pods" {
 		return false
@@ -85,13 +85,13 @@ func (a Ask) letsGo() bool {
 	}
 }
 
-// ends tells whether it gives a pod a terminal phase.
+// ends reports whether it gives a pod a terminal phase.
 func (a Ask) ends() bool {
 	phase := a.text("status", "phase")
 	return a.Verb == requests.Patch && a.Resource == "pods" && (phase == "Succeeded" || phase == "Failed")
 }
 
-// drops tells whether it is a patch after which an object lacks a finalizer that
+// drops reports whether it is a patch after which an object lacks a finalizer that
 // begins so. A merge patch sends the whole list; a strategic one says which goes.
 func (a Ask) drops(beginning string) (finalizer string, drops bool) {
 	metadata, ok := a.Body["metadata"].(map[string]any)

@@ -1,4 +1,4 @@
-// Package oracle says whether a run of the manager went as it should have.
+// Package oracle reports whether a run of the manager went as it should have.
 //
 // It has two sources of its own, and none of the product's. The Ledger watches
 // the consumer and the providers of a lane, past every proxy, and keeps each

@@ -89,7 +89,7 @@ func (h *History) providers() []string {
 	return names
 }
 
-// marked tells whether an object carries the lane's mark.
+// marked reports whether an object carries the lane's mark.
 func (h *History) marked(obj *unstructured.Unstructured) bool {
 	labels := obj.GetLabels()
 	return labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBySpillway && labels[v1alpha1.LabelOrigin] == h.Origin

@@ -140,7 +140,7 @@ func (b *bench) bindingHeld(a Ask) ([]string, error) {
 	}, "ClusterBinding "+a.Name+" is released")
 }
 
-// shared tells whether several bindings have that clusterID: all but one have
+// shared reports whether several bindings have that clusterID: all but one have
 // nothing in the provider.
 func (b *bench) shared(clusterID string) (bool, error) {
 	bindings, err := b.matching(Consumer, "clusterbindings", func(cb *unstructured.Unstructured) bool {

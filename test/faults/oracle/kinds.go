@@ -36,14 +36,14 @@ func kindsOf(cluster string) []schema.GroupVersionResource {
 	return inBoth
 }
 
-// systemNamespace tells whether a namespace is no business of any scenario:
+// systemNamespace reports whether a namespace is no business of any scenario:
 // those of Kubernetes, and the manager's own.
 func systemNamespace(name string) bool {
 	return name == corev1.NamespaceDefault || strings.HasPrefix(name, "kube-") ||
 		name == "spillway-system" || name == "spillway-provider"
 }
 
-// relevant tells whether an object is worth keeping. The kube-system namespace
+// relevant reports whether an object is worth keeping. The kube-system namespace
 // is, because its UID is the identity of a cluster.
 func relevant(obj *unstructured.Unstructured) bool {
 	switch obj.GetKind() {

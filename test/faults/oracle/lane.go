@@ -31,7 +31,7 @@ func (l Lane) name(i int) string {
 	return l.Clusters[i].ID
 }
 
-// ownName tells whether a namespace of a provider is the lane's by its name.
+// ownName reports whether a namespace of a provider is the lane's by its name.
 func (l Lane) ownName(namespace string) bool {
 	return strings.HasSuffix(namespace, "-"+l.ConsumerID)
 }

@@ -99,7 +99,7 @@ func (l *Ledger) note(e Event) {
 	}
 }
 
-// ownNow tells whether an object of a provider is the lane's by itself.
+// ownNow reports whether an object of a provider is the lane's by itself.
 func (l *Ledger) ownNow(obj *unstructured.Unstructured) bool {
 	labels := obj.GetLabels()
 	return labels[v1alpha1.LabelOrigin] == l.origin || labels[LabelLane] == l.lane.ConsumerID ||

@@ -39,7 +39,7 @@ func (h *History) live() []Event {
 	return found
 }
 
-// isState tells whether an object is compared: nodes of the consumer are if they
+// isState reports whether an object is compared: nodes of the consumer are if they
 // are virtual, and what identifies a cluster is no state of it.
 func isState(e Event) bool {
 	switch e.Object.GetKind() {

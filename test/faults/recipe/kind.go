@@ -73,11 +73,11 @@ func Watches() []Kind { return []Kind{WatchHold, WatchDrop, WatchDuplicate, Watc
 // Kinds are all of them.
 func Kinds() []Kind { return slices.Concat(Crashes(), Errors(), Cuts(), Watches()) }
 
-// IsCrash tells whether the kind ends the manager.
+// IsCrash reports whether the kind ends the manager.
 func (k Kind) IsCrash() bool { return slices.Contains(Crashes(), k) }
 
-// IsCut tells whether the kind keeps a cluster away.
+// IsCut reports whether the kind keeps a cluster away.
 func (k Kind) IsCut() bool { return slices.Contains(Cuts(), k) }
 
-// IsWatch tells whether the kind tampers with watches.
+// IsWatch reports whether the kind tampers with watches.
 func (k Kind) IsWatch() bool { return slices.Contains(Watches(), k) }

@@ -15,7 +15,7 @@ import (
 // manager.
 type disturbance struct{ error }
 
-// unanswered tells whether what a user asked for was not done because of an API
+// unanswered reports whether what a user asked for was not done because of an API
 // server that is too busy, or does not answer. What it refuses, or does not find,
 // may be the manager's doing.
 func unanswered(err error) bool {

@@ -58,7 +58,7 @@ type Outcome struct {
 	Took time.Duration
 }
 
-// Reached tells whether all faults of the recipe have happened.
+// Reached reports whether all faults of the recipe have happened.
 func (o *Outcome) Reached(r recipe.Recipe) bool { return len(o.Fired) == len(r) }
 
 const (
@@ -258,7 +258,7 @@ func (r Run) differences(o *Outcome) error {
 	return errors.Join(all...)
 }
 
-// excesses says whether far more was written than without any fault: each fault
+// excesses reports whether far more was written than without any fault: each fault
 // leads to some tries more, and a loop to hundreds.
 func (r Run) excesses(o *Outcome) []string {
 	more := slack

@@ -71,7 +71,7 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 	return nil
 }
 
-// proven tells whether it is the bug that a run shows: alone, it diverges with it,
+// proven reports whether it is the bug that a run shows: alone, it diverges with it,
 // and does not without it; nor with the bug and no fault, if it takes one.
 func (e *Engine) proven(ctx context.Context, bug seeded.Description, r Run) (bool, error) {
 	ask := []func(context.Context, seeded.Bug, Run) (bool, error){e.onceMore, e.withoutBug}
@@ -132,7 +132,7 @@ func (e *Engine) suspects(ctx context.Context, bug seeded.Description, runs []Ru
 	return found, err
 }
 
-// onceMore tells whether the run is not as it should be when it is played alone,
+// onceMore reports whether the run is not as it should be when it is played alone,
 // with the bug: on a busy machine it might have been for want of time.
 func (e *Engine) onceMore(ctx context.Context, bug seeded.Bug, r Run) (bool, error) {
 	switchBug(bug)
@@ -144,14 +144,14 @@ func (e *Engine) onceMore(ctx context.Context, bug seeded.Bug, r Run) (bool, err
 	return len(o.Problems) > 0 && o.Reached(r.Recipe), nil
 }
 
-// unfaulted tells whether a bug does not show in a scenario without any fault.
+// unfaulted reports whether a bug does not show in a scenario without any fault.
 func (e *Engine) unfaulted(ctx context.Context, bug seeded.Bug, r Run) (bool, error) {
 	r.Recipe = nil
 	guilty, err := e.onceMore(ctx, bug, r)
 	return !guilty, err
 }
 
-// withoutBug tells whether the same run is as it should be without the bug, and
+// withoutBug reports whether the same run is as it should be without the bug, and
 // comes to its fault.
 func (e *Engine) withoutBug(ctx context.Context, _ seeded.Bug, r Run) (bool, error) {
 	o, err := e.alone(ctx, r)

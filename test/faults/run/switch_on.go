@@ -4,7 +4,7 @@ package run
 
 import "github.com/spillway-io/spillway/internal/seeded"
 
-// canSwitch tells whether this binary has the seeded bugs.
+// canSwitch reports whether this binary has the seeded bugs.
 const canSwitch = true
 
 // switchBug switches one bug on, and all others off; "" is none.

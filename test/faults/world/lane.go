@@ -47,7 +47,7 @@ type World struct {
 	Notes map[string]string
 	// Log is what the managers log.
 	Log *Log
-	// Asked tells whether a manager has tried that write since the first step,
+	// Asked reports whether a manager has tried that write since the first step,
 	// whatever the answer. It is set by who starts the managers.
 	Asked func(cluster, verb, resource, name string) bool
 

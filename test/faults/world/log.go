@@ -34,7 +34,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Panicked tells whether a pass of a manager ever has.
+// Panicked reports whether a pass of a manager ever has.
 func (l *Log) Panicked() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -71,7 +71,7 @@ func ofConsumer(object *metav1.PartialObjectMetadata) bool {
 	return !strings.HasPrefix(object.Namespace, "kube-") || object.Namespace == corev1.NamespaceNodeLease
 }
 
-// owns tells whether an object of a provider is the lane's.
+// owns reports whether an object of a provider is the lane's.
 func (l *Lane) owns(object *metav1.PartialObjectMetadata) bool {
 	suffix := "-" + l.ConsumerID
 	return strings.HasSuffix(object.Namespace, suffix) || strings.HasSuffix(object.Name, suffix) ||

@@ -208,7 +208,7 @@ func (r *Running) follow(ctx context.Context, event watch.EventType, local *core
 	}
 }
 
-// place notes the provider of a pod, and tells whether it was not known yet.
+// place notes the provider of a pod, and reports whether it was not known yet.
 func (r *Running) place(name string, provider int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
