@@ -33,7 +33,7 @@ func (c *keeper) recognise(ctx context.Context, options transport.Options, end f
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
 	defer cancel()
-	uid, err := identityOf(ctx, live)
+	uid, err := identityOf(transport.WithoutAuthority(ctx), live)
 	if err == nil {
 		err = c.verify(uid)
 	}

@@ -20,6 +20,12 @@ func WithAuthority(ctx context.Context, note func(authority string)) context.Con
 	return context.WithValue(ctx, noteAuthority{}, note)
 }
 
+// WithoutAuthority is ctx for a request that is made on behalf of another one, such as
+// when its connection is opened: what is wanted is not the authority of its answer.
+func WithoutAuthority(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noteAuthority{}, nil)
+}
+
 func tellAuthority(req *http.Request, resp *http.Response) {
 	if note, ok := req.Context().Value(noteAuthority{}).(func(string)); ok {
 		note(authorityOf(resp.TLS))

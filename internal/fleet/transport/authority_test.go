@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -96,4 +97,29 @@ func stateOf(t *testing.T, certificate []byte) *tls.ConnectionState {
 		t.Fatal(err)
 	}
 	return &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{parsed}}}
+}
+
+// TestWithoutAuthority: a request on behalf of another one says nothing of its own.
+func TestWithoutAuthority(t *testing.T) {
+	certificate := selfSigned(t, time.Now().AddDate(0, 0, 100))
+	server := startServer(t, func(http.ResponseWriter, *http.Request) {}, func(s *httptest.Server) {
+		s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
+	})
+	client := newClient(t, &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(certificate.Certificate[0])}}, Options{})
+	said := 0
+	ctx := WithAuthority(t.Context(), func(string) { said++ })
+	for _, ctx := range []context.Context{WithoutAuthority(ctx), ctx} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+	if said != 1 {
+		t.Errorf("it was said of %d of two answers, and wanted of one", said)
+	}
 }
