@@ -38,8 +38,8 @@ const listShare = 4
 // passes through note, which is before anybody else has it: a watch that begins with
 // all there is, is kept apart until its end is reached, and no list or store would show
 // what has come so far. What has been counted of one that breaks off, and is not there
-// any more when it is tried again, stays counted until the session ends. So does what
-// was sent (Sent) and has gone before its answer came, or in a gap of the watch.
+// any more when it is tried again, stays counted until the session ends. What was sent
+// (Sent) is counted until the watch has come past it.
 type ledger struct {
 	budget Budget
 	end    func(error)

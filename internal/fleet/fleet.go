@@ -227,7 +227,7 @@ func (f *Fleet) Leave(name string) {
 	defer f.mu.Unlock()
 	c, ok := f.connections[name]
 	f.end(name)
-	if !ok || f.running == nil {
+	if !ok || f.running == nil || c.currentState().Phase == Left {
 		return
 	}
 	last := newKeeper(f, c.parting(), f.ended[name])

@@ -111,6 +111,21 @@ func TestTheLeaseOfOneThatWasKilledGoes(t *testing.T) {
 	eventually(t, second, "eu", "is connected", connected)
 }
 
+// TestWhatWasLeftIsNotLeftAgain: the binding goes when its provider was left.
+func TestWhatWasLeftIsNotLeftAgain(t *testing.T) {
+	f, _, _ := startManager(t, "left-once")
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	f.Connect(leaving(f))
+	eventually(t, f, "eu", "has been left", left)
+	f.Leave("eu")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended["eu"] != nil {
+		t.Error("the provider is asked once more")
+	}
+}
+
 // TestLeaving has one who has held the Lease before stopped, and the next one leave.
 func TestLeaving(t *testing.T) {
 	c := admin(t)

@@ -162,17 +162,14 @@ func (c *kindController[T]) wrote(reader *ownwrites.Reader, obj client.Object, a
 		return
 	}
 	if metadata, err := c.metadata(); err == nil {
-		copyMetadata(metadata, &metav1.ObjectMeta{
-			Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
-			DeletionTimestamp: obj.GetDeletionTimestamp(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(), Finalizers: obj.GetFinalizers(),
-		})
+		decide.CopyMetadata(metadata, obj)
 		if !obj.GetDeletionTimestamp().IsZero() && len(obj.GetFinalizers()) == 0 { // Ours was the last.
 			c.catalogue.Gone(metadata)
 		} else {
 			c.catalogue.Wrote(metadata)
 		}
 	}
-	if c.isMarked(obj) {
+	if decide.IsPinned(obj, c.clusterID) {
 		reader.Wrote(obj)
 	} else {
 		reader.Drop(obj)

@@ -125,9 +125,7 @@ func (c *kindController[T]) observeLocal(ctx context.Context, s *decide.Snapshot
 		return nil
 	}
 	s.Local = c.New()
-	if access, err := meta.Accessor(s.Local); err == nil {
-		copyMetadata(access, &metadata.ObjectMeta)
-	}
+	decide.CopyMetadata(s.Local, metadata)
 	return nil
 }
 
@@ -140,17 +138,6 @@ func (c *kindController[T]) metadata() (*metav1.PartialObjectMetadata, error) {
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(gvk)
 	return metadata, nil
-}
-
-func copyMetadata(into metav1.Object, from *metav1.ObjectMeta) {
-	into.SetNamespace(from.Namespace)
-	into.SetName(from.Name)
-	into.SetUID(from.UID)
-	into.SetResourceVersion(from.ResourceVersion)
-	into.SetDeletionTimestamp(from.DeletionTimestamp)
-	into.SetLabels(from.Labels)
-	into.SetAnnotations(from.Annotations)
-	into.SetFinalizers(from.Finalizers)
 }
 
 // version changes when what a user says about an object does. The generation of

@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,7 +107,7 @@ func (c *kindController[T]) onCatalogue(ctx context.Context, e informer.Change) 
 	}
 	forget(c.catalogue, e)
 	key := client.ObjectKeyFromObject(obj)
-	if c.isMarked(obj) {
+	if decide.IsPinned(obj, c.clusterID) {
 		c.enqueue(key)
 		return
 	}
@@ -165,12 +164,6 @@ func forget(reader *ownwrites.Reader, e informer.Change) {
 	default:
 		reader.Forget(e.Before)
 	}
-}
-
-// isMarked reports whether an object carries anything of this binding's mark.
-func (c *kindController[T]) isMarked(obj metav1.Object) bool {
-	_, labelled := obj.GetLabels()[v1alpha1.LabelSyncedTo+c.clusterID]
-	return labelled || slices.Contains(obj.GetFinalizers(), v1alpha1.FinalizerSync+c.clusterID)
 }
 
 // enqueueNamespace implements attached.
@@ -248,7 +241,7 @@ func (c *kindController[T]) concerned(ctx context.Context, namespace string) ([]
 	}
 	for i := range known.Items {
 		key := client.ObjectKeyFromObject(&known.Items[i])
-		if c.isMarked(&known.Items[i]) {
+		if decide.IsPinned(&known.Items[i], c.clusterID) {
 			continue // The view has it.
 		}
 		found, err := c.pair.referers(ctx, decide.Ref{Kind: c.Name, NamespacedName: key})
