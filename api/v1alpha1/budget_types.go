@@ -2,7 +2,7 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// The budget of a provider whose ClusterBinding does not say otherwise.
+// The budget of a provider whose ClusterBinding sets none.
 const (
 	// DefaultBudgetMemory is in bytes.
 	DefaultBudgetMemory int64 = 256 << 20
@@ -10,22 +10,21 @@ const (
 	DefaultBudgetObjects int32 = 50_000
 )
 
-// Budget bounds what the manager holds of one provider in memory: of what
-// carries our mark there, and of its nodes. Past it the connection ends, with
-// Connected=False and the reason TooLarge. A change ends the connection as well,
-// and a new one begins at once. Of what is sent one namespace may take a quarter, and
-// all together 80%: beyond, pods wait with the reason OverBudget.
+// Budget limits what the manager holds of one provider in memory: the objects with our
+// mark there, and its nodes. Past it the connection ends, with Connected=False and the
+// reason TooLarge. Changing the budget ends the connection as well, and a new one
+// begins at once. One namespace may send a quarter of the budget, all together 80%;
+// beyond that, pods wait with the reason OverBudget.
 type Budget struct {
-	// memory is how much the caches of this provider may take, from 8Mi to 16Gi,
-	// such as 512Mi. A pod takes some 10Ki. Defaults to 256Mi. The manager's own
-	// limit should have room for what is usual in all providers together, and for
-	// the budget of one.
+	// memory limits the caches of this provider, from 8Mi to 16Gi, such as 512Mi. A pod
+	// takes about 10Ki. Defaults to 256Mi. The manager's own limit should have room for
+	// what is usual in all providers together, plus the budget of one.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? (self >= 8388608 && self <= 17179869184) : (isQuantity(self) && quantity(self).compareTo(quantity('8Mi')) >= 0 && quantity(self).compareTo(quantity('16Gi')) <= 0)",message="memory must be a quantity from 8Mi to 16Gi, such as 512Mi"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// objects is how many objects the caches of this provider may hold, from 100
-	// to 1000000. Defaults to 50000.
+	// objects limits how many objects the caches of this provider may hold, from 100 to
+	// 1000000. Defaults to 50000.
 	// +optional
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=1000000

@@ -2,26 +2,28 @@ package v1alpha1
 
 // Condition types of a ClusterBinding.
 const (
-	// BindingReady sums up the others: pods and namespaces can be offloaded
-	// to the provider.
+	// BindingReady summarises the others: pods and namespaces can be offloaded to the
+	// provider.
 	BindingReady = "Ready"
-	// BindingCredentialsValid reports whether the kubeconfig Secret could be
-	// read, is safe to use, and is accepted by the provider.
+	// BindingCredentialsValid reports whether the kubeconfig Secret can be read, is safe
+	// to use, and is accepted by the provider.
 	BindingCredentialsValid = "CredentialsValid"
 	// BindingConnected reports whether the provider answers, and is the cluster
 	// that was bound.
 	BindingConnected = "Connected"
-	// BindingVirtualNodeReady reports whether the virtual node stands for the provider.
+	// BindingVirtualNodeReady reports whether the virtual node exists, is ours and is
+	// Ready.
 	BindingVirtualNodeReady = "VirtualNodeReady"
 	// BindingPodAdmission reports whether the consumer's API server can run the
 	// policy that gives pods of offloaded namespaces their toleration and affinity.
 	BindingPodAdmission = "PodAdmission"
-	// BindingMountNamespaceReady reports whether spec.mountNamespace is there, and is
-	// ours. It exists only if that is set. Its reasons are those of the entries of
-	// a NamespaceMap, ReasonPending and ReasonNamespaceDeleted.
+	// BindingMountNamespaceReady reports whether spec.mountNamespace exists in the
+	// provider and is ours. The condition is present only if that field is set. Its
+	// reasons are those of the entries of a NamespaceMap, ReasonPending and
+	// ReasonNamespaceDeleted.
 	BindingMountNamespaceReady = "MountNamespaceReady"
-	// BindingDrained exists only while a ClusterBinding is being deleted. Its
-	// reason names the step that the ordered deletion has reached.
+	// BindingDrained is present only while a ClusterBinding is being deleted. Its reason
+	// names the current step of the ordered deletion.
 	BindingDrained = "Drained"
 )
 
@@ -41,17 +43,17 @@ const (
 const (
 	// ReasonAccepted: the provider accepted the credentials.
 	ReasonAccepted = "Accepted"
-	// ReasonSecretNotFound: there is no such Secret in the manager's namespace.
+	// ReasonSecretNotFound: the manager's namespace has no such Secret.
 	ReasonSecretNotFound = "SecretNotFound"
 	// ReasonKeyNotFound: the Secret lacks the key.
 	ReasonKeyNotFound = "KeyNotFound"
-	// ReasonInvalidKubeconfig: what the key holds is not a usable kubeconfig.
+	// ReasonInvalidKubeconfig: the key holds no usable kubeconfig.
 	ReasonInvalidKubeconfig = "InvalidKubeconfig"
 	// ReasonForbiddenField: the kubeconfig has a field that could run code,
 	// read files or weaken the connection. The message names it.
 	ReasonForbiddenField = "ForbiddenField"
-	// ReasonExpiresSoon: the provider accepts the credentials, and they expire
-	// within 7 days, or, if they last less than 35, within a fifth of that.
+	// ReasonExpiresSoon: the provider accepts the credentials, and they expire within 7
+	// days, or, if they last less than 35 days, within a fifth of their lifetime.
 	ReasonExpiresSoon = "ExpiresSoon"
 	// ReasonUnauthorized: the provider does not accept the credentials.
 	ReasonUnauthorized = "Unauthorized"
@@ -75,12 +77,12 @@ const (
 	ReasonIdentityChanged = "IdentityChanged"
 	// ReasonSameCluster: the provider is the consumer itself.
 	ReasonSameCluster = "SameCluster"
-	// ReasonStartFailed: the provider answers, but something that works with it
-	// could not be started. It is tried again.
+	// ReasonStartFailed: the provider answers, but something that works with it could not
+	// start. It is retried.
 	ReasonStartFailed = "StartFailed"
-	// ReasonTooLarge: there is more of the provider than spec.budget allows. The
-	// message says of what, and what the limit is. It is tried again ever more
-	// seldom, and at once when the budget changes.
+	// ReasonTooLarge: the provider has more than spec.budget allows. The message says of
+	// what, and names the limit. It is retried less and less often, and at once when the
+	// budget changes.
 	ReasonTooLarge = "TooLarge"
 	// ReasonCredentialsInvalid: see BindingCredentialsValid.
 	ReasonCredentialsInvalid = "CredentialsInvalid"
@@ -90,8 +92,8 @@ const (
 const (
 	// ReasonNodeReady: the Node exists, is ours, and is Ready.
 	ReasonNodeReady = "NodeReady"
-	// ReasonNoUsableNodes: the Node is Ready and offers nothing, because no node of
-	// the provider takes pods. The message says why. Also a reason of the Node's own Ready.
+	// ReasonNoUsableNodes: the Node is Ready and offers nothing, because no node of the
+	// provider takes pods. The message says why. Also a reason of the Node's own Ready.
 	ReasonNoUsableNodes = "NoUsableNodes"
 	// ReasonNodeNotReady: the Node exists and is ours, but is not Ready.
 	ReasonNodeNotReady = "NodeNotReady"
@@ -105,9 +107,8 @@ const (
 const (
 	// ReasonPolicyServed: the API server serves MutatingAdmissionPolicy as v1.
 	ReasonPolicyServed = "PolicyServed"
-	// ReasonPolicyNotServed: it does not, as before Kubernetes 1.36. Pods of
-	// offloaded namespaces get no affinity by themselves, and a toleration only
-	// once they wait for a node.
+	// ReasonPolicyNotServed: it does not, as before Kubernetes 1.36. Pods of offloaded
+	// namespaces get no affinity, and a toleration only once they wait for a node.
 	ReasonPolicyNotServed = "PolicyNotServed"
 )
 
@@ -119,9 +120,9 @@ const ReasonNamespaceDeleted = "NamespaceDeleted"
 const (
 	// ReasonCordoning: the virtual node is being made unschedulable.
 	ReasonCordoning = "Cordoning"
-	// ReasonEvictingPods: the pods on the virtual node are being evicted, and
-	// waited for. The message names the first few, and says which ones the API
-	// server refuses to evict, and why.
+	// ReasonEvictingPods: the pods on the virtual node are being evicted and waited for.
+	// The message names the first few, and says which ones the API server refuses to
+	// evict, and why.
 	ReasonEvictingPods = "EvictingPods"
 	// ReasonDeletingCopies: what the pods needed is being deleted in the
 	// provider: ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes.
@@ -132,12 +133,12 @@ const (
 	ReasonProviderUnreachable = "ProviderUnreachable"
 	// ReasonDeletingNamespaceMap: the NamespaceMap is being deleted.
 	ReasonDeletingNamespaceMap = "DeletingNamespaceMap"
-	// ReasonReleasingObjects: label, annotation and finalizer of the binding are
-	// taken off objects whose copies stay in the provider.
+	// ReasonReleasingObjects: the binding's label, annotation and finalizer are removed
+	// from objects whose copies stay in the provider.
 	ReasonReleasingObjects = "ReleasingObjects"
 	// ReasonDeletingNode: the virtual node and its lease are being deleted.
 	ReasonDeletingNode = "DeletingNode"
-	// ReasonDeletingLease: the Lease of the binding in the provider is being deleted.
+	// ReasonDeletingLease: the binding's Lease in the provider is being deleted.
 	ReasonDeletingLease = "DeletingLease"
 	// ReasonDrained: nothing is left but the finalizer.
 	ReasonDrained = "Drained"

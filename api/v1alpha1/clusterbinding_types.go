@@ -2,19 +2,19 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeletionPolicy says what becomes of what was created in a provider when its
-// ClusterBinding is deleted.
+// DeletionPolicy says what happens to the objects in a provider when its ClusterBinding
+// is deleted.
 // +kubebuilder:validation:Enum=Drain;Orphan
 type DeletionPolicy string
 
 const (
-	// DeletionPolicyDrain deletes it, and waits for that. The default.
+	// DeletionPolicyDrain deletes them, and waits until they are gone. The default.
 	DeletionPolicyDrain DeletionPolicy = "Drain"
-	// DeletionPolicyOrphan leaves it there, as it is.
+	// DeletionPolicyOrphan leaves them there, unchanged.
 	DeletionPolicyOrphan DeletionPolicy = "Orphan"
 )
 
-// ClusterBindingSpec is what a platform engineer says about a provider.
+// ClusterBindingSpec says how to use a provider.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.mountNamespace) || (has(self.mountNamespace) && self.mountNamespace == oldSelf.mountNamespace)",fieldPath=".mountNamespace",message="mountNamespace is immutable once set"
 type ClusterBindingSpec struct {
@@ -32,11 +32,11 @@ type ClusterBindingSpec struct {
 	// +required
 	KubeconfigSecretRef KubeconfigSecretReference `json:"kubeconfigSecretRef,omitzero"`
 
-	// mountNamespace is the one remote namespace for pods of local namespaces
-	// that are not mapped: those that tolerate the virtual node by themselves, in
-	// namespaces without a NamespaceOffloading. Without it, such pods are not offloaded. It is made in
-	// the provider, and deleted with the ClusterBinding; one that exists and was
-	// not made for this ClusterBinding is not used. Immutable once set.
+	// mountNamespace is one remote namespace for pods of local namespaces that are not
+	// mapped: pods that tolerate the virtual node themselves, in namespaces without a
+	// NamespaceOffloading. Without it, such pods are not offloaded. It is created in the
+	// provider, and deleted with the ClusterBinding. An existing namespace that was not
+	// created for this ClusterBinding is not used. Immutable once set.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -44,8 +44,8 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && self != 'default'",message="mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider"
 	MountNamespace string `json:"mountNamespace,omitempty"`
 
-	// remoteNamespaces says which names teams may have for their remote namespaces.
-	// It is about new ones: one that is there stays.
+	// remoteNamespaces says which names teams may use for new remote namespaces. Existing
+	// ones stay.
 	// +optional
 	RemoteNamespaces RemoteNamespaces `json:"remoteNamespaces,omitzero"`
 
@@ -53,27 +53,27 @@ type ClusterBindingSpec struct {
 	// +optional
 	VirtualNode VirtualNodeTemplate `json:"virtualNode,omitzero"`
 
-	// network reports whether pods of the consumer reach those in the provider.
+	// network says whether the consumer's pods reach those in the provider.
 	// +optional
 	Network ProviderNetwork `json:"network,omitzero"`
 
-	// deletionPolicy says what becomes of the remote objects when the
-	// ClusterBinding is deleted. Defaults to Drain.
+	// deletionPolicy says what happens to the remote objects when the ClusterBinding is
+	// deleted. Defaults to Drain.
 	// +optional
 	// +kubebuilder:default=Drain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// unreachable says what to do about a provider that does not answer.
+	// unreachable says how to treat a provider that does not answer.
 	// +optional
 	Unreachable UnreachablePolicy `json:"unreachable,omitzero"`
 
-	// budget bounds what the manager holds of the provider in memory.
+	// budget limits what the manager holds of the provider in memory.
 	// +optional
 	Budget Budget `json:"budget,omitzero"`
 
-	// paused stops all writes to the provider and to the virtual node. What
-	// is there is kept, and the connection too. For the sake of its pods, the virtual
-	// node is Ready as long as the provider answers, and made again if it is gone.
+	// paused stops all writes to the provider and to the virtual node. Everything stays as
+	// it is, and so does the connection. To protect its pods, the virtual node remains
+	// Ready as long as the provider answers, and is recreated if it is gone.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }
@@ -95,16 +95,15 @@ type KubeconfigSecretReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// UnreachablePolicy says what to do about a provider that does not answer, or
-// does not do what it is asked for.
+// UnreachablePolicy says how to treat a provider that does not answer, or does not do
+// what it is asked to.
 type UnreachablePolicy struct {
-	// deletionTimeout is how long an ordered deletion waits for a provider
-	// that does not answer, or that answers and does not get rid of a remote
-	// namespace which it was asked to delete, counted from the deletion request.
-	// Then it goes on, and what is in the provider stays there until it answers
-	// again, if the ClusterBinding still exists by then; an event LeftBehind
-	// names it. Pods are waited for as long as the provider answers. Such as
-	// 30m; at least 1s. Unset: for ever.
+	// deletionTimeout is how long an ordered deletion waits, counted from the deletion
+	// request, for a provider that does not answer, or that answers but does not get rid
+	// of a remote namespace which it was asked to delete. Then the deletion goes on, and
+	// what is in the provider stays there until it answers again, if the ClusterBinding
+	// still exists by then; an event LeftBehind names it. While the provider answers, pods
+	// are still waited for. Such as 30m; at least 1s. Unset: for ever.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -112,20 +111,20 @@ type UnreachablePolicy struct {
 	DeletionTimeout *metav1.Duration `json:"deletionTimeout,omitempty"`
 }
 
-// ClusterBindingStatus is what Spillway knows about a provider.
+// ClusterBindingStatus is the observed state of a provider.
 type ClusterBindingStatus struct {
 	// conditions: Ready, CredentialsValid, Connected, Fenced, LimitsKnown,
-	// VirtualNodeReady, PodAdmission, Network, with a mountNamespace
-	// MountNamespaceReady, while a right to read is missing Limited, beside an
-	// older ClusterBinding of the same provider, or one that may be of the same,
-	// ProviderShared and, while being deleted, Drained.
+	// VirtualNodeReady, PodAdmission and Network. MountNamespaceReady with a
+	// mountNamespace; Limited while a right to read is missing; ProviderShared beside an
+	// older ClusterBinding of the same provider, or beside one that may be of the same;
+	// and Drained while being deleted.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation that the status describes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -137,25 +136,24 @@ type ClusterBindingStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	RemoteClusterUID string `json:"remoteClusterUID,omitempty"`
 
-	// remoteClusterAuthorities are hashes of the keys of the certificate authorities
-	// that have vouched for the provider when it said its UID; the latest comes last,
-	// and one that is not used any more stays. Two ClusterBindings lead to the same
-	// provider if the UID is the same, and one of these. Past the eighth no more are
-	// noted.
+	// remoteClusterAuthorities are hashes of the keys of the certificate authorities that
+	// vouched for the provider when it reported its UID. The latest comes last; one that
+	// is no longer used stays. Two ClusterBindings lead to the same provider if they share
+	// the UID and one of these. No more than eight are recorded.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=64
 	RemoteClusterAuthorities []string `json:"remoteClusterAuthorities,omitempty"`
 
-	// kubernetesVersion of the provider, such as v1.36.3.
+	// kubernetesVersion is the provider's, such as v1.36.3.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// lastHeartbeatTime is when the provider last answered, as of the last
-	// change of Connected. It is not kept up while nothing changes; the Lease
-	// of the virtual node is.
+	// lastHeartbeatTime is when the provider last answered, as of the last change of
+	// Connected. It is not updated while nothing changes; the Lease of the virtual node
+	// is.
 	// +optional
 	LastHeartbeatTime *metav1.Time `json:"lastHeartbeatTime,omitempty"`
 
@@ -164,8 +162,7 @@ type ClusterBindingStatus struct {
 	// +optional
 	CredentialsExpirationTime *metav1.Time `json:"credentialsExpirationTime,omitempty"`
 
-	// holder is the manager that works in the provider, as of the last Lease that
-	// one has taken there.
+	// holder is the manager that works in the provider, as of the last Lease taken there.
 	// +optional
 	Holder HolderStatus `json:"holder,omitzero"`
 
@@ -173,7 +170,7 @@ type ClusterBindingStatus struct {
 	// +optional
 	Namespaces NamespaceCounts `json:"namespaces,omitzero"`
 
-	// virtualNodes that stand for the provider.
+	// virtualNodes are those of the provider.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -183,22 +180,22 @@ type ClusterBindingStatus struct {
 
 // NamespaceCounts counts remote namespaces.
 type NamespaceCounts struct {
-	// desired is how many the NamespaceMap asks for.
+	// desired is the number of remote namespaces that the NamespaceMap asks for.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Desired *int32 `json:"desired,omitempty"`
-	// ready is how many of those are there.
+	// ready is how many of those exist.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Ready *int32 `json:"ready,omitempty"`
-	// summary is ready/desired, for the column.
+	// summary is ready/desired, for kubectl's column.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Summary string `json:"summary,omitempty"`
 }
 
-// ClusterBinding binds a provider cluster: it says how to reach it, what its
-// virtual node shows, and what becomes of the remote objects in the end.
+// ClusterBinding binds a provider cluster. It says how to reach it, what its virtual
+// node shows, and what happens to the remote objects when the binding is deleted.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -219,10 +216,10 @@ type ClusterBinding struct {
 	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is what is wanted.
+	// spec is the desired state.
 	// +required
 	Spec ClusterBindingSpec `json:"spec,omitzero"`
-	// status is what there is.
+	// status is the observed state.
 	// +optional
 	Status ClusterBindingStatus `json:"status,omitzero"`
 }
@@ -235,7 +232,7 @@ type ClusterBindingList struct {
 	Items           []ClusterBinding `json:"items"`
 }
 
-// VirtualNodeName is the name of the virtual node that stands for the provider.
+// VirtualNodeName is the name of the provider's virtual node.
 func (b *ClusterBinding) VirtualNodeName() string { return VirtualNodePrefix + b.Spec.ClusterID }
 
 func init() { SchemeBuilder.Register(&ClusterBinding{}, &ClusterBindingList{}) }

@@ -2,17 +2,16 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// ClusterSelector selects providers by the labels that their ClusterBindings give
-// the virtual nodes, and by the names of those. It
-// has the form and the meaning of the core NodeSelector, but for two things:
-// one without terms selects every provider, and its sizes are bounded, so
-// that the API server can check it, and that what the admission policy makes of
-// it and of a pod's own affinity stays small.
+// ClusterSelector selects providers by the labels that their ClusterBindings give the
+// virtual nodes, and by the names of those nodes. It has the form and the meaning of
+// the core NodeSelector, with two differences: one without terms selects every
+// provider, and its size is limited, so that the API server can validate it, and the
+// admission policy combines it with a pod's own affinity into something small.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.nodeSelectorTerms) || self.nodeSelectorTerms.map(t, has(t.matchExpressions) ? t.matchExpressions.map(r, has(r.values) ? size(r.values) : 0).sum() : 0).sum() <= 128",fieldPath=".nodeSelectorTerms",message="clusterSelector must have at most 128 values in all its terms together"
 type ClusterSelector struct {
-	// nodeSelectorTerms are alternatives: a provider is selected if any term
-	// matches. No terms select every provider. At most 8.
+	// nodeSelectorTerms are alternatives: a provider is selected if any term matches.
+	// Without terms, every provider is selected. At most 8.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -23,15 +22,14 @@ type ClusterSelector struct {
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.matchExpressions) && size(self.matchExpressions) > 0) || (has(self.matchFields) && size(self.matchFields) > 0)",message="a term needs at least one of matchExpressions and matchFields: an empty term would select nothing"
 type ClusterSelectorTerm struct {
-	// matchExpressions are requirements on the labels that the ClusterBinding gives
-	// the virtual node: those of spec.virtualNode.labels, and Spillway's own. At most 8.
+	// matchExpressions are requirements on the labels that the ClusterBinding gives the
+	// virtual node: those of spec.virtualNode.labels, and Spillway's own. At most 8.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	MatchExpressions []ClusterSelectorRequirement `json:"matchExpressions,omitempty"`
-	// matchFields are requirements on fields of the virtual node. The only
-	// field that Kubernetes knows here is metadata.name, with the operators
-	// In and NotIn and one value. At most 4.
+	// matchFields are requirements on fields of the virtual node. Kubernetes supports only
+	// metadata.name here, with the operators In and NotIn and one value. At most 4.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
@@ -45,13 +43,13 @@ type ClusterSelectorTerm struct {
 // +kubebuilder:validation:XValidation:rule="!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",message="operators Exists and DoesNotExist take no values"
 // +kubebuilder:validation:XValidation:rule="!(self.operator in ['Gt', 'Lt']) || (has(self.values) && size(self.values) == 1 && self.values[0].matches('^[0-9]{1,18}$'))",message="operators Gt and Lt need exactly one value, an integer that is not negative"
 type ClusterSelectorRequirement struct {
-	// key is the label that the requirement is about.
+	// key is the label key.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="key must be a label key, such as topology.kubernetes.io/region"
 	Key string `json:"key,omitempty"`
-	// operator relates the label to the values.
+	// operator compares the label with the values.
 	// +required
 	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist;Gt;Lt
 	Operator corev1.NodeSelectorOperator `json:"operator,omitempty"`
@@ -66,7 +64,7 @@ type ClusterSelectorRequirement struct {
 
 // ClusterFieldRequirement is one requirement on the name of the virtual node.
 type ClusterFieldRequirement struct {
-	// key is the field. Only metadata.name is known.
+	// key is the field. Only metadata.name is supported.
 	// +required
 	// +kubebuilder:validation:Enum=metadata.name
 	Key string `json:"key,omitempty"`
@@ -85,8 +83,8 @@ type ClusterFieldRequirement struct {
 	Values []string `json:"values,omitempty"`
 }
 
-// NodeSelector returns the selector in the form that Kubernetes' libraries
-// take, or nil if it selects every provider.
+// NodeSelector returns the selector as a core NodeSelector, or nil if it selects every
+// provider.
 func (s *ClusterSelector) NodeSelector() *corev1.NodeSelector {
 	if s == nil || len(s.NodeSelectorTerms) == 0 {
 		return nil

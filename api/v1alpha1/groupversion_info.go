@@ -1,10 +1,10 @@
-// Package v1alpha1 is the API of Spillway: ClusterBinding binds a provider
-// cluster, NamespaceOffloading opts a namespace in, and NamespaceMap records
-// which remote namespaces that asks for and which there are.
+// Package v1alpha1 is the API of Spillway: ClusterBinding binds a provider cluster,
+// NamespaceOffloading opts a namespace in, and NamespaceMap records which remote
+// namespaces are wanted and which exist.
 //
-// Validation is part of the generated CustomResourceDefinitions (CEL), so that
-// no webhook of Spillway stands between a user and the API server. What only
-// the controllers can know is reported in conditions.
+// The generated CustomResourceDefinitions validate objects (CEL), so no webhook of
+// Spillway sits between users and the API server. Conditions report what only the
+// controllers can know.
 //
 // +kubebuilder:object:generate=true
 // +groupName=offloading.spillway.io

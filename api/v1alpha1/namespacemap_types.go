@@ -2,15 +2,15 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// MappingPhase tells of a remote namespace.
+// MappingPhase is the phase of a remote namespace.
 // +kubebuilder:validation:Enum=Accepted;CreationLoopBackOff;Terminating
 type MappingPhase string
 
 const (
-	// MappingAccepted: the remote namespace is there, and ours.
+	// MappingAccepted: the remote namespace exists, and is ours.
 	MappingAccepted MappingPhase = "Accepted"
-	// MappingCreationLoopBackOff: it could not be created, or is somebody
-	// else's; it is tried again, slowly.
+	// MappingCreationLoopBackOff: it could not be created, or is somebody else's; it is
+	// retried with a back-off.
 	MappingCreationLoopBackOff MappingPhase = "CreationLoopBackOff"
 	// MappingTerminating: it is being deleted, by us or by somebody else.
 	MappingTerminating MappingPhase = "Terminating"
@@ -18,31 +18,30 @@ const (
 
 // Reasons of an entry of status.currentMapping.
 const (
-	// ReasonNamespaceActive: the remote namespace is there and active.
+	// ReasonNamespaceActive: the remote namespace exists and is active.
 	ReasonNamespaceActive = "NamespaceActive"
 	// ReasonNameConflict: a namespace of that name exists and is not ours.
 	ReasonNameConflict = "NameConflict"
-	// ReasonNameTaken: another local namespace was first to ask for that name.
+	// ReasonNameTaken: another local namespace asked for that name first.
 	ReasonNameTaken = "NameTaken"
 	// ReasonNameReserved: the name belongs to the provider or to Spillway.
 	ReasonNameReserved = "NameReserved"
 	// ReasonCreationFailed: the provider refused to create the namespace.
 	ReasonCreationFailed = "CreationFailed"
-	// ReasonNamespaceTerminating: the remote namespace is being deleted in
-	// the provider though it is required; it is made again when it is gone.
+	// ReasonNamespaceTerminating: the remote namespace is being deleted in the provider
+	// although it is required; it is recreated when it is gone.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
-	// ReasonNotRequired: the remote namespace is being deleted because it is
-	// not required any more.
+	// ReasonNotRequired: the remote namespace is being deleted because it is no longer
+	// required.
 	ReasonNotRequired = "NotRequired"
 	// ReasonDeletionFailed: the provider refused to delete the namespace.
 	ReasonDeletionFailed = "DeletionFailed"
 )
 
-// NamespaceMapSpec is what is asked of one provider.
+// NamespaceMapSpec is what one provider should have.
 type NamespaceMapSpec struct {
-	// desiredMapping lists the local namespaces that are offloaded to the
-	// provider, first come first. Written by the namespaceoffloading
-	// controller only.
+	// desiredMapping lists the local namespaces that are offloaded to the provider, first
+	// come first. Written by the namespaceoffloading controller only.
 	// +optional
 	// +listType=map
 	// +listMapKey=namespace
@@ -57,33 +56,32 @@ type DesiredMapping struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
-	// remoteNamespace is the one that stands for it in the provider.
+	// remoteNamespace represents it in the provider.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	RemoteNamespace string `json:"remoteNamespace,omitempty"`
 }
 
-// NamespaceMapStatus is what there is in one provider.
+// NamespaceMapStatus is what exists in one provider.
 type NamespaceMapStatus struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation that the status describes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// currentMapping is the source of truth about the remote namespaces of
-	// the provider, one entry for each local namespace. An entry goes when its
-	// remote namespace is gone. It is one value to Kubernetes (atomic), as it
-	// has one writer: to keep who owns each field of each entry would take
-	// more room than the entries.
+	// currentMapping is the source of truth about the remote namespaces of the provider,
+	// with one entry for each local namespace. An entry goes when its remote namespace is
+	// gone. The list is atomic because it has one writer: recording the owner of each
+	// field of each entry would take more room than the entries.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10000
 	CurrentMapping []CurrentMapping `json:"currentMapping,omitempty"`
-	// desired is how many remote namespaces are asked for.
+	// desired is how many remote namespaces are wanted.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Desired *int32 `json:"desired,omitempty"`
-	// ready is how many of those are there.
+	// ready is how many of those exist.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Ready *int32 `json:"ready,omitempty"`
@@ -93,7 +91,7 @@ type NamespaceMapStatus struct {
 	Failed *int32 `json:"failed,omitempty"`
 }
 
-// CurrentMapping tells of one remote namespace.
+// CurrentMapping describes one remote namespace.
 type CurrentMapping struct {
 	// namespace is the local one.
 	// +required
@@ -121,9 +119,9 @@ type CurrentMapping struct {
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// NamespaceMap says which remote namespaces are wanted in one provider, and
-// which there are. There is one per ClusterBinding, of its name; it is written
-// by Spillway.
+// NamespaceMap lists the remote namespaces that are wanted in one provider, and those
+// that exist. There is one per ClusterBinding, with the same name; only Spillway writes
+// it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -138,10 +136,10 @@ type NamespaceMap struct {
 	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is what is wanted.
+	// spec is the desired state.
 	// +optional
 	Spec NamespaceMapSpec `json:"spec,omitzero"`
-	// status is what there is.
+	// status is the observed state.
 	// +optional
 	Status NamespaceMapStatus `json:"status,omitzero"`
 }

@@ -21,31 +21,31 @@ const (
 type PodOffloadingStrategy string
 
 const (
-	// PodsLocal keeps pods on the consumer's own nodes; the remote namespaces
-	// are made all the same.
+	// PodsLocal keeps pods on the consumer's own nodes; the remote namespaces are created
+	// all the same.
 	PodsLocal PodOffloadingStrategy = "Local"
 	// PodsRemote lets pods run on the selected virtual nodes only.
 	PodsRemote PodOffloadingStrategy = "Remote"
-	// PodsLocalAndRemote lets pods run on both, as the scheduler finds best. The default.
+	// PodsLocalAndRemote lets pods run on both, as the scheduler decides. The default.
 	PodsLocalAndRemote PodOffloadingStrategy = "LocalAndRemote"
-	// PodsLocalFirst is LocalAndRemote with a strong preference for the
-	// consumer's own nodes: pods spill over when those are full.
+	// PodsLocalFirst is LocalAndRemote with a strong preference for the consumer's own
+	// nodes: pods spill over when those are full.
 	PodsLocalFirst PodOffloadingStrategy = "LocalFirst"
 )
 
-// OffloadingPhase sums up a NamespaceOffloading.
+// OffloadingPhase summarises a NamespaceOffloading.
 // +kubebuilder:validation:Enum=Ready;NoClusterSelected;Refused;InProgress;SomeFailed;AllFailed;Terminating
 type OffloadingPhase string
 
 const (
-	// OffloadingPhaseReady: every remote namespace that is required is there.
+	// OffloadingPhaseReady: every required remote namespace exists.
 	OffloadingPhaseReady OffloadingPhase = "Ready"
 	// OffloadingPhaseNoClusterSelected: the selector selects no ClusterBinding.
 	OffloadingPhaseNoClusterSelected OffloadingPhase = "NoClusterSelected"
 	// OffloadingPhaseRefused: the namespace is never offloaded, or the selector
 	// cannot be evaluated.
 	OffloadingPhaseRefused OffloadingPhase = "Refused"
-	// OffloadingPhaseInProgress: some are still to be created, and none has failed.
+	// OffloadingPhaseInProgress: some have not been created yet, and none has failed.
 	OffloadingPhaseInProgress OffloadingPhase = "InProgress"
 	// OffloadingPhaseSomeFailed: some could not be created.
 	OffloadingPhaseSomeFailed OffloadingPhase = "SomeFailed"
@@ -56,29 +56,29 @@ const (
 )
 
 const (
-	// OffloadingReady is the condition of a NamespaceOffloading that is True
-	// in the phase Ready only. Its reason is the phase, or ReasonRefused, or,
-	// while the NamespaceOffloading is being deleted, the step: EvictingPods,
-	// DeletingNamespaces, ProviderUnreachable.
+	// OffloadingReady is the condition of a NamespaceOffloading that is True only in the
+	// phase Ready. Its reason is the phase, or ReasonRefused, or, while the
+	// NamespaceOffloading is being deleted, the step: EvictingPods, DeletingNamespaces,
+	// ProviderUnreachable.
 	OffloadingReady = "Ready"
-	// ReasonRefused: the namespace is never offloaded, or the selector cannot
-	// be understood; the message says which.
+	// ReasonRefused: the namespace is never offloaded, or the selector is invalid; the
+	// message says which.
 	ReasonRefused = "Refused"
 
-	// ReasonPodsOutdated is the reason of an event: pods of the namespace wait for a
-	// node with the affinity that the offloading asked for before it was changed.
+	// ReasonPodsOutdated is the reason of an event: pods of the namespace wait for a node
+	// with the affinity that the offloading asked for before it was changed.
 	ReasonPodsOutdated = "PodsOutdated"
 
 	// RemoteNamespaceRequired is the condition of a remote namespace that
 	// reports whether the NamespaceOffloading asks for it.
 	RemoteNamespaceRequired = "OffloadingRequired"
-	// RemoteNamespaceReady is the condition of a remote namespace that tells
-	// whether it is there. Its reason is that of the NamespaceMap's entry.
+	// RemoteNamespaceReady is the condition of a remote namespace that reports whether it
+	// exists. Its reason is that of the NamespaceMap's entry.
 	RemoteNamespaceReady = "Ready"
 
 	// ReasonClusterSelected: the selector selects the ClusterBinding.
 	ReasonClusterSelected = "ClusterSelected"
-	// ReasonClusterNotSelected: it does not, or not any more.
+	// ReasonClusterNotSelected: it does not, or no longer does.
 	ReasonClusterNotSelected = "ClusterNotSelected"
 	// ReasonPending: the remote namespace has not been created yet.
 	ReasonPending = "Pending"
@@ -113,14 +113,14 @@ type NamespaceOffloadingSpec struct {
 	// +kubebuilder:default=LocalAndRemote
 	PodOffloadingStrategy PodOffloadingStrategy `json:"podOffloadingStrategy,omitempty"`
 
-	// clusterSelector selects the providers by the labels that their
-	// ClusterBindings give the virtual nodes: labels that somebody adds to a Node
-	// select nothing. Unset or empty, it selects all.
+	// clusterSelector selects the providers by the labels that their ClusterBindings give
+	// the virtual nodes. Labels that somebody adds to a Node select nothing. Unset or
+	// empty, it selects all.
 	// +optional
 	ClusterSelector *ClusterSelector `json:"clusterSelector,omitempty"`
 }
 
-// NamespaceOffloadingStatus is how far that has come.
+// NamespaceOffloadingStatus is the observed state of an offloading.
 type NamespaceOffloadingStatus struct {
 	// conditions: Ready and, while a provider cannot be reached, ProvidersReachable.
 	// +optional
@@ -129,22 +129,21 @@ type NamespaceOffloadingStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation that the status describes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// offloadingPhase sums up the remote namespaces.
+	// offloadingPhase summarises the remote namespaces.
 	// +optional
 	OffloadingPhase OffloadingPhase `json:"offloadingPhase,omitempty"`
 
-	// remoteNamespaceName is the name that the remote namespaces have, or are
-	// to have.
+	// remoteNamespaceName is the name that the remote namespaces have, or will have.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	RemoteNamespaceName string `json:"remoteNamespaceName,omitempty"`
 
-	// remoteNamespaceConditions tells of each remote namespace, one per provider.
+	// remoteNamespaceConditions describes each remote namespace, one per provider.
 	// +optional
 	// +listType=map
 	// +listMapKey=cluster
@@ -152,7 +151,7 @@ type NamespaceOffloadingStatus struct {
 	RemoteNamespaceConditions []RemoteNamespaceStatus `json:"remoteNamespaceConditions,omitempty"`
 }
 
-// RemoteNamespaceStatus tells of one remote namespace.
+// RemoteNamespaceStatus describes one remote namespace.
 type RemoteNamespaceStatus struct {
 	// cluster is the clusterID of the provider.
 	// +required
@@ -189,11 +188,11 @@ type NamespaceOffloading struct {
 	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is what is wanted. Left out, it takes the defaults.
+	// spec is the desired state. If left out, the defaults apply.
 	// +optional
 	// +kubebuilder:default={}
 	Spec NamespaceOffloadingSpec `json:"spec,omitzero"`
-	// status is what there is.
+	// status is the observed state.
 	// +optional
 	Status NamespaceOffloadingStatus `json:"status,omitzero"`
 }

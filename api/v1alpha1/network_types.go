@@ -1,7 +1,7 @@
 package v1alpha1
 
-// BindingNetwork tells which addresses of the provider's pods the consumer shows:
-// none, or those in the podCIDRs. It is no part of BindingReady: pods run all the same.
+// BindingNetwork reports which addresses of the provider's pods the consumer shows:
+// none, or those in the podCIDRs. It is not part of BindingReady: pods run in any case.
 const BindingNetwork = "Network"
 
 // Reasons of BindingNetwork. ReasonDuplicateClusterID is one too.
@@ -16,34 +16,34 @@ const (
 	ReasonCIDROverlap = "CIDROverlap"
 )
 
-// NetworkMode reports whether the pod networks of consumer and provider reach each other.
+// NetworkMode says whether the pod networks of consumer and provider are connected.
 // +kubebuilder:validation:Enum=Isolated;Routed
 type NetworkMode string
 
 const (
-	// NetworkIsolated: they do not. The default.
+	// NetworkIsolated: they are not. The default.
 	NetworkIsolated NetworkMode = "Isolated"
-	// NetworkRouted: they do, by what is not Spillway's doing.
+	// NetworkRouted: they are, by something other than Spillway.
 	NetworkRouted NetworkMode = "Routed"
 )
 
-// ProviderNetwork reports whether pods of the consumer reach those in the provider.
+// ProviderNetwork says whether the consumer's pods reach those in the provider.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? has(self.podCIDRs) : true",fieldPath=".podCIDRs",reason=FieldValueRequired,message="podCIDRs are required with mode Routed: addresses outside of them are not shown"
 // +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? true : !has(self.podCIDRs)",fieldPath=".podCIDRs",reason=FieldValueForbidden,message="podCIDRs are for mode Routed only"
 type ProviderNetwork struct {
-	// mode: Isolated, the default, means that there is no route between the pod
-	// networks: the status of offloaded pods has no IPs, so that no Service of the
-	// consumer sends anybody there. Routed means that there is one: the status has
-	// the IPs that are in podCIDRs, and no others. Either way the annotation
-	// spillway.io/remote-ip shows people the address that a pod has in the provider.
+	// mode is Isolated, the default, if there is no route between the pod networks: the
+	// status of offloaded pods has no IPs, so no Service of the consumer sends traffic
+	// there. It is Routed if there is one: the status has the IPs that are in podCIDRs,
+	// and no others. Either way the annotation spillway.io/remote-ip shows the address
+	// that a pod has in the provider.
 	// +optional
 	// +kubebuilder:default=Isolated
 	Mode NetworkMode `json:"mode,omitempty"`
 
-	// podCIDRs are the ranges that the provider's pods have their addresses from.
-	// Required with mode Routed. At most 16, none of which overlaps another one
-	// here, of an older ClusterBinding, or of the consumer's own nodes.
+	// podCIDRs are the address ranges of the provider's pods. Required with mode Routed.
+	// At most 16, none of which overlaps another one here, of an older ClusterBinding, or
+	// of the consumer's own nodes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -52,7 +52,7 @@ type ProviderNetwork struct {
 	PodCIDRs []PodCIDR `json:"podCIDRs,omitempty"`
 }
 
-// PodCIDR is a range of addresses of pods, such as 10.8.0.0/14 or fd00:8::/48.
+// PodCIDR is a range of pod addresses, such as 10.8.0.0/14 or fd00:8::/48.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=43
 // +kubebuilder:validation:XValidation:rule="isCIDR(self) && string(cidr(self).masked()) == self",message="podCIDRs must be canonical, such as 10.8.0.0/14 or fd00:8::/48",messageExpression="'podCIDRs must be canonical, such as 10.8.0.0/14 or fd00:8::/48; \"' + self + '\" is not'"

@@ -1,69 +1,67 @@
 package v1alpha1
 
-// Domain is the domain of all keys of labels, annotations, finalizers and
-// conditions of Spillway, or the end of it.
+// Domain is the domain, or its end, of all keys of Spillway's labels, annotations,
+// finalizers and conditions.
 const Domain = "spillway.io"
 
-// What Spillway writes on the consumer's pods that are on a virtual node, with
-// their status, in the same request.
+// Written by Spillway on the consumer's pods on virtual nodes, with their status, in
+// the same request.
 const (
-	// AnnotationRemoteNamespace names the namespace in the provider that the
-	// pod runs in.
+	// AnnotationRemoteNamespace names the namespace in the provider in which the pod runs.
 	AnnotationRemoteNamespace = "spillway.io/remote-namespace"
-	// AnnotationRemoteName is the name that it has there.
+	// AnnotationRemoteName is the pod's name there.
 	AnnotationRemoteName = "spillway.io/remote-name"
-	// AnnotationRemoteUID is the UID of the remote pod. A pod that has it has
-	// been started, and is not started a second time.
+	// AnnotationRemoteUID is the UID of the remote pod. A pod that has it has been
+	// started, and is not started a second time.
 	AnnotationRemoteUID = "spillway.io/remote-uid"
-	// AnnotationRemoteFor is the UID of the pod that all of these were written
-	// for. A pod that is made from the manifest of another one has a UID of its
-	// own, and what it says of a remote pod is not about it.
+	// AnnotationRemoteFor is the UID of the pod that all of these were written for. A pod
+	// created from another one's manifest has its own UID, so these are not about it.
 	AnnotationRemoteFor = "spillway.io/remote-for-uid"
-	// AnnotationRemoteIP is the address that the pod has in the provider, or two of
-	// them with a comma: for people, whatever the status shows.
+	// AnnotationRemoteIP is the pod's address in the provider, or two of them, separated
+	// by a comma. It is for people, whatever the status shows.
 	AnnotationRemoteIP = "spillway.io/remote-ip"
-	// AnnotationLastSyncTime is when the status was written last, in RFC 3339.
+	// AnnotationLastSyncTime is when the status was last written, in RFC 3339.
 	AnnotationLastSyncTime = "spillway.io/last-sync-time"
 )
 
-// What Spillway writes on the ConfigMaps, Secrets, PersistentVolumeClaims and
-// PersistentVolumes that it sends to a provider. Each key ends in the clusterID
-// of the ClusterBinding, so that several do not disturb each other.
+// Written by Spillway on the ConfigMaps, Secrets, PersistentVolumeClaims and
+// PersistentVolumes that it sends to a provider. Each key ends in the clusterID of the
+// ClusterBinding, so that several do not interfere.
 const (
-	// LabelSyncedTo and a clusterID are the label, with the value SyncedToTrue,
-	// of what is sent to that provider.
+	// LabelSyncedTo and a clusterID form the label, with the value SyncedToTrue, of what
+	// is sent to that provider.
 	LabelSyncedTo = "synced-to.spillway.io/"
 	// SyncedToTrue is the only value of LabelSyncedTo.
 	SyncedToTrue = "true"
-	// AnnotationRemote and a clusterID are the annotation that says where the
-	// copy in that provider is, as namespace/name. While pods need it in the
-	// mapped namespace and in the mount namespace, it lists both, with a comma.
+	// AnnotationRemote and a clusterID form the annotation that says where the copy in
+	// that provider is, as namespace/name. While pods need it in both the mapped and the
+	// mount namespace, it lists both, separated by a comma.
 	AnnotationRemote = "remote.spillway.io/"
-	// FinalizerSync and a clusterID are the finalizer that keeps an object
-	// until its copy in that provider is gone.
+	// FinalizerSync and a clusterID form the finalizer that keeps an object until its copy
+	// in that provider is gone.
 	FinalizerSync = "sync.spillway.io/"
 )
 
-// PodOffloaded is the condition of a pod on a virtual node that reports whether it
-// is in the provider, and why not. It is missing while all goes well.
+// PodOffloaded is the condition of a pod on a virtual node that reports whether it is
+// in the provider, and if not, why. A pod that never had a problem does not have it.
 const PodOffloaded = "spillway.io/Offloaded"
 
-// Reasons of PodOffloaded. What refuses a pod for good, because of what it is
-// made of, has reasons of its own, which docs/pods.md lists.
+// Reasons of PodOffloaded. docs/pods.md lists further ones, which refuse a pod for good
+// because of what it contains.
 const (
 	// ReasonOffloaded: the pod is in the provider.
 	ReasonOffloaded = "Offloaded"
 	// ReasonNamespaceNotOffloaded: the pod's namespace is not offloaded to the
 	// provider, and the ClusterBinding has no mountNamespace.
 	ReasonNamespaceNotOffloaded = "NamespaceNotOffloaded"
-	// ReasonNamespaceNeverOffloaded: the pod's namespace belongs to the cluster
-	// or to Spillway, and nothing of it is sent anywhere.
+	// ReasonNamespaceNeverOffloaded: the pod's namespace belongs to the cluster or to
+	// Spillway, and nothing in it is sent anywhere.
 	ReasonNamespaceNeverOffloaded = "NamespaceNeverOffloaded"
-	// ReasonNamespaceNotReady: the remote namespace is not there yet, or is
-	// being deleted.
+	// ReasonNamespaceNotReady: the remote namespace does not exist yet, or is being
+	// deleted.
 	ReasonNamespaceNotReady = "NamespaceNotReady"
-	// ReasonProviderAway: the provider cannot be reached, refuses the credentials, or
-	// is held by another manager, or its ClusterBinding is paused: nothing is sent there.
+	// ReasonProviderAway: the provider cannot be reached, refuses the credentials, or is
+	// held by another manager, or its ClusterBinding is paused: nothing is sent there.
 	ReasonProviderAway = "ProviderAway"
 	// ReasonReferenceNotFound: the pod needs an object that does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
@@ -72,27 +70,26 @@ const (
 	ReasonReferenceNotSynced = "ReferenceNotSynced"
 	// ReasonRejected: the provider refused the pod.
 	ReasonRejected = "Rejected"
-	// ReasonUpdateRejected: the provider refused a change of the pod, or took it
-	// back. The pod runs on as it was.
+	// ReasonUpdateRejected: the provider refused a change of the pod, or reverted it. The
+	// pod keeps running as it was.
 	ReasonUpdateRejected = "UpdateRejected"
-	// ReasonServerError: each time that the provider is asked to create, change or
-	// delete the pod, what it needs, or a remote namespace, it answers that it cannot
-	// (500), such as for an admission webhook of its own that does not answer.
+	// ReasonServerError: the provider answers 500 each time it is asked to create, change
+	// or delete the pod, what the pod needs, or a remote namespace, for example because
+	// one of its own admission webhooks does not answer.
 	ReasonServerError = "ServerError"
-	// ReasonOverBudget: what the namespace has sent to the provider, or what all have, is
-	// as much as the spec.budget of its ClusterBinding lets them.
+	// ReasonOverBudget: the namespace, or all together, have sent as much to the provider
+	// as the spec.budget of its ClusterBinding allows.
 	ReasonOverBudget = "OverBudget"
-	// ReasonStatusRejected: the consumer refused the status that the provider
-	// reports.
+	// ReasonStatusRejected: the consumer refused the status that the provider reports.
 	ReasonStatusRejected = "StatusRejected"
 	// ReasonReplacing: an older pod of that name is still being deleted in the provider.
 	ReasonReplacing = "Replacing"
 	// ReasonEndedTooSoon: the provider has ended many pods of the namespace within a
-	// minute after they were sent. The next are sent one at a time, ever more slowly,
+	// minute after they were sent. The next are sent one at a time, more and more slowly,
 	// until one of them lives for a minute.
 	ReasonEndedTooSoon = "EndedTooSoon"
 )
 
-// ReasonRemotePodLost is the reason in the status of a pod that has Failed
-// because it is gone from the provider, and nobody in the consumer has asked for that.
+// ReasonRemotePodLost is the reason in the status of a pod that has Failed because it
+// is gone from the provider, without a request from the consumer.
 const ReasonRemotePodLost = "RemotePodLost"

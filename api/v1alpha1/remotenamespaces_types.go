@@ -1,23 +1,22 @@
 package v1alpha1
 
-// ReasonNameNotAllowed: spec.remoteNamespaces of the ClusterBinding does not allow
-// the name of the remote namespace. The message names the rule.
+// ReasonNameNotAllowed: spec.remoteNamespaces of the ClusterBinding does not allow the
+// name of the remote namespace. The message names the rule.
 const ReasonNameNotAllowed = "NameNotAllowed"
 
-// RemoteNamespaces says which names teams may have for their remote namespaces. A
-// name that anybody may choose can be one that is free today, and that something
-// of the provider's own is installed under tomorrow.
+// RemoteNamespaces says which names teams may use for their remote namespaces. With a
+// free choice, a team could take a name that is free today, and under which the
+// provider installs something of its own tomorrow.
 type RemoteNamespaces struct {
 	// strategies that NamespaceOffloadings may use with this provider. Defaults to
-	// DefaultName alone, which gives each consumer names of its own.
+	// DefaultName alone, which gives each consumer its own names.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=3
 	Strategies []NamespaceMappingStrategy `json:"strategies,omitempty"`
-	// namePattern is a regular expression (RE2) that the whole name of a remote
-	// namespace has to match, whatever its strategy. At most 256 characters. Unset:
-	// any name.
+	// namePattern is a regular expression (RE2) that the whole name of a remote namespace
+	// must match, whatever its strategy. At most 256 characters. Unset: any name.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256

@@ -7,9 +7,8 @@ import (
 
 // VirtualNodeTemplate says what the virtual node of a provider shows.
 type VirtualNodeTemplate struct {
-	// labels of the virtual node, for the selectors of NamespaceOffloadings
-	// and of pods. At most 32. Keys under spillway.io/ and
-	// kubernetes.io/hostname are set by Spillway.
+	// labels of the virtual node, for the selectors of NamespaceOffloadings and of pods.
+	// At most 32. Spillway sets keys under spillway.io/ and kubernetes.io/hostname.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="labels must have valid keys, such as topology.kubernetes.io/region"
@@ -17,8 +16,7 @@ type VirtualNodeTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/') && k != 'kubernetes.io/hostname')",message="labels under spillway.io/ and kubernetes.io/hostname are set by Spillway"
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 
-	// annotations of the virtual node. At most 32. Keys under spillway.io/ are
-	// set by Spillway.
+	// annotations of the virtual node. At most 32. Spillway sets keys under spillway.io/.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="annotations must have valid keys, such as example.com/contact"
@@ -31,11 +29,11 @@ type VirtualNodeTemplate struct {
 	// +kubebuilder:validation:MaxItems=16
 	Taints []VirtualNodeTaint `json:"taints,omitempty"`
 
-	// capacity caps what the virtual node offers of a resource: by a
-	// quantity, such as 64 or 256Gi, or by a percentage of what the
-	// provider's nodes offer, such as 50%. Resources that are not listed are
-	// not capped. At most 24. Without a domain there are cpu, memory, pods,
-	// ephemeral-storage, and hugepages of each size, such as hugepages-2Mi.
+	// capacity caps what the virtual node offers of a resource: by a quantity, such as 64
+	// or 256Gi, or by a percentage of what the provider's nodes offer, such as 50%.
+	// Resources that are not listed are not capped. At most 24. Resources without a domain
+	// are cpu, memory, pods, ephemeral-storage, and hugepages of each size, such as
+	// hugepages-2Mi.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=24
 	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int ? self[k] >= 0 : self[k].endsWith('%') || (isQuantity(self[k]) && !self[k].startsWith('-')))",message="capacity must be a quantity that is not negative, such as 64 or 256Gi, or a percentage"
