@@ -70,6 +70,9 @@ const (
 	LabelNodeType = "spillway.io/node-type"
 	// NodeTypeVirtual is the only value of LabelNodeType.
 	NodeTypeVirtual = "virtual"
+	// LabelReplica is on the Leases, in the manager's namespace, by which replicas
+	// of the manager that share the bindings know of each other.
+	LabelReplica = "spillway.io/replica"
 	// LabelCluster carries, on a virtual node, the clusterID of its provider.
 	LabelCluster = "spillway.io/cluster"
 	// TaintVirtualNode keeps pods that were not offloaded off virtual nodes.

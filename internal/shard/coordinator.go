@@ -1,0 +1,150 @@
+package shard
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	"sigs.k8s.io/multicluster-runtime/pkg/manager/coordinator/basic"
+	"sigs.k8s.io/multicluster-runtime/pkg/manager/coordinator/sharded/peers"
+
+	"github.com/spillway-io/spillway/internal/decide/shard"
+)
+
+// decideInterval is how often it is decided anew who works for which binding. Nothing
+// but memory is read for that.
+const decideInterval = time.Second
+
+// Coordinator knows which bindings this replica is to work for. It is a Coordinator of
+// multicluster-runtime: what is engaged with it gets to all that wait for that at once,
+// under the context of its own connection, because who does not own a binding does
+// not connect its provider in the first place.
+type Coordinator struct {
+	*basic.Coordinator
+	registry peers.Registry
+	holders  Holders
+	clock    clock.WithTicker
+
+	mu       sync.Mutex
+	owned    map[string]bool
+	handlers []func(binding string)
+}
+
+// Holders returns all bindings with the identity of the replica that holds each, or "".
+type Holders func(ctx context.Context) (map[string]string, error)
+
+var _ mcmanager.Coordinator = &Coordinator{}
+
+// New makes a Coordinator that owns nothing before it runs.
+func New(registry peers.Registry, holders Holders, c clock.WithTicker) *Coordinator {
+	return &Coordinator{Coordinator: basic.New(), registry: registry, holders: holders, clock: c, owned: map[string]bool{}}
+}
+
+// Owns reports whether this replica is to work for the binding.
+func (c *Coordinator) Owns(binding string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.owned[binding]
+}
+
+// Subscribe has handle called with the name of each binding that comes or goes from
+// now on, after Owns says so. It must not block.
+func (c *Coordinator) Subscribe(handle func(binding string)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handlers = append(c.handlers, handle)
+}
+
+// Runnable runs the registry, and decides who works for what. It runs in all replicas.
+func (c *Coordinator) Runnable() manager.Runnable { return runnable{c} }
+
+type runnable struct{ c *Coordinator }
+
+var _ manager.LeaderElectionRunnable = runnable{}
+
+// NeedLeaderElection is false: all replicas share the bindings, whoever is elected.
+func (runnable) NeedLeaderElection() bool { return false }
+
+// Start runs until ctx ends, and returns once this replica has left the others.
+func (r runnable) Start(ctx context.Context) error {
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("shard"))
+	ended := make(chan error, 1)
+	go func() { ended <- r.c.registry.Run(ctx) }()
+	ticker := r.c.clock.NewTicker(decideInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-ticker.C():
+			r.c.decide(ctx)
+		}
+	}
+}
+
+// decide decides anew, and tells of what has changed.
+func (c *Coordinator) decide(ctx context.Context) {
+	replicas, self := identities(c.registry), c.registry.Self().ID
+	var assigned map[string]string
+	if len(replicas) > 0 {
+		holders, err := c.holders(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				log.FromContext(ctx).Error(err, "the bindings stay as they are shared")
+			}
+			return
+		}
+		assigned = shard.Assign(replicas, holders)
+	}
+	owned := map[string]bool{}
+	for binding, replica := range assigned {
+		if replica == self {
+			owned[binding] = true
+		}
+	}
+	changed, handlers := c.take(owned)
+	if len(changed) > 0 {
+		log.FromContext(ctx).Info("this replica works for other bindings than before", "replicas", len(replicas), "bindings", len(owned), "changed", changed)
+	}
+	for _, binding := range changed {
+		for _, handle := range handlers {
+			handle(binding)
+		}
+	}
+}
+
+// take makes owned what this replica owns, and returns what has changed, in order.
+func (c *Coordinator) take(owned map[string]bool) (changed []string, handlers []func(string)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for binding := range owned {
+		if !c.owned[binding] {
+			changed = append(changed, binding)
+		}
+	}
+	for binding := range c.owned {
+		if !owned[binding] {
+			changed = append(changed, binding)
+		}
+	}
+	c.owned = owned
+	slices.Sort(changed)
+	return changed, slices.Clone(c.handlers)
+}
+
+// identities are those of the replicas that live; none if this one is not among them.
+func identities(registry peers.Registry) []string {
+	var all []string
+	for _, peer := range registry.Snapshot() {
+		all = append(all, peer.ID)
+	}
+	if !slices.Contains(all, registry.Self().ID) {
+		return nil
+	}
+	return all
+}
