@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// cureOfPod is what to do about a pod that is refused for what is in its spec.
+	// cureOfPod tells what to do about a pod that is refused for its spec.
 	cureOfPod = "; make the pod anew without it, or, to have it run on the consumer's own nodes, set podOffloadingStrategy of the NamespaceOffloading to LocalAndRemote first"
-	// cureOfQuantity is for one that can only be meant as no bound at all.
+	// cureOfQuantity is for a quantity that can only be meant as "unlimited".
 	cureOfQuantity = "; write a smaller one, or none"
 	// cureOfDebugContainer is for the default profile of kubectl debug, which adds SYS_PTRACE.
 	cureOfDebugContainer = "; kubectl debug --profile=baseline asks for nothing that is refused"
 )
 
-// PodRefusal says why a pod cannot be sent, or is nil. It looks at what is fixed
-// while the pod lives, so that a pod that was sent is never refused later: not
-// at ephemeral containers, which EphemeralContainerRefusals is for.
-// config/policy/pods.yaml has the same rule, so that such a pod does not get
-// onto a virtual node where it may run on another.
+// PodRefusal says why a pod cannot be sent, or is nil. It looks only at what is fixed
+// while the pod lives, so that a pod that was sent is never refused later; ephemeral
+// containers have EphemeralContainerRefusals. config/policy/pods.yaml has the same
+// rule, so that such a pod does not get onto a virtual node where it may run on
+// another.
 func PodRefusal(pod *corev1.Pod) *Refusal {
 	if isStatic(pod) {
 		return refusalf(ReasonStaticPod, "a kubelet runs the pod by itself, from a manifest on its node")
@@ -61,8 +61,8 @@ func podSpecRefusal(pod *corev1.Pod) *Refusal {
 	return nil
 }
 
-// EphemeralContainerRefusals say why some ephemeral containers are not sent. The
-// pod runs on without them.
+// EphemeralContainerRefusals say why some ephemeral containers are not sent. The pod
+// keeps running without them.
 func EphemeralContainerRefusals(pod *corev1.Pod) []*Refusal {
 	var refusals []*Refusal
 	for i := range pod.Spec.EphemeralContainers {

@@ -6,11 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// This file is what pod security baseline forbids beyond the fields that
-// fields_*.go refuse altogether. Remote namespaces enforce it; refused here, a
-// pod says why once, instead of being sent in vain again and again. Where
-// versions of Kubernetes differ, the one that grants most counts: a provider
-// that grants less answers for itself.
+// This file has what pod security baseline forbids beyond the fields that fields_*.go
+// refuse altogether. Remote namespaces enforce it; refused here, a pod reports the
+// reason once instead of being sent in vain again and again. Where versions of
+// Kubernetes differ, the most permissive one counts: a stricter provider answers for
+// itself.
 
 var (
 	baselineCapabilities = []corev1.Capability{
@@ -72,7 +72,7 @@ func beyondBaseline(c *corev1.Container, userNamespace bool) string {
 	return ""
 }
 
-// unconfined is the first field that loosens how the kernel confines a process.
+// unconfined is the first field that loosens the kernel's confinement of a process.
 func unconfined(seLinux *corev1.SELinuxOptions, windows *corev1.WindowsSecurityContextOptions,
 	seccomp *corev1.SeccompProfile, appArmor *corev1.AppArmorProfile) string {
 	switch {
@@ -92,8 +92,8 @@ func unconfined(seLinux *corev1.SELinuxOptions, windows *corev1.WindowsSecurityC
 	return ""
 }
 
-// hostOf is the first probe or hook that has the kubelet call another host: it
-// would reach what the pod cannot.
+// hostOf is the first probe or hook that makes the kubelet call another host: it would
+// reach what the pod cannot.
 func hostOf(c *corev1.Container) string {
 	probes := [...]*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe}
 	for i, name := range [...]string{"livenessProbe", "readinessProbe", "startupProbe"} {
@@ -117,5 +117,5 @@ func callsHost(http *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction) bool {
 	return http != nil && http.Host != "" || tcp != nil && tcp.Host != ""
 }
 
-// hasUserNamespace reports whether root in the pod is nobody on the node.
+// hasUserNamespace reports whether root in the pod is unprivileged on the node.
 func hasUserNamespace(spec *corev1.PodSpec) bool { return spec.HostUsers != nil && !*spec.HostUsers }

@@ -10,23 +10,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// DigestKey is where a map of content has its digest, once it is all that is left
-// of it. No API server takes such a key: it has none of the characters of others.
+// DigestKey is the key of the digest in a map whose content was dropped. No API server
+// accepts such a key: '#' is not allowed in one.
 const DigestKey = "#"
 
-// perEntry is what an entry of a map takes in memory besides key and value.
+// perEntry is the memory that an entry of a map takes besides key and value, in bytes.
 const perEntry = 48
 
-// digestSeed makes digests that nobody outside of this process can aim at. They
-// are compared within it only.
+// digestSeed makes digests that nobody outside of this process can aim at. They are
+// only compared within the process.
 var digestSeed = maphash.MakeSeed()
 
 // content is what ConfigMaps and Secrets hold.
 type content interface{ ~string | ~[]byte }
 
-// WithoutContent is what is kept in memory of an object and of its copy: of a ConfigMap
-// or Secret all but its content, of which there is a digest. Others are kept as they are. What
-// it made it leaves as it is: a cache may apply it twice.
+// WithoutContent returns what is kept in memory of an object or its copy: of a
+// ConfigMap or Secret everything but the content, of which it keeps a digest; of others
+// everything. Applied to its own result it changes nothing: a cache may apply it twice.
 func WithoutContent(obj any) any {
 	switch full := obj.(type) {
 	case *corev1.ConfigMap:
@@ -42,8 +42,8 @@ func WithoutContent(obj any) any {
 	}
 }
 
-// ContentSize is about how many bytes of memory the content takes that has been
-// left out of an object.
+// ContentSize is the approximate memory, in bytes, of the content that was dropped from
+// an object.
 func ContentSize(obj any) int64 {
 	switch held := obj.(type) {
 	case *corev1.ConfigMap:
@@ -55,7 +55,7 @@ func ContentSize(obj any) int64 {
 	}
 }
 
-// MergeContent is what a copy is to have as content: what is desired, or what is
+// MergeContent returns the content that a copy should have: the desired one, or what is
 // held of it, if that is a digest of the same.
 func MergeContent[V content](desired, held map[string]V) map[string]V {
 	if maps.EqualFunc(digestOf(desired), digestOf(held), func(a, b V) bool { return string(a) == string(b) }) {
@@ -64,8 +64,8 @@ func MergeContent[V content](desired, held map[string]V) map[string]V {
 	return desired
 }
 
-// LacksContent reports whether after cannot be written in place of before, which may be
-// nil: there is content in it of which only a digest is known, and before has another.
+// LacksContent reports whether after cannot replace before, which may be nil: some of
+// its content is only known as a digest, and before has another.
 func LacksContent(before, after any) bool {
 	switch after := after.(type) {
 	case *corev1.ConfigMap:
@@ -90,7 +90,7 @@ func lacks[V content](before, after map[string]V) bool {
 	return is && string(before[DigestKey]) != string(after[DigestKey])
 }
 
-// digestOf stands for content: a hash, and how much memory it stands for.
+// digestOf replaces content by a hash and the memory that it took.
 func digestOf[V content](all map[string]V) map[string]V {
 	if len(all) == 0 {
 		return nil
@@ -114,10 +114,11 @@ func digestOf[V content](all map[string]V) map[string]V {
 	return map[string]V{DigestKey: V(strconv.FormatUint(hash.Sum64(), 16) + "/" + strconv.Itoa(size))}
 }
 
-// mostDigest bounds what is taken for a digest: a provider may send what looks like one.
+// mostDigest limits the length of a digest: a provider may send something that looks
+// like one.
 const mostDigest = 64
 
-// parseDigest is the size that a digest says, if this is one.
+// parseDigest returns the size in a digest, if all is one.
 func parseDigest[V content](all map[string]V) (size int64, is bool) {
 	value, is := all[DigestKey]
 	if !is || len(all) != 1 || len(value) > mostDigest {

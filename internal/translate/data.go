@@ -25,7 +25,7 @@ func ConfigMap(local *corev1.ConfigMap, t Target) (*corev1.ConfigMap, *Refusal) 
 	return remote, nil
 }
 
-// Secret is the remote Secret of local. Those that open the consumer's API
+// Secret is the remote Secret of local. Secrets that give access to the consumer's API
 // server are refused.
 func Secret(local *corev1.Secret, t Target) (*corev1.Secret, *Refusal) {
 	if local.Type == corev1.SecretTypeServiceAccountToken || local.Type == secretTypeBootstrapToken {
@@ -40,7 +40,7 @@ func Secret(local *corev1.Secret, t Target) (*corev1.Secret, *Refusal) {
 	return remote, nil
 }
 
-// neverSynced refuses what its owner keeps at home.
+// neverSynced refuses what its owner keeps in the consumer.
 func neverSynced(kind string, local metav1.Object) *Refusal {
 	if local.GetLabels()[v1alpha1.LabelSync] != v1alpha1.SyncNever && local.GetAnnotations()[v1alpha1.LabelSync] != v1alpha1.SyncNever {
 		return nil

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// verdict is what becomes of a field on its way to the provider.
+// verdict is what happens to a field on its way to the provider.
 type verdict int
 
 const (
 	undecided verdict = iota
 	sent              // as it is
 	changed           // sent, and changed on the way
-	dropped           // left at home
+	dropped           // not sent
 	refused           // the object is not sent if the field is set
 )
 
-// decision is a verdict and what speaks for it.
+// decision is a verdict and its reason.
 type decision struct {
 	verdict verdict
 	reason  string // of the Refusal
@@ -31,7 +31,7 @@ func refuse(reason, why string) decision { return decision{refused, reason, why}
 // decisions are those about one type, by the name of the field in Go.
 type decisions map[string]decision
 
-// plan carries out the decisions about T. Looking the fields up once makes it
+// plan carries out the decisions about T. It looks the fields up once, which makes it
 // cheap enough for every pod.
 type plan[T any] struct {
 	sent    []int
@@ -44,7 +44,7 @@ type refusedField struct {
 	reason, why string
 }
 
-// planFor works the decisions out. An undecided field is not sent.
+// planFor compiles the decisions. An undecided field is not sent.
 func planFor[T any](table decisions) plan[T] {
 	var p plan[T]
 	for field := range reflect.TypeFor[T]().Fields() {
@@ -60,8 +60,8 @@ func planFor[T any](table decisions) plan[T] {
 	return p
 }
 
-// allowed is a copy of what may be sent of obj. It shares memory with obj: it
-// is to be deep-copied before anything in it is changed.
+// allowed is a copy of what may be sent of obj. It shares memory with obj: deep-copy it
+// before changing anything inside it.
 func (p plan[T]) allowed(obj *T) T {
 	var to T
 	from, target := reflect.ValueOf(obj).Elem(), reflect.ValueOf(&to).Elem()
@@ -71,7 +71,7 @@ func (p plan[T]) allowed(obj *T) T {
 	return to
 }
 
-// violation is the first field of obj that is set and may not be, or nil.
+// violation is the first field of obj that is set and must not be, or nil.
 func (p plan[T]) violation(obj *T) *refusedField {
 	value := reflect.ValueOf(obj).Elem()
 	for i := range p.refused {
@@ -82,7 +82,7 @@ func (p plan[T]) violation(obj *T) *refusedField {
 	return nil
 }
 
-// refusal is what a violation comes to at a path.
+// refusal is the Refusal of a violation at a path.
 func (f *refusedField) refusal(path string) *Refusal {
 	return refusalf(f.reason, "%s.%s is set: %s", path, f.name, f.why)
 }

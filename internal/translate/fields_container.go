@@ -54,8 +54,8 @@ var securityContextFields = decisions{
 	"Privileged": refuse(ReasonPodSecurity, "the container would be root on a node of the provider"),
 }
 
-// envVarSourceFields and envFromSourceFields are sent whole: the tables are there
-// so that a new field is noticed, since it may name an object.
+// envVarSourceFields and envFromSourceFields are sent whole. The tables exist so that a
+// new field is noticed, since it may name an object.
 var envVarSourceFields = decisions{
 	"FieldRef":         change("see fieldReferences"),
 	"ConfigMapKeyRef":  change("names"),

@@ -57,8 +57,8 @@ var podSpecFields = decisions{
 	"ResourceClaims": refuse(ReasonResourceClaims, "claims are allocated by drivers of the consumer"),
 }
 
-// podSecurityContextFields and securityContextFields are for what is refused
-// whatever its value is; see baseline.go for the rest.
+// podSecurityContextFields and securityContextFields list what is refused whatever its
+// value; baseline.go has the rest.
 var podSecurityContextFields = decisions{
 	"SELinuxOptions":           send(),
 	"WindowsOptions":           send(),

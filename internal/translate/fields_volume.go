@@ -60,8 +60,8 @@ var volumeProjectionFields = decisions{
 	"ClusterTrustBundle":  refuse(ReasonVolumeNotPortable, consumerOnly),
 }
 
-// persistentVolumeSourceFields: what can be reached over a network with what is
-// in the volume itself can be reached from another cluster.
+// persistentVolumeSourceFields: a volume that is reached over a network, with only what
+// is in the volume itself, can be reached from another cluster.
 var persistentVolumeSourceFields = decisions{
 	"CSI":   change("Secrets"),
 	"ISCSI": change("the Secret"),

@@ -11,20 +11,18 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// Limits are what the administrator of a provider allows pods beyond what
-// Spillway needs, in the ConfigMap spillway-provider/limits. The provider's
-// policies refuse what they do not allow; said here before that, it has a reason.
+// Limits are what the provider's administrator allows pods beyond what Spillway needs,
+// in the ConfigMap spillway-provider/limits. The provider's policies refuse what they
+// do not allow; checking it here first gives a reason.
 type Limits struct {
-	// Unknown is why nothing is sent: there are no limits, or they cannot be
-	// understood. Else it is nil.
+	// Unknown is why nothing is sent: the limits are missing or invalid. Otherwise nil.
 	Unknown *Refusal
-	// VolumeTypes are those that pods may describe themselves.
+	// VolumeTypes are those that pods may describe inline.
 	VolumeTypes []string
-	// TolerationKeys are those of taints that pods may tolerate.
+	// TolerationKeys are the keys of taints that pods may tolerate.
 	TolerationKeys []string
-	// MetadataKeys are the keys, or the domains of keys, of labels and annotations
-	// that are sent besides those without a domain, and ReservedKeys those that
-	// never are.
+	// MetadataKeys are the keys, or their domains, of labels and annotations that are sent
+	// besides those without a domain. ReservedKeys are never sent.
 	MetadataKeys, ReservedKeys []string
 }
 
@@ -53,8 +51,8 @@ func LimitRefusal(pod *corev1.Pod, limits *Limits) *Refusal {
 	return podQuantities(&pod.Spec).with(cureOfQuantity)
 }
 
-// describedType is the type of a volume that is reached over a network, and
-// described in the pod itself; else it is empty.
+// describedType is the type of a network volume that the pod describes inline, or
+// empty.
 func describedType(v *corev1.VolumeSource) string {
 	switch {
 	case v.NFS != nil:
@@ -69,7 +67,7 @@ func describedType(v *corev1.VolumeSource) string {
 	return ""
 }
 
-// secretAttribute is the first attribute by which some drivers are told of a Secret.
+// secretAttribute is the first attribute that names a Secret to some drivers.
 func secretAttribute(attributes map[string]string) string {
 	var found []string
 	for key := range attributes {
@@ -83,9 +81,9 @@ func secretAttribute(attributes map[string]string) string {
 	return slices.Min(found)
 }
 
-// Withheld says what of a pod its remote one does not have because of the limits:
-// tolerations, but for the one that brings pods onto virtual nodes, and labels and
-// annotations. The pod runs on without them.
+// Withheld lists what the remote pod lacks because of the limits: tolerations, except
+// the one that brings pods onto virtual nodes, and labels and annotations. The pod runs
+// without them.
 func Withheld(local, remote *corev1.Pod, limits *Limits) []string {
 	var all []string
 	for i := range local.Spec.Tolerations {
@@ -105,9 +103,9 @@ func Withheld(local, remote *corev1.Pod, limits *Limits) []string {
 	return all
 }
 
-// tolerates reports whether a toleration may be sent: it is for a taint that the
-// provider has offered, or keeps no pod off a node, or is one of the two that
-// Kubernetes itself gives to each pod.
+// tolerates reports whether a toleration may be sent: its taint is offered by the
+// provider, or keeps no pod off a node, or it is one of the two that Kubernetes gives
+// to each pod.
 func (l *Limits) tolerates(t *corev1.Toleration) bool {
 	switch {
 	case t.Key == "":
@@ -120,9 +118,9 @@ func (l *Limits) tolerates(t *corev1.Toleration) bool {
 	return slices.Contains(l.TolerationKeys, t.Key)
 }
 
-// allowedTolerations leave out the one that brings pods onto virtual nodes, and
-// those of taints that the provider has not offered. Those that the remote pod has
-// already stay: nobody can take them away, and nothing is to be written about them.
+// allowedTolerations leave out the one that brings pods onto virtual nodes, and those
+// of taints that the provider has not offered. Those that the remote pod already has
+// stay: they cannot be removed, so nothing is written about them.
 func allowedTolerations(tolerations, there []corev1.Toleration, limits *Limits) []corev1.Toleration {
 	withheld := func(t corev1.Toleration) bool {
 		return toleratesVirtualNode(t) || !limits.tolerates(&t) && !hasToleration(there, &t)

@@ -12,7 +12,7 @@ import (
 )
 
 // plainKeys are keys, or domains of keys, that describe an object, or that Kubernetes
-// itself writes: no controller takes them for a command, and pods read them. The
+// itself writes: no controller treats them as a command, and pods read them. The
 // provider's policy has the same list.
 var plainKeys = []string{
 	"app.kubernetes.io/", "apps.kubernetes.io/", "batch.kubernetes.io/", "statefulset.kubernetes.io/", "kubectl.kubernetes.io/",
@@ -20,9 +20,9 @@ var plainKeys = []string{
 	limitRanger,
 }
 
-// Sends reports whether a label or annotation of this key may be sent. Of a key with
-// a domain, a controller of the provider may take the value for a command, with more
-// rights than who wrote it has: so the provider lists those that it lets in.
+// Sends reports whether a label or annotation of this key may be sent. A controller of
+// the provider may treat the value of a key with a domain as a command, with more
+// rights than its author has. So the provider lists those that it allows.
 func (l *Limits) Sends(key string) bool {
 	domain, _, named := strings.Cut(key, "/")
 	domain += "/"
@@ -37,10 +37,9 @@ func (l *Limits) Sends(key string) bool {
 	return !named || slices.Contains(l.MetadataKeys, key) || slices.Contains(l.MetadataKeys, domain)
 }
 
-// Withhold takes from desired, which Metadata made, the labels and annotations that
-// the provider does not let in. Those that remote, if there is one, was sent before
-// stay there as they are: limits count for what is made afterwards, and nothing is to
-// be written about them.
+// Withhold removes from desired, which Metadata made, the labels and annotations that
+// the provider does not allow. Those that remote, if any, was sent before stay as they
+// are: limits count for what is created afterwards, and nothing is written about them.
 func (l *Limits) Withhold(desired, remote metav1.Object) {
 	labels, annotations := desired.GetLabels(), desired.GetAnnotations()
 	if l.sendsAll(labels) && l.sendsAll(annotations) {
@@ -81,8 +80,8 @@ func (l *Limits) withhold(desired, there map[string]string, was []string) {
 // withheldShown is how many keys a message names.
 const withheldShown = 3
 
-// withheldKeys says which labels and annotations of a pod its remote one does not
-// have, because of the limits; it is empty if there are none.
+// withheldKeys names the labels and annotations of a pod that its remote pod lacks
+// because of the limits; empty if there are none.
 func withheldKeys(local, remote *corev1.Pod, limits *Limits) string {
 	var keys []string
 	for key, value := range local.Labels {
@@ -106,8 +105,8 @@ func withheldKeys(local, remote *corev1.Pod, limits *Limits) string {
 	return shown + ": the provider does not let that in (" + limitMetadataKeys + ", " + limitReservedKeys + " in ConfigMap spillway-provider/limits)"
 }
 
-// withheldValue is what a field that is a label or an annotation of the pod has in
-// the consumer, if it is not sent; else there is none.
+// withheldValue is the consumer's value of a field that is a label or annotation of the
+// pod, if that is not sent.
 func withheldValue(path string, local *corev1.Pod, limits *Limits) (string, bool) {
 	for beginning, of := range map[string]map[string]string{"metadata.labels['": local.Labels, "metadata.annotations['": local.Annotations} {
 		if key, is := strings.CutPrefix(path, beginning); is {

@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// The keys of the ConfigMap. What is sent is held to the first four here. The others are
-// for the provider's policies alone, but what is wrong with them is said here.
+// The keys of the ConfigMap. The first four here apply to what is sent. The others are
+// for the provider's policies alone, but mistakes in them are reported here.
 const (
 	limitVolumeTypes     = "volumeTypes"
 	limitTolerationKeys  = "tolerationKeys"
@@ -24,11 +24,11 @@ const (
 	limitReservedNames   = "reservedNames"
 )
 
-// limitSize bounds the value of a key: it is gone through for each pod.
+// limitSize limits the value of a key, because it is searched for each pod.
 const limitSize = 4096
 
 var (
-	// unfolded takes away what YAML makes of a pattern on several lines.
+	// unfolded removes what YAML adds to a pattern on several lines.
 	unfolded  = strings.NewReplacer(" ", "", "\n", "")
 	limitKeys = []string{
 		limitVolumeTypes, limitTolerationKeys, limitMetadataKeys, limitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames,
@@ -37,7 +37,8 @@ var (
 	describable = []string{"nfs", "iscsi", "fc", "csi"}
 )
 
-// NoLimits are those of a provider that does not say what it allows, for a reason.
+// NoLimits are the limits of a provider that does not say what it allows, with the
+// reason.
 func NoLimits(reason, message string) *Limits {
 	return &Limits{Unknown: &Refusal{Reason: reason, Message: message}}
 }
@@ -48,8 +49,8 @@ func MissingLimits() *Limits {
 		"its administrator has to apply the provider.yaml of this version")
 }
 
-// LimitsOf reads the data of the ConfigMap as the policies do: what they refuse
-// everything for makes limits unknown, with the key that is to be put right.
+// LimitsOf reads the data of the ConfigMap as the policies do. What makes them refuse
+// everything makes the limits unknown, and the message names the key to correct.
 func LimitsOf(data map[string]string) *Limits {
 	if problem := limitsProblem(data); problem != "" {
 		return NoLimits(v1alpha1.ReasonLimitsInvalid, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits "+problem)
@@ -60,8 +61,8 @@ func LimitsOf(data map[string]string) *Limits {
 	}
 }
 
-// limitsProblem is the first thing that is wrong, or empty. All text of the
-// provider's is bounded: keys of a ConfigMap by Kubernetes, values by limitSize.
+// limitsProblem is the first mistake, or empty. All text of the provider's is bounded:
+// keys of a ConfigMap by Kubernetes, values by limitSize.
 func limitsProblem(data map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if !slices.Contains(limitKeys, key) {
@@ -93,7 +94,7 @@ func limitsProblem(data map[string]string) string {
 	return ""
 }
 
-// quoted is text of the provider's as a message may show it.
+// quoted formats text of the provider's for a message.
 func quoted(text string) string {
 	const most = 128
 	runes := []rune(provenance.Clean(text))

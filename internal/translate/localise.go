@@ -8,12 +8,12 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// fieldReferences are the fields of a pod whose value in the provider is not the
-// one that the pod is known by in the consumer. In the environment they become
-// what they are in the consumer; in files, which follow changes, a reference to
-// the annotation that says so. Labels and annotations that are not sent are read
-// from the environment all the same: there they command nobody. All other fields are
-// the same on both sides, or only known in the provider.
+// fieldReferences are the fields of a pod whose value in the provider differs from the
+// one by which the consumer knows the pod. In the environment they become the
+// consumer's value; in files, which follow changes, a reference to the annotation that
+// has it. Labels and annotations that are not sent can still be read from the
+// environment: there they command nobody. All other fields are the same on both sides,
+// or only known in the provider.
 var fieldReferences = map[string]struct {
 	value      func(*corev1.Pod) string
 	annotation string // empty where volumes do not have the field
@@ -27,9 +27,9 @@ var fieldReferences = map[string]struct {
 	},
 }
 
-// localise changes what a remote spec says about other objects and about the pod
-// itself: names are the remote ones, and the pod sees itself as in the consumer.
-// The spec is a copy that shares no memory with local.
+// localise rewrites what a remote spec says about other objects and about the pod
+// itself: names become the remote ones, and the pod sees itself as in the consumer. The
+// spec is a copy that shares no memory with local.
 func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target, limits *Limits) {
 	if t.Hashed {
 		for place := range namePlaces(spec) {

@@ -12,35 +12,35 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// localAnnotations are the beginnings of annotations that are about the local
-// object only, and would be wrong, refused or harmful on the remote one.
+// localAnnotations are prefixes of annotations that are about the local object only,
+// and would be wrong, refused or harmful on the remote one.
 var localAnnotations = []string{
-	// Applying the local manifest to the remote object is nobody's intention;
-	// and it is often the biggest annotation there is.
+	// Nobody wants to apply the local manifest to the remote object; and it is often the
+	// biggest annotation.
 	corev1.LastAppliedConfigAnnotation,
-	// A mirror pod is one that a kubelet runs by itself.
+	// A mirror pod is one that a kubelet runs on its own.
 	"kubernetes.io/config.",
 	// The API server turned these into fields, and allows no change of them.
 	"container.apparmor.security.beta.kubernetes.io/",
-	// The controllers of volumes remember in these what they have done. A new
-	// claim that says it has been bound before is Lost.
+	// The volume controllers record their work in these. A new claim that says it has been
+	// bound before is Lost.
 	"pv.kubernetes.io/",
 	"volume.kubernetes.io/",
 	"volume.beta.kubernetes.io/",
 	limitRanger,
 }
 
-// limitRanger says what an API server has filled in, by the LimitRanges of its own
-// cluster.
+// limitRanger records what an API server has defaulted from its own cluster's
+// LimitRanges.
 const limitRanger = "kubernetes.io/limit-ranger"
 
-// localLabels are those of local pods that the API server sets by the node they
-// are on. In the provider they are on another one, and its API server sets them.
+// localLabels are set on local pods by the API server, from the node they are on. In
+// the provider its own API server sets them, from another node.
 var localLabels = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone}
 
-// Metadata is the metadata of the remote object that stands for local: its
-// labels and annotations but for what is about the local object only, our mark,
-// and annotations that name the local object.
+// Metadata is the metadata of local's remote object: its labels and annotations, except
+// those that are about the local object only, our mark, and annotations that name the
+// local object.
 func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 	labels := make(map[string]string, len(local.GetLabels())+3)
 	for key, value := range local.GetLabels() {
@@ -70,11 +70,11 @@ func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: t.Name(namespace, name), Namespace: t.Namespace, Labels: labels, Annotations: annotations}
 }
 
-// MergeMetadata gives what the labels and annotations of remote should be: those
-// of desired, which Metadata made, and those that the provider has added. What
-// was copied before, as remote says itself, and is gone from desired is removed.
-// By which account remote was created stays as it is: it may be older than that
-// label, and the provider's policies let nobody hand it on.
+// MergeMetadata returns the labels and annotations that remote should have: those of
+// desired, which Metadata made, and those that the provider has added. What was copied
+// before, as remote itself records, and is gone from desired is removed. The account
+// label stays as it is: remote may be older than that label, and the provider's
+// policies let nobody change it.
 func MergeMetadata(desired, remote metav1.Object) (labels, annotations map[string]string) {
 	was := readCopied(remote.GetAnnotations()[v1alpha1.AnnotationCopied])
 	labels = merge(desired.GetLabels(), remote.GetLabels(), was.labels)
@@ -86,13 +86,13 @@ func MergeMetadata(desired, remote metav1.Object) (labels, annotations map[strin
 	return labels, merge(desired.GetAnnotations(), remote.GetAnnotations(), was.annotations)
 }
 
-// merge is a three-way merge, of which base has the keys only.
+// merge is a three-way merge; base has only the keys.
 func merge(desired, remote map[string]string, base []string) map[string]string {
 	merged := make(map[string]string, len(remote)+len(desired))
 	maps.Copy(merged, remote)
 	for _, key := range base {
-		// Nobody but us writes our own keys, and we never list them: one that is
-		// listed was put there by somebody who wants it gone.
+		// Nobody but us writes our own keys, and we never list them: a listed one was put
+		// there by somebody who wants it removed.
 		if !IsOurs(key) {
 			delete(merged, key)
 		}
@@ -105,7 +105,7 @@ func merge(desired, remote map[string]string, base []string) map[string]string {
 type copied struct{ labels, annotations []string }
 
 // copiedKeys is the value of AnnotationCopied: keys contain neither of the separators.
-// Our own are not among them.
+// Our own keys are not included.
 func copiedKeys(labels, annotations map[string]string) string {
 	return joinSorted(labels) + ";" + joinSorted(annotations)
 }

@@ -5,13 +5,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MostMetadata is how many bytes of memory the labels and annotations of an object may
-// take that is sent because pods need it. They are held, unlike content, and an API
-// server takes more than a megabyte of labels.
+// MostMetadata is how much memory, in bytes, the labels and annotations of an object
+// that pods need may take to be sent. Unlike content they are held in memory, and an
+// API server accepts more than a megabyte of labels.
 const MostMetadata = 64 << 10
 
-// MetadataSize is how many bytes of memory the labels and annotations of an object take, without
-// Spillway's own, and without what kubectl has applied, which are not sent.
+// MetadataSize is how much memory, in bytes, the labels and annotations of an object
+// take, without Spillway's own and what kubectl has applied, neither of which is sent.
 func MetadataSize(object metav1.Object) int {
 	size := 0
 	for _, all := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {
@@ -24,11 +24,11 @@ func MetadataSize(object metav1.Object) int {
 	return size
 }
 
-// EntrySize is how many bytes of memory a label or annotation takes.
+// EntrySize is how much memory, in bytes, a label or annotation takes.
 func EntrySize(key, value string) int { return len(key) + len(value) + perEntry }
 
-// Shortened is what is kept of the annotations of an object that says more than
-// MostMetadata: ours, which it may change, and that they are not all.
+// Shortened is what is kept of the annotations of an object with more than
+// MostMetadata: our own, which it may change, and a note that the others are missing.
 func Shortened(ours map[string]string) map[string]string {
 	if ours == nil {
 		ours = map[string]string{}
@@ -37,8 +37,8 @@ func Shortened(ours map[string]string) map[string]string {
 	return ours
 }
 
-// MetadataTooLarge refuses an object whose labels and annotations are more than
-// MostMetadata, whether they are there or not; nil, if they are not.
+// MetadataTooLarge refuses an object whose labels and annotations exceed MostMetadata,
+// whether they were kept or Shortened. Nil if they do not.
 func MetadataTooLarge(local metav1.Object) *Refusal {
 	if _, short := local.GetAnnotations()[DigestKey]; !short && MetadataSize(local) <= MostMetadata {
 		return nil

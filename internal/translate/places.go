@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// kind is what a name in a pod is the name of.
+// kind is the kind of object that a name in a pod refers to.
 type kind int
 
 const (
@@ -16,18 +16,17 @@ const (
 	claim
 )
 
-// namePlace is a place in a pod where another object is named.
+// namePlace is a place in a pod that names another object.
 type namePlace struct {
 	kind     kind
 	name     *string
 	optional bool
 }
 
-// namePlaces are all places in a pod where ConfigMaps, Secrets and claims are
-// named. There is this one list of them: what is renamed in a pod is what is
-// sent along with it. The injected service account token is not looked into, and
-// the root certificate, which every namespace of the provider has under its own
-// name, is neither sent nor renamed.
+// namePlaces are all places in a pod that name ConfigMaps, Secrets and claims. This is
+// the only list of them, so whatever is renamed in a pod is also sent with it. The
+// injected service account token is skipped, and the root certificate, which every
+// namespace of the provider has under its own name, is neither sent nor renamed.
 func namePlaces(spec *corev1.PodSpec) iter.Seq[namePlace] {
 	return func(each func(namePlace) bool) {
 		yield := func(place namePlace) bool {
@@ -45,7 +44,7 @@ func namePlaces(spec *corev1.PodSpec) iter.Seq[namePlace] {
 			}
 		}
 		for i := range spec.ImagePullSecrets {
-			// A kubelet goes on without a pull secret that does not exist.
+			// A kubelet starts a pod without a pull secret that does not exist.
 			if !yield(namePlace{secret, &spec.ImagePullSecrets[i].Name, true}) {
 				return
 			}
@@ -109,8 +108,8 @@ func containerNamePlaces(c *corev1.Container, yield func(namePlace) bool) bool {
 	return true
 }
 
-// allContainers are the containers of every kind. An ephemeral container has
-// the fields of any other.
+// allContainers are the containers of every kind. An ephemeral container has all the
+// fields of the others.
 func allContainers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	return func(yield func(*corev1.Container) bool) {
 		for i := range spec.InitContainers {

@@ -107,8 +107,8 @@ func ephemeralContainer(c *corev1.EphemeralContainer, local *corev1.Pod, t Targe
 	return spec.EphemeralContainers[0]
 }
 
-// hostname is what a kubelet makes of the name of a pod, or nothing where that
-// cannot be said in spec.hostname, which has no dots.
+// hostname is the hostname that a kubelet derives from the name of a pod, or empty if
+// spec.hostname, which has no dots, cannot express it.
 func hostname(pod string) string {
 	name := pod[:min(len(pod), validation.DNS1123LabelMaxLength)]
 	name = strings.TrimRight(name, "-.")

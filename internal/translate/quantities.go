@@ -9,13 +9,13 @@ import (
 	"github.com/spillway-io/spillway/internal/quantity"
 )
 
-// A provider that sends a quantity which costs too much to decode loses its
-// connection. So none goes there that would come back: who writes one into a pod
-// would take the provider away from everybody.
+// A provider that sends a quantity which costs too much to decode loses its connection.
+// So no such quantity is sent there, because it would come back: whoever writes one
+// into a pod would cut the provider off for everybody.
 
-// podQuantities says which quantity of a pod may not be sent. Of the others, the
-// divisors of resource fields are a few that Kubernetes lists, and the overhead stays
-// at home.
+// podQuantities says which quantity of a pod may not be sent. Not checked: the divisors
+// of resource fields, of which Kubernetes allows only a few, and the overhead, which is
+// not sent.
 func podQuantities(spec *corev1.PodSpec) *Refusal {
 	if r := spec.Resources; r != nil {
 		if name := unboundedRequirement(r); name != "" {
@@ -46,7 +46,7 @@ func containerQuantities(list string, containers []corev1.Container) *Refusal {
 	return nil
 }
 
-// unboundedRequirement is the first request or limit that may not be sent.
+// unboundedRequirement names the first request or limit that may not be sent.
 func unboundedRequirement(r *corev1.ResourceRequirements) string {
 	if name := unbounded(r.Requests); name != "" {
 		return "requests." + name
@@ -57,7 +57,7 @@ func unboundedRequirement(r *corev1.ResourceRequirements) string {
 	return ""
 }
 
-// unbounded is the first name of a quantity that may not be sent.
+// unbounded names the first quantity that may not be sent.
 func unbounded(list corev1.ResourceList) string {
 	var names []string
 	for name, q := range list {
@@ -71,7 +71,7 @@ func unbounded(list corev1.ResourceList) string {
 	return slices.Min(names)
 }
 
-// isBounded looks at a quantity as it is written, and so as it comes back.
+// isBounded checks a quantity as it is written, which is also how it comes back.
 func isBounded(q resource.Quantity) bool { return quantity.Bounded(q.String()) }
 
 func quantityRefusal(field string) *Refusal {

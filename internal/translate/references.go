@@ -17,14 +17,14 @@ type References struct {
 // Reference is an object in the pod's namespace.
 type Reference struct {
 	Name string
-	// Optional tells that the pod starts without it, wherever it is used.
+	// Optional reports that the pod starts without it, wherever it is used.
 	Optional bool
 }
 
-// PodReferences are the objects that have to be in the provider for a pod to run
-// there. The injected service account token, and ephemeral containers that are
-// refused, need nothing. A generic ephemeral volume needs the claim that
-// Kubernetes made for it in the consumer.
+// PodReferences are the objects that must be in the provider for a pod to run there.
+// The injected service account token, and refused ephemeral containers, need nothing. A
+// generic ephemeral volume needs the claim that Kubernetes created for it in the
+// consumer.
 func PodReferences(pod *corev1.Pod) References {
 	spec := pod.Spec
 	spec.EphemeralContainers = allowedEphemeralContainers(pod)
@@ -45,7 +45,7 @@ func PodReferences(pod *corev1.Pod) References {
 
 func (r *References) add(k kind, name string, optional bool) {
 	if name == "" {
-		return // The API server accepts the empty name of old; a kubelet finds nothing by it.
+		return // The API server accepts the legacy empty name; a kubelet finds nothing by it.
 	}
 	switch k {
 	case configMap:
@@ -57,7 +57,7 @@ func (r *References) add(k kind, name string, optional bool) {
 	}
 }
 
-// deduplicated keeps of each name the reference that is not optional, if there is one.
+// deduplicated keeps one reference per name, a required one if there is any.
 func deduplicated(refs []Reference) []Reference {
 	slices.SortFunc(refs, func(a, b Reference) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), order(a.Optional)-order(b.Optional))
@@ -72,6 +72,6 @@ func order(optional bool) int {
 	return 0
 }
 
-// ephemeralClaim is the name of the claim that Kubernetes makes for a generic
+// ephemeralClaim is the name of the claim that Kubernetes creates for a generic
 // ephemeral volume.
 func ephemeralClaim(pod, volume string) string { return pod + "-" + volume }

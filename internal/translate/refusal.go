@@ -4,7 +4,7 @@ import "fmt"
 
 // Why an object is not sent.
 const (
-	// ReasonStaticPod: the pod is the mirror of one that a kubelet runs by itself.
+	// ReasonStaticPod: the pod is the mirror of one that a kubelet runs on its own.
 	ReasonStaticPod = "StaticPod"
 	// ReasonDaemonSetPod: the pod is one of a DaemonSet, and not annotated with
 	// v1alpha1.AnnotationOffloadDaemonSet.
@@ -18,10 +18,10 @@ const (
 	ReasonCredentials = "Credentials"
 	// ReasonVolumeNotPortable: the volume is tied to the consumer's nodes or cloud.
 	ReasonVolumeNotPortable = "VolumeNotPortable"
-	// ReasonVolumeNotAllowed: the pod describes a volume itself, of a type that the
-	// limits of the provider do not allow.
+	// ReasonVolumeNotAllowed: the pod describes a volume inline, of a type that the
+	// provider's limits do not allow.
 	ReasonVolumeNotAllowed = "VolumeNotAllowed"
-	// ReasonQuantity: a quantity would cost too much to read once it comes back.
+	// ReasonQuantity: a quantity would cost too much to parse when it comes back.
 	ReasonQuantity = "QuantityOutOfBounds"
 	// ReasonClaimNotBound: the claim has no volume yet.
 	ReasonClaimNotBound = "ClaimNotBound"
@@ -30,8 +30,8 @@ const (
 	// ReasonMetadataTooLarge: the labels and annotations of what the pod needs take
 	// more than MostMetadata.
 	ReasonMetadataTooLarge = "MetadataTooLarge"
-	// ReasonEveryNamespaceHasOne: the ConfigMap is the root certificate that
-	// Kubernetes puts into every namespace, of the provider as well.
+	// ReasonEveryNamespaceHasOne: the ConfigMap is the root certificate that Kubernetes
+	// puts into every namespace, including those of the provider.
 	ReasonEveryNamespaceHasOne = "EveryNamespaceHasOne"
 )
 
@@ -50,7 +50,7 @@ func refusalf(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// with adds to the message of a refusal, if it is one.
+// with appends text to the message of a refusal; nil stays nil.
 func (r *Refusal) with(text string) *Refusal {
 	if r == nil {
 		return nil

@@ -8,10 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// The parts of a spec that may change while a pod runs, as AnnotationSpecHash
-// names them. Those that containers have are followed by the container's name:
-// a change of one image must not take back what the provider's admission has
-// made of another.
+// The parts of a spec that may change while a pod runs, as named in AnnotationSpecHash.
+// Those of containers are followed by the container's name: a change of one image must
+// not revert what the provider's admission has made of another.
 const (
 	partDeadline    = "activeDeadlineSeconds"
 	partTolerations = "tolerations"
@@ -22,9 +21,9 @@ const (
 )
 
 // specHash is the value of AnnotationSpecHash: a hash of each part, as in
-// "image.web=9f86d081884c7d65;tolerations=…". It is the same whenever the parts
-// are. An ephemeral container never changes, so that its name stands for it. Of
-// these and of tolerations, those count that are sent.
+// "image.web=9f86d081884c7d65;tolerations=…". It is deterministic. An ephemeral
+// container never changes, so its name represents it. Only ephemeral containers and
+// tolerations that are sent count.
 func specHash(local *corev1.Pod, ephemeral []corev1.EphemeralContainer, tolerations []corev1.Toleration) string {
 	return string(appendSpecHash(make([]byte, 0, 512), local, ephemeral, tolerations))
 }
@@ -68,9 +67,8 @@ func appendPart(b []byte, part, container string, d digest) []byte {
 	return strconv.AppendUint(append(b, '='), uint64(d), 16)
 }
 
-// changedParts are the names of the parts whose hash is not the recorded one.
-// Where the record is missing or was spoilt, that is every part: sending one
-// again is harmless.
+// changedParts are the names of the parts whose hash differs from the recorded one. If
+// the record is missing or damaged, that is every part: sending one again is harmless.
 func changedParts(recorded, desired string) sets.Set[string] {
 	known := sets.New(strings.Split(recorded, ";")...)
 	changed := sets.New[string]()
@@ -83,16 +81,16 @@ func changedParts(recorded, desired string) sets.Set[string] {
 	return changed
 }
 
-// digest is a 64-bit FNV-1a hash in the making. It tells the values of one field
-// of one pod apart, which nobody but the pod's owner chooses: two that collide
-// by chance, once in 2^64, would keep one change from going down.
+// digest is a 64-bit FNV-1a hash in progress. It distinguishes values of one field of
+// one pod, which only the pod's owner chooses. Two that collide by chance, once in
+// 2^64, would keep one change from being sent.
 type digest uint64
 
 func newDigest() digest { return 14695981039346656037 }
 
 func (d digest) byte(b byte) digest { return (d ^ digest(b)) * 1099511628211 }
 
-// text ends each string, so that two are not taken for one.
+// text terminates each string, so that two cannot be confused with one.
 func (d digest) text(s string) digest {
 	for i := range len(s) {
 		d = d.byte(s[i])
@@ -108,7 +106,7 @@ func (d digest) number(n *int64) digest {
 	return d.text(string(strconv.AppendInt(b[:0], *n, 10)))
 }
 
-// requirements are those of CPU and memory: no other may change.
+// requirements hashes CPU and memory: no other resource may change.
 func (d digest) requirements(r *corev1.ResourceRequirements) digest {
 	for _, list := range [...]corev1.ResourceList{r.Requests, r.Limits} {
 		for _, name := range resizable {

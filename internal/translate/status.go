@@ -10,17 +10,16 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/network"
 )
 
-// PodStatus is the status that local should have, out of remote's. What comes
-// from the provider is checked and bounded value by value, and what is not
-// mentioned here (QoS class, nominated node, generation, claims) stays as it is
-// locally. Whatever remote says, the result is a status that the consumer's API
-// server accepts in place of local's.
+// PodStatus is the status that local should have, from remote's. Values from the
+// provider are checked and bounded one by one. What is not mentioned here (QoS class,
+// nominated node, generation, claims) keeps its local value. Whatever remote says, the
+// consumer's API server accepts the result in place of local's.
 //
-// A phase that is final stays so, and Running never becomes Pending again.
+// A final phase stays, and Running never becomes Pending again.
 //
-// Of addresses it has only what reach shows. One of the provider's nodes is never shown.
+// It has only the addresses that reach shows, and never one of the provider's nodes.
 //
-// The status shares memory with local and remote: it is to be read, or copied.
+// The status shares memory with local and remote: read it, or copy it.
 func PodStatus(local, remote *corev1.Pod, reach network.Reach) corev1.PodStatus {
 	if isFinal(local.Status.Phase) {
 		return local.Status
@@ -49,7 +48,7 @@ func isFinal(phase corev1.PodPhase) bool {
 	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
 
-// phase is remote's, unless it is unknown or would take back that the pod runs.
+// phase is remote's, unless it is unknown or would revert that the pod runs.
 func phase(local, remote corev1.PodPhase) corev1.PodPhase {
 	switch remote {
 	case corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed:
@@ -68,8 +67,8 @@ func startTime(local, remote *metav1.Time) *metav1.Time {
 	return remote
 }
 
-// podIPs are the addresses that reach shows of the remote pod, or, while it is
-// pending, of those that the local one has already.
+// podIPs are the remote pod's addresses that reach shows, or, while reach is
+// pending, the local pod's current ones.
 func podIPs(local, remote *corev1.Pod, reach network.Reach) (first string, all []corev1.PodIP) {
 	from := &remote.Status
 	if reach.Pending {
@@ -84,7 +83,7 @@ func podIPs(local, remote *corev1.Pod, reach network.Reach) (first string, all [
 	return first, all
 }
 
-// RemoteIP is what people are told of the address of a remote pod, or "".
+// RemoteIP is the remote pod's address, for people, or "".
 func RemoteIP(remote *corev1.Pod) string {
 	return strings.Join(addresses(&remote.Status, network.IsOfPods), ",")
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// How much of a provider's strings is kept, in characters.
+// Limits on a provider's strings, in characters.
 const (
 	maxReason  = 128
 	maxMessage = 1024
 	maxImage   = 512 // and image IDs and container IDs
-	// maxTermination is what a kubelet keeps of a termination message. Programs
-	// hand results over in it, so that less would break them.
+	// maxTermination is what a kubelet keeps of a termination message. Programs pass
+	// results in it, so a lower limit would break them.
 	maxTermination = 4096
 )
 
-// bounded is a string of the provider's, cut to a length, on one line and
-// without what cannot be printed.
+// bounded is a string of the provider's, truncated, on one line, without unprintable
+// characters.
 func bounded(s string, limit int) string {
 	if len(s) > limit {
 		s = cutAfter(s, limit)
@@ -28,7 +28,7 @@ func bounded(s string, limit int) string {
 	return provenance.Clean(s)
 }
 
-// cutAfter cuts a string that has more than so many characters, and marks where.
+// cutAfter truncates a string to so many characters, and marks where.
 func cutAfter(s string, limit int) string {
 	end, count := 0, 0
 	for i := range s {
@@ -42,8 +42,8 @@ func cutAfter(s string, limit int) string {
 	return s
 }
 
-// isSane reports whether a time can be written down: the API server reads no years
-// of five digits, which a time zone can bring about.
+// isSane reports whether a time can be serialised: the API server parses no years of
+// five digits, which a time zone can cause.
 func isSane(t metav1.Time) bool {
 	if t.IsZero() {
 		return true
@@ -59,9 +59,9 @@ func saneTime(t metav1.Time) metav1.Time {
 	return metav1.Time{Time: t.Truncate(time.Second)}
 }
 
-// resourceList keeps what has a name that the spec has as well, or that a
-// provider's defaults may add, and is no less than nothing. A quantity that is large
-// enough to cost something was not decoded.
+// resourceList keeps quantities that are not negative and whose name is in the spec, or
+// one that a provider's defaults may add. A quantity large enough to cost something was
+// never decoded.
 func resourceList(from corev1.ResourceList, spec *corev1.ResourceRequirements) corev1.ResourceList {
 	var to corev1.ResourceList
 	keep := func(name corev1.ResourceName) {

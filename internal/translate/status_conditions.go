@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reasonReadinessGates is what a kubelet says when a readiness gate is not open.
+// reasonReadinessGates is a kubelet's reason when a readiness gate is not open.
 const reasonReadinessGates = "ReadinessGatesNotReady"
 
-// remoteConditions are the types of conditions that come from the provider. All
-// others are local ones, and kept.
+// remoteConditions are the types of conditions that come from the provider. All others
+// are local, and kept.
 var remoteConditions = [...]corev1.PodConditionType{
 	corev1.PodReadyToStartContainers,
 	corev1.PodInitialized,
@@ -23,8 +23,8 @@ var remoteConditions = [...]corev1.PodConditionType{
 	corev1.PodResizeInProgress,
 }
 
-// conditions are the local ones, in their order, those of remoteConditions as
-// remote has them, and at the end those that are new.
+// conditions are the local ones in their order, those of remoteConditions with remote's
+// values, then new ones.
 func conditions(local *corev1.Pod, remote []corev1.PodCondition) []corev1.PodCondition {
 	all := make([]corev1.PodCondition, 0, len(local.Status.Conditions)+len(remoteConditions))
 	var done [len(remoteConditions)]bool
@@ -66,8 +66,8 @@ func indexOf(kind corev1.PodConditionType) int {
 	return -1
 }
 
-// remoteCondition is the condition as local should have it. The generation that
-// a provider has observed is that of another object, so that local's is kept.
+// remoteCondition is the condition as local should have it. The provider's observed
+// generation is that of another object, so local's is kept.
 func remoteCondition(local *corev1.Pod, remote []corev1.PodCondition, kind corev1.PodConditionType) (corev1.PodCondition, bool) {
 	from := find(remote, kind)
 	if from == nil || !isStatus(from.Status) {
@@ -91,10 +91,9 @@ func remoteCondition(local *corev1.Pod, remote []corev1.PodCondition, kind corev
 	return c, true
 }
 
-// applyReadinessGates closes Ready while a gate is closed. The remote pod has no
-// gates: its Ready is what a kubelet would begin with. The time of the last
-// transition is that of the latest of what Ready is made of, and stays while
-// Ready does.
+// applyReadinessGates sets Ready to False while a gate is closed. The remote pod has no
+// gates: its Ready is where a kubelet would start. The last transition time is the
+// latest of Ready's inputs, and stays while Ready does.
 func applyReadinessGates(ready *corev1.PodCondition, local *corev1.Pod, was *corev1.PodCondition) {
 	var closed []string
 	for _, gate := range local.Spec.ReadinessGates {

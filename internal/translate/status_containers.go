@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// containerStatuses are those of the containers that the local spec has, in its
-// order: no other name gets in, and none twice.
+// containerStatuses are those of the containers in the local spec, in its order: no
+// other name, and none twice.
 func containerStatuses(containers []corev1.Container, local, remote []corev1.ContainerStatus, mayRestart restarts) []corev1.ContainerStatus {
 	if len(local) == 0 && len(remote) == 0 {
 		return nil
@@ -42,13 +42,13 @@ func ephemeralStatuses(containers []corev1.EphemeralContainer, local, remote []c
 	return all
 }
 
-// isTakenBack reports whether a container that had ended would no longer have.
+// isTakenBack reports whether the new state would revert that a container has ended.
 func isTakenBack(was, is *corev1.ContainerStatus) bool {
 	return was.State.Terminated != nil && is.State.Terminated == nil
 }
 
-// restarts reports whether a container that has ended may run again. The API
-// server refuses the status of one that runs again and may not.
+// restarts reports whether an ended container may run again. The API server refuses a
+// status in which one runs again that may not.
 type restarts func(c *corev1.Container, exitCode int32) bool
 
 func restartRules(spec *corev1.PodSpec) restarts {
@@ -74,7 +74,7 @@ func restartRules(spec *corev1.PodSpec) restarts {
 	}
 }
 
-// restartsAll reports whether one container may have all of them start anew.
+// restartsAll reports whether one container may restart all of them.
 func restartsAll(containers []corev1.Container) bool {
 	for i := range containers {
 		for _, rule := range containers[i].RestartPolicyRules {
@@ -100,8 +100,8 @@ func matches(rule corev1.ContainerRestartRule, exitCode int32) bool {
 	return false
 }
 
-// containerStatus copies what is known and bounded of a status. Users, mounts,
-// the health of devices and the stop signal stay in the provider.
+// containerStatus copies the known fields of a status, bounded. Users, mounts, device
+// health and the stop signal stay in the provider.
 func containerStatus(from *corev1.ContainerStatus, spec *corev1.ResourceRequirements) corev1.ContainerStatus {
 	return corev1.ContainerStatus{
 		Name:                 from.Name,
@@ -118,8 +118,8 @@ func containerStatus(from *corev1.ContainerStatus, spec *corev1.ResourceRequirem
 	}
 }
 
-// containerState keeps one state: the one that is reached last, if remote claims
-// to be in several.
+// containerState keeps one state: the latest in the life cycle, if remote claims
+// several.
 func containerState(from *corev1.ContainerState) corev1.ContainerState {
 	switch {
 	case from.Terminated != nil:

@@ -11,9 +11,9 @@ import (
 // Kubernetes puts into every namespace.
 const rootCertificate = "kube-root-ca.crt"
 
-// isInjectedToken reports whether a volume is the service account token that
-// admission injects: by its name, and by having nothing else in it, since
-// leaving out what a user has written would break the pod in silence.
+// isInjectedToken reports whether a volume is the service account token that admission
+// injects: by its name, and by having nothing else in it, because leaving out what a
+// user has written would break the pod silently.
 func isInjectedToken(v *corev1.Volume) bool {
 	if !strings.HasPrefix(v.Name, "kube-api-access-") || v.Projected == nil {
 		return false
@@ -33,7 +33,7 @@ func isInjectedToken(v *corev1.Volume) bool {
 	return token
 }
 
-// injectedTokens are the names of the volumes that isInjectedToken is about.
+// injectedTokens are the names of the volumes for which isInjectedToken holds.
 func injectedTokens(volumes []corev1.Volume) []string {
 	var names []string
 	for i := range volumes {
@@ -44,7 +44,7 @@ func injectedTokens(volumes []corev1.Volume) []string {
 	return names
 }
 
-// withoutMounts leaves out the mounts of some volumes.
+// withoutMounts drops the mounts of some volumes.
 func withoutMounts(mounts []corev1.VolumeMount, volumes []string) []corev1.VolumeMount {
 	if !slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return slices.Contains(volumes, m.Name) }) {
 		return mounts

@@ -12,15 +12,15 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// PodChanges are patches down: each is the remote pod as it should be, to be
-// sent as the difference from the remote pod that PodUpdate was given, or nil
-// where nothing differs.
+// PodChanges are patches for the remote pod: each is the pod as it should be, to be
+// sent as the difference from the one that PodUpdate was given, or nil if nothing
+// differs.
 //
-// Ephemeral and Resize come first, Main LAST: Main carries the annotation that
-// says what was sent, and so says of the other two that they were. After a crash
-// in between, what was sent already is found in the remote pod and nothing, or
-// the same again, is sent. A provider that refuses one of them for good (no
-// resize on that node, say) refuses it once: Main may be sent all the same.
+// Ephemeral and Resize come first, Main LAST: Main carries the annotation that records
+// what was sent, the other two included. After a crash in between, what was already
+// sent is found in the remote pod, and nothing, or the same again, is sent. A provider
+// that refuses one of them for good (no resize on that node, say) refuses it once: Main
+// may be sent all the same.
 type PodChanges struct {
 	// Main is for the pod itself: labels, annotations, images,
 	// activeDeadlineSeconds, tolerations.
@@ -34,11 +34,11 @@ type PodChanges struct {
 // resizable are the resources that may change while a container runs.
 var resizable = [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
-// PodUpdate compares what local asks for with what was sent to remote, by the
-// hashes that remote carries. It does not compare the specs: what the provider's
-// admission has changed is the provider's, until the user changes that very part.
-// What Kubernetes would refuse, such as a longer deadline, is left as it is. A
-// toleration is sent once the limits of the provider allow it.
+// PodUpdate compares what local asks for with what was sent to remote, by the hashes
+// that remote carries. It does not compare the specs: what the provider's admission has
+// changed stays, until the user changes that very part. What Kubernetes would refuse,
+// such as a longer deadline, is skipped. A toleration is sent once the provider's
+// limits allow it.
 func PodUpdate(local, remote *corev1.Pod, t Target, limits *Limits) PodChanges {
 	ephemeral := allowedEphemeralContainers(local)
 	tolerations := allowedTolerations(local.Spec.Tolerations, remote.Spec.Tolerations, limits)
@@ -71,7 +71,7 @@ func PodUpdate(local, remote *corev1.Pod, t Target, limits *Limits) PodChanges {
 	return changes
 }
 
-// updateSpec sets what Kubernetes allows to change on the pod itself.
+// updateSpec sets the fields of the pod itself that Kubernetes allows to change.
 func updateSpec(remote, local *corev1.PodSpec, changed sets.Set[string], tolerations []corev1.Toleration) {
 	updateImages(remote.InitContainers, local.InitContainers, changed)
 	updateImages(remote.Containers, local.Containers, changed)
@@ -93,8 +93,8 @@ func updateImages(remote, local []corev1.Container, changed sets.Set[string]) {
 	}
 }
 
-// mergedTolerations adds what is missing and sets the seconds of what is there:
-// a toleration can neither be removed from a pod nor otherwise be changed.
+// mergedTolerations adds missing ones and sets the seconds of existing ones: a
+// toleration cannot be removed from a pod, nor changed in any other way.
 func mergedTolerations(remote, local []corev1.Toleration) []corev1.Toleration {
 	for _, wanted := range local {
 		i := slices.IndexFunc(remote, func(t corev1.Toleration) bool {
@@ -111,8 +111,8 @@ func mergedTolerations(remote, local []corev1.Toleration) []corev1.Toleration {
 	return remote
 }
 
-// withEphemeralContainers adds those that remote does not have yet, or is nil if
-// it has them all. None can be changed or removed.
+// withEphemeralContainers adds those that remote lacks, or is nil if it has them all.
+// None can be changed or removed.
 func withEphemeralContainers(remote, local *corev1.Pod, ephemeral []corev1.EphemeralContainer, t Target, limits *Limits) *corev1.Pod {
 	var missing []corev1.EphemeralContainer
 	for i := range ephemeral {

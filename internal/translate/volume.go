@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// PersistentVolumeClaim is the remote claim of local, which names the remote
-// volume. Both have local's class: a claim is only bound to a volume of its own
-// class, which need not exist in the provider.
+// PersistentVolumeClaim is the remote claim of local, and names the remote volume. Both
+// have local's class: a claim only binds to a volume of its own class, which need not
+// exist in the provider.
 func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*corev1.PersistentVolumeClaim, *Refusal) {
 	if refusal := neverSynced("PersistentVolumeClaim", local); refusal != nil {
 		return nil, refusal
@@ -30,9 +30,8 @@ func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*core
 }
 
 // PersistentVolume is the remote volume of local, to which claim is bound. It is
-// retained whatever happens in the provider, and bound to the remote claim only.
-// The Secrets that it names may live in any namespace; of tells where those of
-// one go.
+// retained whatever happens in the provider, and reserved for the remote claim. The
+// Secrets it names may be in any namespace; of returns where those of one go.
 func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target, of func(namespace string) Target) (*corev1.PersistentVolume, *Refusal) {
 	if refusal := neverSynced("PersistentVolume", local); refusal != nil {
 		return nil, refusal
@@ -89,8 +88,8 @@ func VolumeSecrets(pv *corev1.PersistentVolume) []types.NamespacedName {
 	return slices.Compact(names)
 }
 
-// volumeSecretPlaces are the places in a volume where Secrets are named. A
-// reference that lacks a name or a namespace is none.
+// volumeSecretPlaces are the places in a volume that name Secrets. A reference without
+// a name or a namespace does not count.
 func volumeSecretPlaces(source *corev1.PersistentVolumeSource) []*corev1.SecretReference {
 	var refs []*corev1.SecretReference
 	if csi := source.CSI; csi != nil {
@@ -103,7 +102,7 @@ func volumeSecretPlaces(source *corev1.PersistentVolumeSource) []*corev1.SecretR
 	return slices.DeleteFunc(refs, func(r *corev1.SecretReference) bool { return r == nil || r.Name == "" || r.Namespace == "" })
 }
 
-// notBound refuses a claim that has no volume, or lost it.
+// notBound refuses a claim that has no volume, or has lost it.
 func notBound(claim *corev1.PersistentVolumeClaim) *Refusal {
 	if claim.Status.Phase == corev1.ClaimBound && claim.Spec.VolumeName != "" {
 		return nil
@@ -111,15 +110,15 @@ func notBound(claim *corev1.PersistentVolumeClaim) *Refusal {
 	return refusalf(ReasonClaimNotBound, "PersistentVolumeClaim %s is not bound to a volume yet", claim.Name)
 }
 
-// isBoundTo reports whether the volume says the same as the claim: anybody can
-// write the name of a volume into a claim.
+// isBoundTo reports whether the volume agrees with the claim: anybody can write the
+// name of a volume into a claim.
 func isBoundTo(pv *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) bool {
 	ref := pv.Spec.ClaimRef
 	return claim.Spec.VolumeName == pv.Name && ref != nil &&
 		ref.Namespace == claim.Namespace && ref.Name == claim.Name && ref.UID == claim.UID
 }
 
-// storageClass is the class of a claim, of which the annotation of old wins.
+// storageClass is the class of a claim; the legacy annotation wins.
 func storageClass(claim *corev1.PersistentVolumeClaim) string {
 	if class, there := claim.Annotations[corev1.BetaStorageClassAnnotation]; there {
 		return class
@@ -127,8 +126,8 @@ func storageClass(claim *corev1.PersistentVolumeClaim) string {
 	return ptr.Deref(claim.Spec.StorageClassName, "")
 }
 
-// isTiedToNode reports whether a volume can be reached from nodes of certain names
-// only: the provider has no node of that name, or another one.
+// isTiedToNode reports whether a volume can be reached only from nodes of certain
+// names: the provider has no node of that name, or a different one.
 func isTiedToNode(affinity *corev1.VolumeNodeAffinity) bool {
 	if affinity == nil || affinity.Required == nil {
 		return false

@@ -17,9 +17,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// newView makes the cache of one binding. What it returns is shared with its
-// readers, which change nothing: copying a pod for each look at it would be the
-// largest part of the work.
+// newView makes the cache of one binding. Readers share what it returns and must not
+// change it: copying a pod for each read would be the largest part of the work.
 func newView(ctx context.Context, o Options, clusterID, node string) (*View, error) {
 	sent, err := labels.NewRequirement(v1alpha1.LabelSyncedTo+clusterID, selection.Exists, nil)
 	if err != nil {
@@ -52,8 +51,8 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 	return &View{Cache: view, ClusterID: clusterID, Node: node}, nil
 }
 
-// neverSent are the types of Secrets that let their holder act as somebody of
-// the consumer. They are not even looked at.
+// neverSent are the types of Secrets that let their holder act as somebody in the
+// consumer. They are not even read.
 var neverSent = []corev1.SecretType{corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken}
 
 // newCatalogue makes the cache of metadata.
@@ -90,7 +89,7 @@ func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
 	return catalogue, nil
 }
 
-// Metadata is how the catalogue is asked for objects of a kind.
+// Metadata is the object with which to ask the catalogue for a kind.
 func Metadata(o Options, kind client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(kind, o.Scheme)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// NewInformer is for caches that hold metadata. The library puts a watch.Filter
-// around such a watch, whose goroutine waits for ever when the watch is stopped
-// while it has an event to give away, which at the end of a manager it has: a test
-// that runs thousands of managers in one process would keep them all.
+// NewInformer is for caches of metadata. The library wraps such a watch in a
+// watch.Filter, whose goroutine blocks for ever if the watch is stopped while it has an
+// event to deliver, which happens at the end of a manager. A test that runs thousands
+// of managers in one process would keep all of them.
 func NewInformer(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: toolscache.ToListerWatcherWithContext(from).ListWithContext, WatchFuncWithContext: drainedWatch(from),
@@ -30,7 +30,7 @@ func drainedWatch(from toolscache.ListerWatcher) func(context.Context, metav1.Li
 	}
 }
 
-// drained takes what is left of a watch that is stopped, until it is closed.
+// drained consumes what is left of a stopped watch, until it is closed.
 type drained struct{ watch.Interface }
 
 // Stop implements watch.Interface.

@@ -12,9 +12,9 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Held is what a View keeps of an object: nothing that is never looked at, and of
-// ConfigMaps and Secrets no content, which is read when it is to be sent. What it has
-// made it leaves as it is: a cache may apply it twice, while others read it.
+// Held is what a View keeps of an object: nothing that is never read, and no content of
+// ConfigMaps and Secrets, which is read when it is sent. Applied to its own result it
+// changes nothing: a cache may apply it twice, while others read it.
 func Held(obj any) any {
 	object, ok := obj.(metav1.Object)
 	if !ok {
@@ -41,7 +41,7 @@ func Held(obj any) any {
 	return translate.WithoutContent(obj)
 }
 
-// trimMetadata keeps who an object is, that it is being deleted, and what
+// trimMetadata keeps an object's identity, whether it is being deleted, and what
 // Spillway and its users have written on it for each other.
 func trimMetadata(obj any) (any, error) {
 	metadata, ok := obj.(*metav1.PartialObjectMetadata)
@@ -59,15 +59,15 @@ func trimMetadata(obj any) (any, error) {
 // mostValue is longer than any value that Spillway writes: the names of a few copies.
 const mostValue = 2048
 
-// known reports whether a label or annotation of Spillway's domain is one that decisions
-// look at. Others, and what is longer, anybody may have written.
+// known reports whether a label or annotation in Spillway's domain is one that
+// decisions use. Anybody may have written others, or longer ones.
 func known(key, value string) bool {
 	return len(value) <= mostValue &&
 		(key == v1alpha1.LabelSync || strings.HasPrefix(key, v1alpha1.LabelSyncedTo) || strings.HasPrefix(key, v1alpha1.AnnotationRemote))
 }
 
 // ours keeps what is known, up to translate.MostMetadata, which is more than the marks
-// of all bindings that one object may have.
+// of all bindings that one object can have.
 func ours(all map[string]string) map[string]string {
 	kept, size := map[string]string{}, 0
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -82,7 +82,7 @@ func ours(all map[string]string) map[string]string {
 	return kept
 }
 
-// trim takes out what is neither sent nor looked at. What kubectl has applied repeats
+// trim removes what is neither sent nor read. kubectl's last-applied annotation repeats
 // the whole object.
 func trim(all map[string]string) {
 	own := ours(all)
@@ -92,8 +92,8 @@ func trim(all map[string]string) {
 	})
 }
 
-// finalizers are the first of them, up to translate.MostMetadata: as a rule, all. A
-// patch of a part leaves the others alone, as long as there is one in it that stays.
+// finalizers are the first ones, up to translate.MostMetadata: usually all. A patch of
+// some leaves the others alone, as long as it has one that stays.
 func finalizers(all []string) []string {
 	size := 0
 	for i, name := range all {

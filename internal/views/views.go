@@ -1,16 +1,16 @@
-// Package views holds what is cached of the consumer for each ClusterBinding.
+// Package views caches the consumer's objects for each ClusterBinding.
 //
-// A View belongs to one binding and holds the pods of its virtual node, and of
-// ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes those that
-// carry the binding's label, because they are sent to its provider. The content of
-// ConfigMaps and Secrets is not in memory, but a digest of it: anybody may label
-// what is large. It is read when it is to be sent. Pods that are not offloaded are
-// never in memory. Of what may have to be sent one day the Catalogue, which all
-// bindings share, knows that it is there, by its metadata.
+// A View belongs to one binding. It holds the pods of its virtual node, and the
+// ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes that carry the
+// binding's label, because they are sent to its provider. Of ConfigMaps and Secrets it
+// holds a digest, not the content, which is read when it is sent: anybody may label
+// something large. Pods that are not offloaded are never in memory. The Catalogue,
+// which all bindings share, has the metadata of everything that may have to be sent one
+// day.
 //
-// What this trades away is five watches of the consumer for each binding; in
-// return replicas of the manager can later split the bindings among themselves
-// without sharing anything, and a restart is one LIST per kind and binding.
+// The price is five watches of the consumer for each binding. In return, replicas of
+// the manager can later split the bindings without sharing anything, and a restart is
+// one LIST per kind and binding.
 package views
 
 import (
@@ -96,8 +96,8 @@ func (v *Views) Start(ctx context.Context) error {
 	return v.Catalogue.Start(ctx)
 }
 
-// Open makes sure that there is a View for the ClusterBinding of that name. It
-// never blocks: the View fills by itself.
+// Open ensures that the ClusterBinding of that name has a View. It never blocks: the
+// View fills in the background.
 func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -127,15 +127,15 @@ func (v *Views) Close(name string) {
 	}
 }
 
-// Get is the View of the ClusterBinding of that name, or nil. Reading a View
-// that is not full yet waits for it.
+// Get is the View of the ClusterBinding of that name, or nil. Reading a View that is
+// still filling waits for it.
 func (v *Views) Get(name string) *View {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.views[name]
 }
 
-// All are the views there are, by the name of their ClusterBinding.
+// All are the existing views, by the name of their ClusterBinding.
 func (v *Views) All() map[string]*View {
 	v.mu.Lock()
 	defer v.mu.Unlock()
