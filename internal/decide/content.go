@@ -6,9 +6,9 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// WithContent is a plan that can be carried out: if it writes content of which only
-// a digest is known, the local object is read before, and decided on anew. What
-// there is no room for, or what is refused, has left the plan by then, and is not read.
+// WithContent makes a plan executable: if it writes content of which only a digest is
+// known, the local object is read first and decided on again. What is over budget, or
+// was refused, is no longer in the plan by then, and is not read.
 func WithContent[T Object](s Snapshot[T], plan Plan) Plan {
 	if !Present(s.Local) || !slices.ContainsFunc(plan.Actions, Action.lacksContent) {
 		return plan

@@ -10,34 +10,34 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Translation is all that is special about a kind of objects that are copied
-// because something needs them. It is pure.
+// Translation is what is special about a kind whose objects are copied because
+// something needs them. It is pure.
 type Translation[T Object] interface {
 	// RemoteName is the name of the copy.
 	RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName
-	// Remote is the copy, or why there is none. What it names in another local
-	// namespace goes where elsewhere says.
+	// Remote is the copy, or why there is none. elsewhere returns where what it names in
+	// another local namespace goes.
 	Remote(local T, t translate.Target, elsewhere func(namespace string) translate.Target) (T, *translate.Refusal)
-	// Merge is remote as it should be, given the copy that would be created
-	// now, and remote itself where nothing differs. Replace tells that what
-	// differs cannot be changed.
+	// Merge is remote as it should be, given the copy that would be created now; remote
+	// itself if nothing differs. replace reports that the difference cannot be changed in
+	// place.
 	Merge(desired, remote T) (merged T, replace bool)
 }
 
-// copies is the Syncer of all kinds whose objects are copied.
+// copies is the Syncer of all copied kinds.
 type copies[T Object] struct {
 	TopDown[T]
 	Translation[T]
 	fresh func() T
 }
 
-// NewCopies makes the Syncer of a kind whose objects are copied. fresh makes an empty one.
+// NewCopies returns the Syncer of a copied kind. fresh returns an empty object.
 func NewCopies[T Object](t Translation[T], fresh func() T) Syncer[T] {
 	return copies[T]{Translation: t, fresh: fresh}
 }
 
-// SyncToRemote pins the local object, then creates the copy. The API server answers
-// to the patch with the whole object, so that most often nothing has to be read for it.
+// SyncToRemote pins the local object, then creates the copy. The API server answers the
+// patch with the whole object, so usually nothing has to be read for the copy.
 func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	switch {
 	case s.Wanted && !s.Place.Open && !s.Place.Leaving && s.Local.GetDeletionTimestamp().IsZero():
@@ -45,7 +45,7 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	case !c.toBeSent(s) && len(c.locations(s)) == 0:
 		return c.unpin(s)
 	case !c.toBeSent(s):
-		return Plan{} // There are others still.
+		return Plan{} // Other copies are left.
 	case !c.pinned(s):
 		return c.pin(s)
 	case !s.Known:
@@ -64,10 +64,10 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	return act(Action{Verb: Create, Side: Remote, Object: desired})
 }
 
-// Sync puts the copy right, or deletes it when nothing needs it any more.
+// Sync corrects the copy, or deletes it when nothing needs it any more.
 func (c copies[T]) Sync(s Snapshot[T]) Plan {
 	if s.Wanted && !s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() {
-		return Plan{} // Pods that are there still use it, whatever becomes of the namespace.
+		return Plan{} // Pods there still use it, whatever happens to the namespace.
 	}
 	if seeded.On(seeded.CopyReleasedFirst) && !c.toBeSent(s) && c.pinned(s) {
 		return c.unpin(s)
@@ -105,8 +105,8 @@ func (c copies[T]) update(s Snapshot[T]) Plan {
 	}
 }
 
-// desired is the copy as it is to be, of which the provider's limits may leave labels
-// and annotations at home, or why there is none.
+// desired is the copy as it should be, without labels and annotations that the
+// provider's limits do not allow, or why there is none.
 func (c copies[T]) desired(s Snapshot[T]) (T, *translate.Refusal) {
 	desired, refusal := c.Remote(s.Local, s.Place.Target, s.targetOf)
 	switch {
@@ -119,18 +119,18 @@ func (c copies[T]) desired(s Snapshot[T]) (T, *translate.Refusal) {
 	return desired, refusal
 }
 
-// toBeSent reports whether there is to be a copy.
+// toBeSent reports whether there should be a copy.
 func (c copies[T]) toBeSent(s Snapshot[T]) bool {
 	return s.Wanted && s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() &&
 		!withheld(s.Local)
 }
 
-// pinned reports whether the local object says that and where it is sent.
+// pinned reports whether the local object records that it is sent, and where.
 func (c copies[T]) pinned(s Snapshot[T]) bool {
 	return isPinnedTo(s.Local, s.ClusterID, c.locations(s))
 }
 
-// locations are all places where there is a copy, or is to be one.
+// locations are all places that have, or should have, a copy.
 func (c copies[T]) locations(s Snapshot[T]) []string {
 	sites := s.Sites
 	if len(sites) == 0 {
@@ -149,8 +149,8 @@ func (c copies[T]) locations(s Snapshot[T]) []string {
 	return slices.Compact(all)
 }
 
-// targetOf is where the objects of another local namespace go: beside this one
-// if it is at home there.
+// targetOf is where the objects of another local namespace go: beside this one, if it
+// is the same namespace.
 func (s Snapshot[T]) targetOf(namespace string) translate.Target {
 	if namespace == s.Place.Local {
 		return s.Place.Target
@@ -158,8 +158,8 @@ func (s Snapshot[T]) targetOf(namespace string) translate.Target {
 	return s.Elsewhere(namespace)
 }
 
-// pin pins the local object, unless the consumer has just refused that: a webhook
-// of its own may change more of it in the same request than policies allow.
+// pin pins the local object, unless the consumer has just refused that: one of its
+// webhooks may change more of the object in the same request than policies allow.
 func (c copies[T]) pin(s Snapshot[T]) Plan {
 	if s.Refused != nil && s.Refused.Verb == Patch && s.Refused.In == "" && s.Refused.Wait > 0 {
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
@@ -169,7 +169,7 @@ func (c copies[T]) pin(s Snapshot[T]) Plan {
 	return act(Action{Verb: Patch, Side: Local, Object: after, Before: before})
 }
 
-// unpin takes the pin away, once there is no copy any more.
+// unpin removes the pin once there are no copies left.
 func (c copies[T]) unpin(s Snapshot[T]) Plan {
 	before, after := c.metadata(s.Local), c.metadata(s.Local)
 	if !Unpin(after, s.ClusterID) {
@@ -178,8 +178,8 @@ func (c copies[T]) unpin(s Snapshot[T]) Plan {
 	return act(Action{Verb: Patch, Side: Local, Object: after, Before: before})
 }
 
-// metadata is an object that has the metadata of local and nothing else, so
-// that a patch from one to another can be made without knowing the content.
+// metadata is an object with only local's metadata, so that a patch between two of them
+// needs no content.
 func (c copies[T]) metadata(local T) T {
 	obj := c.fresh()
 	CopyMetadata(obj, local)

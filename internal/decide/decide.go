@@ -4,9 +4,9 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Next says what is to be done about one object. What is the same for all
-// kinds is decided here: what is in the provider and should not be goes first,
-// and its name is not used before it is gone.
+// Next decides what to do about one object. It handles what is the same for all kinds:
+// what should not be in the provider is deleted first, and its name is not used before
+// it is gone.
 func Next[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	if Present(s.Local) && len(s.Strays) > 0 {
 		plan := syncer.Wait(s, Problemf(v1alpha1.ReasonReplacing,
@@ -20,9 +20,9 @@ func Next[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	return sites(s, syncer)
 }
 
-// sites decides about each copy of an object, and about those that nothing
-// needs any more. While it is not known where something that needs it goes,
-// nothing is deleted: it may be there.
+// sites decides about each copy of an object, and about those that nothing needs any
+// more. While it is unknown where something that needs the object goes, nothing is
+// deleted: the copy may be needed there.
 func sites[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	all := s.Sites
 	if len(all) == 0 {
@@ -44,7 +44,7 @@ func sites[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	return plan
 }
 
-// and does both.
+// and combines two plans.
 func (p Plan) and(other Plan) Plan {
 	p.Actions = append(p.Actions, other.Actions...)
 	switch {
@@ -62,7 +62,7 @@ func (p Plan) and(other Plan) Plan {
 	return p
 }
 
-// Here decides about an object at its place alone.
+// Here decides about an object at its own place only.
 func Here[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	switch {
 	case Present(s.Local) && Present(s.Remote):
@@ -78,24 +78,23 @@ func Here[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	}
 }
 
-// Syncer decides for one kind what is to be done. It does no I/O.
+// Syncer decides for one kind what to do. It does no I/O.
 type Syncer[T Object] interface {
-	// SyncToRemote decides when the object is in the consumer only.
+	// SyncToRemote decides when only the consumer has the object.
 	SyncToRemote(Snapshot[T]) Plan
-	// Sync decides when it is in both.
+	// Sync decides when both clusters have it.
 	Sync(Snapshot[T]) Plan
-	// SyncToLocal decides when it is in the provider only, in Remote.
+	// SyncToLocal decides when only the provider has it, in Remote.
 	SyncToLocal(Snapshot[T]) Plan
-	// Wait decides what to say while the object waits for something that has
-	// been decided on for it.
+	// Wait decides what to report while the object waits for something that is under way.
 	Wait(Snapshot[T], Problem) Plan
 }
 
-// TopDown is the part of a Syncer that is the same for all kinds whose source
-// is the consumer: what is in the provider only is cleaned up.
+// TopDown is the part of a Syncer that all kinds share whose source is the consumer:
+// what only the provider has is cleaned up.
 type TopDown[T Object] struct{}
 
-// Wait leaves it to what needs the object to say what it waits for.
+// Wait leaves it to whatever needs the object to report what it waits for.
 func (TopDown[T]) Wait(_ Snapshot[T], problem Problem) Plan {
 	return wait(problem.Reason, problem.Message)
 }
@@ -103,7 +102,7 @@ func (TopDown[T]) Wait(_ Snapshot[T], problem Problem) Plan {
 // SyncToLocal deletes the remote object.
 func (TopDown[T]) SyncToLocal(s Snapshot[T]) Plan { return act(cleanUp([]T{s.Remote})...) }
 
-// cleanUp deletes remote objects that are not being deleted yet.
+// cleanUp deletes remote objects that are not yet being deleted.
 func cleanUp[T Object](remotes []T) []Action {
 	var actions []Action
 	for _, remote := range remotes {

@@ -21,9 +21,9 @@ type Ref struct {
 
 func (r Ref) String() string { return r.Kind + "/" + r.NamespacedName.String() }
 
-// Assess decides whether an object that is needed in a namespace of the provider can
-// be used there. Title is how messages call its kind; right, if not empty, is what the
-// provider gives no right to. What is to be done about the object there comes with it.
+// Assess decides whether a needed object can be used in a namespace of the provider,
+// and what to do about the object there. title is what messages call its kind; right,
+// if not empty, is the right that the provider does not give.
 func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right string) (Need, Plan) {
 	need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName}
 	switch {
@@ -51,7 +51,7 @@ func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right
 	case withheld(s.Local):
 		need.Ready = ref.Optional
 		need.Problem = never(title, ref.NamespacedName)
-	case s.Wanted && !Present(s.Remote) && !s.Place.Open: // Nothing of its namespace is sent, so it never will be.
+	case s.Wanted && !Present(s.Remote) && !s.Place.Open: // Nothing in its namespace is sent, so this never will be.
 		need.Problem = s.Place.Problem.Of(title, ref.NamespacedName)
 	case !Present(s.Remote) || len(plan.Actions) > 0:
 		need.Problem = NotSynced(title, ref.NamespacedName)
@@ -61,13 +61,12 @@ func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right
 	return need, plan
 }
 
-// Of says which object a problem is of.
+// Of names the object that a problem is about.
 func (p Problem) Of(title string, name types.NamespacedName) Problem {
 	return Problemf(p.Reason, "%s %s: %s", title, Location(name), p.Message)
 }
 
-// missing is said of what does not exist, or is kept out of sight: tokens are not
-// even looked at.
+// missing reports objects that do not exist or are never watched, such as tokens.
 func missing(kind string, name types.NamespacedName) Problem {
 	message := fmt.Sprintf("%s %s does not exist", kind, Location(name))
 	if kind == "Secret" {
@@ -76,30 +75,32 @@ func missing(kind string, name types.NamespacedName) Problem {
 	return Problem{v1alpha1.ReasonReferenceNotFound, message}
 }
 
-// never has a reason of its own: what is only not sent yet is soon, by itself.
+// never has its own reason: what is merely not sent yet will be soon, without anybody's
+// help.
 func never(kind string, name types.NamespacedName) Problem {
 	return Problemf(translate.ReasonSyncNever, "%s %s has %s=%s, so it is not sent to any provider",
 		kind, Location(name), v1alpha1.LabelSync, v1alpha1.SyncNever)
 }
 
-// NotSynced is said of what is not in the provider yet.
+// NotSynced reports objects that are not in the provider yet.
 func NotSynced(kind string, name types.NamespacedName) Problem {
 	return Problemf(v1alpha1.ReasonReferenceNotSynced, "%s %s is being sent to the provider", kind, Location(name))
 }
 
-// noRight is said of what cannot be sent because the provider does not let us see it.
+// noRight reports objects that cannot be sent because the provider does not let us read
+// them.
 func noRight(kind string, name types.NamespacedName, clusterID, right string) Problem {
 	return Problemf(v1alpha1.ReasonRightsMissing,
 		"%s %s cannot be sent: provider %s gives no right to %s", kind, Location(name), clusterID, right)
 }
 
-// usedElsewhere is said of what can be in one place at a time, and is in another.
+// usedElsewhere reports objects that can be in one place at a time, and are in another.
 func usedElsewhere(kind string, name types.NamespacedName, there, in string) Problem {
 	return Problemf(v1alpha1.ReasonReferenceNotSynced,
 		"%s %s is used by pods in namespace %s of the provider; it goes to namespace %s when they have ended", kind, Location(name), there, in)
 }
 
-// withheld reports whether the owner of an object says that it is not to be sent.
+// withheld reports whether an object's owner says not to send it.
 func withheld(obj Object) bool {
 	return obj.GetAnnotations()[v1alpha1.LabelSync] == v1alpha1.SyncNever || obj.GetLabels()[v1alpha1.LabelSync] == v1alpha1.SyncNever
 }

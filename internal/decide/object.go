@@ -32,7 +32,7 @@ func KeyOf(obj Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// Location is how annotations and messages say where an object is.
+// Location is how annotations and messages write where an object is.
 func Location(name types.NamespacedName) string {
 	if name.Namespace == "" {
 		return name.Name

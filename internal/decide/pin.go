@@ -10,11 +10,11 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// An object of the consumer is pinned for a provider while copies of it are there, or
-// are to be: a label has the binding's view hold its content, an annotation says
+// An object of the consumer is pinned for a provider while it has, or should have,
+// copies there: a label makes the binding's view hold the object, an annotation says
 // where the copies are, and a finalizer keeps it until they are gone. All three are
-// written in one patch, which is not locked to a version: several bindings pin one
-// object at the same time, each with keys of its own, and the API server merges them.
+// written in one patch without a resource version: several bindings pin one object at
+// the same time, each with its own keys, and the API server merges them.
 
 // pin writes a pin.
 func pin(local Object, clusterID string, locations []string) {
@@ -32,14 +32,14 @@ func isPinnedTo(local metav1.Object, clusterID string, locations []string) bool 
 		slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+clusterID)
 }
 
-// IsPinned reports whether an object has anything of a pin by which it is looked
-// after: the label or the finalizer.
+// IsPinned reports whether an object has a part of a pin that makes us handle it: the
+// label or the finalizer.
 func IsPinned(local metav1.Object, clusterID string) bool {
 	_, labelled := local.GetLabels()[v1alpha1.LabelSyncedTo+clusterID]
 	return labelled || slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+clusterID)
 }
 
-// Unpin takes all of a pin off an object, and reports whether there was anything of it.
+// Unpin removes a pin from an object, and reports whether there was anything to remove.
 func Unpin(local metav1.Object, clusterID string) bool {
 	labels, annotations, finalizers := local.GetLabels(), local.GetAnnotations(), local.GetFinalizers()
 	local.SetLabels(without(labels, v1alpha1.LabelSyncedTo+clusterID))
@@ -57,7 +57,7 @@ func without(all map[string]string, key string) map[string]string {
 	return less
 }
 
-// CopyMetadata copies what the engine looks at of an object's metadata, and writes.
+// CopyMetadata copies the metadata that the engine reads and writes.
 func CopyMetadata(into, from metav1.Object) {
 	into.SetNamespace(from.GetNamespace())
 	into.SetName(from.GetName())

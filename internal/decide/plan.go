@@ -1,10 +1,10 @@
-// Package decide says what is to be done about one object that goes to a provider: a
-// Snapshot of it in both clusters becomes a Plan. Nothing here does any I/O, reads a
-// clock or remembers anything, so that a decision is a table in a test.
+// Package decide decides what to do about one object that goes to a provider: it turns
+// a Snapshot of it in both clusters into a Plan. Nothing here does any I/O, reads a
+// clock or remembers anything, so a decision is a table in a test.
 //
-// Next decides what is the same for all kinds: whose an object is, names that are
-// still taken, what is in the provider and should not be. What is special about a kind
-// is its Syncer; that of most kinds is made by NewCopies of a pure Translation.
+// Next decides what is the same for all kinds: whose an object is, names that are still
+// taken, what should not be in the provider. A kind's Syncer decides the rest; most
+// kinds get theirs from NewCopies and a pure Translation.
 //
 // A crash may come between any two actions of a plan. So each prefix of it leaves a
 // state from which the next decision leads to the same end.
@@ -35,30 +35,30 @@ const (
 	Patch       Verb = "patch"
 	PatchStatus Verb = "patch the status of"
 	Delete      Verb = "delete"
-	// Find looks for an object that the cache does not show, though it should
-	// be there: it was made by this process's predecessor, or somebody has
-	// taken Spillway's labels off it, or it is gone.
+	// Find looks for an object that should exist but is not in the cache: this process's
+	// predecessor created it, or somebody has removed Spillway's labels from it, or it is
+	// gone.
 	Find Verb = "find"
-	// Read gets the content of an object of the consumer, of which the view has a
-	// digest, because it is to be sent.
+	// Read gets the content of an object of the consumer, of which the view has a digest,
+	// in order to send it.
 	Read Verb = "read"
 )
 
-// Action is one request. It is refused by the API server if the object is not
-// the one that was seen: every one but a create carries its UID.
+// Action is one request. The API server refuses it if the object is not the one that
+// was seen: every one but a create carries its UID.
 type Action struct {
 	Verb Verb
 	Side Side
 	// Object is what is written, found or deleted.
 	Object Object
-	// Before is what a patch starts from.
+	// Before is what a patch is computed from.
 	Before Object
 	// Subresource that a patch goes to; empty for the object itself.
 	Subresource string
 	// Locked makes a patch fail if anybody has written in between.
 	Locked bool
-	// Paced tells that it may wait, so that one object is not written again and
-	// again for changes that its provider makes up.
+	// Paced reports that it may wait, so that one object is not written again and again
+	// for changes that its provider makes up.
 	Paced bool
 	// Grace is the grace period of a deletion, in seconds; nil for the default.
 	Grace *int64
@@ -69,8 +69,7 @@ func (a Action) String() string {
 	return fmt.Sprintf("%s %T %s in the %s", a.Verb, a.Object, KeyOf(a.Object), a.Side)
 }
 
-// Attempt is a request that an API server has said yes to, and the object that it has
-// answered with.
+// Attempt is a request that an API server has accepted, and the object in its answer.
 type Attempt struct {
 	Action
 	Answer Object
@@ -87,16 +86,16 @@ func Problemf(reason, format string, args ...any) Problem {
 	return Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Plan is what to do, in this order. Each prefix of the actions leaves a state
-// from which the next decision leads to the same end.
+// Plan is what to do, in this order. Each prefix of the actions leaves a state from
+// which the next decision leads to the same end.
 type Plan struct {
 	Actions []Action
 	// Problem is why the object is not, or not entirely, in the provider; nil
 	// if it is, or if the actions bring it there.
 	Problem *Problem
-	// RetryAfter is when to decide anew though nothing has changed; zero: never.
+	// RetryAfter is when to decide again although nothing has changed; zero: never.
 	RetryAfter time.Duration
-	// Event is what to tell the owner of the local object, once the actions are done.
+	// Event is what to tell the owner of the local object once the actions are done.
 	Event *Problem
 }
 

@@ -15,10 +15,10 @@ type Place struct {
 	translate.Target
 	// Local is the local namespace.
 	Local string
-	// Open tells that they can go there now. While it is not, and Leaving is
-	// not set, nothing is decided: the state is a passing one.
+	// Open reports that they can go there now. If neither Open nor Leaving is set, nothing
+	// is decided: the state is a passing one.
 	Open bool
-	// Leaving tells that nothing is to be there any more.
+	// Leaving reports that nothing should be there any more.
 	Leaving bool
 	// Problem is why it is not open.
 	Problem Problem
@@ -28,26 +28,25 @@ type Place struct {
 type Need struct {
 	Kind string
 	types.NamespacedName
-	// Ready tells that it is there, or is optional and does not exist.
+	// Ready reports that it exists, or is optional and does not.
 	Ready bool
 	// Problem is why it is not ready.
 	Problem Problem
 }
 
-// Refused is what an API server has refused to do.
+// Refused is a request that an API server has refused.
 type Refused struct {
 	Problem
-	// Verb and Subresource are what was to be done, and In the namespace of the
-	// provider that a copy was to be in.
+	// Verb and Subresource are the request, and In the provider's namespace for the copy.
 	Verb        Verb
 	Subresource string
 	In          string
-	// Wait is how long it is until it may be tried again.
+	// Wait is how long until it may be retried.
 	Wait time.Duration
 }
 
-// Passes reports whether it may be over at any time, for no doing of the object's
-// owner, so that it is tried more often.
+// Passes reports whether it may be over at any time without the object's owner doing
+// anything, so that it is retried more often.
 func (r *Refused) Passes() bool {
 	return r.Reason == v1alpha1.ReasonServerError || r.Reason == v1alpha1.ReasonOverBudget
 }
@@ -62,20 +61,20 @@ type Site[T Object] struct {
 	Refused *Refused
 }
 
-// Snapshot is all that a decision about one object looks at. What is absent is nil.
+// Snapshot is the input of a decision about one object. What is absent is nil.
 type Snapshot[T Object] struct {
 	Key types.NamespacedName
-	// Local is the object of the consumer. If Known is false, only its metadata
-	// is, and it has been left out as far as it is not Spillway's.
+	// Local is the object of the consumer. If Known is false, it has only its metadata,
+	// and of that only Spillway's.
 	Local T
 	Known bool
-	// Remote stands for Local in the provider, at Place.
+	// Remote represents Local in the provider, at Place.
 	Remote T
-	// Sites are all places where an object of a copied kind is needed, the one at
-	// Place among them. Unneeded are its copies elsewhere.
+	// Sites are all places where an object of a copied kind is needed, including Place.
+	// Unneeded are its copies elsewhere.
 	Sites    []Site[T]
 	Unneeded []T
-	// Strays stand for Local, or for an older one of its name, but should not be there.
+	// Strays represent Local, or an older object of its name, but should not be there.
 	Strays []T
 	Place  Place
 	// Reach says which addresses of the provider are shown.
@@ -87,20 +86,20 @@ type Snapshot[T Object] struct {
 	// Wanted reports whether anything that is sent needs this object.
 	Wanted bool
 	Needs  []Need
-	// Outdated is why what Remote uses in the provider is not as it is here, or nil.
+	// Outdated is why what Remote uses in the provider differs from the consumer's, or
+	// nil.
 	Outdated *Problem
-	// Refused is what an API server said to the last try, or nil.
+	// Refused is an API server's answer to the last try, or nil.
 	Refused *Refused
-	// Unanswered tells that the remote object may be there, though the cache does not
-	// show it: its creation was not answered.
+	// Unanswered reports that the remote object may exist although the cache does not show
+	// it: its creation was not answered.
 	Unanswered bool
-	// Held is how long it is until another object of the local namespace may be sent,
-	// because the provider has ended too many soon after they were; zero: now.
+	// Held is how long until another object of the local namespace may be sent, because
+	// the provider has ended too many soon after they were sent; zero: now.
 	Held time.Duration
-	// Lost tells that the provider has been asked, and that the remote object
-	// that there was is gone.
+	// Lost reports that the provider was asked, and the remote object is gone.
 	Lost bool
-	// Waiting is how long there has been a problem of the reason WaitingFor.
+	// Waiting is how long there has been a problem with the reason WaitingFor.
 	Waiting    time.Duration
 	WaitingFor string
 	// ClusterID is that of the ClusterBinding.
@@ -119,7 +118,7 @@ func (s Snapshot[T]) Unready() *Need {
 	return nil
 }
 
-// at is the snapshot of one of the sites.
+// at is the snapshot for one of the sites.
 func (s Snapshot[T]) at(site Site[T]) Snapshot[T] {
 	s.Place, s.Remote, s.Needs, s.Refused = site.Place, site.Remote, site.Needs, site.Refused
 	return s

@@ -11,14 +11,14 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 )
 
-// mostNotice is how long before they expire credentials are warned of, at most.
+// mostNotice is how long before credentials expire a warning is given, at most.
 const mostNotice = 7 * 24 * time.Hour
 
-// partOfLifetime is the part of their lifetime that is left when those that last
-// shorter are warned of: a fifth. A token for a day is not warned of all day.
+// partOfLifetime: credentials that last shorter are warned about when a fifth of their
+// lifetime is left. A token for a day is not warned about all day.
 const partOfLifetime = 5
 
-// Validity is when credentials can be used, as far as they say.
+// Validity is when credentials can be used, as far as they say so.
 type Validity struct {
 	// What expires, such as "the token".
 	What string
@@ -26,7 +26,7 @@ type Validity struct {
 	From, Until time.Time
 }
 
-// RenewBy is when it is time to warn that they expire; zero if they do not.
+// RenewBy is when to warn that they expire; zero if they do not.
 func (v Validity) RenewBy() time.Time {
 	if v.Until.IsZero() {
 		return time.Time{}
@@ -53,9 +53,10 @@ func credentialsValid(s Snapshot) *metav1.Condition {
 	}
 }
 
-// standing are the verdicts on the credentials that stand while the provider does not
-// answer: none that is about others, or about what the Secret held. That they were
-// refused is told no more when something else is wrong: it would hide that.
+// standing are the verdicts on the credentials that stay while the provider does not
+// answer: none about other credentials, or about earlier content of the Secret. A
+// refusal is no longer reported when something else is wrong, because it would hide
+// that.
 func standing(s Snapshot) []string {
 	switch {
 	case s.Connection.Untried:
@@ -68,7 +69,7 @@ func standing(s Snapshot) []string {
 }
 
 // refusedBefore reports whether the last verdict is that the provider refused the
-// credentials. One about what the Secret holds goes with what it held.
+// credentials. A verdict on the Secret's content goes with that content.
 func refusedBefore(s Snapshot) bool {
 	reason := conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingCredentialsValid)
 	return conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingConnected) == v1alpha1.ReasonCredentialsInvalid &&
@@ -88,7 +89,7 @@ func acceptedUntil(s Snapshot) *metav1.Condition {
 	return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionTrue, reason, message)
 }
 
-// expirationTime is for the status. What the Secret does not tell is not known.
+// expirationTime is for the status. What the Secret does not say is unknown.
 func expirationTime(v Validity) *metav1.Time {
 	if v.Until.IsZero() {
 		return nil

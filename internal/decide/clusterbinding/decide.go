@@ -1,5 +1,4 @@
-// Package clusterbinding decides, without any I/O, what the status of a
-// ClusterBinding says.
+// Package clusterbinding decides, without any I/O, the status of a ClusterBinding.
 package clusterbinding
 
 import (
@@ -25,24 +24,24 @@ import (
 // Problem is why something cannot be used.
 type Problem struct{ Reason, Message string }
 
-// Snapshot is what Decide looks at.
+// Snapshot is the input of Decide.
 type Snapshot struct {
 	Binding *v1alpha1.ClusterBinding
 	// Holder is the name of the ClusterBinding that holds the clusterID.
 	Holder string
 	// Credentials is what is wrong with the Secret, or nil.
 	Credentials *Problem
-	// Validity is when what the Secret holds can be used.
+	// Validity is when the Secret's credentials can be used.
 	Validity Validity
 	Now      time.Time
 	// Connection is the state of the connection.
 	Connection connection.State
-	// Node is the Node of the virtual node's name, or nil.
+	// Node is the Node with the virtual node's name, or nil.
 	Node *corev1.Node
-	// NamespaceMap is the one of the binding, or nil.
+	// NamespaceMap is the binding's, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
-	// Bindings are all there are, and Nodes all of the consumer's, as far as
-	// anything depends on them.
+	// Bindings are all bindings, and Nodes all nodes of the consumer, as far as anything
+	// depends on them.
 	Bindings []v1alpha1.ClusterBinding
 	Nodes    []corev1.Node
 	// PolicyServed reports whether the consumer can run the admission policy.
@@ -55,8 +54,8 @@ func (s Snapshot) Duplicate() bool { return s.Holder != "" && s.Holder != s.Bind
 // OwnsNode reports whether the node is the virtual node of this binding.
 func (s Snapshot) OwnsNode() bool { return s.Node != nil && metav1.IsControlledBy(s.Node, s.Binding) }
 
-// Decide computes the status. It leaves what is not known yet as it was, so
-// that a manager that has just started writes nothing.
+// Decide computes the status. It leaves what is not known yet unchanged, so that a
+// manager that has just started writes nothing.
 func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	before := s.Binding.Status
 	status := *before.DeepCopy()
@@ -67,8 +66,8 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	if s.Connection.Version != "" {
 		status.KubernetesVersion = s.Connection.Version
 	}
-	// Never an older one: a manager whose ClusterBinding remembers less is not let
-	// into the provider.
+	// Never an older one: a manager whose ClusterBinding remembers less may not write in
+	// the provider.
 	if s.Connection.Holder.Generation > status.Holder.Generation {
 		status.Holder = s.Connection.Holder
 	}
@@ -93,22 +92,22 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	return status
 }
 
-// identify pins which provider it is, and notes who vouches for it.
+// identify pins the provider's identity, and records who vouches for it.
 func identify(link connection.State, status *v1alpha1.ClusterBindingStatus) {
 	status.RemoteClusterUID = cmp.Or(status.RemoteClusterUID, link.UID)
 	known := status.RemoteClusterAuthorities
 	if link.UID == "" || link.UID != status.RemoteClusterUID || link.Authority == "" || slices.Contains(known, link.Authority) {
 		return
 	}
-	// One that has gone is kept: of two bindings, one may meet the new one days before
-	// the other does. The bound keeps a provider from having ever others noted.
+	// A removed one is kept: of two bindings, one may meet the new one days before the
+	// other. The limit keeps a provider from adding ever more.
 	if len(known) < v1alpha1.MaxRemoteClusterAuthorities {
 		status.RemoteClusterAuthorities = append(slices.Clone(known), link.Authority)
 	}
 }
 
-// heartbeat notes when the provider last answered, whenever Connected changes:
-// doing so at each probe would be a write every few seconds, for ever.
+// heartbeat records when the provider last answered, whenever Connected changes. Doing
+// so at each probe would be a write every few seconds, for ever.
 func heartbeat(status *v1alpha1.ClusterBindingStatus, before v1alpha1.ClusterBindingStatus, link connection.State) {
 	was := meta.FindStatusCondition(before.Conditions, v1alpha1.BindingConnected)
 	is := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingConnected)
@@ -121,7 +120,7 @@ func namespaceCounts(nsm *v1alpha1.NamespaceMap) v1alpha1.NamespaceCounts {
 	var desired, ready int32
 	if nsm != nil {
 		desired = int32(min(len(nsm.Spec.DesiredMapping), 1<<30)) //nolint:gosec // Bounded just here.
-		// The map's status is of a moment ago, when more may have been asked for.
+		// The map's status is slightly older than its spec, which may ask for more by now.
 		ready = min(ptr.Deref(nsm.Status.Ready, 0), desired)
 	}
 	return v1alpha1.NamespaceCounts{Desired: &desired, Ready: &ready, Summary: fmt.Sprintf("%d/%d", ready, desired)}
@@ -147,8 +146,8 @@ func connected(s Snapshot) *metav1.Condition {
 	}
 }
 
-// fenced tells of the Lease in the provider. While nothing is known of it, the
-// last verdict stands.
+// fenced reports on the Lease in the provider. While nothing is known of it, the last
+// verdict stays.
 func fenced(s Snapshot) *metav1.Condition {
 	switch fence := s.Connection.Fence; {
 	case s.Connection.Phase == connection.Disconnected && isFence(s.Connection.Reason):
@@ -163,8 +162,8 @@ func fenced(s Snapshot) *metav1.Condition {
 	}
 }
 
-// limitsKnown reports whether what the provider allows is known. While it is not
-// connected, the last verdict stands.
+// limitsKnown reports whether the provider's limits are known. While the provider is
+// not connected, the last verdict stays.
 func limitsKnown(s Snapshot) *metav1.Condition {
 	switch known := s.Connection.Limits; {
 	case s.Connection.Phase != connection.Connected || known.Reason == "":
@@ -185,7 +184,7 @@ func isFence(reason string) bool {
 	return false
 }
 
-// unlessDecided is Connecting, or nil if there is a verdict that is still worth something.
+// unlessDecided is Connecting, or nil if an earlier verdict is still valid.
 func unlessDecided(s Snapshot, kind, message string, verdicts ...string) *metav1.Condition {
 	reason := conditions.Reason(s.Binding.Status.Conditions, kind)
 	for _, v := range verdicts {
@@ -235,7 +234,7 @@ func reach(s Snapshot) *metav1.Condition {
 	return &c
 }
 
-// ready sums up: the first thing that is wrong is the reason.
+// ready summarises: the first problem is the reason.
 func ready(s Snapshot, all []metav1.Condition) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
 		return conditions.New(v1alpha1.BindingReady, metav1.ConditionFalse, reason, message)

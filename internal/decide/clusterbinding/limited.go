@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 )
 
-// setLimited tells of what the provider does not let us read. While it is not connected
-// the last verdict stands, but for a binding that does not connect at all.
+// setLimited reports what the provider does not let us read. While it is not connected
+// the last verdict stays, unless the binding does not connect at all.
 func setLimited(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	switch {
 	case s.Duplicate(), s.Connection.Phase == connection.Connected && s.Connection.Limited == "":

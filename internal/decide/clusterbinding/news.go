@@ -12,22 +12,22 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 )
 
-// reasonEvictionsRefused is of the event that the API server refuses to evict pods, so
-// that a deletion does not go on by itself.
+// reasonEvictionsRefused is the event's reason when the API server refuses to evict
+// pods, so that a deletion does not proceed by itself.
 const reasonEvictionsRefused = "EvictionsRefused"
 
 // News is an event about a ClusterBinding.
 type News struct{ Type, Reason, Message string }
 
-// tellAlways are the conditions of which every new reason is told, and tellBad those of
-// which only what is wrong is.
+// tellAlways are the conditions whose every new reason is reported; of tellBad only
+// problems are.
 var (
 	tellAlways = []string{v1alpha1.BindingReady, v1alpha1.BindingLimited, v1alpha1.BindingShared, v1alpha1.BindingDrained}
 	tellBad    = []string{v1alpha1.BindingNetwork, v1alpha1.BindingFenced}
 )
 
-// NewsOf is what has changed of the conditions that somebody should hear of. What
-// Ready says is not told twice.
+// NewsOf lists the changes of conditions worth an event. What Ready says is not
+// repeated.
 func NewsOf(before, after []metav1.Condition) []News {
 	var news []News
 	changed := func(kind string) *metav1.Condition {

@@ -20,8 +20,8 @@ func share(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingShared)
 }
 
-// nothingLeft says that older bindings of the provider leave the virtual node no room
-// for pods; "" if they leave some.
+// nothingLeft reports that older bindings of the provider leave the virtual node no
+// room for pods; "" if they leave some.
 func nothingLeft(s Snapshot) string {
 	older := placement.Sharing(s.Binding, s.Bindings)
 	if len(older) == 0 || !s.Node.Status.Allocatable.Pods().IsZero() {
@@ -30,8 +30,8 @@ func nothingLeft(s Snapshot) string {
 	return fmt.Sprintf("Node %s takes no pods: ClusterBinding %s is older, leads to the same provider, and leaves no room for any", s.Node.Name, older[0].Name)
 }
 
-// shared says which other binding leads to the same provider, and which one may; nil
-// if none does.
+// shared names the other binding that leads to the same provider, and the one that may;
+// nil if none does.
 func shared(s Snapshot) *metav1.Condition {
 	older, others := placement.Sharing(s.Binding, s.Bindings), placement.Contradicting(s.Binding, s.Bindings)
 	notProven := ""

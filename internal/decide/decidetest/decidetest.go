@@ -1,5 +1,5 @@
-// Package decidetest has ConfigMaps and snapshots of them for tests of what decides,
-// and of what carries that out.
+// Package decidetest has ConfigMaps and snapshots of them for tests of decisions, and
+// of what carries them out.
 package decidetest
 
 import (
@@ -42,7 +42,7 @@ func (Plain) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) 
 	return merged, remote.Data["frozen"] != ""
 }
 
-// Whose the objects are, where their copies are, and what decides about them.
+// The owner of the objects, where their copies are, and what decides about them.
 var (
 	Mark   = provenance.Mark{Origin: "home", ClusterID: "eu"}
 	Target = translate.Target{Mark: Mark, Namespace: "team-home"}
@@ -96,10 +96,10 @@ func Data(pairs ...string) Option {
 	}
 }
 
-// Going has it being deleted.
+// Going marks it as being deleted.
 func Going(m *corev1.ConfigMap) { m.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }
 
-// KeptHome says that it is never sent.
+// KeptHome marks it as never sent.
 func KeptHome(m *corev1.ConfigMap) {
 	m.Annotations = decide.With(m.Annotations, v1alpha1.LabelSync, "never")
 }
@@ -107,7 +107,7 @@ func KeptHome(m *corev1.ConfigMap) {
 // Snapshot is of a ConfigMap.
 type Snapshot = decide.Snapshot[*corev1.ConfigMap]
 
-// Wanted is a snapshot of a ConfigMap that a pod needs, in a namespace that is offloaded.
+// Wanted is a snapshot of a ConfigMap that a pod needs, in an offloaded namespace.
 func Wanted(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Snapshot {
 	s := Snapshot{
 		Key: types.NamespacedName{Namespace: "team", Name: "settings"}, Local: local, Remote: remote,
@@ -119,5 +119,5 @@ func Wanted(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Snapsho
 	return s
 }
 
-// Unwanted says that nothing needs it.
+// Unwanted means that nothing needs it.
 func Unwanted(s *Snapshot) { s.Wanted = false }

@@ -4,17 +4,17 @@
 //	cordon → pods gone → copies gone → remote namespaces gone → NamespaceMap → objects released → Node and its Lease →
 //	Lease in the provider → finalizer
 //
-// Each step is read off what is there, not remembered: a manager that starts
-// in the middle goes on where the last one stopped.
+// Each step follows from what exists, not from memory: a manager that starts in the
+// middle goes on where the last one stopped.
 //
-// With the policy Orphan, and for a provider that was never usable, the steps in
-// the provider are left out. For one that cannot be reached they are waited for
-// until deletionTimeout has passed, and left out then. So are remote namespaces that
-// a provider has been asked to delete, and does not get rid of though it answers. The
-// pods are waited for as long as it answers: a budget of the consumer may hold them.
+// With the policy Orphan, and for a provider that was never usable, the steps in the
+// provider are skipped. For a provider that cannot be reached they wait until
+// deletionTimeout has passed, and are then skipped. So are remote namespaces that a
+// provider which answers was asked to delete and does not get rid of. Pods are waited
+// for as long as the provider answers: a budget of the consumer may hold them.
 //
-// The Lease in the provider is different: it is tried to be deleted whatever the policy,
-// and that the trying has ended is enough. To whom it is left is told.
+// The Lease in the provider is different: its deletion is tried whatever the policy,
+// and the step is over when the tries have ended. An event says if the Lease stays.
 package drain
 
 import (
@@ -30,32 +30,31 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 )
 
-// Snapshot is what Decide looks at.
+// Snapshot is the input of Decide.
 type Snapshot struct {
 	Binding *v1alpha1.ClusterBinding
-	// Duplicate is set for a ClusterBinding that does not hold its clusterID:
-	// the node and the remote namespaces are those of another one.
+	// Duplicate is set for a ClusterBinding that does not hold its clusterID: the node and
+	// the remote namespaces belong to another one.
 	Duplicate bool
-	// NodeExists and NodeCordoned tell of the virtual node, if it is ours.
+	// NodeExists and NodeCordoned describe the virtual node, if it is ours.
 	NodeExists, NodeCordoned bool
-	// Pods are those that have to leave the virtual node.
+	// Pods are those that must leave the virtual node.
 	Pods eviction.Left
-	// Copies are the objects of the consumer that have a copy in the provider
-	// which nothing needs any more, by name. What pods of DaemonSets need, which
-	// go with the node, is not among them.
+	// Copies are the names of the consumer's objects whose copy in the provider nothing
+	// needs any more. What DaemonSet pods need, which go with the node, is not included.
 	Copies []string
-	// NamespaceMap is the one of the binding, or nil.
+	// NamespaceMap is the binding's, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
-	// Marked counts the objects of the consumer that carry the binding's mark.
-	// It matters, and is known, once nothing is left in the provider.
+	// Marked counts the consumer's objects with the binding's mark. It matters, and is
+	// known, once nothing is left in the provider.
 	Marked int
 	// Connected reports whether the provider answers; Unreachable why not.
 	Connected   bool
 	Unreachable string
 	// Limited says which rights to read are missing in one that answers.
 	Limited string
-	// LeaseGone tells that the Lease in the provider is, and LeaseStays why it is not
-	// tried any more to delete it. They matter once the binding Leaves.
+	// LeaseGone reports that the Lease in the provider is gone, and LeaseStays why its
+	// deletion is no longer tried. They matter once the binding Leaves.
 	LeaseGone  bool
 	LeaseStays string
 	Now        time.Time
@@ -66,14 +65,14 @@ type Action string
 
 // The actions, in their order.
 const (
-	// Wait for somebody else: other controllers, or the provider.
+	// Wait for others: controllers, or the provider.
 	Wait Action = "Wait"
 	// Cordon the virtual node.
 	Cordon Action = "Cordon"
 	// DeleteNamespaceMap deletes it.
 	DeleteNamespaceMap Action = "DeleteNamespaceMap"
-	// Release ends the connection, then takes the mark off the objects that
-	// carry it, without asking the provider.
+	// Release ends the connection, then removes the mark from the objects that carry it,
+	// without asking the provider.
 	Release Action = "Release"
 	// DeleteNode ends the connection, then deletes the node and its lease.
 	DeleteNode Action = "DeleteNode"
@@ -86,9 +85,9 @@ type Plan struct {
 	Action Action
 	// Drained is the condition that names the step.
 	Drained metav1.Condition
-	// RetryAfter is when a time-out changes the decision; zero: never.
+	// RetryAfter is when a timeout changes the decision; zero: never.
 	RetryAfter time.Duration
-	// LeftBehind says what is given up with this step, if anything.
+	// LeftBehind names what this step gives up, if anything.
 	LeftBehind string
 }
 
@@ -120,18 +119,18 @@ func Decide(s Snapshot) Plan {
 	}
 }
 
-// Empties reports whether the ordered deletion of the binding has come to the
-// remote namespaces.
+// Empties reports whether the ordered deletion of the binding has reached the remote
+// namespaces.
 func Empties(binding *v1alpha1.ClusterBinding) bool {
 	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
 }
 
-// MayHoldLease reports whether there may be a Lease of the binding in the provider.
+// MayHoldLease reports whether the provider may have a Lease of the binding.
 func MayHoldLease(binding *v1alpha1.ClusterBinding) bool {
 	return binding.Status.RemoteClusterUID != "" && binding.Status.Holder.Generation != 0
 }
 
-// Leaves reports whether the ordered deletion of the binding has come to the Lease in
+// Leaves reports whether the ordered deletion of the binding has reached the Lease in
 // the provider.
 func Leaves(binding *v1alpha1.ClusterBinding) bool {
 	return !binding.DeletionTimestamp.IsZero() && slices.Contains(binding.Finalizers, v1alpha1.FinalizerBinding) &&
@@ -154,8 +153,8 @@ func (s Snapshot) deleteNode() Plan {
 	return plan
 }
 
-// deleteLease waits for the Lease in the provider to be deleted, or not to be. Nobody is
-// asked to bring a provider back only for that.
+// deleteLease waits until the Lease in the provider is deleted, or left there. Nobody
+// is asked to bring a provider back for that alone.
 func (s Snapshot) deleteLease() Plan {
 	plan := step(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
 	leaves := Leaves(s.Binding)

@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// NeedsProvider reports whether there is anything left to do in the provider, so
-// that it has to be connected.
+// NeedsProvider reports whether anything is left to do in the provider, so that it must
+// be connected.
 func NeedsProvider(s Snapshot) bool {
 	if s.Duplicate || s.skipped() {
 		return false
@@ -29,7 +29,7 @@ func (s Snapshot) skipped() bool {
 // connected.
 func (s Snapshot) unused() bool { return s.Binding.Status.RemoteClusterUID == "" }
 
-// pods waits for the pods on the virtual node to be gone.
+// pods waits until the pods on the virtual node are gone.
 func pods(s Snapshot) *Plan {
 	if s.Pods.Count == 0 || s.skipped() || s.unused() {
 		return nil
@@ -43,20 +43,20 @@ func pods(s Snapshot) *Plan {
 		fmt.Sprintf("for %s to end there", s.Pods)+refusals)
 }
 
-// copies waits for what the pods needed to be gone from the provider.
+// copies waits until what the pods needed is gone from the provider.
 func copies(s Snapshot) *Plan {
 	if len(s.Copies) == 0 || s.skipped() || s.unused() {
 		return nil
 	}
 	what := fmt.Sprintf("the copies of %s%s", counted(len(s.Copies), "object"), listed(s.Copies))
-	if s.Connected && s.Limited != "" { // They may be of a kind that is not to be had.
+	if s.Connected && s.Limited != "" { // They may be of a kind that cannot be read.
 		wait := step(Wait, v1alpha1.ReasonDeletingCopies, what+" are being deleted; the provider gives no right to "+s.Limited)
 		return s.untilTimeout(&wait)
 	}
 	return s.remotely(v1alpha1.ReasonDeletingCopies, what+" are being deleted", "to delete "+what+" there")
 }
 
-// namespaces waits for the remote namespaces to be gone.
+// namespaces waits until the remote namespaces are gone.
 func namespaces(s Snapshot) *Plan {
 	left := s.remoteNamespaces()
 	if s.skipped() || s.unused() || s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {
@@ -75,8 +75,8 @@ func namespaces(s Snapshot) *Plan {
 	return plan
 }
 
-// asked reports whether the deletion of all that is left has been asked for: before
-// that the provider has not been given any time.
+// asked reports whether the deletion of all that is left has been requested: before
+// that, the provider has had no time for it.
 func (s Snapshot) asked() bool {
 	switch conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
 	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive:
@@ -101,13 +101,13 @@ func (s Snapshot) emptied(left []string) bool {
 	if nsm == nil {
 		return true
 	}
-	// A map that was never looked at while the provider could be used: nothing was created.
+	// A map that was never processed while the provider was usable: nothing was created.
 	untouched := nsm.Status.ObservedGeneration == 0 && !s.Connected
 	return untouched || (len(left) == 0 && nsm.Status.ObservedGeneration == nsm.Generation)
 }
 
-// remotely waits for what happens in the provider; nil if one that does not answer
-// has been waited for long enough. during and unreachable say what is waited for.
+// remotely waits for the provider; nil if one that does not answer has been waited for
+// long enough. during and unreachable are the messages.
 func (s Snapshot) remotely(reason, during, unreachable string) *Plan {
 	if s.Connected {
 		wait := step(Wait, reason, during)
@@ -117,7 +117,7 @@ func (s Snapshot) remotely(reason, during, unreachable string) *Plan {
 	return s.untilTimeout(&wait)
 }
 
-// untilTimeout is the plan to wait until deletionTimeout has passed, and nil then.
+// untilTimeout is the plan to wait until deletionTimeout has passed, then nil.
 func (s Snapshot) untilTimeout(wait *Plan) *Plan {
 	timeout := s.Binding.Spec.Unreachable.DeletionTimeout
 	if timeout == nil {
@@ -130,7 +130,7 @@ func (s Snapshot) untilTimeout(wait *Plan) *Plan {
 	return wait
 }
 
-// remoteNamespaces are those that are there, or may be.
+// remoteNamespaces are those that exist, or may exist.
 func (s Snapshot) remoteNamespaces() []string {
 	var names []string
 	if mountnamespace.MayExist(s.Binding) {

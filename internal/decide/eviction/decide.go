@@ -1,9 +1,9 @@
-// Package eviction decides, without any I/O, which pods have to leave a virtual
-// node, and sums up those that have not left yet.
+// Package eviction decides, without any I/O, which pods must leave a virtual node, and
+// summarises those that have not left yet.
 //
 // Pods of DaemonSets are neither evicted nor waited for: their controller would
-// make them again on the same node at once, without end, since they tolerate
-// that it is cordoned. They go with the node.
+// recreate them on the same node at once, without end, since they tolerate that it is
+// cordoned. They go with the node.
 package eviction
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// Cause is why a pod has to leave.
+// Cause is why a pod must leave.
 type Cause string
 
 const (
-	// Stays: it does not have to.
+	// Stays: it need not leave.
 	Stays Cause = ""
 	// BindingDeleted: the ClusterBinding of its virtual node is being drained.
 	BindingDeleted Cause = "BindingDeleted"
-	// OffloadingDeleted: its namespace is not to be offloaded any more.
+	// OffloadingDeleted: its namespace is no longer offloaded.
 	OffloadingDeleted Cause = "OffloadingDeleted"
-	// NotSelected: its namespace is not to be offloaded to this provider any more.
+	// NotSelected: its namespace is no longer offloaded to this provider.
 	NotSelected Cause = "NotSelected"
 )
 
-// Snapshot is what Decide looks at.
+// Snapshot is the input of Decide.
 type Snapshot struct {
 	// Pod is on the virtual node of the Binding.
 	Pod     *corev1.Pod
 	Binding *v1alpha1.ClusterBinding
-	// Cordoned tells that nothing new comes to the virtual node, because it is
-	// unschedulable or gone.
+	// Cordoned reports that the virtual node gets no new pods, because it is unschedulable
+	// or gone.
 	Cordoned bool
-	// NamespaceTerminating tells that the pod's namespace is being deleted.
+	// NamespaceTerminating reports that the pod's namespace is being deleted.
 	NamespaceTerminating bool
 	// Offloading is that of the pod's namespace, or nil.
 	Offloading *v1alpha1.NamespaceOffloading
@@ -45,7 +45,7 @@ type Snapshot struct {
 	NamespaceMap *v1alpha1.NamespaceMap
 }
 
-// Decide reports whether the pod is to be evicted now, and why.
+// Decide reports why the pod must be evicted now, if it must.
 func Decide(s Snapshot) Cause {
 	switch {
 	case !s.Pod.DeletionTimestamp.IsZero() || OfDaemonSet(s.Pod):
@@ -55,7 +55,7 @@ func Decide(s Snapshot) Cause {
 		// even evictions.
 		return Stays
 	case s.Binding.Spec.Paused:
-		return Stays // What is there is kept.
+		return Stays // A paused binding keeps its pods.
 	case !s.Binding.DeletionTimestamp.IsZero():
 		// Before the node is cordoned, the scheduler would send others.
 		if s.Cordoned && s.Binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan {
@@ -73,9 +73,9 @@ func Decide(s Snapshot) Cause {
 	}
 }
 
-// Unselected reports whether the offloading has a remote namespace in the provider
-// that it does not select any more. A pod of a namespace that never had one is
-// in the mount namespace, and may stay there. The NamespaceMap may be nil.
+// Unselected reports whether the offloading has a remote namespace in a provider that
+// it no longer selects. A pod of a namespace that never had one is in the mount
+// namespace, and may stay there. The NamespaceMap may be nil.
 func Unselected(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
 	if selected, err := placement.Selects(nso.Spec.ClusterSelector, binding); selected && err == nil {
 		return false
@@ -83,11 +83,11 @@ func Unselected(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBind
 	return nsm != nil && namespacemap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) != nil
 }
 
-// Occupies reports whether the remote namespace of the pod's namespace is kept for
-// the pod's sake: not for one that has ended.
+// Occupies reports whether the pod keeps the remote namespace of its namespace: not if
+// it has ended.
 func Occupies(pod *corev1.Pod) bool { return !terminal(pod) && !OfDaemonSet(pod) }
 
-// OfDaemonSet reports whether a DaemonSet made the pod.
+// OfDaemonSet reports whether a DaemonSet created the pod.
 func OfDaemonSet(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "DaemonSet"

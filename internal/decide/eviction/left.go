@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// mostNamed is how many pods a message names, and mostRefused of how many it
-	// says why they are not evicted: a message is for people.
+	// mostNamed is how many pods a message names, and mostRefused for how many it says why
+	// they are not evicted: a message is for people.
 	mostNamed   = 5
 	mostRefused = 3
 )
 
-// Refusing begins what is said of pods that may not be evicted.
+// Refusing begins the message about pods that may not be evicted.
 const Refusing = "the API server refuses to evict "
 
-// Left sums up the pods that have not left yet.
+// Left summarises the pods that have not left yet.
 type Left struct {
 	Count int
 	// Names are the first few of them, in order.
 	Names []string
-	// Refused says of the first few of those that the API server refuses to
-	// evict why that is, after their names.
+	// Refused has, for the first few pods that the API server refuses to evict, their
+	// names and why.
 	Refused []string
 }
 
-// Summarise sums up the pods. refused is what the API server said to the last
-// try to evict one.
+// Summarise summarises the pods. refused is the API server's answer to the last try to
+// evict one.
 func Summarise(pods []types.NamespacedName, refused map[types.NamespacedName]string) Left {
 	left := Left{Count: len(pods)}
 	var names, answers []string

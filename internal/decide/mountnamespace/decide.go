@@ -1,12 +1,11 @@
 // Package mountnamespace decides, without any I/O, about the mount namespace of a
-// provider: the one that pods of namespaces without a remote one of their own
-// go to.
+// provider, which takes the pods of namespaces without a remote one.
 //
-// It carries the mark, and, unlike the other remote namespaces, no annotation of
-// a local namespace that it stands for. The condition MountNamespaceReady says
-// what there is. It says so before the namespace is made: without it, or with a
-// reason that says that there is none, none can be there, and the deletion of the
-// ClusterBinding need not wait for a provider that was never usable.
+// It carries the mark but, unlike other remote namespaces, no annotation of a local
+// namespace. The condition MountNamespaceReady reports on it, even before the namespace
+// is created: with no condition, or with a reason that says that there is none, none
+// can exist, and the deletion of the ClusterBinding need not wait for a provider that
+// was never usable.
 package mountnamespace
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// Snapshot is what Decide looks at.
+// Snapshot is the input of Decide.
 type Snapshot struct {
 	// Binding has spec.mountNamespace set.
 	Binding *v1alpha1.ClusterBinding
@@ -34,17 +33,17 @@ type Snapshot struct {
 	ManagerNamespace string
 }
 
-// Plan is what to do, and what to say once it is done.
+// Plan is what to do, and what to report once it is done.
 type Plan struct {
 	// Create asks for the namespace.
 	Create bool
-	// Delete is the UID of the namespace that is to be deleted, or "".
+	// Delete is the UID of the namespace to delete, or "".
 	Delete types.UID
 	// Ready is the condition, or nil if it stays as it is.
 	Ready *metav1.Condition
 }
 
-// Decide compares what is there with what is to be.
+// Decide compares what exists with what should.
 func Decide(s Snapshot) Plan {
 	name := s.Binding.Spec.MountNamespace
 	if err := namespacemap.CheckRemote(name, s.ManagerNamespace); err != nil {
@@ -68,8 +67,8 @@ func Decide(s Snapshot) Plan {
 	}
 }
 
-// deleting decides when the ordered deletion of the binding has come to the
-// remote namespaces.
+// deleting decides once the ordered deletion of the binding has reached the remote
+// namespaces.
 func (s Snapshot) deleting() Plan {
 	if conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingDrained) != v1alpha1.ReasonDeletingNamespaces {
 		return Plan{}
@@ -85,12 +84,12 @@ func (s Snapshot) deleting() Plan {
 }
 
 // ours reports whether the namespace is the binding's mount namespace. One that
-// stands for a local namespace is not.
+// represents a local namespace is not.
 func (s Snapshot) ours() bool {
 	return s.Mark.IsOn(s.Remote) && provenance.LocalOf(s.Remote).Namespace == ""
 }
 
-// MayExist reports whether a mount namespace of ours is in the provider, or may be.
+// MayExist reports whether the provider has, or may have, a mount namespace of ours.
 func MayExist(binding *v1alpha1.ClusterBinding) bool {
 	switch conditions.Reason(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
 	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive, v1alpha1.ReasonNamespaceTerminating,
@@ -106,12 +105,12 @@ func Usable(binding *v1alpha1.ClusterBinding) bool {
 	return binding.Spec.MountNamespace != "" && meta.IsStatusConditionTrue(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady)
 }
 
-// Pending is the condition while the namespace is being made.
+// Pending is the condition while the namespace is being created.
 func Pending() *metav1.Condition {
 	return no(v1alpha1.ReasonPending, "the mount namespace has not been created yet")
 }
 
-// Refused is what is said when the provider has refused what the plan asks for.
+// Refused is the plan after the provider has refused what plan asks for.
 func Refused(plan Plan, answer string) Plan {
 	if plan.Create {
 		return Plan{Ready: no(v1alpha1.ReasonCreationFailed, answer)}
@@ -119,11 +118,11 @@ func Refused(plan Plan, answer string) Plan {
 	return Plan{Ready: no(v1alpha1.ReasonDeletionFailed, answer)}
 }
 
-// Failing is what is said when the provider has answered for a while that it
-// cannot do what the plan asks for. It may have been done all the same.
+// Failing is the plan after the provider has failed for a while to do what was asked.
+// The request may still have taken effect.
 func Failing(answer string) Plan { return Plan{Ready: no(v1alpha1.ReasonServerError, answer)} }
 
-// IsFailing is what that says, if it is said of a binding.
+// IsFailing returns that answer if the binding reports it.
 func IsFailing(binding *v1alpha1.ClusterBinding) (answer string, ok bool) {
 	c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady)
 	if c == nil || c.Reason != v1alpha1.ReasonServerError {

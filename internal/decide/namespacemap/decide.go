@@ -15,28 +15,28 @@ import (
 type RemoteNamespace struct {
 	Name string
 	UID  types.UID
-	// LocalNamespace and LocalUID say which local namespace it stands for.
+	// LocalNamespace and LocalUID identify the local namespace that it represents.
 	LocalNamespace string
 	LocalUID       types.UID
 	Terminating    bool
 }
 
-// Snapshot is what Decide looks at.
+// Snapshot is the input of Decide.
 type Snapshot struct {
 	Desired []v1alpha1.DesiredMapping
 	// Locals are the UIDs of the consumer's namespaces, by name.
 	Locals map[string]types.UID
 	// Remotes are the namespaces of the provider that carry our mark, by name.
 	Remotes map[string]RemoteNamespace
-	// BackingOff are the remote namespaces whose last try was refused and whose
-	// next one is not due, by their name.
+	// BackingOff are the remote namespaces, by name, whose last try was refused and whose
+	// next one is not due.
 	BackingOff map[string]Outcome
-	// Kept are the remote namespaces that stay though no entry asks for them: an
-	// offloading still does, so that somebody else has changed the entries.
+	// Kept are the remote namespaces that stay although no entry asks for them: an
+	// offloading still does, so somebody else has changed the entries.
 	Kept sets.Set[string]
-	// Rules say which names new remote namespaces may have; nil: any.
+	// Rules restrict the names of new remote namespaces; nil: any.
 	Rules *Rules
-	// WasThere are the remote namespaces that are not new, by the local one.
+	// WasThere are the remote namespaces that are not new, by local namespace.
 	WasThere map[string]string
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
@@ -49,25 +49,25 @@ type Create struct {
 	LocalUID        types.UID
 }
 
-// Delete asks for the end of a remote namespace that carries our mark.
+// Delete asks to delete a remote namespace that carries our mark.
 type Delete struct {
 	Namespace       string
 	RemoteNamespace string
 	UID             types.UID
-	// LocalUID is that of the local namespace that it stands for.
+	// LocalUID is that of the local namespace that it represents.
 	LocalUID types.UID
 }
 
-// Outcome is what became of an entry: what is known of it already, or what an
-// action on it led to.
+// Outcome is what happened to an entry: what is already known of it, or the result of
+// an action.
 type Outcome struct {
 	Phase   v1alpha1.MappingPhase
 	Reason  string
 	Message string
 }
 
-// Plan is what to do, and what is known already. The actions may be carried
-// out in any order, and any of them may be left for the next pass.
+// Plan is what to do, and what is already known. The actions may be carried out in any
+// order, and any of them may be left for the next reconcile.
 type Plan struct {
 	Creates []Create
 	Deletes []Delete
@@ -81,7 +81,7 @@ type Known struct {
 	Outcome
 }
 
-// Decide compares what is desired with what is there.
+// Decide compares what is desired with what exists.
 func Decide(s Snapshot) Plan {
 	plan := Plan{Known: make(map[string]Known, len(s.Desired))}
 	s.decideKept(&plan)
@@ -106,9 +106,9 @@ func Decide(s Snapshot) Plan {
 	return plan
 }
 
-// decideEntry says what is known of a desired entry, or what to create for it.
-// Neither means that there is nothing to do or say yet. first is the local
-// namespace that asked for the same remote name before, or "".
+// decideEntry reports what is known of a desired entry, or what to create for it.
+// Neither means that there is nothing to do or report yet. first is the local namespace
+// that asked for the same remote name earlier, or "".
 func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Outcome, *Create) {
 	if err := CheckRemote(entry.RemoteNamespace, s.ManagerNamespace); err != nil {
 		return failed(v1alpha1.ReasonNameReserved, err.Error()), nil
@@ -134,9 +134,9 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
 			"remote namespace %s does not stand for one local namespace; it may be the mountNamespace of the ClusterBinding", remote.Name)), nil
 	case remote.LocalNamespace == entry.Namespace:
-		// Of an earlier namespace of that name, if nobody has edited the
-		// annotation. What is in it is not for the present one to see, and
-		// not for us to delete on the strength of an annotation.
+		// It belongs to an earlier namespace of that name, unless somebody has edited the
+		// annotation. The present namespace must not see its content, and an annotation is no
+		// reason for us to delete it.
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
 			"remote namespace %s stands for an earlier local namespace %s with UID %s, not for this one; delete it in the provider to have it made anew",
 			remote.Name, remote.LocalNamespace, remote.LocalUID)), nil
@@ -146,8 +146,8 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 	}
 }
 
-// decideMissing creates the remote namespace of an entry, if the binding allows
-// the name. One that was there before is made again whatever the rules say now.
+// decideMissing creates the remote namespace of an entry, if the binding allows the
+// name. One that existed before is recreated, whatever the rules say now.
 func (s Snapshot) decideMissing(entry v1alpha1.DesiredMapping, localUID types.UID) (*Outcome, *Create) {
 	if s.WasThere[entry.Namespace] != entry.RemoteNamespace {
 		if refusal := s.Rules.refusal(entry); refusal != "" {
@@ -169,9 +169,8 @@ func (s Snapshot) decideKept(plan *Plan) {
 	}
 }
 
-// decideUndesired deletes the remote namespaces that carry our mark and that
-// nobody asks for any more. One that does not say which local namespace it
-// stands for is none of ours to delete.
+// decideUndesired deletes the remote namespaces that carry our mark and that nobody
+// asks for. One that does not name its local namespace is not ours to delete.
 func (s Snapshot) decideUndesired(plan *Plan, desired map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Remotes)) { // Always the same one is reported, of several.
 		remote := s.Remotes[name]

@@ -1,11 +1,10 @@
-// Package namespacemap decides, without any I/O, what a NamespaceMap asks for, and
-// what that means for the remote namespaces of its provider.
+// Package namespacemap decides, without any I/O, what a NamespaceMap asks for, and what
+// that means for the remote namespaces of its provider.
 //
-// Two decisions meet in a NamespaceMap. Desired turns the offloadings that
-// select a provider into entries. Decide compares the entries with the remote
-// namespaces that carry our mark, and says what to create, what to delete, and
-// what to report. Both look at nothing but what they are given, so that running
-// them again after a crash leads to the same end.
+// Two decisions meet in a NamespaceMap. Desired turns the offloadings that select a
+// provider into entries. Decide compares the entries with the remote namespaces that
+// carry our mark, and says what to create, what to delete, and what to report. Both use
+// only their arguments, so running them again after a crash leads to the same end.
 package namespacemap
 
 import (
@@ -23,24 +22,23 @@ import (
 type Wanted struct {
 	Namespace       string
 	RemoteNamespace string
-	// Default is set for the strategy DefaultName. An entry that is there
-	// keeps its remote name then, so that a manager that was started under
-	// another consumer id does not move namespaces.
+	// Default is set for the strategy DefaultName. An existing entry then keeps its remote
+	// name, so that a manager started with another consumer id does not move namespaces.
 	Default bool
-	// Created is when the offloading was made: who is first keeps a name.
+	// Created is when the offloading was created: the first keeps a name.
 	Created time.Time
 }
 
-// Means reports whether a remote namespace of that name is the one that is wanted,
-// under whatever consumer id it was made.
+// Means reports whether a remote namespace of that name is the wanted one, under
+// whatever consumer id it was created.
 func (w Wanted) Means(remote string) bool {
 	return remote == w.RemoteNamespace || w.Default && isDefaultName(remote, w.Namespace)
 }
 
-// Entries are those of the spec and, behind them, those that somebody has taken out
-// of it: the remote namespace of such a one is still said to be there. An entry
-// that was given another name by hand has the one that is there. An entry that
-// nobody wants any more is among them until its remote namespace goes.
+// Entries are those of the spec, followed by those that somebody has removed from it
+// while the status still lists their remote namespace. An entry that was renamed by
+// hand has the existing name. An entry that nobody wants any more is included until its
+// remote namespace is gone.
 func Entries(nsm *v1alpha1.NamespaceMap) []v1alpha1.DesiredMapping {
 	there := make(map[string]string, len(nsm.Status.CurrentMapping))
 	for i := range nsm.Status.CurrentMapping {
@@ -61,9 +59,9 @@ func Entries(nsm *v1alpha1.NamespaceMap) []v1alpha1.DesiredMapping {
 	return entries
 }
 
-// Desired are the entries of a NamespaceMap: those of current that are still
-// wanted, in their order, and behind them the new ones, oldest first. The
-// order says who keeps a remote name that two namespaces ask for.
+// Desired are the entries of a NamespaceMap: the current ones that are still wanted, in
+// their order, then the new ones, oldest first. The order decides who keeps a remote
+// name that two namespaces ask for.
 func Desired(current []v1alpha1.DesiredMapping, wanted []Wanted) []v1alpha1.DesiredMapping {
 	missing := make(map[string]Wanted, len(wanted))
 	for _, w := range wanted {
@@ -128,7 +126,7 @@ func Asked(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	return namespaces
 }
 
-// Namespaces are the local namespaces that a NamespaceMap asks for or tells of.
+// Namespaces are the local namespaces that a NamespaceMap asks for or reports on.
 func Namespaces(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	namespaces := Asked(nsm)
 	for i := range nsm.Status.CurrentMapping {
@@ -138,15 +136,15 @@ func Namespaces(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 }
 
 // Unanswered reports whether the map asks for the remote namespace of a local one, and
-// its status has not told of that yet, whatever may have been made by now. Such an
-// entry stays until it has: of what the map neither asks for nor tells of, nothing is
-// in the provider. For a map that was never begun, nothing was made either.
+// its status does not report on it yet, whatever may have been created by now. Such an
+// entry stays until it does, so that nothing exists in the provider that the map
+// neither asks for nor reports on. A map that was never processed has created nothing.
 func Unanswered(nsm *v1alpha1.NamespaceMap, namespace string) bool {
 	return nsm.Status.ObservedGeneration != 0 &&
 		FindDesired(nsm.Spec.DesiredMapping, namespace) != nil && FindCurrent(nsm.Status.CurrentMapping, namespace) == nil
 }
 
-// Answered reports whether the status tells of a local namespace of which it did not before.
+// Answered reports whether the status newly reports on a local namespace.
 func Answered(before, after *v1alpha1.NamespaceMap) bool {
 	was := sets.New[string]()
 	for i := range before.Status.CurrentMapping {

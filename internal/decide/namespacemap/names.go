@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// hashedPrefix is how much of a name is kept in front of its hash.
+// hashedPrefix is how many characters of a name precede its hash.
 const hashedPrefix = 30
 
 // RemoteName is the name of the remote namespace that an offloading asks for.
@@ -35,27 +35,27 @@ func defaultName(namespace, consumerID string) string {
 	return Hashed(consumerID, namespace)
 }
 
-// isDefaultName reports whether a remote name may be the default one of the
-// namespace, whatever the consumer was called then.
+// isDefaultName reports whether a remote name may be the namespace's default one, under
+// any consumer id.
 func isDefaultName(remote, namespace string) bool {
 	return strings.HasPrefix(remote, namespace+"-") || strings.HasPrefix(remote, beginning(namespace)+"-")
 }
 
-// Hashed is the bounded form of a name: its beginning and a hash over
-// namespace/name, 63 characters at most. Different names, or the same name in
-// different namespaces, have different hashed names.
+// Hashed is the bounded form of a name: its beginning and a hash over namespace/name,
+// 63 characters at most. Different names, or the same name in different namespaces,
+// have different hashed names.
 func Hashed(namespace, name string) string {
 	sum := md5.Sum([]byte(namespace + "/" + name)) //nolint:gosec // See the import.
 	return beginning(name) + "-" + hex.EncodeToString(sum[:])
 }
 
-// beginning is what a hashed name keeps of a name.
+// beginning is the part of a name that its hashed name keeps.
 func beginning(name string) string {
 	return strings.TrimRight(name[:min(len(name), hashedPrefix)], "-._")
 }
 
-// CheckLocal refuses to offload namespaces that belong to the cluster or to
-// Spillway itself: the latter holds the credentials of every provider.
+// CheckLocal refuses to offload namespaces that belong to the cluster or to Spillway
+// itself, whose own holds the credentials of every provider.
 func CheckLocal(namespace, managerNamespace string) error {
 	if namespace == managerNamespace || strings.HasPrefix(namespace, "kube-") {
 		return fmt.Errorf("namespace %s belongs to the cluster and is never offloaded", namespace)

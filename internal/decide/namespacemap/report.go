@@ -13,8 +13,8 @@ import (
 // maxMessage is the bound of a message in the API.
 const maxMessage = 512
 
-// Report is the status of a NamespaceMap: what is known of each entry, with
-// the time since when. An entry of which nothing is known has none.
+// Report is the status of a NamespaceMap: what is known of each entry, and since when.
+// An entry of which nothing is known is left out.
 func Report(nsm *v1alpha1.NamespaceMap, known map[string]Known, now metav1.Time) v1alpha1.NamespaceMapStatus {
 	status := v1alpha1.NamespaceMapStatus{ObservedGeneration: nsm.Generation}
 	before := make(map[string]v1alpha1.CurrentMapping, len(nsm.Status.CurrentMapping))
@@ -38,10 +38,9 @@ func Report(nsm *v1alpha1.NamespaceMap, known map[string]Known, now metav1.Time)
 	return status
 }
 
-// Unreachable is the status of a NamespaceMap whose provider does not answer:
-// the entries keep their last known phase, but for those that are not desired
-// any more, and say that nothing newer is known. What the spec asks for has
-// not been looked at, so observedGeneration stays.
+// Unreachable is the status of a NamespaceMap whose provider does not answer: the
+// entries keep their last known phase, unless they are no longer desired, and say that
+// nothing newer is known. The spec has not been processed, so observedGeneration stays.
 func Unreachable(nsm *v1alpha1.NamespaceMap, message string, now metav1.Time) v1alpha1.NamespaceMapStatus {
 	status := *nsm.Status.DeepCopy()
 	desired := make(map[string]bool, len(nsm.Spec.DesiredMapping))

@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Rules are what a ClusterBinding says about the names of new remote namespaces.
+// Rules are a ClusterBinding's restrictions on the names of new remote namespaces.
 type Rules struct {
 	v1alpha1.RemoteNamespaces
 	// Binding is its name, for messages.
@@ -18,7 +18,7 @@ type Rules struct {
 	ConsumerID string
 }
 
-// refusal is what the rules say against an entry, if there are any.
+// refusal is the rules' objection to an entry, if there are rules.
 func (r *Rules) refusal(entry v1alpha1.DesiredMapping) string {
 	if r == nil {
 		return ""
@@ -26,8 +26,8 @@ func (r *Rules) refusal(entry v1alpha1.DesiredMapping) string {
 	return r.refuse(entry)
 }
 
-// refuse says why an entry may not have its remote name; "" if it may. An entry
-// does not say by which strategy it got its name: the name itself does.
+// refuse says why an entry may not have its remote name; "" if it may. An entry does
+// not record the strategy of its name: the name itself tells.
 func (r Rules) refuse(entry v1alpha1.DesiredMapping) string {
 	allowed := r.Strategies
 	if len(allowed) == 0 {
@@ -51,8 +51,8 @@ func (r Rules) refuse(entry v1alpha1.DesiredMapping) string {
 	return ""
 }
 
-// strategy is the one that leads to that name. A name that is chosen, and is what
-// another strategy would have made, does no more harm than that.
+// strategy is the one that leads to that name. A chosen name that equals what another
+// strategy would have produced does no more harm than that.
 func (r Rules) strategy(entry v1alpha1.DesiredMapping) v1alpha1.NamespaceMappingStrategy {
 	switch entry.RemoteNamespace {
 	case defaultName(entry.Namespace, r.ConsumerID):
@@ -64,8 +64,8 @@ func (r Rules) strategy(entry v1alpha1.DesiredMapping) v1alpha1.NamespaceMapping
 	}
 }
 
-// WasThere tells which remote namespaces are no new ones, by their local
-// namespaces, so that no rule is asked about them.
+// WasThere returns the remote namespaces that are not new, by local namespace: the
+// rules do not apply to them.
 func WasThere(nsm *v1alpha1.NamespaceMap) map[string]string {
 	there := make(map[string]string, len(nsm.Status.CurrentMapping))
 	for i := range nsm.Status.CurrentMapping {

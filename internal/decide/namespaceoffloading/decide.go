@@ -1,5 +1,5 @@
-// Package namespaceoffloading decides, without any I/O, what the status of a
-// NamespaceOffloading says, and when its deletion is done.
+// Package namespaceoffloading decides, without any I/O, the status of a
+// NamespaceOffloading, and when its deletion is done.
 package namespaceoffloading
 
 import (
@@ -23,41 +23,41 @@ type Cluster struct {
 	ClusterID string
 	// Selected reports whether the offloading selects the provider.
 	Selected bool
-	// Leaving is the name of the ClusterBinding, if the offloading would select it but
-	// for its deletion; else it is "".
+	// Leaving is the name of the ClusterBinding, if only its deletion keeps the offloading
+	// from selecting it; otherwise "".
 	Leaving string
-	// RemoteNamespace is the name that is desired or there.
+	// RemoteNamespace is the desired or existing name.
 	RemoteNamespace string
 	// Desired reports whether the NamespaceMap asks for the remote namespace. It does
-	// until the status has told of that: without either, nothing was ever made.
+	// until the status reports on that: without either, nothing was ever created.
 	Desired bool
 	// Current is the entry of the NamespaceMap's status, if there is one.
 	Current *v1alpha1.CurrentMapping
 	// Unreachable says why the provider cannot be reached; empty if it can.
 	Unreachable string
-	// Pods are those of the namespace that have to leave the virtual node, if the
-	// offloading does not want them there any more.
+	// Pods are those of the namespace that must leave the virtual node, if the offloading
+	// no longer wants them there.
 	Pods eviction.Left
-	// Away says in one word why the provider cannot be used, and AwaySince since
-	// when, if that is known; empty if it can.
+	// Away is why the provider cannot be used, in one word, and AwaySince since when, if
+	// known; empty if it can be used.
 	Away      string
 	AwaySince time.Time
-	// DeletionTimeout is how long a deletion waits while the provider cannot
-	// be reached, or does not get rid of the remote namespace; zero: for ever.
+	// DeletionTimeout is how long a deletion waits while the provider cannot be reached,
+	// or does not get rid of the remote namespace; zero: for ever.
 	DeletionTimeout time.Duration
 }
 
-// Snapshot is what the decisions look at.
+// Snapshot is the input of the decisions.
 type Snapshot struct {
 	Offloading *v1alpha1.NamespaceOffloading
-	// RemoteName is the name that the remote namespaces are to have.
+	// RemoteName is the name that the remote namespaces should have.
 	RemoteName string
 	// Refusal says why the namespace cannot be offloaded at all; empty if it can.
 	Refusal string
-	// Clusters are the providers that are selected or still hold an entry,
-	// sorted by ClusterID.
+	// Clusters are the providers that are selected or still have an entry, sorted by
+	// ClusterID.
 	Clusters []Cluster
-	// Outdated are the pods that wait with an affinity that is not the present one.
+	// Outdated are the waiting pods whose affinity is not the present one.
 	Outdated eviction.Left
 	Now      time.Time
 }
@@ -65,14 +65,14 @@ type Snapshot struct {
 // Plan is the status to report.
 type Plan struct {
 	Status v1alpha1.NamespaceOffloadingStatus
-	// Outdated says, for an event, that pods wait with an earlier affinity, if that
-	// has not been said yet.
+	// Outdated is the event about pods that wait with an earlier affinity, if that has not
+	// been reported yet.
 	Outdated string
-	// Progress tells that neither the phase nor the step of a deletion differs
-	// from what has been reported, and that it goes on: the report may wait for
-	// more of it. With many providers that saves a write for each of them.
+	// Progress reports that the phase, or the step of a deletion, is as reported, and
+	// under way: the report may wait for more changes. With many providers that saves a
+	// write for each.
 	Progress bool
-	// Again is when there may be more to tell though nothing happens; zero: never.
+	// Again is when there may be more to report although nothing happens; zero: never.
 	Again time.Duration
 }
 
@@ -83,7 +83,7 @@ func Decide(s Snapshot) Plan {
 	status.ObservedGeneration = s.Offloading.Generation
 	status.RemoteNamespaceName = s.RemoteName
 	if s.Refusal != "" {
-		status.RemoteNamespaceName = "" // There is none, and there will not be.
+		status.RemoteNamespaceName = "" // There is none, and there will be none.
 	}
 	status.RemoteNamespaceConditions = s.remoteConditions()
 	phase, condition := s.summary()
@@ -96,7 +96,7 @@ func Decide(s Snapshot) Plan {
 	if !SaysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
 		plan.Outdated = s.outdated()
 	}
-	// How many pods wait, or are to leave, may change with each of them.
+	// The number of pods that wait, or must leave, may change with each of them.
 	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
 		(SaysOutdated(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
@@ -104,7 +104,7 @@ func Decide(s Snapshot) Plan {
 	return plan
 }
 
-// outdatedMark is what the message about such pods contains, and no other does.
+// outdatedMark is in the message about such pods, and in no other.
 const outdatedMark = "with the node affinity that the offloading asked for earlier"
 
 // outdated says which pods wait with an earlier affinity, and what to do; "" if none.
@@ -135,7 +135,7 @@ func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
 	}
 	phase, message := s.phase()
 	if outdated := s.outdated(); outdated != "" {
-		message = outdated + "; " + message // In front: of a long message the end is cut off.
+		message = outdated + "; " + message // In front: a long message is truncated at its end.
 	}
 	reason := string(phase)
 	status := metav1.ConditionFalse
@@ -180,7 +180,8 @@ func (s Snapshot) phase() (v1alpha1.OffloadingPhase, string) {
 	}
 }
 
-// noneSelected says why none is, and what is left in those that go.
+// noneSelected says why no provider is selected, and what is left in those being
+// deleted.
 func (s Snapshot) noneSelected() string {
 	var leaving []string
 	for _, c := range s.Clusters {
@@ -194,7 +195,7 @@ func (s Snapshot) noneSelected() string {
 	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ")
 }
 
-// evicts reports whether pods are on their way out of a provider that goes.
+// evicts reports whether pods are leaving a provider that is being deleted.
 func (s Snapshot) evicts() bool {
 	return slices.ContainsFunc(s.Clusters, func(c Cluster) bool { return c.Leaving != "" && c.Pods.Count > 0 })
 }
@@ -231,7 +232,7 @@ func (s Snapshot) required(c Cluster) metav1.Condition {
 	}
 	message := "the remote namespace is not required any more"
 	if c.Pods.Count > 0 {
-		// How many changes with each pod, and would be a write each time.
+		// The number changes with each pod, and would cause a write each time.
 		message += "; the pods of the namespace are evicted from the virtual node first"
 		if refusals := c.Pods.Refusals(); refusals != "" {
 			message += "; " + refusals
@@ -246,17 +247,16 @@ func (c Cluster) ready() metav1.Condition {
 		reason, message := c.pending()
 		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionFalse, reason, message)
 	case c.Current.Phase == v1alpha1.MappingAccepted:
-		// A namespace that is there stays ready while its provider is out of
-		// reach for a while: the ClusterBinding, its Node and the
-		// NamespaceMap say so, in one write each instead of one for every
-		// namespace.
+		// An existing namespace stays ready while its provider is out of reach for a while:
+		// the ClusterBinding, its Node and the NamespaceMap say so, in one write each instead
+		// of one for every namespace.
 		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "")
 	default:
 		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionFalse, cmp.Or(c.Current.Reason, string(c.Current.Phase)), c.Current.Message)
 	}
 }
 
-// pending says what an entry waits for that is not there yet.
+// pending says what a missing entry waits for.
 func (c Cluster) pending() (reason, message string) {
 	switch {
 	case c.Unreachable != "":

@@ -48,8 +48,8 @@ func (c Cluster) withLeft() string {
 	return left + " and " + strings.TrimPrefix(c.withPods(), ", with ")
 }
 
-// asked reports whether the provider has been asked for the remote namespace, or may
-// have been.
+// asked reports whether the provider was, or may have been, asked for the remote
+// namespace.
 func (c Cluster) asked() bool { return c.Desired || c.Current != nil }
 
 // withPods says which pods are left at a provider.
@@ -67,8 +67,8 @@ func (c Cluster) refusals() string {
 	return ""
 }
 
-// gaveUp is why something stays: a provider that does not answer, or one that does
-// not get rid of it.
+// gaveUp is why something stays: a provider that does not answer, or does not get rid
+// of it.
 func (s Snapshot) gaveUp() string {
 	for _, c := range s.Clusters {
 		if c.Unreachable != "" {
@@ -78,8 +78,8 @@ func (s Snapshot) gaveUp() string {
 	return v1alpha1.ReasonDeletingNamespaces
 }
 
-// released reports whether a deletion need not wait for the provider: nothing is
-// there any more, or it has been waited for as long as was allowed.
+// released reports whether a deletion need not wait for the provider: nothing is left
+// there, or the wait has lasted as long as was allowed.
 func (c Cluster) released(s Snapshot) bool {
 	if !c.asked() && c.Pods.Count == 0 {
 		return true
@@ -87,16 +87,16 @@ func (c Cluster) released(s Snapshot) bool {
 	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
 }
 
-// timed reports whether deletionTimeout counts: the provider does not answer, or it
-// has been asked to delete the remote namespace, and has not done so. Pods that a
-// budget holds, or that have not ended, are waited for while it answers.
+// timed reports whether deletionTimeout applies: the provider does not answer, or has
+// not deleted the remote namespace that it was asked to. Pods that a budget holds, or
+// that have not ended, are waited for while it answers.
 func (c Cluster) timed() bool {
 	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired && c.Pods.Count == 0
 	return c.DeletionTimeout > 0 && (c.Unreachable != "" || hangs)
 }
 
-// LeftBehind names the remote namespaces that a deletion which has come to its
-// end gives up, with their providers.
+// LeftBehind names the remote namespaces that a finished deletion gives up, with their
+// providers.
 func LeftBehind(s Snapshot) []string {
 	var left []string
 	for _, c := range s.Clusters {
@@ -107,8 +107,8 @@ func LeftBehind(s Snapshot) []string {
 	return left
 }
 
-// Removable reports whether a deletion has come to its end, so that the
-// finalizer can go; if not, when to look again for a time-out, zero for never.
+// Removable reports whether a deletion is finished, so that the finalizer can go; if
+// not, when a timeout is due, zero for never.
 func Removable(s Snapshot) (bool, time.Duration) {
 	var retry time.Duration
 	removable := true

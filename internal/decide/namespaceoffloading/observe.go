@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// Settings are what all decisions about offloadings share.
+// Settings are shared by all decisions about offloadings.
 type Settings struct {
 	// ConsumerID names the consumer in DefaultName.
 	ConsumerID string
@@ -21,15 +21,15 @@ type Settings struct {
 	ManagerNamespace string
 }
 
-// World is what is known of all providers.
+// World is what is known about all providers.
 type World struct {
 	Bindings []v1alpha1.ClusterBinding
 	Maps     []v1alpha1.NamespaceMap
-	// Pods are those of the offloading's namespace that have to leave virtual
-	// nodes, by the name of the ClusterBinding.
+	// Pods are those of the offloading's namespace that must leave virtual nodes, by the
+	// name of the ClusterBinding.
 	Pods map[string]eviction.Left
-	// Outdated are the pods of the namespace that wait for a node with the affinity
-	// of what the offloading said earlier.
+	// Outdated are the pods of the namespace that wait for a node with the affinity of an
+	// earlier version of the offloading.
 	Outdated eviction.Left
 }
 
@@ -50,9 +50,9 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, 
 	return s
 }
 
-// observeBinding adds what one binding and its map, which may be nil, say, and
-// the pods that have to leave its virtual node. If an older binding of the provider
-// has taken the namespace, this one is not selected.
+// observeBinding adds what one binding and its map, which may be nil, say, and the pods
+// that must leave its virtual node. If an older binding of the provider has taken the
+// namespace, this one is not selected.
 func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Left, taken bool) {
 	nso := s.Offloading
 	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
@@ -72,8 +72,8 @@ func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha
 	}
 }
 
-// name settles how the remote namespace is called. An entry that was made under
-// another consumer id keeps its name.
+// name decides what the remote namespace is called. An entry created under another
+// consumer id keeps its name.
 func (s *Snapshot) name(c *Cluster) {
 	if c.RemoteNamespace == "" {
 		c.RemoteNamespace = s.RemoteName
@@ -100,8 +100,8 @@ func cluster(namespace string, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.N
 	return c
 }
 
-// Unreachable says why a provider cannot be reached, or "" if it can, or if
-// that is not known yet.
+// Unreachable says why a provider cannot be reached; "" if it can, or if that is
+// unknown.
 func Unreachable(binding *v1alpha1.ClusterBinding) string {
 	if binding.Spec.Paused {
 		return pausedBy(binding.Spec.ClusterID)
@@ -118,13 +118,13 @@ func Unreachable(binding *v1alpha1.ClusterBinding) string {
 	return fmt.Sprintf("%s: %s", connected.Reason, connected.Message)
 }
 
-// Wanted reports whether, and under what name, the binding's NamespaceMap is to
-// ask for a remote namespace for the offloading. It does not begin to before the
-// finalizer is there. But an entry that there is, as asked tells, does not go with
-// a finalizer that somebody has removed: it would take the remote namespace along,
-// until the finalizer is back a moment later. It goes once the offloading is being
-// deleted, or does not select the binding, and nothing holds it: its pods, or an
-// answer that is still to come (namespacemap.Unanswered).
+// Wanted reports whether, and under what name, the binding's NamespaceMap should ask
+// for a remote namespace for the offloading. It starts only once the finalizer is
+// there. But an existing entry (asked) does not go with a finalizer that somebody has
+// removed: the remote namespace would be deleted before the finalizer is back a moment
+// later. The entry goes once the offloading is being deleted, or does not select the
+// binding, and nothing holds it: its pods, or an answer that is still to come
+// (namespacemap.Unanswered).
 func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, asked, held bool, settings Settings) (namespacemap.Wanted, bool) {
 	if !asked && !hasFinalizer(nso) || namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
 		return namespacemap.Wanted{}, false

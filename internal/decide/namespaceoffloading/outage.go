@@ -12,13 +12,13 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
-// outageToldAfter is how long a provider may be away before teams are told: most
-// outages are shorter, and each costs a write for every offloading when it begins
-// and when it is over.
+// outageToldAfter is how long a provider may be away before teams are told. Most
+// outages are shorter, and each costs two writes for every offloading, at its beginning
+// and its end.
 const outageToldAfter = 30 * time.Second
 
-// Outage says in one word why a provider cannot be used, once that has lasted long
-// enough for teams to be told. Until then it is "", and again is when to look.
+// Outage is why a provider cannot be used, in one word, once that has lasted long
+// enough to tell teams. Until then it is "", and again is when to check.
 func Outage(binding *v1alpha1.ClusterBinding, now time.Time) (reason string, again time.Duration) {
 	reason, since := Away(binding)
 	if wait := outageToldAfter - now.Sub(since); reason != "" && wait > 0 {
@@ -27,8 +27,8 @@ func Outage(binding *v1alpha1.ClusterBinding, now time.Time) (reason string, aga
 	return reason, 0
 }
 
-// Away says in one word why a provider cannot be used, and since when, if that is
-// known; "" if it can. Unlike Unreachable, it does not change with each attempt.
+// Away is why a provider cannot be used, in one word, and since when, if known; "" if
+// it can be used. Unlike Unreachable, it does not change with each attempt.
 func Away(binding *v1alpha1.ClusterBinding) (reason string, since time.Time) {
 	if binding.Spec.Paused {
 		return v1alpha1.ReasonPaused, time.Time{}
@@ -44,8 +44,8 @@ func Away(binding *v1alpha1.ClusterBinding) (reason string, since time.Time) {
 	return reason, connected.LastTransitionTime.Time
 }
 
-// setOutage says which providers are away. It returns when to look again: zero, if
-// nothing waits to be told.
+// setOutage reports which providers are away. It returns when to check again; zero if
+// nothing is pending.
 func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 	var told, paused []string
 	for _, c := range s.Clusters {
@@ -73,8 +73,8 @@ func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 	return again
 }
 
-// patience says for how long Kubernetes waits for the pods of providers that cannot be
-// reached. That one is paused does not make its virtual node NotReady.
+// patience says how long Kubernetes waits for the pods of providers that cannot be
+// reached. A paused one's virtual node does not become NotReady.
 func patience(unreachable []string) string {
 	if len(unreachable) == 0 {
 		return ""
@@ -95,12 +95,12 @@ func awayMessage(unreachable, paused []string) string {
 	return strings.Join(parts, "; ")
 }
 
-// pausedBy says whose doing it is that nothing is sent to a provider that answers.
+// pausedBy says who stops writes to a provider that answers.
 func pausedBy(clusterID string) string {
 	return fmt.Sprintf("the platform engineer has paused provider %s (spec.paused of its ClusterBinding)", clusterID)
 }
 
-// NotSent says to a pod why it has not been sent to a provider that is away for a reason.
+// NotSent tells a pod why it has not been sent to a provider that is away.
 func NotSent(clusterID, reason string) string {
 	if reason == v1alpha1.ReasonPaused {
 		return pausedBy(clusterID) + ": the pod is sent there when that ends"

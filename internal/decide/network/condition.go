@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// Condition is what the condition Network of a binding says, among all bindings
-// and the consumer's nodes.
+// Condition is a binding's condition Network, given all bindings and the consumer's
+// nodes.
 func Condition(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding, nodes []corev1.Node) metav1.Condition {
 	if binding.Spec.Network.Mode != v1alpha1.NetworkRouted {
 		return conditions.New(v1alpha1.BindingNetwork, metav1.ConditionTrue, v1alpha1.ReasonIsolated,
@@ -39,9 +39,8 @@ type claim struct {
 	whose  string
 }
 
-// overlap says which of the binding's ranges another one has already, or "". The
-// oldest comes first: one that is refused itself takes nothing from the younger
-// ones.
+// overlap names the binding's ranges that another one already has, or "". The oldest
+// comes first; a refused binding takes nothing from younger ones.
 func overlap(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding, taken []claim) string {
 	bindings := placement.Usable(all)
 	slices.SortFunc(bindings, placement.Older)
@@ -75,8 +74,8 @@ func firstOverlap(mine []netip.Prefix, taken []claim) string {
 	return ""
 }
 
-// local are the ranges of the pods on the consumer's own nodes, as far as the
-// nodes say, in an order of their own: with another order, another one would be named.
+// local are the pod ranges of the consumer's own nodes, as far as the nodes say. They
+// are sorted: in another order, another one would be named.
 func local(nodes []corev1.Node) []claim {
 	var claims []claim
 	for i := range nodes {

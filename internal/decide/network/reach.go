@@ -1,10 +1,10 @@
 // Package network decides, without any I/O, which addresses of a provider's pods
 // the consumer shows in the status of its own.
 //
-// An address in a pod's status is one that Services, and whoever trusts them, send
-// to. A provider could name any: one that nobody here can reach, one of a pod of
-// the consumer, or one that a node has for itself. So none is shown, unless the
-// ClusterBinding says which ranges are the provider's, and no one else has those.
+// Services, and whoever trusts them, send to the address in a pod's status. A provider
+// could name any: one that nobody here can reach, a consumer pod's, or one that a node
+// has for itself. So none is shown unless the ClusterBinding says which ranges are the
+// provider's, and nobody else has those.
 package network
 
 import (
@@ -22,12 +22,12 @@ import (
 type Reach struct {
 	// Ranges hold all addresses that may be shown.
 	Ranges []netip.Prefix
-	// Pending tells that it is not known yet whether somebody else has one of the
-	// ranges: what is shown stays, as far as it is in them, and nothing is added.
+	// Pending reports that it is not known yet whether somebody else has one of the
+	// ranges: shown addresses inside the ranges stay, and none is added.
 	Pending bool
 }
 
-// Of is what a binding and its condition Network say.
+// Of is the reach of a binding, from its spec and its condition Network.
 func Of(binding *v1alpha1.ClusterBinding) Reach {
 	if binding.Spec.Network.Mode != v1alpha1.NetworkRouted {
 		return Reach{}
@@ -55,15 +55,15 @@ func (r Reach) Shows(ip netip.Addr) bool {
 	return IsOfPods(ip) && slices.ContainsFunc(r.Ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// IsOfPods reports whether an address can be a pod's at all. The others mean
-// something else to each node that sends to them. Forms that programs read in
-// different ways, such as ::ffff:10.0.0.1, are none.
+// IsOfPods reports whether an address can be a pod's at all. The others mean something
+// different on each node. Forms that programs read in different ways, such as
+// ::ffff:10.0.0.1, do not count.
 func IsOfPods(ip netip.Addr) bool {
 	return ip.IsValid() && ip.Zone() == "" && !ip.Is4In6() && !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsMulticast() && !ip.IsLinkLocalUnicast()
 }
 
-// ranges are those of the binding. Admission has checked them; one that cannot be
-// read all the same holds no address.
+// ranges are those of the binding. Admission has checked them; an invalid one contains
+// no address.
 func ranges(binding *v1alpha1.ClusterBinding) []netip.Prefix {
 	var all []netip.Prefix
 	for _, cidr := range binding.Spec.Network.PodCIDRs {

@@ -1,10 +1,10 @@
 // Package placement decides, without any I/O, which ClusterBindings a
 // NamespaceOffloading selects.
 //
-// The selector is held against the labels that the virtual node gets from its
-// ClusterBinding, not against those of the Node as it is at the moment: a Node
-// that is missing for a while, or was edited by hand, must not move namespaces
-// and delete what is in them.
+// The selector is matched against the labels that the virtual node gets from its
+// ClusterBinding, not against those of the Node at the moment: a Node that is missing
+// for a while, or was edited by hand, must not move namespaces and delete what is in
+// them.
 package placement
 
 import (
@@ -35,8 +35,8 @@ func NodeLabels(binding *v1alpha1.ClusterBinding) map[string]string {
 	return labels
 }
 
-// Selects reports whether the selector selects the binding. It fails if the
-// selector cannot be understood.
+// Selects reports whether the selector selects the binding. It fails if the selector is
+// invalid.
 func Selects(selector *v1alpha1.ClusterSelector, binding *v1alpha1.ClusterBinding) (bool, error) {
 	terms := selector.NodeSelector()
 	if terms == nil {
@@ -52,9 +52,9 @@ func Selects(selector *v1alpha1.ClusterSelector, binding *v1alpha1.ClusterBindin
 	}}), nil
 }
 
-// Holder is the name of the ClusterBinding that a clusterID belongs to: the
-// oldest one that has it, or, of those made in the same second, the first by
-// name. The others are duplicates, and nothing is offloaded through them.
+// Holder is the name of the ClusterBinding that owns a clusterID: the oldest one with
+// it, or, of those created in the same second, the first by name. The others are
+// duplicates, and nothing is offloaded through them.
 func Holder(bindings []v1alpha1.ClusterBinding, clusterID string) string {
 	var holder *v1alpha1.ClusterBinding
 	for i := range bindings {
@@ -88,7 +88,7 @@ func Usable(bindings []v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
 	return usable
 }
 
-// Older compares two bindings by when they were made, or, within one second, by name.
+// Older compares two bindings by creation time, or, within one second, by name.
 func Older(a, b *v1alpha1.ClusterBinding) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Sharing are the bindings, oldest first, that were made before this one and lead
-// to the same provider under other clusterIDs. What they have comes first. One that
-// is being deleted has nothing any more.
+// Sharing are the bindings, oldest first, that are older than this one and lead to the
+// same provider under other clusterIDs. They take precedence. One that is being deleted
+// has nothing any more.
 func Sharing(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
 	var older []*v1alpha1.ClusterBinding
 	for _, other := range Usable(all) {
@@ -20,8 +20,8 @@ func Sharing(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding) []
 	return older
 }
 
-// Contradicting are the bindings, oldest first, whose providers say that they are the
-// one that this binding leads to, and cannot be shown to be. They have nothing of it.
+// Contradicting are the bindings, oldest first, whose providers claim to be this
+// binding's, and cannot be shown to be. They get nothing of it.
 func Contradicting(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
 	var others []*v1alpha1.ClusterBinding
 	for _, other := range Usable(all) {
@@ -34,12 +34,13 @@ func Contradicting(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBindi
 }
 
 // SameProvider reports whether two bindings are known to lead to the same provider
-// under different clusterIDs: it says so, and an authority vouches for both that
-// would not vouch for anybody else. Whether one of them is connected at the moment
-// makes no difference: what it has in the provider is still there.
+// under different clusterIDs: it says so, and an authority vouches for both that would
+// not vouch for anybody else. It makes no difference whether one of them is connected
+// at the moment: what it has in the provider is still there.
 //
-// Of a binding that was connected last by a manager which noted no authorities, the
-// UID alone counts: else all that is shared would move for a moment after an upgrade.
+// For a binding that was last connected by a manager which recorded no authorities, the
+// UID alone counts: otherwise everything shared would move for a moment after an
+// upgrade.
 func SameProvider(a, b *v1alpha1.ClusterBinding) bool {
 	ofA, ofB := a.Status.RemoteClusterAuthorities, b.Status.RemoteClusterAuthorities
 	return SameIdentity(a, b) && (len(ofA) == 0 || len(ofB) == 0 ||
@@ -47,14 +48,14 @@ func SameProvider(a, b *v1alpha1.ClusterBinding) bool {
 }
 
 // SameIdentity reports whether the providers of two bindings under different clusterIDs
-// say that they are the same. A UID is no secret.
+// claim to be the same. A UID is no secret.
 func SameIdentity(a, b *v1alpha1.ClusterBinding) bool {
 	return a.Spec.ClusterID != b.Spec.ClusterID &&
 		a.Status.RemoteClusterUID != "" && a.Status.RemoteClusterUID == b.Status.RemoteClusterUID
 }
 
-// Identified reports whether it is known now, other than before, which provider a
-// binding leads to.
+// Identified reports whether it became known, or changed, which provider a binding
+// leads to.
 func Identified(before, after *v1alpha1.ClusterBinding) bool {
 	return before.Status.RemoteClusterUID != after.Status.RemoteClusterUID ||
 		!slices.Equal(before.Status.RemoteClusterAuthorities, after.Status.RemoteClusterAuthorities)

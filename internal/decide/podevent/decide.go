@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// Component is who the events of the consumer are from.
+	// Component is the source of the consumer's events.
 	Component = "spillway"
 	// MostShown is how many events about one pod there are in the consumer at a time.
 	MostShown = 10
-	// stale is how old a warning is that no event is made for any more. It is
-	// less than the hour that an API server keeps events, so that one that was
-	// made, and has expired since, is not made again.
+	// stale is the age from which no event is created for a warning. It is less than the
+	// hour that an API server keeps events, so that an event that has expired is not
+	// recreated.
 	stale = 30 * time.Minute
-	// unknownReason stands for one that the provider does not give.
+	// unknownReason replaces a missing reason.
 	unknownReason = "Unknown"
 )
 
-// Snapshot is what Decide looks at.
+// Snapshot is the input of Decide.
 type Snapshot struct {
 	Now time.Time
 	// ClusterID and Node are those of the binding.
@@ -31,10 +31,9 @@ type Snapshot struct {
 	// Reported are the provider's warnings about the remote pod, the most recent
 	// first.
 	Reported []Occurrence
-	// Shown are the consumer's events about the local pod that are from us, by
-	// their name.
+	// Shown are our events in the consumer about the local pod, by name.
 	Shown map[string]*corev1.Event
-	// Waits are how long events must not be written still, by their name.
+	// Waits are how long events must not be written yet, by name.
 	Waits map[string]time.Duration
 }
 
@@ -73,8 +72,8 @@ func Decide(s Snapshot) Plan {
 	return plan
 }
 
-// Name is that of the event that shows an occurrence. It has the UID of the pod
-// in it, so that no other pod's event, and no other provider's, can be meant.
+// Name is the name of the event that shows an occurrence. It contains the pod's UID, so
+// that it cannot be about another pod or from another provider.
 func (s Snapshot) Name(o Occurrence) string {
 	const mostOfPod, mostOfDigest = 200, 16
 	pod := s.Local.Name
@@ -84,8 +83,8 @@ func (s Snapshot) Name(o Occurrence) string {
 	return pod + "." + digest(s.ClusterID, string(s.Local.UID), o.ID)[:mostOfDigest]
 }
 
-// says reports whether an event shows an occurrence as it is. Times do not count:
-// they change with the count, and a clock that is wrong would never be right.
+// says reports whether an event shows an occurrence as it is. Times do not count: they
+// change with the count, and with a wrong clock they would never match.
 func says(event *corev1.Event, o Occurrence) bool {
 	return event.Reason == reason(o) && event.Message == o.Message && event.Count == o.Count
 }
@@ -99,8 +98,8 @@ func reason(o Occurrence) string {
 
 func (s Snapshot) isStale(o Occurrence) bool { return s.Now.Sub(s.last(o)) > stale }
 
-// last is when an occurrence was seen last. It is not later than now, whatever
-// the clock of the provider says.
+// last is when an occurrence was last seen, but not later than now, whatever the
+// provider's clock says.
 func (s Snapshot) last(o Occurrence) time.Time {
 	if o.Last.IsZero() || o.Last.After(s.Now) {
 		return s.Now
@@ -108,7 +107,7 @@ func (s Snapshot) last(o Occurrence) time.Time {
 	return o.Last
 }
 
-// event shows an occurrence.
+// event is the event for an occurrence.
 func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 	last := s.last(o)
 	first := o.First
@@ -132,7 +131,7 @@ func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 	}
 }
 
-// changed is an event as it is to be.
+// changed is an event as it should be.
 func (s Snapshot) changed(before *corev1.Event, o Occurrence) *corev1.Event {
 	after := before.DeepCopy()
 	after.Reason, after.Message, after.Count = reason(o), o.Message, o.Count

@@ -3,19 +3,19 @@
 //
 // # How it works
 //
-// Read keeps of an event what is needed, as an Occurrence. A Shelf holds the
-// occurrences of one provider, bounded in all that a provider could make grow.
-// Decide compares those of one pod with the consumer's events about it. Each
-// occurrence has one event there, whose name follows from it: a crash between
-// two steps, or a second pass, finds the same one.
+// Read keeps what is needed of an event, as an Occurrence. A Shelf holds the
+// occurrences of one provider, bounded in everything that a provider could make grow.
+// Decide compares those of one pod with the consumer's events about it. Each occurrence
+// has one event there, whose name follows from it: a crash between two steps, or a
+// second reconcile, finds the same one.
 //
 // # What it trades away
 //
-// Only warnings are shown: a pod that nothing is wrong with costs no write. When
-// a provider last saw something is written together with how often; that alone
-// is no reason for a write. While MostShown events are there about a pod, new
-// ones wait until the consumer has let an old one expire: one that could be
-// pushed out would let a provider write without end.
+// Only warnings are shown: a pod without problems costs no write. The time of the last
+// occurrence is written together with the count; it alone is no reason for a write.
+// While MostShown events about a pod exist, new ones wait until the consumer has
+// expired an old one: if they could push one out, a provider could cause writes without
+// end.
 package podevent
 
 import (
@@ -31,21 +31,21 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// How much of what a provider wrote is kept, in characters.
+// How much of a provider's text is kept, in characters.
 const (
 	maxReason  = 128
 	maxMessage = 1024
 )
 
-// How long the names and the UID of a pod can be in Kubernetes, in bytes. What
-// is longer is of no pod of ours.
+// The longest names and UID of a pod in Kubernetes, in bytes. Anything longer is about
+// no pod of ours.
 const (
 	maxNamespace = 63
 	maxName      = 253
 	maxUID       = 64
 )
 
-// Target is a pod in a provider. Another one of the same name is another Target.
+// Target is a pod in a provider. Another pod of the same name is another Target.
 type Target struct {
 	types.NamespacedName
 	UID types.UID
@@ -53,20 +53,19 @@ type Target struct {
 
 // Occurrence is what is kept of an event in a provider.
 type Occurrence struct {
-	// ID is made of the UID of the event.
+	// ID is derived from the UID of the event.
 	ID string
 	// Reason and Message are clean and bounded.
 	Reason, Message string
 	// Count is how often it has happened, at least once.
 	Count int32
-	// First and Last are when it happened, by the clock of the provider; zero if
-	// that is not known.
+	// First and Last are when it happened, by the provider's clock; zero if unknown.
 	First, Last time.Time
 }
 
-// Read keeps what is needed of an event in a provider, and says which pod it is
-// about. It is false for what is no warning about a pod: the provider is asked
-// for nothing else, but need not obey.
+// Read keeps what is needed of an event in a provider, and says which pod it is about.
+// It returns false unless the event is a warning about a pod: the provider is asked for
+// nothing else, but need not obey.
 func Read(event *corev1.Event) (Target, Occurrence, bool) {
 	about := event.InvolvedObject
 	target := Target{NamespacedName: types.NamespacedName{Namespace: about.Namespace, Name: about.Name}, UID: about.UID}
@@ -95,10 +94,10 @@ func IDOf(event metav1.Object) string { return digest(string(event.GetUID())) }
 
 func outside(s string, limit int) bool { return s == "" || len(s) > limit }
 
-// known is the first of the times that can be meant.
+// known is the first plausible time.
 func known(times ...time.Time) time.Time {
 	for _, t := range times {
-		// The API server reads no other years.
+		// The API server accepts no other years.
 		if year := t.UTC().Year(); year >= 1970 && year <= 9999 {
 			return t.UTC().Truncate(time.Second)
 		}
@@ -106,12 +105,12 @@ func known(times ...time.Time) time.Time {
 	return time.Time{}
 }
 
-// bounded is a copy of a provider's string, on one line and cut to a length. It
-// is a copy because what was cut off would stay in memory with the rest.
+// bounded is a copy of a provider's string, on one line and truncated. It is a copy
+// because what was cut off would otherwise stay in memory.
 func bounded(s string, limit int) string {
 	const mostBytes = 4 // of a character
 	if len(s) > mostBytes*limit {
-		s = s[:mostBytes*limit+1] // One more than can be meant, so that it is seen to be cut.
+		s = s[:mostBytes*limit+1] // One more than allowed, so that it counts as truncated.
 	}
 	s = strings.TrimSpace(provenance.Clean(s))
 	if runes := []rune(s); len(runes) > limit {

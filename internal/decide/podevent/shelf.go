@@ -11,17 +11,17 @@ const (
 	// MostKept is how many occurrences of one provider are kept. Each takes
 	// about a kilobyte.
 	MostKept = 1000
-	// MostEarly is how many are kept that are about pods of namespaces that are not
-	// known to be ours. Nearly all are other tenants'; ours are among them for as
-	// long as the watch of the namespaces is behind.
+	// MostEarly is how many are kept about pods in namespaces that are not known to be
+	// ours. Nearly all are other tenants'; ours are among them while the watch of the
+	// namespaces lags behind.
 	MostEarly = 100
-	// mostOfPod is how many of one pod are kept: one that is broken in many ways
-	// leaves room for the others.
+	// mostOfPod is how many of one pod are kept: one with many problems leaves room for
+	// the others.
 	mostOfPod = MostShown
 )
 
-// Shelf keeps the warnings of one provider, up to a bound. What goes first is
-// what is about a pod that is not known, then the least recent.
+// Shelf keeps the warnings of one provider, up to a limit. Those about unknown pods go
+// first, then the least recent.
 type Shelf struct {
 	mu sync.Mutex
 	// most is how many occurrences there may be.
@@ -30,16 +30,16 @@ type Shelf struct {
 	pods map[Target]*kept
 	// targets are the pods, by the ID of the occurrence.
 	targets map[string]Target
-	// round counts how often all has been read anew.
+	// round counts how often everything has been read again.
 	round int
 }
 
 // kept is what is kept of one pod.
 type kept struct {
-	// known reports whether the pod has been seen, which may come later than a
-	// warning about it: two watches tell of them.
+	// known reports whether the pod has been seen, which may be later than a warning about
+	// it: they come from two watches.
 	known bool
-	// since is when the first occurrence came.
+	// since is when the first occurrence arrived.
 	since       time.Time
 	occurrences map[string]occurrence
 }
@@ -54,8 +54,8 @@ func NewShelf(most int) *Shelf {
 	return &Shelf{most: most, pods: map[Target]*kept{}, targets: map[string]Target{}}
 }
 
-// Put keeps an occurrence, in place of an earlier state of the same. known tells
-// whether the pod has been seen.
+// Put keeps an occurrence, replacing an earlier state of it. known reports whether the
+// pod has been seen.
 func (s *Shelf) Put(target Target, o Occurrence, known bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +136,7 @@ func (s *Shelf) Drop(target Target) {
 	}
 }
 
-// Begin says that all there is will be put from now on, and Sweep drops what
-// then has not been.
+// Begin starts a round in which everything is put again; Sweep then drops what was not.
 func (s *Shelf) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +156,7 @@ func (s *Shelf) Sweep() {
 	}
 }
 
-// Of is what is kept of a pod, the most recent first, and since when.
+// Of is what is kept of a pod, most recent first, and since when.
 func (s *Shelf) Of(target Target) ([]Occurrence, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +172,7 @@ func (s *Shelf) Of(target Target) ([]Occurrence, time.Time) {
 	return all, of.since
 }
 
-// Known notes that a pod has been seen, and reports whether anything is kept of it.
+// Known records that a pod has been seen, and reports whether anything is kept of it.
 func (s *Shelf) Known(target Target) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +183,7 @@ func (s *Shelf) Known(target Target) bool {
 	return ok
 }
 
-// Targets are the pods that something is kept of.
+// Targets are the pods of which something is kept.
 func (s *Shelf) Targets() []Target {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +194,7 @@ func (s *Shelf) Targets() []Target {
 	return all
 }
 
-// Release drops all that is kept of the pods of a namespace, and hands it to keep.
+// Release drops everything about the pods of a namespace, and passes it to keep.
 func (s *Shelf) Release(namespace string, keep func(Target, Occurrence)) {
 	type released struct {
 		Target

@@ -25,13 +25,13 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// How long a problem lasts before it is reported. Nearly all waiting is over much
-// sooner: reporting it would be two more writes for each pod.
+// How long a problem lasts before it is reported. Nearly all waits end much sooner;
+// reporting them would cost two more writes for each pod.
 const (
-	// Patience is for what somebody has to do something about.
+	// Patience is for problems that somebody must solve.
 	Patience = 2 * time.Second
-	// LongPatience is for what Spillway itself has not done yet, of which there
-	// may be much at a time.
+	// LongPatience is for what Spillway itself has not done yet, of which there may be a
+	// lot.
 	LongPatience = 10 * time.Second
 )
 
@@ -80,7 +80,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	return decide.Plan{Actions: []decide.Action{{Verb: decide.Create, Side: decide.Remote, Object: remote}}}
 }
 
-// Wait reports what a pod waits for, unless it has ended or is to.
+// Wait reports what a pod waits for, unless it has ended or is being deleted.
 func (Syncer) Wait(s snapshot, problem decide.Problem) decide.Plan {
 	if Terminal(s.Local) || !s.Local.DeletionTimestamp.IsZero() {
 		return decide.Plan{Problem: &problem}
@@ -95,8 +95,8 @@ func patience(problem decide.Problem) time.Duration {
 	return Patience
 }
 
-// limitPatience is for a pod that the limits refuse: those that are not known may
-// be in a moment.
+// limitPatience is for a pod that the limits refuse: unknown limits may be known in a
+// moment.
 func limitPatience(limits *translate.Limits) time.Duration {
 	if limits.Unknown != nil {
 		return Patience
@@ -104,19 +104,18 @@ func limitPatience(limits *translate.Limits) time.Duration {
 	return 0
 }
 
-// goingReason is why a pod is waited for that has no grace left.
+// goingReason is the reason of the wait for a pod without any grace left.
 const goingReason = "Going"
 
-// finish lets a pod go that is being deleted and not in the provider.
+// finish removes a pod that is being deleted and not in the provider.
 //
-// One that has no grace left is removed by the API server, as soon as nobody's
-// finalizer holds on to it. But it does so in two steps (see BeforeDelete in
-// k8s.io/apiserver/pkg/registry/rest), and a request that is broken off between
-// them leaves the pod behind, for ever: so after a while it is deleted once more.
-// A kubelet does the same for the pods of its node.
+// The API server removes a pod without grace left as soon as no finalizer holds it. But
+// it does so in two steps (see BeforeDelete in k8s.io/apiserver/pkg/registry/rest), and
+// a request that breaks off between them leaves the pod behind, for ever. So after a
+// while it is deleted again, as a kubelet does for the pods of its node.
 //
-// One whose creation there was not answered may be there all the same, with the
-// identity that its successor is to have: so the provider is asked first, once.
+// A pod whose creation there was not answered may exist all the same, with the identity
+// that its successor will have: so the provider is asked first, once.
 func finish(s snapshot) decide.Plan {
 	if s.Unanswered && s.Place.Namespace != "" {
 		if remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits); refusal == nil {
@@ -135,7 +134,7 @@ func finish(s snapshot) decide.Plan {
 	return decide.Plan{Actions: []decide.Action{{Verb: decide.Delete, Side: decide.Local, Object: s.Local, Grace: ptr.To[int64](0)}}}
 }
 
-// Sync decides about a pod that is on both sides.
+// Sync decides about a pod that both clusters have.
 func (Syncer) Sync(s snapshot) decide.Plan {
 	if !s.Local.DeletionTimestamp.IsZero() {
 		return end(s)
@@ -146,8 +145,8 @@ func (Syncer) Sync(s snapshot) decide.Plan {
 	return down(s)
 }
 
-// end deletes the remote pod of one that is being deleted. What the provider says
-// if it does not is told on the pod, as of a creation, and tried again as that is.
+// end deletes the remote pod of one that is being deleted. If the provider refuses, the
+// pod says so, and the deletion is retried, as for a creation.
 func end(s snapshot) decide.Plan {
 	if seeded.On(seeded.LocalPodGoesFirst) {
 		return finish(s)
@@ -169,7 +168,7 @@ func end(s snapshot) decide.Plan {
 	return plan
 }
 
-// shorter reports whether the remote pod is to be deleted, or sooner than it is being.
+// shorter reports whether the remote pod should be deleted, or sooner than it is being.
 func shorter(local, remote *corev1.Pod) bool {
 	if remote.DeletionTimestamp.IsZero() {
 		return true
@@ -178,10 +177,10 @@ func shorter(local, remote *corev1.Pod) bool {
 		*local.DeletionGracePeriodSeconds < *remote.DeletionGracePeriodSeconds
 }
 
-// down sends the changes that Kubernetes allows on a running pod, then the status
-// up. A resize or a debug container that the provider refuses is not tried again:
-// the change of the pod itself, which says that it was sent, goes all the same.
-// With one that fails for a fault of the provider, or for want of budget, it waits.
+// down sends the changes that Kubernetes allows on a running pod, then the status up. A
+// resize or a debug container that the provider refuses is not retried: the change of
+// the pod itself, which records that it was sent, goes all the same. If one fails
+// because of a fault of the provider, or for want of budget, that change waits.
 func down(s snapshot) decide.Plan {
 	refused := s.Refused
 	if refused != nil && refused.Verb != decide.Patch {
@@ -215,7 +214,7 @@ func down(s snapshot) decide.Plan {
 	return up(s, nil)
 }
 
-// up brings the status of the local pod to what the provider says.
+// up updates the status of the local pod from the provider's.
 func up(s snapshot, problem *decide.Problem) decide.Plan {
 	status := translate.PodStatus(s.Local, s.Remote, s.Reach)
 	told := problem

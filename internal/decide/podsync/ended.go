@@ -9,9 +9,9 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// EndedThere reports whether the status that was written for a live pod says that
-// the provider has ended it. What a team's own containers do, and what Kubernetes
-// does because a team has asked for it, is not that: jobs may fail as fast as they like.
+// EndedThere reports whether the status written for a live pod says that the provider
+// has ended it. What a team's own containers do, and what Kubernetes does because a
+// team asked for it, does not count: jobs may fail as fast as they like.
 func EndedThere(local *corev1.Pod, written decide.Object) bool {
 	after, ok := written.(*corev1.Pod)
 	switch {
@@ -19,7 +19,7 @@ func EndedThere(local *corev1.Pod, written decide.Object) bool {
 		return false
 	case after.Status.Reason == v1alpha1.ReasonRemotePodLost:
 		return true
-	case local.Spec.RestartPolicy == corev1.RestartPolicyAlways: // Its containers begin again, however often they end.
+	case local.Spec.RestartPolicy == corev1.RestartPolicyAlways: // Its containers restart, however often they end.
 		return true
 	default:
 		return after.Status.Phase == corev1.PodFailed && !began(&after.Status)
@@ -39,8 +39,8 @@ func began(status *corev1.PodStatus) bool {
 	return false
 }
 
-// held is why a pod is not sent yet that has all that it needs. It is the same text for
-// all pods, and for as long as it lasts.
+// held is why a pod that has all it needs is not sent yet. The text is the same for all
+// pods, and for as long as it lasts.
 func held(s snapshot) decide.Problem {
 	return decide.Problem{Reason: v1alpha1.ReasonEndedTooSoon, Message: fmt.Sprintf(
 		"provider %s has ended many pods of namespace %s within a minute after they were sent: the next are sent one at a time, ever more slowly, until one lives for a minute there",

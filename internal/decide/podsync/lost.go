@@ -14,16 +14,15 @@ import (
 )
 
 const (
-	// reasonStatusUnknown and exitCodeUnknown are what a kubelet says of a
-	// container that it does not find when the pod has ended: how it ended is
-	// not known, and so it counts as failed.
+	// reasonStatusUnknown and exitCodeUnknown are what a kubelet reports of a container
+	// that it does not find when the pod has ended: how it ended is unknown, so it counts
+	// as failed.
 	reasonStatusUnknown = "ContainerStatusUnknown"
 	exitCodeUnknown     = 137
 )
 
-// lost decides about a pod that was in the provider, as was. The cache does not
-// show it, but the cache shows only what carries our mark: the provider is asked
-// first.
+// lost decides about a pod that was in the provider, as was. The cache does not show
+// it, but the cache shows only what carries our mark: the provider is asked first.
 func lost(s snapshot, was *corev1.Pod) decide.Plan {
 	if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {
 		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: was}}}
@@ -42,7 +41,7 @@ func lost(s snapshot, was *corev1.Pod) decide.Plan {
 	return plan
 }
 
-// setNotReady says of a pod that has failed that it is not ready.
+// setNotReady marks a failed pod as not ready.
 func setNotReady(status *corev1.PodStatus, now time.Time) {
 	for i := range status.Conditions {
 		condition := &status.Conditions[i]
@@ -54,7 +53,7 @@ func setNotReady(status *corev1.PodStatus, now time.Time) {
 }
 
 // setTerminated ends the containers that had not ended yet, and those that had not
-// begun: they never will.
+// started: they never will.
 func setTerminated(statuses []corev1.ContainerStatus, message string, now time.Time) {
 	for i := range statuses {
 		status := &statuses[i]

@@ -7,12 +7,11 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// remark is what is to be said of a pod that runs in the provider, though it is no
-// failure of it.
+// remark is a note about a pod that runs in the provider, and is not a failure.
 type remark struct {
 	decide.Problem
-	// Quiet tells that there is no event of it: many pods may have a toleration that
-	// is not sent, and each event would be one write more.
+	// Quiet reports that it gets no event: many pods may have a toleration that is not
+	// sent, and each event would be one more write.
 	Quiet bool
 }
 
@@ -29,9 +28,9 @@ func remarkOn(s snapshot) *remark {
 	return outdated
 }
 
-// withheld is why some containers for debugging, or some tolerations, labels or
-// annotations, are not sent, or nil. The pod runs on without them, and Kubernetes
-// lets nobody remove the first two: so it is no failure of the pod, but said all the same.
+// withheld is why some debug containers, tolerations, labels or annotations are not
+// sent, or nil. The pod runs without them, and Kubernetes lets nobody remove the first
+// two: so it is no failure of the pod, but still reported.
 func withheld(s snapshot) *remark {
 	said := &remark{Quiet: true}
 	var messages []string
@@ -41,7 +40,7 @@ func withheld(s snapshot) *remark {
 		}
 		messages = append(messages, refusal.Message)
 	}
-	if len(s.Remote.Status.Conditions) > 0 { // Said with the first status that the provider reports, not in a write of its own.
+	if len(s.Remote.Status.Conditions) > 0 { // Reported with the provider's first status, not in a write of its own.
 		messages = append(messages, translate.Withheld(s.Local, s.Remote, s.Limits)...)
 	}
 	if len(messages) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// remoteAnnotations say where a pod is. An empty address is taken away.
+// remoteAnnotations say where a pod is. An empty address is removed.
 func remoteAnnotations(local, remote *corev1.Pod, now time.Time) map[string]string {
 	return map[string]string{
 		v1alpha1.AnnotationRemoteNamespace: remote.Namespace,
@@ -24,9 +24,9 @@ func remoteAnnotations(local, remote *corev1.Pod, now time.Time) map[string]stri
 	}
 }
 
-// recorded is the remote pod that the annotations name, or nil if the pod was
-// never started: then they are missing, or about the pod from whose manifest this
-// one was made.
+// recorded is the remote pod that the annotations name, or nil if the pod was never
+// started: then they are missing, or about the pod from whose manifest this one was
+// created.
 func recorded(local *corev1.Pod) *corev1.Pod {
 	remote := provenance.RemoteOf(local)
 	if remote.UID == "" || remote.For == "" && !heard(&local.Status) {
@@ -38,10 +38,10 @@ func recorded(local *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: remote.Namespace, Name: remote.Name, UID: remote.UID}}
 }
 
-// heard reports whether a status holds anything that comes with the annotations of a
-// pod that was started. Managers before this one wrote no AnnotationRemoteFor. The
-// API server empties the status of a pod that is made anew, whatever its manifest
-// says: so one that says nothing yet was not started.
+// heard reports whether a status has anything that comes with the annotations of a
+// started pod. Managers before this one wrote no AnnotationRemoteFor. The API server
+// empties the status of a new pod, whatever its manifest says: so one that says nothing
+// yet was not started.
 func heard(status *corev1.PodStatus) bool {
 	if status.Phase != corev1.PodPending && status.Phase != "" || status.StartTime != nil || status.PodIP != "" || status.HostIP != "" ||
 		len(status.InitContainerStatuses)+len(status.ContainerStatuses)+len(status.EphemeralContainerStatuses) > 0 {

@@ -24,7 +24,7 @@ func report(s snapshot, problem decide.Problem, patience time.Duration) decide.P
 	plan := decide.Plan{Problem: &problem}
 	waited := s.Waiting
 	if s.WaitingFor != problem.Reason {
-		waited = 0 // Another one has lasted, not this one.
+		waited = 0 // That was the time of another problem.
 	}
 	if waited < patience {
 		plan.RetryAfter = patience - waited
@@ -39,12 +39,13 @@ func report(s snapshot, problem decide.Problem, patience time.Duration) decide.P
 	return plan
 }
 
-// Sent reports whether a pod was started in its provider, as far as it says itself.
+// Sent reports whether a pod was started in its provider, according to its own
+// annotations.
 func Sent(local *corev1.Pod) bool { return recorded(local) != nil }
 
-// Stranded is the status of a pod that has not been sent, whose provider is away. It
-// is nil if there is nothing to say: the pod was sent, would never be, says so
-// already, or is through.
+// Stranded is the status of a pod that has not been sent and whose provider is away.
+// Nil if there is nothing to report: the pod was sent, never would be, already says so,
+// or has ended.
 func Stranded(local *corev1.Pod, problem decide.Problem, now time.Time) *corev1.PodStatus {
 	if Terminal(local) || !local.DeletionTimestamp.IsZero() || Sent(local) || translate.PodRefusal(local) != nil || says(local, problem.Message) {
 		return nil
@@ -54,10 +55,10 @@ func Stranded(local *corev1.Pod, problem decide.Problem, now time.Time) *corev1.
 	return status
 }
 
-// setOffloaded sets the condition PodOffloaded if there is a problem, and puts
-// it right if there was one. A pod that never had one needs no condition. What is
-// to be said of a pod that is in the provider has the reason Offloaded.
-// The conditions may be shared with the cache, and are copied first.
+// setOffloaded sets the condition PodOffloaded if there is a problem, and corrects it
+// once there was one. A pod that never had one needs no condition. Notes about a pod
+// that is in the provider have the reason Offloaded. The conditions may be shared with
+// the cache, and are copied first.
 func setOffloaded(status *corev1.PodStatus, problem *decide.Problem, generation int64, now time.Time) {
 	for i := range status.Conditions {
 		if status.Conditions[i].Type == v1alpha1.PodOffloaded {
@@ -97,8 +98,8 @@ func says(pod *corev1.Pod, message string) bool {
 	})
 }
 
-// patchStatus is the action that writes a status, if it differs, or what people
-// are told of the address, which is in the status of no pod that is not routed.
+// patchStatus is the action that writes a status if it differs, or the address for
+// people, which is not in the status of a pod that is not routed.
 func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]string) []decide.Action {
 	ip, told := annotations[v1alpha1.AnnotationRemoteIP]
 	told = told && !Terminal(s.Local) && s.Local.Annotations[v1alpha1.AnnotationRemoteIP] != ip
@@ -108,10 +109,10 @@ func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]str
 	return []decide.Action{statusPatch(s.Local, status, annotations)}
 }
 
-// statusPatch writes a status, and with it, in the same request, annotations.
-// Both pods of the patch hold no more than what it is about. It waits for its turn,
-// unless the pod has begun or ended: what is gone from the provider by then would
-// be said to be lost.
+// statusPatch writes a status together with annotations, in the same request. Both pods
+// of the patch have only the fields it is about. It is paced, unless the pod has
+// started or ended: if that were late, a pod gone from the provider by then would be
+// reported as lost.
 func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[string]string) decide.Action {
 	before := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

@@ -1,10 +1,10 @@
 // Package unscheduledpod decides, without any I/O, what can still be done for a pod
-// that the admission policy has not changed: because it was made before its
-// namespace was offloaded, or while the API server was starting, or because its
-// affinity is too large. Of a pod that is there Kubernetes lets only tolerations be
-// added, not affinity: so it gets a toleration for each selected virtual node,
-// by name, because nothing else would keep it off the others. A pod that can never
-// be sent gets none, as the policy gives it none.
+// that the admission policy has not changed: because it is older than the offloading of
+// its namespace, or was created while the API server was starting, or because its
+// affinity is too large. Kubernetes lets tolerations be added to an existing pod, but
+// not affinity: so it gets a toleration for each selected virtual node, by name,
+// because nothing else would keep it off the others. A pod that can never be sent gets
+// none, as from the policy.
 package unscheduledpod
 
 import (
@@ -22,21 +22,21 @@ import (
 // Plan is what to add to the pod, and what to tell its owner.
 type Plan struct {
 	Tolerations []corev1.Toleration
-	// Reason and Message are for an event, and empty if there is nothing to be told.
+	// Reason and Message are for an event, and empty if there is nothing to report.
 	Reason, Message string
 }
 
 // Reasons of events.
 const (
-	// ReasonOffloadedLate: the pod has got tolerations after it was made.
+	// ReasonOffloadedLate: the pod got tolerations after its creation.
 	ReasonOffloadedLate = "OffloadedLate"
 	// ReasonStaysLocal: the pod waits for a local node, because it can never be sent.
 	ReasonStaysLocal = "StaysLocal"
 )
 
-// Decide looks at a pod that is not bound to a node yet. nso is the
-// NamespaceOffloading of its namespace, or nil; clusterIDs are those of the
-// providers that it selects, sorted.
+// Decide handles a pod that is not bound to a node yet. nso is the NamespaceOffloading
+// of its namespace, or nil; clusterIDs are those of the providers that it selects,
+// sorted.
 func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string) Plan {
 	if nso == nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocal ||
 		pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || ofDaemonSet(pod) {
@@ -61,8 +61,8 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 	return plan
 }
 
-// staysLocal tells the owner of a pod that is never sent, once the scheduler has
-// found no node for it: before, there is nothing to be told.
+// staysLocal tells the owner of a pod that is never sent, once the scheduler has found
+// no node for it; before that, there is nothing to tell.
 func staysLocal(pod *corev1.Pod, refusal *translate.Refusal) Plan {
 	waits := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
@@ -81,8 +81,8 @@ func tolerates(pod *corev1.Pod, taint corev1.Taint) bool {
 	})
 }
 
-// ofDaemonSet reports whether the pod belongs to one node, which its DaemonSet
-// has chosen.
+// ofDaemonSet reports whether the pod belongs to one node, which its DaemonSet has
+// chosen.
 func ofDaemonSet(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "DaemonSet"

@@ -14,11 +14,10 @@ var (
 	onLocal   = corev1.NodeSelectorRequirement{Key: v1alpha1.LabelNodeType, Operator: corev1.NodeSelectorOpDoesNotExist}
 )
 
-// Outdated reports whether a pod that waits for a node has the node affinity of what
-// its offloading said earlier. Kubernetes does not let that be changed, so that the
-// pod waits for nodes that are not meant any more, or does not know of those that
-// are: only a new pod does. A pod without affinity of the admission policy's is none
-// of those.
+// Outdated reports whether a pod that waits for a node has the node affinity of an
+// earlier version of its offloading. Kubernetes does not allow that to change, so the
+// pod waits for nodes that are no longer meant, or ignores those that are: only a new
+// pod helps. A pod without affinity from the admission policy does not count.
 func Outdated(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	terms := required(pod)
 	if pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || !nso.DeletionTimestamp.IsZero() ||
@@ -27,7 +26,7 @@ func Outdated(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	}
 	allowed, restricts := allows(nso)
 	if !restricts {
-		// The policy says nothing then. Virtual nodes as such are what people ask for.
+		// The policy adds nothing then. Users ask for virtual nodes as such.
 		return slices.ContainsFunc(terms, func(t corev1.NodeSelectorTerm) bool {
 			return contains(t.MatchExpressions, onVirtual) && len(t.MatchExpressions)+len(t.MatchFields) > 1
 		})
@@ -72,7 +71,7 @@ func required(pod *corev1.Pod) []corev1.NodeSelectorTerm {
 	return pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 }
 
-// within reports whether a term asks for all that another one does.
+// within reports whether a term requires all that another one does.
 func within(term, other corev1.NodeSelectorTerm) bool {
 	for _, r := range other.MatchExpressions {
 		if !contains(term.MatchExpressions, r) {

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// maxResources is how many resources a virtual node offers. Those of a provider
-	// are some ten; each name is written into a Node of the consumer, and into the
-	// memory of its scheduler.
+	// maxResources is how many resources a virtual node offers. A provider has about ten;
+	// each name is written into a Node of the consumer, and into the memory of its
+	// scheduler.
 	maxResources = 64
-	// maxArchitecture is how long the name of an architecture may be. The longest
-	// that Go knows has eight characters.
+	// maxArchitecture is the longest name of an architecture. The longest that Go knows
+	// has eight characters.
 	maxArchitecture = 16
 )
 
-// offered is what may be said of a resource that a provider names: nothing, if it
-// has no valid name, or is less than nothing.
+// offered reports what may be shown of a resource that a provider names: nothing, if
+// its name is invalid or its quantity negative.
 func offered(name corev1.ResourceName, quantity resource.Quantity) bool {
 	return quantity.Sign() >= 0 && len(validation.IsQualifiedName(string(name))) == 0
 }
 
-// bounded keeps the resources that every node has, then the first by name: always
-// the same ones, or each pass would write others.
+// bounded keeps the resources that every node has, then the first by name: always the
+// same ones, or each reconcile would write others.
 func bounded(total corev1.ResourceList) corev1.ResourceList {
 	if len(total) <= maxResources {
 		return total
@@ -50,8 +50,8 @@ func bounded(total corev1.ResourceList) corev1.ResourceList {
 	return kept
 }
 
-// isArchitecture reports whether a provider's name of one can be one, as the value of
-// the label that kubelets make of it must be.
+// isArchitecture reports whether a provider's name for one is valid, as a value of the
+// label that kubelets derive from it.
 func isArchitecture(name string) bool {
 	return name != "" && len(name) <= maxArchitecture && len(validation.IsValidLabelValue(name)) == 0
 }

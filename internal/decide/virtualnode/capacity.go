@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Capacity is what the provider's nodes offer together, no more of each
-// resource than its limit: a quantity, or a percentage of that sum. Nodes that
-// are not ready, cordoned, tainted, or virtual themselves offer nothing. What a
-// provider says is bounded: see offered and bounded.
+// Capacity is what the provider's nodes offer together, at most the limit for each
+// resource: a quantity, or a percentage of that sum. Nodes that are not ready,
+// cordoned, tainted, or virtual themselves offer nothing. A provider's values are
+// bounded: see offered and bounded.
 func Capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for i := range offer.Nodes {
@@ -37,8 +37,8 @@ func Capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) co
 	return total
 }
 
-// capped applies a limit that the API has checked; one that cannot be read
-// caps to nothing rather than to everything.
+// capped applies a limit that the API has validated; an invalid one caps to nothing
+// rather than to everything.
 func capped(name corev1.ResourceName, sum resource.Quantity, limit intstr.IntOrString) resource.Quantity {
 	if percent, ok := strings.CutSuffix(limit.String(), "%"); ok {
 		share, err := strconv.ParseInt(percent, 10, 64)
@@ -61,9 +61,9 @@ func capped(name corev1.ResourceName, sum resource.Quantity, limit intstr.IntOrS
 	return most
 }
 
-// percentage counts CPUs in thousandths, so that 50% of three is one and a
-// half. Everything else comes in whole: a Node that offers 36.3 pods, or one
-// and a half devices, is refused by the API server.
+// percentage counts CPUs in thousandths, so that 50% of three is one and a half.
+// Everything else is whole: the API server refuses a Node that offers 36.3 pods, or one
+// and a half devices.
 func percentage(name corev1.ResourceName, sum resource.Quantity, share int64) resource.Quantity {
 	const largestMilli = 1 << 52 // Leaves room for the multiplication.
 	if name == corev1.ResourceCPU && sum.Value() < largestMilli/1000 {

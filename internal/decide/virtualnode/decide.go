@@ -1,9 +1,9 @@
 // Package virtualnode decides, without any I/O, what the virtual node of a
 // ClusterBinding looks like.
 //
-// Others write on a Node too: Kubernetes its own taints and conditions, users
-// labels. Therefore only what Spillway has put there is ever changed or taken
-// away; an annotation remembers what that is.
+// Others write to a Node too: Kubernetes its own taints and conditions, users labels.
+// So only what Spillway has added is ever changed or removed; an annotation remembers
+// what that is.
 package virtualnode
 
 import (
@@ -23,9 +23,9 @@ import (
 // that come from the ClusterBinding.
 const annotationApplied = "spillway.io/applied"
 
-// providerScheme is no cloud's: a node of it is none of theirs. What follows it
-// is the name of the Node and not the clusterID: some clouds look only at what
-// follows the last slash, and one takes whatever begins with "i-" for a machine of its own.
+// providerScheme belongs to no cloud, so no cloud claims such a node. The name of the
+// Node follows it, not the clusterID: some clouds look only at what follows the last
+// slash, and one takes whatever begins with "i-" for its own machine.
 const providerScheme = "spillway://"
 
 // applied are those keys, sorted.
@@ -52,8 +52,7 @@ func New(binding *v1alpha1.ClusterBinding) *corev1.Node {
 	return node
 }
 
-// Apply makes the metadata and the spec of node what the binding says, unless it is
-// frozen.
+// Apply sets the metadata and the spec of node from the binding, unless it is frozen.
 func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
 	if !frozen(binding) {
 		dress(node, binding)
@@ -62,7 +61,7 @@ func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
 
 func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
 	var before applied
-	// What cannot be read was edited by hand; then nothing is taken away.
+	// An invalid value was edited by hand; then nothing is removed.
 	_ = json.Unmarshal([]byte(node.Annotations[annotationApplied]), &before)
 
 	labels := placement.NodeLabels(binding)
@@ -83,13 +82,13 @@ func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
 		node.Annotations[annotationApplied] = string(encoded)
 	}
 	node.Spec.Taints = mergedTaints(node.Spec.Taints, taints, before.Taints)
-	// It can be set once only. Without one, the controllers of a cloud look for a
-	// machine of the node's name, and delete the node when it is not Ready.
+	// It can be set only once. Without one, a cloud's controllers look for a machine with
+	// the node's name, and delete the node when it is not Ready.
 	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+binding.VirtualNodeName())
 }
 
-// wantedTaints are the taints of the binding. Of two of one key and effect the
-// first counts: a Node with both is refused by the API server.
+// wantedTaints are the taints of the binding. Of two with the same key and effect the
+// first counts: the API server refuses a Node with both.
 func wantedTaints(binding *v1alpha1.ClusterBinding) []corev1.Taint {
 	taints := []corev1.Taint{{Key: v1alpha1.TaintVirtualNode, Value: binding.Spec.ClusterID, Effect: corev1.TaintEffectNoSchedule}}
 	for _, t := range binding.Spec.VirtualNode.Taints {
@@ -152,20 +151,19 @@ func mergedTaints(current, wanted []corev1.Taint, before []string) []corev1.Tain
 // Offer is what a provider has.
 type Offer struct {
 	Nodes []corev1.Node
-	// Unknown is set for one that does not let us see its nodes.
+	// Unknown is set for a provider that does not let us read its nodes.
 	Unknown bool
-	// Tolerable are the keys of the taints that pods of consumers may tolerate there.
+	// Tolerable are the keys of the taints that consumers' pods may tolerate there.
 	Tolerable []string
-	// Older are the bindings that have their share of it first, oldest first.
+	// Older are the bindings that get their share first, oldest first.
 	Older []*v1alpha1.ClusterBinding
 }
 
-// ApplyStatus makes the status of node that of a provider that answers and has
-// that offer; if it is not known, the virtual node goes on offering what it did. Older
-// bindings of the provider have their share first. A
-// version that the binding does not say is left as it was: the provider has one,
-// and the next status of the binding says it again. Of a node that is frozen, nothing
-// but its heartbeat changes.
+// ApplyStatus sets the status of node for a provider that answers and has that offer;
+// if the offer is unknown, the virtual node keeps offering what it did. Older bindings
+// of the provider get their share first. If the binding does not say the version, it
+// stays as it was: the provider has one, and the binding's next status has it again. On
+// a frozen node, only the heartbeat changes.
 func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, now metav1.Time) {
 	if frozen(binding) {
 		beat(node, offer, now)
@@ -185,7 +183,7 @@ func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 	}
 }
 
-// architecture is the one that most of the provider's nodes have that take pods.
+// architecture is the one that most of the provider's usable nodes have.
 func architecture(offer Offer) string {
 	counts := map[string]int{}
 	for i := range offer.Nodes {

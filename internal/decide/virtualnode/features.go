@@ -2,13 +2,14 @@ package virtualnode
 
 import "slices"
 
-// ofTheKubeletAPI are features of what a node serves, and a virtual one does not.
+// ofTheKubeletAPI are features of a node's kubelet API, which a virtual node does not
+// have.
 var ofTheKubeletAPI = []string{"ExtendWebSocketsToKubelet"}
 
-// declaredFeatures are those that all nodes that count declare, sorted, as a Node
-// has them. Kubernetes asks a node for one before it lets a pod on it use the
-// feature, such as a resize of the pod's own resources: any of the provider's
-// nodes may have the pod.
+// declaredFeatures are those that all usable nodes declare, sorted, as on a Node.
+// Kubernetes checks the node before it lets a pod on it use such a feature, for example
+// a resize of the pod's own resources, and the pod may be on any of the provider's
+// nodes.
 func declaredFeatures(offer Offer) []string {
 	var common []string
 	first := true

@@ -6,9 +6,9 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// left is the capacity of a binding's virtual node beside those of the older
-// bindings of the same provider, oldest first: each offers its own capacity, but no
-// more than those before it leave.
+// left is the capacity of a binding's virtual node, given the older bindings of the
+// same provider, oldest first: each offers its own capacity, but no more than those
+// before it leave.
 func left(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
 	rest := Capacity(offer, nil)
 	for _, other := range offer.Older {

@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TakesPods reports whether a node of the provider counts: whether it takes pods of
-// a consumer.
+// TakesPods reports whether a node of the provider is usable: whether it takes a
+// consumer's pods.
 func (o Offer) TakesPods(node *corev1.Node) bool {
 	return node.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual && o.closed(node) == ""
 }
@@ -33,8 +33,7 @@ func (o Offer) closed(node *corev1.Node) string {
 	return ""
 }
 
-// Differs reports whether a node of the provider says anything else of what is looked
-// at here.
+// Differs reports whether a node of the provider changed in anything that is used here.
 func Differs(before, after *corev1.Node) bool {
 	var o Offer // Whatever is tolerable: each change of taints counts.
 	return o.closed(before) != o.closed(after) ||
@@ -54,12 +53,12 @@ func isReady(node *corev1.Node) bool {
 	return false
 }
 
-// mirrored are the taints by which Kubernetes repeats what the node says of itself,
-// a moment later: that is looked at where it is said.
+// mirrored are the taints by which Kubernetes repeats, a moment later, what the node
+// itself says. The original is used instead.
 var mirrored = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, corev1.TaintNodeUnschedulable}
 
-// keepsOff reports whether a taint keeps the pods of consumers off a node: all of
-// them, since one that the provider lets them tolerate keeps off only some.
+// keepsOff reports whether a taint keeps all consumers' pods off a node; one that the
+// provider lets them tolerate keeps off only some.
 func (o Offer) keepsOff(taint corev1.Taint) bool {
 	return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key) && !slices.Contains(o.Tolerable, taint.Key)
 }
@@ -97,8 +96,8 @@ func (o Offer) noneUsable() string {
 	return message
 }
 
-// keysOf are the keys of the taints that keep pods off, as far as they are valid: a
-// provider may say anything.
+// keysOf are the keys of the taints that keep pods off, if valid: a provider may say
+// anything.
 func (o Offer) keysOf(taints []corev1.Taint) []string {
 	var keys []string
 	for _, taint := range taints {
