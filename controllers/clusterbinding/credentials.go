@@ -13,20 +13,19 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 )
 
-// reasonRotated is of the event that a connection has been made with other
-// credentials than the one before: whoever replaced the Secret waits for that.
+// reasonRotated is the event's reason when a connection uses other credentials than the
+// one before: whoever replaced the Secret waits for that.
 const reasonRotated = "CredentialsRotated"
 
-// rotations knows the credentials of the last connection of each binding, by
-// their fingerprint. A manager that has started anew knows none, and tells
-// nothing of what was replaced before.
+// rotations has the fingerprint of each binding's last credentials. A restarted manager
+// has none, and reports nothing about earlier replacements.
 type rotations struct {
 	mu   sync.Mutex
 	last map[string]string
 }
 
-// connected notes a connection, and reports whether it is with other credentials
-// than the one before.
+// connected records a connection, and reports whether its credentials differ from the
+// last one's.
 func (r *rotations) connected(binding, fingerprint string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +43,7 @@ func (r *rotations) forget(binding string) {
 	delete(r.last, binding)
 }
 
-// tellRotation tells that new credentials are in use.
+// tellRotation reports that new credentials are in use.
 func (r *Reconciler) tellRotation(o *observed) {
 	if o.Credentials != nil || o.Duplicate() || o.Connection.Phase != connection.Connected || !r.rotations.connected(o.Binding.Name, o.fingerprint) {
 		return
@@ -66,7 +65,7 @@ func (r *Reconciler) tellExpiry(before, after *v1alpha1.ClusterBinding) {
 	r.Events.Eventf(after, nil, corev1.EventTypeWarning, now.Reason, "Reconcile", "%s", conditions.Note(now.Message))
 }
 
-// untilWarned is how long it is until the credentials are warned of, or 0.
+// untilWarned is how long until the warning about the credentials is due, or 0.
 func untilWarned(o *observed) time.Duration {
 	if at := o.Validity.RenewBy(); at.After(o.Now) {
 		return at.Sub(o.Now)

@@ -21,10 +21,10 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// drain takes the next step of an ordered deletion: it says which, then does it.
+// drain takes the next step of an ordered deletion: it reports the step, then takes it.
 func (r *Reconciler) drain(ctx context.Context, o *observed) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(o.Binding, v1alpha1.FinalizerBinding) || o.unknown {
-		return ctrl.Result{}, nil // That it is known what is left brings us back.
+		return ctrl.Result{}, nil // Enqueued again once it is known what is left.
 	}
 	s := o.drain
 	s.Connected, s.Unreachable, s.Now = o.Connection.Phase == fleet.Connected, r.unreachable(o), r.Clock.Now()
@@ -48,13 +48,13 @@ func (r *Reconciler) drain(ctx context.Context, o *observed) (ctrl.Result, error
 		return retry.Done(err)
 	}
 	if plan.Action == drain.Release {
-		again = retry.Sooner(again, released) // No watch is sure to bring us back.
+		again = retry.Sooner(again, released) // No watch is certain to enqueue it again.
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// progress is how long a report waits that is not of another step: with each pod
-// that leaves, another number would be written.
+// progress is how long a report waits that is about the same step: each pod that leaves
+// would write another number.
 func (r *Reconciler) progress(o *observed, plan drain.Plan) time.Duration {
 	if conditions.Reason(o.Binding.Status.Conditions, v1alpha1.BindingDrained) != plan.Drained.Reason {
 		r.Pace.Wrote(o.Binding.Name)
@@ -98,7 +98,7 @@ func (r *Reconciler) act(ctx context.Context, o *observed, plan drain.Plan) erro
 		}
 		return nil
 	case drain.DeleteNamespaceMap:
-		// The resourceVersion too: the map must not have got an entry since.
+		// The resourceVersion too: the map must not have got a new entry since.
 		version := o.NamespaceMap.ResourceVersion
 		exactly := precondition.Exactly(o.NamespaceMap)
 		exactly.ResourceVersion = &version
@@ -117,7 +117,7 @@ func (r *Reconciler) act(ctx context.Context, o *observed, plan drain.Plan) erro
 	}
 }
 
-// deleteNode ends the connection first: what renews the lease ends with it.
+// deleteNode ends the connection first, and with it the renewal of the lease.
 func (r *Reconciler) deleteNode(ctx context.Context, o *observed) error {
 	r.Fleet.Disconnect(o.Binding.Name)
 	lease := &coordinationv1.Lease{}

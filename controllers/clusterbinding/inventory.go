@@ -25,17 +25,16 @@ import (
 const (
 	// parallel is how many objects are released at a time.
 	parallel = 10
-	// released is how long it takes at most until caches show that objects are
-	// released.
+	// released is how long caches need at most to show that objects are released.
 	released = 200 * time.Millisecond
-	// catalogueTimeout bounds the waiting for the catalogue, which takes no
-	// longer than filling it once.
+	// catalogueTimeout limits the wait for the catalogue, which is never longer than
+	// filling it once.
 	catalogueTimeout = 10 * time.Second
 )
 
-// observeResidents keeps the view of a binding that holds its clusterID open,
-// whether or not its provider can be used, and notes what the deletion of one
-// that is being deleted has to wait for.
+// observeResidents keeps open the view of a binding that holds its clusterID, whether
+// or not its provider can be used, and records what the deletion of one that is being
+// deleted must wait for.
 func (r *Reconciler) observeResidents(ctx context.Context, o *observed) error {
 	cb := o.Binding
 	if o.Duplicate() {
@@ -80,7 +79,7 @@ func (r *Reconciler) observeLeft(ctx context.Context, o *observed) error {
 		o.drain.Copies = copies
 	}
 	if o.NamespaceMap != nil {
-		return nil // Not the time to release anything, and there are many objects to look at.
+		return nil // Nothing is released yet, and there are many objects to check.
 	}
 	ctx, cancel := context.WithTimeout(ctx, catalogueTimeout)
 	defer cancel()
@@ -89,14 +88,14 @@ func (r *Reconciler) observeLeft(ctx context.Context, o *observed) error {
 	return err
 }
 
-// releasing is a patch that leaves the finalizers of others alone, of which the
-// catalogue may not hold all.
+// releasing is a patch that keeps the finalizers of others, of which the catalogue may
+// not have all.
 func releasing(before client.Object) client.Patch {
 	return client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
 }
 
-// release takes the mark off all objects of the consumer that carry it, without
-// asking the provider. The connection ends first: nobody marks them again.
+// release removes the mark from all objects of the consumer that carry it, without
+// asking the provider. The connection ends first, so that nobody marks them again.
 func (r *Reconciler) release(ctx context.Context, o *observed) error {
 	r.Fleet.Disconnect(o.Binding.Name)
 	clusterID := o.Binding.Spec.ClusterID
@@ -117,8 +116,8 @@ func (r *Reconciler) release(ctx context.Context, o *observed) error {
 	return errors.Join(errs...)
 }
 
-// ofResidents is the binding, if it is being deleted: a deletion waits for what
-// is on the virtual node.
+// ofResidents is the binding, if it is being deleted: its deletion waits for what is on
+// the virtual node.
 func (r *Reconciler) ofResidents(ctx context.Context, change inventory.Change) []reconcile.Request {
 	cb := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: change.Binding}, cb, client.UnsafeDisableDeepCopy); err != nil || cb.DeletionTimestamp.IsZero() {

@@ -1,6 +1,5 @@
-// Package clusterbinding connects the providers, says in the status of each
-// ClusterBinding how that goes, and takes everything back, in order, when one
-// is deleted.
+// Package clusterbinding connects the providers, reports on that in the status of each
+// ClusterBinding, and takes everything back, in order, when one is deleted.
 package clusterbinding
 
 import (
@@ -50,38 +49,38 @@ import (
 // Reconciler reconciles ClusterBindings.
 type Reconciler struct {
 	Client client.Client
-	// Live reads past the caches: leases are not worth a cache.
+	// Live bypasses the caches: leases are not worth a cache.
 	Live      client.Reader
 	Fleet     *fleet.Fleet
 	Inventory *inventory.Inventory
-	// Namespace is the manager's own, where the kubeconfig Secrets are.
+	// Namespace is the manager's own, with the kubeconfig Secrets.
 	Namespace string
 	// PolicyServed reports whether the consumer can run the admission policy.
 	PolicyServed bool
 	Events       events.EventRecorder
 	Clock        clock.PassiveClock
-	// Pace spaces out the reports of one step of a deletion.
+	// Pace limits the reports of one step of a deletion.
 	Pace *throttle.Pacer
 
 	written   ownwrites.Versions
 	rotations rotations
-	// told has the names of the bindings that said, by us, that another manager
+	// told has the names of the bindings on which we have reported that another manager
 	// holds the provider.
 	told sync.Map
 }
 
-// observed is all that a pass looks at.
+// observed is the input of a reconcile.
 type observed struct {
 	clusterbinding.Snapshot
 	config      *rest.Config
 	fingerprint string
-	// drain is what its deletion looks at, if it is being deleted; unknown is set
-	// while that is not known yet.
+	// drain is the input of its deletion, if it is being deleted; unknown is set while
+	// that is incomplete.
 	drain   drain.Snapshot
 	unknown bool
 }
 
-// Reconcile brings one ClusterBinding forward.
+// Reconcile reconciles one ClusterBinding.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cb := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, cb); err != nil {
@@ -125,9 +124,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// contradicted reports whether somebody has taken back what we said, that another
-// manager holds the provider: that one works for this very binding, and the two of
-// us would write its status in turns, for ever.
+// contradicted reports whether somebody has reverted our report that another manager
+// holds the provider: that manager works for this very binding, and the two of us would
+// write its status in turns, for ever.
 func (r *Reconciler) contradicted(o *observed) bool {
 	if o.Connection.Reason != v1alpha1.ReasonHeldByAnother {
 		r.told.Delete(o.Binding.Name)
@@ -175,7 +174,7 @@ func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (
 	return o, r.readCredentials(ctx, o)
 }
 
-// readCredentials loads the kubeconfig, or notes what is wrong with it.
+// readCredentials loads the kubeconfig, or records what is wrong with it.
 func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 	ref := o.Binding.Spec.KubeconfigSecretRef
 	secret := &corev1.Secret{}
@@ -209,9 +208,9 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 	return err
 }
 
-// connect keeps a connection for a binding that has usable credentials, and none for
-// any other. Once a deletion needs nothing of the provider any more, the connection is
-// one that only leaves it: by then somebody may tear the binding away at any moment.
+// connect keeps a connection for a binding with usable credentials, and for no other.
+// Once deletion no longer needs the provider, the connection is closed, or kept only to
+// give up the Lease: by then somebody may force the binding's removal at any moment.
 func (r *Reconciler) connect(o *observed) {
 	drained := !o.Binding.DeletionTimestamp.IsZero() && !o.unknown && !drain.NeedsProvider(o.drain)
 	leaving := drain.Leaves(o.Binding) || drained && drain.MayHoldLease(o.Binding)
@@ -232,8 +231,8 @@ func (r *Reconciler) connect(o *observed) {
 	})
 }
 
-// explained adds, when the provider does not accept the credentials, that they
-// have expired, if they have.
+// explained adds, if the provider does not accept the credentials, that they have
+// expired, if they have.
 func (r *Reconciler) explained(o *observed, state fleet.State) fleet.State {
 	if state.Reason != v1alpha1.ReasonUnauthorized || o.config == nil {
 		return state
@@ -247,7 +246,7 @@ func (r *Reconciler) explained(o *observed, state fleet.State) fleet.State {
 	return state
 }
 
-// report writes the status if it differs, and tells of what has changed.
+// report writes the status if it differs, and records events about what has changed.
 func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.ClusterBindingStatus) error {
 	if equality.Semantic.DeepEqual(o.Binding.Status, status) && !seeded.Once(seeded.RestartWritesAgain, r) {
 		return nil
@@ -263,7 +262,7 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 	return nil
 }
 
-// tell records what somebody should hear of.
+// tell records the events that users should see.
 func (r *Reconciler) tell(before, after *v1alpha1.ClusterBinding) {
 	for _, news := range clusterbinding.NewsOf(before.Status.Conditions, after.Status.Conditions) {
 		r.Events.Eventf(after, nil, news.Type, news.Reason, "Reconcile", "%s", conditions.Note(news.Message))

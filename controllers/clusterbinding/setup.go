@@ -42,7 +42,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// sameClusterID are the other bindings of a clusterID: who holds it may change.
+// sameClusterID are the other bindings with a clusterID: another one may hold it now.
 func (r *Reconciler) sameClusterID(ctx context.Context, obj client.Object) []reconcile.Request {
 	cb, ok := obj.(*v1alpha1.ClusterBinding)
 	if !ok {
@@ -53,13 +53,13 @@ func (r *Reconciler) sameClusterID(ctx context.Context, obj client.Object) []rec
 	})
 }
 
-// routed are the bindings whose ranges may be somebody else's, or no longer are.
+// routed are the bindings whose ranges may have become somebody else's, or no longer
+// are.
 func (r *Reconciler) routed(ctx context.Context, _ client.Object) []reconcile.Request {
 	return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return cb.Spec.Network.Mode == v1alpha1.NetworkRouted })
 }
 
-// rangeChanges passes the events of bindings and nodes that change which ranges of
-// addresses they have.
+// rangeChanges passes the events of bindings and nodes whose address ranges change.
 func rangeChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !equality.Semantic.DeepEqual(rangesOf(e.ObjectOld), rangesOf(e.ObjectNew))

@@ -1,13 +1,12 @@
-// Package eviction has pods leave the virtual nodes that they may not stay on:
-// those of a ClusterBinding that is being drained, those of a namespace that is
-// not to be offloaded any more, and those of one that a changed selector does
-// not offload to that provider any more.
+// Package eviction evicts pods from the virtual nodes on which they may not stay: those
+// of a ClusterBinding that is being drained, of a namespace that is no longer
+// offloaded, and of one that a changed selector no longer offloads to that provider.
 //
-// Pods are evicted, not deleted: PodDisruptionBudgets hold, because the API
-// server keeps them. There is one key for each pod, and one request, after which
-// the pod is only waited for; what was refused is tried again a little later, and
-// kept in package inventory for those who report what a deletion waits for. ADR
-// 15 says why this is no use of kubectl's drain package.
+// Pods are evicted, not deleted, so that the API server enforces PodDisruptionBudgets.
+// There is one key for each pod, and one request, after which the pod is only waited
+// for. A refused one is retried a little later, and kept in package inventory for those
+// who report what a deletion waits for. ADR 15 says why this does not use kubectl's
+// drain package.
 package eviction
 
 import (
@@ -33,7 +32,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=nodes;namespaces;pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 
-// requestTimeout bounds one eviction.
+// requestTimeout limits one eviction.
 const requestTimeout = 10 * time.Second
 
 // Request is a pod on the virtual node of a binding.
@@ -48,11 +47,11 @@ type Reconciler struct {
 	Tries *Tries
 }
 
-// Reconcile evicts one pod, if it has to leave.
+// Reconcile evicts one pod, if it must leave.
 func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, error) {
 	pod, err := r.Inventory.Pod(ctx, req.Binding, req.NamespacedName)
 	if errors.Is(err, inventory.ErrUnknown) {
-		r.Tries.Forget(req) // The binding is gone, or will ask for all its pods.
+		r.Tries.Forget(req) // The binding is gone, or will enqueue all its pods.
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -77,13 +76,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	return r.evict(ctx, req, pod, cause)
 }
 
-// evict makes one request. It tells the pod by its UID: a pod that has taken its
-// name meanwhile has not to leave.
+// evict sends one request, with the pod's UID: a pod that has taken its name meanwhile
+// must not be evicted.
 func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, cause eviction.Cause) (ctrl.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	// The client library would hold a worker for as long as the API server says
-	// that one should wait, up to ten times, and lose the reason.
+	// The client library would block a worker for as long as the API server's Retry-After
+	// says, up to ten times, and lose the reason.
 	err := r.Kubernetes.CoreV1().RESTClient().Post().MaxRetries(0).
 		Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
 		Body(&policyv1.Eviction{
@@ -92,14 +91,14 @@ func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, ca
 		}).Do(ctx).Error()
 	switch {
 	case err == nil:
-		// The logger of a controller is one for those who want to know more than usual.
+		// The controller's own logger is only for more verbose logging.
 		ctrl.LoggerFrom(ctx).Info("evicted a pod", "pod", req.NamespacedName, "binding", req.Binding, "cause", cause)
 		r.Inventory.NoteRefused(req.Binding, pod, "")
 		return ctrl.Result{RequeueAfter: r.Tries.Succeeded(req, pod.UID)}, nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		// It is gone, or another one, or its namespace goes: a watch will tell. If
-		// it does not, because the conflict was about something else, it is the
-		// next try that tells.
+		// It is gone, or another one has its name, or its namespace is being deleted: a watch
+		// will show that. If not, because the conflict was about something else, the next try
+		// will.
 		return ctrl.Result{RequeueAfter: r.Tries.Refused(req, pod.UID)}, nil
 	}
 	answer := refusal(err)
@@ -110,9 +109,9 @@ func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, ca
 	return ctrl.Result{RequeueAfter: r.Tries.Refused(req, pod.UID)}, nil
 }
 
-// refusal is what the API server says about the pod: that a budget does not
-// allow it to go, or that something else is wrong with it. "" if it is about
-// something else, such as an API server that is overloaded.
+// refusal is what the API server says about the pod: that a budget does not allow it to
+// go, or that something else is wrong with it. "" if the error is about something else,
+// such as an overloaded API server.
 func refusal(err error) string {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -133,12 +132,12 @@ func refusal(err error) string {
 	return message
 }
 
-// cause is why a pod has to leave the virtual node of a binding, out of caches.
+// cause is why a pod must leave the virtual node of a binding, from caches.
 func (r *Reconciler) cause(ctx context.Context, name string, pod *corev1.Pod) (eviction.Cause, error) {
 	s := eviction.Snapshot{
 		Pod: pod, Binding: &v1alpha1.ClusterBinding{}, Offloading: &v1alpha1.NamespaceOffloading{}, NamespaceMap: &v1alpha1.NamespaceMap{},
 	}
-	// What is only looked at need not be copied: a map may have thousands of entries.
+	// What is only read need not be copied: a map may have thousands of entries.
 	get := func(key client.ObjectKey, obj client.Object) (bool, error) {
 		err := r.Client.Get(ctx, key, obj, client.UnsafeDisableDeepCopy)
 		return err == nil, client.IgnoreNotFound(err)

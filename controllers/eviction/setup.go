@@ -22,8 +22,8 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[Request]
 
-// workers is how many pods are evicted at a time. An eviction is three requests
-// for the API server, of which one changes a budget that the next one needs.
+// workers is how many pods are evicted at a time. An eviction costs the API server
+// three requests, one of which changes a budget that the next one needs.
 const workers = 8
 
 // SetupWithManager adds the controller to the manager.
@@ -39,8 +39,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// later passes over what there is at the start: the pods are looked at when the
-// views are full.
+// later skips what exists at the start: the pods are checked when the views are full.
 func later() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
@@ -57,8 +56,8 @@ func cordoned() predicate.Predicate {
 	}}
 }
 
-// ofChange are the pods that a change concerns and that have to leave, or had to:
-// those are forgotten then.
+// ofChange are the pods that a change concerns and that must leave, or had to; the
+// latter are then forgotten.
 func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []Request {
 	if change.Copies {
 		return nil
@@ -92,7 +91,7 @@ func (r *Reconciler) ofOffloading(ctx context.Context, nso client.Object) []Requ
 	return requests
 }
 
-// onMap asks for the pods of the namespaces whose entries differ.
+// onMap enqueues the pods of the namespaces whose entries differ.
 func (r *Reconciler) onMap(ctx context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
 	before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
 	after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
@@ -106,12 +105,12 @@ func (r *Reconciler) onMap(ctx context.Context, e event.TypedUpdateEvent[client.
 	}
 }
 
-// leaving are the pods on the virtual node of a binding that have to leave it,
-// of one namespace or, if that is "", of all.
+// leaving are the pods that must leave the virtual node of a binding, of one namespace
+// or, if that is "", of all.
 func (r *Reconciler) leaving(ctx context.Context, binding, namespace string) []Request {
 	pods, err := r.Inventory.Pods(ctx, binding, namespace)
 	if err != nil {
-		return nil // They are asked for when the view is full; or it is ending.
+		return nil // They are enqueued when the view is full; or it is ending.
 	}
 	var requests []Request
 	for i := range pods {
@@ -120,8 +119,8 @@ func (r *Reconciler) leaving(ctx context.Context, binding, namespace string) []R
 	return requests
 }
 
-// ifLeaving looks before it asks: most pods stay, and asking for each of them
-// would be thousands of passes.
+// ifLeaving checks before it enqueues: most pods stay, and enqueuing each would be
+// thousands of reconciles.
 func (r *Reconciler) ifLeaving(ctx context.Context, binding string, pod *corev1.Pod) []Request {
 	cause, err := r.cause(ctx, binding, pod)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// A pod that the API server refuses to evict is tried again after firstRetry,
-	// then after twice as long each time, up to mostRetry: a budget that lets go
-	// one pod at a time is not waited for much longer than that takes, and a
-	// thousand pods that may not go are no more than a hundred requests a second.
+	// A pod that the API server refuses to evict is retried after firstRetry, then after
+	// twice as long each time, up to mostRetry: a budget that releases one pod at a time
+	// is not waited for much longer than needed, and a thousand pods that may not go cost
+	// at most a hundred requests a second.
 	firstRetry = 2 * time.Second
 	mostRetry  = 10 * time.Second
-	// assumed is how long a pod that was evicted is taken to be going though the
-	// view does not show it.
+	// assumed is how long an evicted pod is believed to be going although the view does
+	// not show it.
 	assumed = 30 * time.Second
 )
 
-// Tries remembers what was tried to evict pods. It is lost with the process,
-// which costs one request for each pod that was refused.
+// Tries remembers the tries to evict pods. It is lost with the process, which costs one
+// request for each refused pod.
 type Tries struct {
 	Clock clock.PassiveClock
 
@@ -29,14 +29,14 @@ type Tries struct {
 	last map[Request]try
 }
 
-// try is the last one about a pod.
+// try is the last one for a pod.
 type try struct {
 	uid      types.UID
 	next     time.Time
 	interval time.Duration
 }
 
-// Wait is how long the next try has to wait still; zero if it may be made now.
+// Wait is how long until the next try; zero if it is due.
 func (t *Tries) Wait(req Request, uid types.UID) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,10 +47,10 @@ func (t *Tries) Wait(req Request, uid types.UID) time.Duration {
 	return max(0, last.next.Sub(t.Clock.Now()))
 }
 
-// Succeeded notes that the pod is going, and for how long that is believed.
+// Succeeded records that the pod is going, and returns how long that is believed.
 func (t *Tries) Succeeded(req Request, uid types.UID) time.Duration { return t.note(req, uid, assumed) }
 
-// Refused notes that the pod may not go, and tells when to try again.
+// Refused records that the pod may not go, and returns when to retry.
 func (t *Tries) Refused(req Request, uid types.UID) time.Duration {
 	t.mu.Lock()
 	last := t.last[req]
@@ -79,7 +79,7 @@ func (t *Tries) Know(req Request) bool {
 	return ok
 }
 
-// Forget drops what is known about a pod that is gone or has not to leave.
+// Forget drops what is known about a pod that is gone or need not leave.
 func (t *Tries) Forget(req Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

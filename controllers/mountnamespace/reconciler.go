@@ -1,11 +1,11 @@
-// Package mountnamespace makes the mount namespace of each provider whose
-// ClusterBinding names one, says in the condition MountNamespaceReady what there
-// is, and deletes it when the deletion of the ClusterBinding has come to it. It
-// writes nothing else.
+// Package mountnamespace creates the mount namespace of each provider whose
+// ClusterBinding names one, reports on it in the condition MountNamespaceReady, and
+// deletes it when the deletion of the ClusterBinding has reached it. It writes nothing
+// else.
 //
-// A pass asks the provider itself: it happens when the provider is engaged and
-// when something changes, and the cache knows nothing of the namespaces of
-// others, of which one may have the name.
+// A reconcile asks the provider itself: it runs only when the provider is engaged and
+// when something changes, and the cache does not have other people's namespaces, one of
+// which may have the name.
 package mountnamespace
 
 import (
@@ -40,12 +40,11 @@ import (
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings/status,verbs=patch
 
 const (
-	// requestTimeout bounds one request, with all that the client library tries
-	// by itself.
+	// requestTimeout limits one request, including the client library's own retries.
 	requestTimeout = 15 * time.Second
-	// firstRetry and mostRetry are when to look again whether a namespace of
-	// somebody else has made room, or the provider allows what it has refused:
-	// neither is watched. So it is with one of ours that no watch has shown.
+	// firstRetry and mostRetry are when to check again whether somebody else's namespace
+	// has made room, or the provider allows what it has refused: neither is watched. The
+	// same goes for one of ours that no watch has shown.
 	firstRetry = 5 * time.Second
 	mostRetry  = 30 * time.Second
 
@@ -64,13 +63,13 @@ type Reconciler struct {
 	ManagerNamespace string
 	Clock            clock.PassiveClock
 
-	// refusals are how often what a binding asks for was refused, or not seen.
+	// refusals count how often what a binding asks for was refused, or not seen.
 	refusals workqueue.TypedRateLimiter[string]
-	// serverErrors are those that the provider of a binding has answered with.
+	// serverErrors are those in the answers of a binding's provider.
 	serverErrors *retry.Streaks[string]
 }
 
-// Reconcile brings the mount namespace of one provider forward.
+// Reconcile reconciles the mount namespace of one provider.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ctrl.Result, error) {
 	binding := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
@@ -83,7 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	}
 	provider, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
-		return ctrl.Result{}, nil // Engaging it brings us back here.
+		return ctrl.Result{}, nil // Enqueued again when it is engaged.
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -93,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, err
 	}
 	if plan.Create && !mountnamespace.MayExist(binding) {
-		// Said before it is done, so that a deletion that begins now waits for it.
+		// Reported before it is done, so that a deletion that begins now waits for it.
 		if err := r.report(ctx, binding, plan.Ready); err != nil {
 			return retry.Done(err)
 		}
@@ -111,7 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	return r.followed(ctx, provider, binding)
 }
 
-// followed looks again later if no watch will tell when the namespace goes.
+// followed checks again later if no watch will show when the namespace goes.
 func (r *Reconciler) followed(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (ctrl.Result, error) {
 	silent, err := unseen(ctx, provider, binding)
 	if err != nil {
@@ -124,7 +123,7 @@ func (r *Reconciler) followed(ctx context.Context, provider cluster.Cluster, bin
 	return ctrl.Result{}, nil
 }
 
-// decide asks the provider what there is.
+// decide asks the provider what exists.
 func (r *Reconciler) decide(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (mountnamespace.Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -140,7 +139,7 @@ func (r *Reconciler) decide(ctx context.Context, provider cluster.Cluster, bindi
 	return mountnamespace.Decide(s), nil
 }
 
-// act does what the plan asks for, and decides anew on what has come of it.
+// act carries out the plan, and decides again from the result.
 func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, plan mountnamespace.Plan) (mountnamespace.Plan, error) {
 	var err error
 	switch {
@@ -164,8 +163,7 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	}
 }
 
-// failing says what a server error does, in the words in which it was said before
-// if it is the same one.
+// failing reports a server error, in the words used before if it is the same one.
 func failing(binding *v1alpha1.ClusterBinding, answer string) mountnamespace.Plan {
 	if said, ok := mountnamespace.IsFailing(binding); ok && retry.SameError(said, answer) {
 		answer = said
@@ -173,8 +171,8 @@ func failing(binding *v1alpha1.ClusterBinding, answer string) mountnamespace.Pla
 	return mountnamespace.Failing(answer)
 }
 
-// look decides again after a write that was carried out or, if so answered,
-// overtaken. What is still to be done then is left to the next pass.
+// look decides again after a write that was carried out or, according to the answer,
+// overtaken. What then is left to do waits for the next reconcile.
 func (r *Reconciler) look(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, answered error) (mountnamespace.Plan, error) {
 	again, err := r.decide(ctx, provider, binding)
 	if err != nil || !again.Create && again.Delete == "" {
@@ -243,8 +241,8 @@ func refused(plan mountnamespace.Plan) bool {
 	}
 }
 
-// unseen reports whether the namespace is there and the cache lacks it: if it goes
-// before a watch that was down has shown it, nothing will tell of its end.
+// unseen reports whether the namespace exists and the cache lacks it: if it goes before
+// an interrupted watch has shown it, nothing will report its end.
 func unseen(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding) (bool, error) {
 	if !mountnamespace.MayExist(binding) {
 		return false, nil

@@ -17,8 +17,8 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// workers is more than there will be providers: each has one key, so that one
-// that does not answer holds one worker, which nobody else needs.
+// workers exceeds the number of providers: each has one key, so that one that does not
+// answer blocks one worker, which nobody else needs.
 const workers = 256
 
 // SetupWithManager adds the controller to the manager.
@@ -40,8 +40,8 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 	return c.MultiClusterWatch(trigger.OnEngage{})
 }
 
-// changes passes the changes of a binding's spec, and of the step that its
-// deletion has reached.
+// changes passes changes of a binding's spec, and of the step that its deletion has
+// reached.
 func changes() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false }, // Engaging its provider is what counts.
@@ -54,8 +54,8 @@ func changes() predicate.Predicate {
 	}
 }
 
-// mountNamespaces passes the remote namespaces that stand for no local one. What
-// there is when a provider is engaged is no news.
+// mountNamespaces passes the remote namespaces that represent no local one. What exists
+// when a provider is engaged is no news.
 func mountNamespaces() predicate.Predicate {
 	mounts := func(object client.Object) bool { return provenance.LocalOf(object).Namespace == "" }
 	return predicate.Funcs{

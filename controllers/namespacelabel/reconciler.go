@@ -1,6 +1,5 @@
 // Package namespacelabel turns the opt-in label of a Namespace into a
-// NamespaceOffloading with the defaults, and takes that one back when the label
-// goes.
+// NamespaceOffloading with the defaults, and removes that one when the label goes.
 package namespacelabel
 
 import (
@@ -39,10 +38,10 @@ type Reconciler struct {
 
 // Reasons of events.
 const (
-	// reasonMade: the label has made a NamespaceOffloading, anew if somebody has
-	// deleted the one that was there.
+	// reasonMade: the label has created a NamespaceOffloading, again if somebody had
+	// deleted it.
 	reasonMade = "MadeByLabel"
-	// reasonNotUnderstood: the label has a value that may be meant for true, and is not.
+	// reasonNotUnderstood: the label has a value that may be meant as true, but is not.
 	reasonNotUnderstood = "LabelNotUnderstood"
 )
 
@@ -55,8 +54,8 @@ const (
 	remove
 )
 
-// decide compares the label with the NamespaceOffloading; existing is nil if
-// there is none. Only one that the label made is ever removed.
+// decide compares the label with the NamespaceOffloading; existing is nil if there is
+// none. Only one that the label created is ever removed.
 func decide(namespace metav1.Object, existing *v1alpha1.NamespaceOffloading) action {
 	asked := asks(namespace)
 	switch {
@@ -76,14 +75,14 @@ func asks(namespace metav1.Object) bool {
 	return namespace.GetLabels()[v1alpha1.LabelOffload] == v1alpha1.OffloadTrue
 }
 
-// misspelt reports whether the label asks for something, and it is not known for
-// what: its owner would wait in vain. Nothing, and false, ask for nothing.
+// misspelt reports whether the label asks for something unknown: its owner would wait
+// in vain. An empty value, and false, ask for nothing.
 func misspelt(namespace metav1.Object) bool {
 	value := namespace.GetLabels()[v1alpha1.LabelOffload]
 	return value != "" && value != "false" && !asks(namespace)
 }
 
-// Reconcile brings the NamespaceOffloading of one Namespace forward.
+// Reconcile reconciles the NamespaceOffloading of one Namespace.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -131,7 +130,7 @@ func (r *Reconciler) create(ctx context.Context, namespace metav1.Object) error 
 	return err
 }
 
-// tell records an event about the namespace, and within it: there its owners may look.
+// tell records an event about the namespace, inside it, where its owners may read it.
 func (r *Reconciler) tell(namespace metav1.Object, kind, reason, note string) {
 	about := &corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Namespace", Name: namespace.GetName(), Namespace: namespace.GetName(), UID: namespace.GetUID(),
@@ -152,9 +151,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// labelChanges passes changes of the label, and new namespaces that carry it, also
-// one that has taken the name of another while nobody looked. Whether one lost its
-// label while nobody looked shows at its NamespaceOffloading.
+// labelChanges passes changes of the label, and new namespaces with it, including one
+// that has replaced another of its name unobserved. Whether one lost its label
+// unobserved shows in its NamespaceOffloading.
 func labelChanges() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return asks(e.Object) || misspelt(e.Object) },

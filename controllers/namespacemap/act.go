@@ -24,14 +24,13 @@ import (
 )
 
 const (
-	// batch is how many namespaces one pass creates or deletes at most, so
-	// that the status keeps up with what happens.
+	// batch is how many namespaces one reconcile creates or deletes at most, so that the
+	// status keeps up.
 	batch = 200
-	// parallel is how many requests one provider gets at a time. A provider
-	// with priority and fairness on serves far more.
+	// parallel is how many requests one provider gets at a time. A provider with priority
+	// and fairness serves far more.
 	parallel = 10
-	// requestTimeout bounds one request, with all that the client library
-	// tries by itself.
+	// requestTimeout limits one request, including the client library's own retries.
 	requestTimeout = 15 * time.Second
 
 	// See k8s.io/pod-security-admission/api: the label and its middle level.
@@ -39,7 +38,7 @@ const (
 	podSecurityBaseline = "baseline"
 )
 
-// acting is what the actions of one pass share.
+// acting is shared by the actions of one reconcile.
 type acting struct {
 	*Reconciler
 	provider cluster.Cluster
@@ -49,12 +48,12 @@ type acting struct {
 	mu    sync.Mutex
 	known map[string]namespacemap.Known
 	errs  []error
-	// overtaken tells that somebody else has written in between.
+	// overtaken reports that somebody else has written in between.
 	overtaken bool
 }
 
-// act carries out the actions of the plan, and notes in it what came out. It
-// tells when to go on, if that is not the end of it.
+// act carries out the actions of the plan, and records the results in it. It returns
+// when to continue, if it is not finished.
 func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding,
 	backingOff map[string]namespacemap.Outcome, plan *namespacemap.Plan) (time.Duration, error) {
 	a := &acting{
@@ -74,7 +73,7 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	workqueue.ParallelizeUntil(ctx, parallel, len(creates), func(i int) { a.create(ctx, creates[i]) })
 	var again time.Duration
 	if len(deletes)+len(creates) > 0 {
-		again = assumptionLifetime // Should the cache never show what was done, it is believed then.
+		again = assumptionLifetime // If the cache never shows what was done, it is believed then.
 	}
 	switch {
 	case len(deletes) < len(due) || len(creates) < len(plan.Creates):
@@ -85,8 +84,8 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	return again, errors.Join(a.errs...)
 }
 
-// namespaceLabels are the mark, and the pod security standard that pods of
-// another cluster are held to. The provider's policy asks for both.
+// namespaceLabels are the mark, and the pod security standard for pods of another
+// cluster. The provider's policy requires both.
 func namespaceLabels(mark provenance.Mark) map[string]string {
 	labels := mark.Labels()
 	labels[podSecurityEnforce] = podSecurityBaseline
@@ -119,8 +118,8 @@ func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 	a.succeeded(c.Namespace, c.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
 }
 
-// existing says whose a namespace is that was there already. The cache holds
-// what carries our mark only, so this one has to be read.
+// existing reports whose a namespace is that existed already. The cache holds only what
+// carries our mark, so this one must be read.
 func (a *acting) existing(ctx context.Context, c namespacemap.Create) {
 	remote := &corev1.Namespace{}
 	err := a.provider.GetAPIReader().Get(ctx, client.ObjectKey{Name: c.RemoteNamespace}, remote)
@@ -135,8 +134,8 @@ func (a *acting) existing(ctx context.Context, c namespacemap.Create) {
 		})
 		return
 	}
-	// Ours: created by a pass that did not live to see it. The cache is a
-	// moment behind; what it will show decides.
+	// Ours: created by a reconcile that did not live to see it. The cache lags a moment
+	// behind; what it will show decides.
 	a.assumed.noteCreated(a.binding.Name, a.provider, remoteNamespace(remote), a.Clock.Now())
 	decided := namespacemap.Decide(namespacemap.Snapshot{
 		Desired:          []v1alpha1.DesiredMapping{{Namespace: c.Namespace, RemoteNamespace: c.RemoteNamespace}},
@@ -157,7 +156,8 @@ func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
 	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.RemoteNamespace}}
 	err := a.provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &d.UID})
 	if retry.IgnoreGone(err) != nil {
-		// A conflict, too: if another namespace has taken the name, the watch is about to say so.
+		// A conflict, too: if another namespace has taken the name, the watch is about to
+		// show it.
 		a.refused(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{
 			Phase: v1alpha1.MappingTerminating, Reason: v1alpha1.ReasonDeletionFailed,
 		}, fmt.Errorf("deleting namespace %s in provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err))
@@ -167,11 +167,11 @@ func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
 	a.assumed.noteDeleted(a.binding.Name, a.provider, d.UID, a.Clock.Now())
 }
 
-// refused handles an error of the provider. What it says about the request is
-// an outcome, reported and tried again slowly; anything else, such as a lost
-// connection or credentials that have expired, says nothing about the entry and
-// is tried again soon. So is, without being an error, what somebody else's write
-// came before, unless it always does. A server error that lasts is reported, too.
+// refused handles an error of the provider. An error about the request is an outcome,
+// reported and retried slowly. Any other, such as a lost connection or expired
+// credentials, says nothing about the entry and is retried soon. So is a write that
+// somebody else's write preceded, without counting as an error, unless that happens
+// every time. A server error that lasts is reported, too.
 func (a *acting) refused(namespace, remote string, outcome namespacemap.Outcome, err error) {
 	now, id := a.Clock.Now(), key(a.binding.Name, remote)
 	before, again := a.outcomes.last(a.binding.Name, remote, outcome.Phase)

@@ -11,14 +11,14 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// assumptionLifetime is how long a write is taken to have happened though the
-// cache does not show it. A watch is behind by milliseconds; after this long
-// something else is wrong, and the cache is believed.
+// assumptionLifetime is how long a write is believed although the cache does not show
+// it. A watch lags by milliseconds; after this long something else is wrong, and the
+// cache is believed.
 const assumptionLifetime = 30 * time.Second
 
-// assumptions are our own writes that the cache of a provider does not show
-// yet. With them a pass that follows at once does not repeat those of the last
-// one. They belong to one connection: the next one's cache starts after them.
+// assumptions are our own writes that a provider's cache does not show yet, so that a
+// reconcile that follows at once does not repeat them. They belong to one connection:
+// the next one's cache starts after them.
 type assumptions struct {
 	mu        sync.Mutex
 	byBinding map[string]*assumption
@@ -59,9 +59,9 @@ func (a *assumptions) noteDeleted(binding string, provider cluster.Cluster, uid 
 	a.of(binding, provider).deleted[uid] = now
 }
 
-// overlay adds to what the cache shows what is known to have been written. It
-// tells how long it is until the first assumption ends, zero if there is none:
-// of a namespace that came and went between two passes, no event is left then.
+// overlay adds known writes to what the cache shows. It returns how long until the
+// first assumption ends, zero if there is none: a namespace that came and went between
+// two reconciles causes no event then.
 func (a *assumptions) overlay(binding string, provider cluster.Cluster, remotes map[string]namespacemap.RemoteNamespace, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,7 +93,7 @@ func (a *assumptions) overlay(binding string, provider cluster.Cluster, remotes 
 	return ends
 }
 
-// untilExpired is how long an assumption is believed still; never zero.
+// untilExpired is how long an assumption is still believed; never zero.
 func untilExpired(at, now time.Time) time.Duration {
 	return max(time.Millisecond, at.Add(assumptionLifetime).Sub(now))
 }

@@ -16,13 +16,12 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// The entries of a map say what to make. What to delete they do not say alone:
-// a missing entry may be somebody's edit, and everything in the remote namespace
-// would go with it. So the offloading is asked as well, first as the cache shows
-// it and, since that may be behind, once more at the API server just before the
-// deletion.
+// The entries of a map say what to create. They alone do not say what to delete: a
+// missing entry may be somebody's edit, and everything in the remote namespace would go
+// with it. So the offloading is asked as well, first as the cache shows it and, since
+// that may lag, again at the API server just before the deletion.
 
-// kept are the remote namespaces, of those that no entry asks for, that stay.
+// kept are those remote namespaces without an entry that stay.
 func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding, undesired []namespacemap.Delete) (sets.Set[string], error) {
 	kept := sets.New[string]()
 	for _, d := range undesired {
@@ -38,8 +37,8 @@ func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding,
 }
 
 // asks reports whether an offloading asks for a remote namespace, or has pods there
-// that have to be evicted first. Once the binding's own deletion has come to the
-// remote namespaces, nobody does.
+// that must be evicted first. Once the binding's own deletion has reached the remote
+// namespaces, none does.
 func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1alpha1.ClusterBinding, d namespacemap.Delete) (bool, error) {
 	if seeded.On(seeded.EntriesTrusted) || !binding.DeletionTimestamp.IsZero() && drain.Empties(binding) {
 		return false, nil
@@ -62,9 +61,8 @@ func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1al
 	return ok && wanted.Means(d.RemoteNamespace), nil
 }
 
-// ofEarlier reports whether the remote namespace stands for an earlier local
-// namespace of that name than the one that there is: the offloading does not ask
-// for that.
+// ofEarlier reports whether the remote namespace represents an earlier local namespace
+// of that name: the offloading does not ask for that.
 func (r *Reconciler) ofEarlier(ctx context.Context, d namespacemap.Delete) (bool, error) {
 	local := &metav1.PartialObjectMetadata{}
 	local.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -77,8 +75,8 @@ func (r *Reconciler) ofEarlier(ctx context.Context, d namespacemap.Delete) (bool
 	return local.UID != d.LocalUID, nil
 }
 
-// spared notes that a remote namespace was not deleted: because the offloading
-// asks for it after all, or because that could not be found out.
+// spared records that a remote namespace was not deleted: because the offloading asks
+// for it after all, or because that could not be determined.
 func (a *acting) spared(d namespacemap.Delete, err error) {
 	a.note(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
 	if err != nil {

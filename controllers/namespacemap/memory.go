@@ -16,8 +16,8 @@ import (
 
 type localUIDs = map[string]types.UID
 
-// outcomes remembers which namespaces the provider refused to create or delete, until their next try
-// is due. Losing it, with the process, costs one more try of each.
+// outcomes remembers which namespaces the provider refused to create or delete, until
+// the next try is due. Losing it, with the process, costs one more try each.
 type outcomes struct {
 	backoff *flowcontrol.Backoff
 
@@ -28,7 +28,7 @@ type outcomes struct {
 	conflicts, serverErrors *retry.Streaks[string]
 }
 
-// refusal is what was refused, and when it may be tried again.
+// refusal is what was refused, and when it may be retried.
 type refusal struct {
 	namespacemap.Outcome
 	until time.Time
@@ -56,7 +56,7 @@ func (o *outcomes) refused(binding, remote string, outcome namespacemap.Outcome)
 	o.byBinding[binding][remote] = refusal{outcome, now.Add(wait)}
 }
 
-// last is what was refused the last time, of that phase, if nothing has succeeded since.
+// last is the last refusal in that phase, if nothing has succeeded since.
 func (o *outcomes) last(binding, remote string, phase v1alpha1.MappingPhase) (namespacemap.Outcome, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,8 +74,8 @@ func (o *outcomes) clear(binding, remote string) {
 	o.backoff.DeleteEntry(id)
 }
 
-// backingOff are the remote namespaces whose next try is not due yet, of those
-// that something is still asked of, and how long it is until the first is.
+// backingOff are the still relevant remote namespaces whose next try is not due yet,
+// and how long until the first is.
 func (o *outcomes) backingOff(binding string, asked sets.Set[string]) (map[string]namespacemap.Outcome, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,10 +1,9 @@
-// Package namespacemap makes the remote namespaces of each provider what its
-// NamespaceMap asks for, and says in the status of the map what there is.
+// Package namespacemap creates and deletes the remote namespaces of each provider as
+// its NamespaceMap asks, and reports on them in the map's status.
 //
-// A pass looks at the caches, decides, creates and deletes a bounded number of
-// namespaces at once, and reports. There is one key per provider, and more
-// workers than providers, so that one that does not answer holds up only
-// itself.
+// A reconcile reads the caches, decides, creates and deletes a limited number of
+// namespaces in parallel, and reports. There is one key per provider, and more workers
+// than providers, so that one that does not answer holds up only itself.
 package namespacemap
 
 import (
@@ -48,13 +47,13 @@ type Reconciler struct {
 	Fleet  *fleet.Fleet
 	// Origin is the identity of the consumer.
 	Origin string
-	// Live reads past the caches: what an offloading asks for, before what it
-	// does not ask for is deleted.
+	// Live bypasses the caches, to read what an offloading asks for before anything else
+	// is deleted.
 	Live      client.Reader
 	Inventory *inventory.Inventory
 	Settings  namespaceoffloading.Settings
 	Clock     clock.PassiveClock
-	// Pace spaces out the writes of one map's status.
+	// Pace limits the writes of one map's status.
 	Pace *throttle.Pacer
 
 	outcomes *outcomes
@@ -63,19 +62,18 @@ type Reconciler struct {
 }
 
 const (
-	// An entry that the provider refused is tried again after firstRetry,
-	// then after twice as long each time, up to mostRetry. Namespaces of
-	// others are not watched, so this is also how soon it is seen that one
-	// has made room.
+	// A refused entry is retried after firstRetry, then after twice as long each time, up
+	// to mostRetry. Other people's namespaces are not watched, so this is also how soon we
+	// notice that one has made room.
 	firstRetry = 10 * time.Second
 	mostRetry  = 2 * time.Minute
 
-	// whileConnecting is how often it is looked whether a provider that was
-	// out of reach before still is; no request is made for that.
+	// whileConnecting is how often to check whether a provider that was out of reach still
+	// is; that makes no request.
 	whileConnecting = 5 * time.Second
 )
 
-// Reconcile brings the remote namespaces of one provider forward.
+// Reconcile reconciles the remote namespaces of one provider.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ctrl.Result, error) {
 	nsm, binding := &v1alpha1.NamespaceMap{}, &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, nsm); err != nil {
@@ -115,8 +113,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	return ctrl.Result{RequeueAfter: retry.Sooner(retry.Sooner(retry.Sooner(wait, tryAgain), assumed), again)}, nil
 }
 
-// observe reads both clusters' caches, and tells how long it is until they are
-// believed in all things.
+// observe reads both clusters' caches, and returns how long until they are believed
+// entirely.
 func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding,
 	provider cluster.Cluster) (namespacemap.Snapshot, time.Duration, error) {
 	s := namespacemap.Snapshot{
@@ -153,7 +151,7 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 	return s, assumed, err
 }
 
-// asked are the remote namespaces that something may be asked of.
+// asked are the remote namespaces that may still need an action.
 func asked(s namespacemap.Snapshot) sets.Set[string] {
 	remotes := sets.KeySet(s.Remotes)
 	for _, entry := range s.Desired {
@@ -171,8 +169,8 @@ func remoteNamespace(ns *corev1.Namespace) namespacemap.RemoteNamespace {
 	}
 }
 
-// report writes the status if it differs and the last write is long enough
-// ago; else it says when.
+// report writes the status if it differs and the last write is long enough ago; else it
+// returns when to.
 func (r *Reconciler) report(ctx context.Context, nsm *v1alpha1.NamespaceMap, status v1alpha1.NamespaceMapStatus) (time.Duration, error) {
 	if equality.Semantic.DeepEqual(nsm.Status, status) {
 		return 0, nil
@@ -190,9 +188,9 @@ func (r *Reconciler) report(ctx context.Context, nsm *v1alpha1.NamespaceMap, sta
 	return 0, nil
 }
 
-// begin notes in the status of a new map, before anything is made for it in the
-// provider, that it has been looked at. Of a map without that note nothing can
-// be there, so that nobody has to wait for a provider that was never usable.
+// begin records in the status of a new map, before anything is created for it in the
+// provider, that it has been processed. A map without that record has nothing in the
+// provider, so nobody need wait for a provider that was never usable.
 func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) error {
 	if nsm.Status.ObservedGeneration != 0 {
 		return nil
@@ -206,16 +204,16 @@ func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) erro
 	return nil
 }
 
-// reportUnreachable says of every entry that nothing newer is known, once it
-// is certain that the provider does not answer: not while a manager that has
-// just started is connecting.
+// reportUnreachable reports on every entry that nothing newer is known, once it is
+// certain that the provider does not answer: not while a manager that has just started
+// is connecting.
 func (r *Reconciler) reportUnreachable(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding) (ctrl.Result, error) {
 	connected := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingConnected)
 	if connected == nil || connected.Status != metav1.ConditionFalse {
-		return ctrl.Result{}, nil // When it turns False, that brings us back.
+		return ctrl.Result{}, nil // Enqueued again when it turns False.
 	}
 	if r.Fleet.State(binding.Name).Phase == fleet.Connecting {
-		// It may stay False, with no change to bring us back.
+		// It may stay False, with no change to trigger a reconcile.
 		return ctrl.Result{RequeueAfter: whileConnecting}, nil
 	}
 	message := fmt.Sprintf("last known state: %s: %s", connected.Reason, connected.Message)

@@ -22,9 +22,9 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// workers is more than there will be providers: each has one key, so that one
-// that does not answer holds one worker, which nobody else needs. A worker
-// that waits costs a few kilobytes.
+// workers exceeds the number of providers: each has one key, so that one that does not
+// answer blocks one worker, which nobody else needs. A waiting worker costs a few
+// kilobytes.
 const workers = 256
 
 // SetupWithManager adds the controller to the manager.
@@ -49,8 +49,8 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 	return c.MultiClusterWatch(trigger.OnEngage{})
 }
 
-// empties passes that the deletion of a binding has come to the remote namespaces:
-// of some of them the map may have no entry that is still to be taken out.
+// empties passes the event that the deletion of a binding has reached the remote
+// namespaces: for some of them the map may have no entry left to remove.
 func empties() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -62,15 +62,15 @@ func empties() predicate.Predicate {
 	}
 }
 
-// asking are the maps that ask for a local namespace that has come or gone.
+// asking are the maps that ask for a local namespace that was created or deleted.
 func (r *Reconciler) asking(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return trigger.Matching(ctx, r.Client, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
 		return namespacemap.FindDesired(nsm.Spec.DesiredMapping, namespace.GetName()) != nil
 	})
 }
 
-// remoteChanges passes what matters of a remote namespace: that it is there,
-// whose it is, and that it is going.
+// remoteChanges passes what matters about a remote namespace: that it exists, whose it
+// is, and that it is being deleted.
 func remoteChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return mark(e.ObjectOld) != mark(e.ObjectNew)

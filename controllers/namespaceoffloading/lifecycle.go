@@ -1,8 +1,8 @@
 // Package namespaceoffloading turns NamespaceOffloadings into the entries of
-// NamespaceMaps. It has two reconcilers: Lifecycle looks after one
-// NamespaceOffloading, from its finalizer to its end; Mapping writes the spec
-// of one NamespaceMap, out of all the NamespaceOffloadings that select its
-// provider, so that many changes are one write.
+// NamespaceMaps. It has two reconcilers: Lifecycle handles one NamespaceOffloading,
+// from its finalizer to its end; Mapping writes the spec of one NamespaceMap, from all
+// the NamespaceOffloadings that select its provider, so that many changes are one
+// write.
 package namespaceoffloading
 
 import (
@@ -32,8 +32,8 @@ import (
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Lifecycle gives each NamespaceOffloading its finalizer, and takes it away
-// when its ordered deletion is done.
+// Lifecycle adds the finalizer to each NamespaceOffloading, and removes it when the
+// ordered deletion is done.
 type Lifecycle struct {
 	Client    client.Client
 	Inventory *inventory.Inventory
@@ -42,7 +42,7 @@ type Lifecycle struct {
 	Clock     clock.PassiveClock
 }
 
-// Reconcile brings one NamespaceOffloading forward.
+// Reconcile reconciles one NamespaceOffloading.
 func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	if err := r.Client.Get(ctx, req.NamespacedName, nso); err != nil {
@@ -60,7 +60,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	world, err := r.Inventory.World(ctx, r.Client, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
-		return ctrl.Result{}, nil // That it is known brings us back.
+		return ctrl.Result{}, nil // Enqueued again once it is known.
 	}
 	if err != nil {
 		return ctrl.Result{}, err

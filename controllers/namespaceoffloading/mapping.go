@@ -27,17 +27,17 @@ import (
 
 // Mapping writes the spec of the NamespaceMap of each ClusterBinding.
 //
-// It makes the map together with all its entries: a map that is empty for a
-// moment would ask for the deletion of every remote namespace.
+// It creates the map together with all its entries: a map that is empty for a moment
+// would ask for the deletion of every remote namespace.
 type Mapping struct {
 	Client    client.Client
 	Inventory *inventory.Inventory
 	Settings  namespaceoffloading.Settings
-	// Pace spaces out the writes of one map.
+	// Pace limits the writes of one map.
 	Pace *throttle.Pacer
 }
 
-// Reconcile brings the map of one ClusterBinding forward.
+// Reconcile reconciles the map of one ClusterBinding.
 func (r *Mapping) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	binding := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
@@ -104,7 +104,8 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	return wanted, nil
 }
 
-// create makes the map of a binding that holds its clusterID and is not being deleted.
+// create creates the map of a binding that holds its clusterID and is not being
+// deleted.
 func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, wanted []namespacemap.Wanted) error {
 	var all v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -149,7 +150,7 @@ func (r *Mapping) update(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	return nil
 }
 
-// own makes the map that of the binding; somebody may have made it by hand.
+// own makes the binding the owner of the map; somebody may have created it by hand.
 func (r *Mapping) own(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) error {
 	if metav1.IsControlledBy(nsm, binding) {
 		return nil

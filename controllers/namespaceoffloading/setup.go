@@ -50,8 +50,8 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// enqueueDropped asks for the offloadings whose entries have gone: a deletion
-// may wait for that.
+// enqueueDropped enqueues the offloadings whose entries have gone: a deletion may wait
+// for that.
 func enqueueDropped(before, after client.Object, q queue) {
 	was, ok1 := before.(*v1alpha1.NamespaceMap)
 	is, ok2 := after.(*v1alpha1.NamespaceMap)
@@ -89,8 +89,8 @@ func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// mappingChanges passes the changes of a binding that change what it is asked
-// for: its spec, its end, and the step that this has reached.
+// mappingChanges passes the changes of a binding that affect its map: its spec, its
+// deletion, and the step that this has reached.
 func mappingChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
@@ -101,9 +101,9 @@ func mappingChanges() predicate.Predicate {
 	}}
 }
 
-// entryChanges passes the changes of a map's spec, that a remote namespace is said to
-// be there for which it has no entry, and that the status tells of one for the first
-// time: an entry that nobody wants any more may have waited for that.
+// entryChanges passes changes of a map's spec, a remote namespace in the status that
+// has no entry, and the first report on one: an entry that nobody wants any more may
+// have waited for that.
 func entryChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
@@ -117,7 +117,7 @@ func sameName(_ context.Context, obj client.Object) []reconcile.Request {
 	return []reconcile.Request{trigger.Named(obj.GetName())}
 }
 
-// allBindings asks for every binding.
+// allBindings enqueues every binding.
 func (r *Mapping) allBindings(ctx context.Context, _ client.Object) []reconcile.Request {
 	return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
 }

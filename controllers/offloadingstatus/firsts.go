@@ -10,18 +10,18 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// firsts are the offloadings whose whole way from their creation to Ready this
-// process sees. Of others it is not known how long that took: a manager may have
-// been away meanwhile, or they may have been Ready before.
+// firsts are the offloadings that this process observes all the way from their creation
+// to Ready. For others the duration is unknown: a manager may have been away meanwhile,
+// or they may have been Ready before.
 type firsts struct {
-	// since is when this process has begun.
+	// since is when this process started.
 	since time.Time
 
 	mu     sync.Mutex
 	before map[types.NamespacedName]types.UID
 }
 
-// note remembers an offloading of which nothing has been reported yet.
+// note remembers an offloading about which nothing has been reported yet.
 func (f *firsts) note(nso *v1alpha1.NamespaceOffloading) {
 	if nso.Status.OffloadingPhase != "" || nso.CreationTimestamp.Time.Before(f.since) {
 		return
@@ -34,8 +34,8 @@ func (f *firsts) note(nso *v1alpha1.NamespaceOffloading) {
 	f.before[client.ObjectKeyFromObject(nso)] = nso.UID
 }
 
-// ready reports whether an offloading that was noted is Ready now, with the spec that
-// it was made with. It does so once; one that has no cluster to wait for does not count.
+// ready reports, once, whether a noted offloading is Ready now with the spec it was
+// created with. One that has no cluster to wait for does not count.
 func (f *firsts) ready(nso *v1alpha1.NamespaceOffloading) bool {
 	phase := nso.Status.OffloadingPhase
 	if phase == v1alpha1.OffloadingPhaseInProgress {

@@ -1,5 +1,5 @@
-// Package offloadingstatus says in the status of each NamespaceOffloading what
-// the NamespaceMaps know about its remote namespaces. It writes nothing else.
+// Package offloadingstatus writes to the status of each NamespaceOffloading what the
+// NamespaceMaps say about its remote namespaces. It writes nothing else.
 package offloadingstatus
 
 import (
@@ -42,15 +42,15 @@ type Reconciler struct {
 	Settings  namespaceoffloading.Settings
 	Events    events.EventRecorder
 	Clock     clock.PassiveClock
-	// Pace spaces out the reports of one offloading's progress. Reports of
-	// anything else are not delayed, but progress waits for its time after them.
+	// Pace limits the reports of one offloading's progress. Other reports are not delayed,
+	// but progress waits for its turn after them.
 	Pace *throttle.Pacer
 
 	written ownwrites.Versions
 	firsts  firsts
 }
 
-// Reconcile brings the status of one NamespaceOffloading up to date.
+// Reconcile updates the status of one NamespaceOffloading.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	if err := r.Client.Get(ctx, req.NamespacedName, nso); err != nil {
@@ -60,14 +60,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if len(nso.Finalizers) == 0 {
-		return ctrl.Result{}, nil // Not begun yet, or done: the finalizer brings us back.
+		return ctrl.Result{}, nil // Not started yet, or done: the finalizer triggers the next reconcile.
 	}
 	if r.written.Behind(nso) {
 		return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
 	}
 	world, err := r.Inventory.World(ctx, r.Client, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
-		return ctrl.Result{}, nil // That it is known brings us back.
+		return ctrl.Result{}, nil // Enqueued again once it is known.
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -98,8 +98,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// outdated are the pods that wait for a node with the affinity of what the
-// offloading said earlier. The cache has only pods that are on no node.
+// outdated are the pods that wait for a node with the affinity of an earlier version of
+// the offloading. The cache has only pods that are on no node.
 func (r *Reconciler) outdated(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (eviction.Left, error) {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
@@ -114,9 +114,9 @@ func (r *Reconciler) outdated(ctx context.Context, nso *v1alpha1.NamespaceOffloa
 	return eviction.Summarise(names, nil), nil
 }
 
-// goes reports whether the finalizer is about to be removed. A status would be in
-// the way of that, and nobody would read it. If somebody else's finalizer keeps
-// the object, the removal of ours brings us back.
+// goes reports whether the finalizer is about to be removed. A status write would get
+// in the way, and nobody would read it. If somebody else's finalizer keeps the object,
+// the removal of ours triggers the next reconcile.
 func goes(nso *v1alpha1.NamespaceOffloading, snapshot namespaceoffloading.Snapshot) bool {
 	if nso.DeletionTimestamp.IsZero() || !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
 		return false

@@ -63,8 +63,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// enqueueOutdated asks for the offloading of a pod that waits for a node no longer,
-// if that says that some do which have an earlier affinity.
+// enqueueOutdated enqueues the offloading of a pod that no longer waits for a node, if
+// that offloading reports pods with an earlier affinity.
 func (r *Reconciler) enqueueOutdated(ctx context.Context, pod client.Object, q queue) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: v1alpha1.OffloadingName}
@@ -73,7 +73,7 @@ func (r *Reconciler) enqueueOutdated(ctx context.Context, pod client.Object, q q
 	}
 }
 
-// enqueueChanged asks for the offloadings whose entries differ.
+// enqueueChanged enqueues the offloadings whose entries differ.
 func enqueueChanged(before, after client.Object, q queue) {
 	was, ok1 := before.(*v1alpha1.NamespaceMap)
 	is, ok2 := after.(*v1alpha1.NamespaceMap)
@@ -85,7 +85,7 @@ func enqueueChanged(before, after client.Object, q queue) {
 	}
 }
 
-// enqueueAffected asks for the offloadings that a change of a binding concerns.
+// enqueueAffected enqueues the offloadings that a change of a binding affects.
 func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.Object, q queue) {
 	was, _ := before.(*v1alpha1.ClusterBinding)
 	is, _ := after.(*v1alpha1.ClusterBinding)
@@ -98,10 +98,10 @@ func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.O
 	}
 }
 
-// concernedBy returns which offloadings a change of a binding makes a difference
-// to: those that select it before but not after, or the other way round, and, if it
-// has become reachable or is so no more, those that select it or are waiting for
-// something. It returns nil for a change that concerns none.
+// concernedBy returns which offloadings a change of a binding affects: those that
+// select it before but not after, or the other way round, and, if its reachability has
+// changed, those that select it or are waiting for something. It returns nil for a
+// change that affects none.
 func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOffloading) bool {
 	moved := func(nso *v1alpha1.NamespaceOffloading) bool { return selects(nso, was) != selects(nso, is) }
 	switch {
@@ -112,7 +112,7 @@ func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOfflo
 	}
 	changed := was.Generation != is.Generation
 	reach := namespaceoffloading.Unreachable(was) != namespaceoffloading.Unreachable(is)
-	// Which provider it is decides who has a namespace of one that is bound twice.
+	// The provider's identity decides who has a namespace in one that is bound twice.
 	known := placement.Identified(was, is)
 	if !changed && !reach && !known {
 		return nil

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// warnings selects the events in a provider. There is no selecting by label:
-	// those who write events copy none from what they are about.
+	// warnings selects the events in a provider. Labels cannot select them: writers of
+	// events copy none from the objects they are about.
 	warnings = "involvedObject.kind=Pod,type!=Normal"
-	// pageSize is how many events are in memory at a time while all are read.
+	// pageSize is how many events are in memory at a time during a list.
 	pageSize = 500
 )
 
-// intake puts the events of a provider on the shelf, one by one. A Reflector
-// takes it for a store, and keeps nothing by itself.
+// intake puts the events of a provider on the shelf, one by one. A Reflector treats it
+// as a store, and keeps nothing itself.
 type intake struct {
 	*reconciler
 	queue queue
@@ -64,8 +64,8 @@ func (i *intake) Delete(obj any) error {
 	return nil
 }
 
-// Replace implements ReflectorStore: what there is has been put on the shelf
-// while it was listed.
+// Replace implements ReflectorStore: the events have been put on the shelf while they
+// were listed.
 func (i *intake) Replace([]any, string) error {
 	i.shelf.Sweep()
 	i.early.Sweep()
@@ -75,8 +75,7 @@ func (i *intake) Replace([]any, string) error {
 // Resync implements ReflectorStore.
 func (*intake) Resync() error { return nil }
 
-// take keeps an event that is about a pod in a namespace of ours, or of one that
-// may turn out to be.
+// take keeps an event about a pod in a namespace that is ours, or may turn out to be.
 func (i *intake) take(ctx context.Context, event *corev1.Event) {
 	target, occurrence, ok := podevent.Read(event)
 	if !ok {
@@ -92,7 +91,7 @@ func (i *intake) take(ctx context.Context, event *corev1.Event) {
 	}
 }
 
-// arrived keeps what came earlier than the namespace of ours that it is about.
+// arrived keeps the events that came before the namespace of ours that they are about.
 func (i *intake) arrived(ctx context.Context, namespace string) {
 	i.early.Release(namespace, func(target podevent.Target, o podevent.Occurrence) { i.keep(ctx, target, o) })
 }
@@ -121,8 +120,8 @@ type paged struct {
 
 var _ toolscache.ListerWatcherWithContext = &paged{}
 
-// ListWithContext implements ListerWatcherWithContext. The list that it returns
-// is empty: all tenants' events at once would be as much as a provider likes.
+// ListWithContext implements ListerWatcherWithContext. The list it returns is empty:
+// all tenants' events at once would take as much memory as a provider likes.
 func (p *paged) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	p.to.shelf.Begin()
 	p.to.early.Begin()
@@ -158,6 +157,6 @@ func (p *paged) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
 	return p.WatchWithContext(context.Background(), options)
 }
 
-// IsWatchListSemanticsUnSupported tells the Reflector to list in pages: in a
-// stream of all there is, it would gather everything by itself.
+// IsWatchListSemanticsUnSupported makes the Reflector list in pages: with a streaming
+// list, it would collect everything itself.
 func (*paged) IsWatchListSemanticsUnSupported() bool { return true }

@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/throttle"
 )
 
-// memory is what is remembered of local pods that events were written about. A
-// provider has no say in when one is forgotten.
+// memory is what is remembered of local pods that have events. A provider has no say in
+// when one is forgotten.
 type memory struct {
 	clock clock.PassiveClock
 
@@ -21,8 +21,8 @@ type memory struct {
 // written is about the events of one pod.
 type written struct {
 	*throttle.Pacer
-	// created are the names of those that the cache may not show yet. They take
-	// room: a provider that warns of ever new things is faster than a watch.
+	// created are the names of those that the cache may not show yet. They count towards
+	// the limit: a provider that keeps warning of new things is faster than a watch.
 	created map[string]bool
 }
 
@@ -30,7 +30,7 @@ func newMemory(clock clock.PassiveClock) *memory {
 	return &memory{clock: clock, pods: map[types.UID]*written{}}
 }
 
-// of is what is remembered of a pod. It is for the one worker there is.
+// of is what is remembered of a pod. Only the one worker uses it.
 func (m *memory) of(pod types.UID) *written {
 	m.mu.Lock()
 	defer m.mu.Unlock()

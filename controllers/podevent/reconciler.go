@@ -24,17 +24,17 @@ import (
 )
 
 const (
-	// interval and most are how far apart the writes of one event are, at first
-	// and at most.
+	// interval and most are the first and the longest time between two writes of one
+	// event.
 	interval = 10 * time.Second
 	most     = 5 * time.Minute
-	// patience is how long the pod that a warning is about may be missing. Its
-	// watch is hardly ever that far behind.
+	// patience is how long the pod that a warning is about may be missing. Its watch
+	// hardly ever lags that far behind.
 	patience = 30 * time.Second
-	// firstFailure and mostFailure are how long a pod waits after a write that failed.
+	// firstFailure and mostFailure are how long a pod waits after a failed write.
 	firstFailure = time.Second
 	mostFailure  = 5 * time.Minute
-	// requestTimeout bounds one request, with all that the client library tries by itself.
+	// requestTimeout limits one request, including the client library's own retries.
 	requestTimeout = 10 * time.Second
 )
 
@@ -49,15 +49,15 @@ type reconciler struct {
 	clock  clock.PassiveClock
 	mark   provenance.Mark
 	shelf  *podevent.Shelf
-	// early is what is about pods of namespaces that are not known to be ours:
-	// the namespaces are told of by another watch, which may be behind.
+	// early has the warnings about pods of namespaces that are not known to be ours:
+	// another watch reports the namespaces, and may lag.
 	early *podevent.Shelf
-	// paused reports whether the binding says that nothing is to be done.
+	// paused reports whether the binding is paused.
 	paused atomic.Bool
 	memory *memory
 }
 
-// Reconcile shows what is reported about one pod of the provider.
+// Reconcile shows what the provider reports about one pod.
 func (c *reconciler) Reconcile(ctx context.Context, target podevent.Target) (ctrl.Result, error) {
 	reported, since := c.shelf.Of(target)
 	if c.paused.Load() || len(reported) == 0 {
@@ -83,7 +83,7 @@ func (c *reconciler) Reconcile(ctx context.Context, target podevent.Target) (ctr
 	return ctrl.Result{RequeueAfter: retry.Sooner(plan.RetryAfter, again)}, err
 }
 
-// remotePod is the pod of the provider if it is there and ours, or nil.
+// remotePod is the provider's pod if it exists and is ours, or nil.
 func (c *reconciler) remotePod(ctx context.Context, target podevent.Target) (*corev1.Pod, error) {
 	pod := &corev1.Pod{}
 	if err := c.remote.Get(ctx, target.NamespacedName, pod); err != nil {
@@ -95,7 +95,7 @@ func (c *reconciler) remotePod(ctx context.Context, target podevent.Target) (*co
 	return pod, nil
 }
 
-// localPod is the pod that a pod of the provider stands for, or nil.
+// localPod is the pod that a pod of the provider represents, or nil.
 func (c *reconciler) localPod(ctx context.Context, target podevent.Target) (*corev1.Pod, error) {
 	remote, err := c.remotePod(ctx, target)
 	if err != nil || remote == nil {
@@ -111,7 +111,7 @@ func (c *reconciler) localPod(ctx context.Context, target podevent.Target) (*cor
 	return local, nil
 }
 
-// observe gathers what is shown on a pod already, out of caches only.
+// observe gathers what is already shown on a pod, only from caches.
 func (c *reconciler) observe(ctx context.Context, pod *corev1.Pod, reported []podevent.Occurrence) (podevent.Snapshot, error) {
 	s := podevent.Snapshot{
 		Now: c.clock.Now(), ClusterID: c.mark.ClusterID, Node: c.view.Node, Local: pod, Reported: reported,
@@ -145,7 +145,7 @@ func (c *reconciler) observe(ctx context.Context, pod *corev1.Pod, reported []po
 	return s, nil
 }
 
-// putRight makes one of the events be shown as it was last written.
+// putRight replaces a shown event by its last written state.
 func (c *reconciler) putRight(ctx context.Context, s podevent.Snapshot, name string) error {
 	event := &corev1.Event{}
 	switch err := c.local.Get(ctx, types.NamespacedName{Namespace: s.Local.Namespace, Name: name}, event); {
@@ -159,8 +159,8 @@ func (c *reconciler) putRight(ctx context.Context, s podevent.Snapshot, name str
 	return nil
 }
 
-// act writes what is decided, and says when to look again if what was found is
-// not what the cache had shown.
+// act writes what was decided, and returns when to check again if it found something
+// else than the cache had shown.
 func (c *reconciler) act(ctx context.Context, pod types.UID, plan podevent.Plan) (time.Duration, error) {
 	var again time.Duration
 	var failed []error
@@ -168,7 +168,7 @@ func (c *reconciler) act(ctx context.Context, pod types.UID, plan podevent.Plan)
 	wrote := func(event *corev1.Event, err error) {
 		switch {
 		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-			return // Nobody is going to ask any more.
+			return // Nobody will ask any more.
 		case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err), apierrors.IsConflict(err):
 			written.Wrote(event.Name)
 			again = retry.Sooner(again, written.Wait(event.Name))
@@ -177,7 +177,7 @@ func (c *reconciler) act(ctx context.Context, pod types.UID, plan podevent.Plan)
 		default:
 			written.Wrote(event.Name)
 			c.local.Wrote(event)
-			// The watch may have been faster: then nobody else would forget it.
+			// The watch may have been faster: then nobody else would drop it.
 			_ = c.local.Get(ctx, client.ObjectKeyFromObject(event), &corev1.Event{})
 		}
 	}
@@ -197,14 +197,15 @@ func (*reconciler) write(ctx context.Context, request func(context.Context) erro
 	return request(ctx)
 }
 
-// patch sends the difference, and the UID: another event of that name refuses it.
+// patch sends the difference, and the UID, so that it fails on another event of that
+// name.
 func (c *reconciler) patch(ctx context.Context, update podevent.Update) error {
 	before := update.Before.DeepCopy()
 	before.UID = ""
 	return c.consumer.Patch(ctx, update.After, client.MergeFrom(before))
 }
 
-// trim keeps of an event of the consumer what it is compared by.
+// trim keeps the fields of a consumer's event that comparisons need.
 func trim(obj any) (any, error) {
 	event, ok := obj.(*corev1.Event)
 	if !ok {

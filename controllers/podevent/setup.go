@@ -1,22 +1,19 @@
-// Package podevent shows on the consumer's pods what their providers warn of, so
-// that kubectl describe pod tells why an image is not pulled there, or a pod not
-// scheduled.
+// Package podevent shows the providers' warnings on the consumer's pods, so that
+// kubectl describe pod says why an image is not pulled there, or a pod not scheduled.
 //
 // # How it works
 //
-// For each provider that is connected there is one watch of its warnings about
-// pods, and one controller; they end with the connection. Events carry no label
-// of ours, so those of other tenants come by as well. Nothing of them is kept:
-// only what is about a pod in one of our namespaces gets on the shelf (package
-// decide/podevent), which is bounded, and only what is about a remote pod with our
-// mark and that UID gets to the consumer.
+// For each connected provider there is one watch of its warnings about pods, and one
+// controller; they end with the connection. Events carry no label of ours, so those of
+// other tenants arrive as well, and are not kept: only those about a pod in one of our
+// namespaces get on the shelf (package decide/podevent), which is bounded, and only
+// those about a remote pod with our mark and that UID get to the consumer.
 //
 // # What it trades away
 //
-// The consumer's own events of this kind are cached, trimmed: so a manager that
-// starts writes nothing that is shown already. That is one watch for all
-// providers. A provider that does not let its events be read costs the events,
-// and nothing else.
+// The consumer's own events of this kind are cached, trimmed, so that a starting
+// manager writes nothing that is already shown. That is one watch for all providers. A
+// provider that does not let its events be read loses the warnings, and nothing else.
 package podevent
 
 import (
@@ -63,7 +60,7 @@ type Engine struct {
 	Clock  clock.PassiveClock
 
 	shown cache.Cache
-	// local reads shown, put right by what has been written.
+	// local reads shown, corrected by what has been written.
 	local *ownwrites.Reader
 }
 
@@ -72,8 +69,8 @@ var (
 	_ manager.LeaderElectionRunnable = &Engine{}
 )
 
-// SetupWithManager makes the cache of the consumer's events, and adds the Engine
-// to the manager.
+// SetupWithManager creates the cache of the consumer's events, and adds the Engine to
+// the manager.
 func (e *Engine) SetupWithManager(mgr mcmanager.Manager) error {
 	var err error
 	if e.shown, err = newShown(mgr.GetLocalManager()); err != nil {
@@ -83,7 +80,7 @@ func (e *Engine) SetupWithManager(mgr mcmanager.Manager) error {
 	return mgr.Add(e)
 }
 
-// newShown makes a cache that holds the consumer's events that are from here.
+// newShown creates a cache of those events in the consumer that come from here.
 func newShown(local ctrl.Manager) (cache.Cache, error) {
 	ours := fields.Set{"reportingComponent": podevent.Component, "involvedObject.kind": "Pod"}
 	shown, err := cache.New(local.GetConfig(), cache.Options{
@@ -116,8 +113,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	return e.shown.Start(ctx)
 }
 
-// Engage starts the controller of a provider, which ends with ctx. It does not
-// block: one that cannot be started ends the connection.
+// Engage starts the controller of a provider, which ends with ctx. It does not block:
+// one that cannot start ends the connection.
 func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, provider cluster.Cluster) error {
 	if name == "" {
 		return nil // The consumer itself.
@@ -158,7 +155,8 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 	return c.start(ctx, name, e.Cache, events)
 }
 
-// eventsOf is a client for the events of a provider. Its cache would keep them all.
+// eventsOf is a client for the events of a provider. The cluster's own would cache them
+// all.
 func eventsOf(provider cluster.Cluster) (corev1client.EventInterface, error) {
 	config := rest.CopyConfig(provider.GetConfig())
 	config.ContentType = "application/vnd.kubernetes.protobuf"

@@ -20,11 +20,11 @@ import (
 	"github.com/spillway-io/spillway/internal/informer"
 )
 
-// workers is how many pods of one provider are dealt with at a time. With more
-// than one, two could be about the same local pod, if a provider says so.
+// workers is how many pods of one provider are handled at a time. With more than one,
+// two could be about the same local pod, if a provider says so.
 const workers = 1
 
-// queue takes the pods that are to be looked at.
+// queue takes the pods to reconcile.
 type queue = workqueue.TypedRateLimitingInterface[podevent.Target]
 
 // start runs the controller until ctx ends.
@@ -34,7 +34,7 @@ func (c *reconciler) start(ctx context.Context, binding string, bindings cache.C
 		MaxConcurrentReconciles: workers,
 		SkipNameValidation:      ptr.To(true), // There is one for each binding.
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[podevent.Target](firstFailure, mostFailure),
-		Logger:                  log.FromContext(ctx).V(1), // Errors are said all the same.
+		Logger:                  log.FromContext(ctx).V(1), // Errors are logged all the same.
 	})
 	if err != nil {
 		return fmt.Errorf("making the controller: %w", err)
@@ -59,7 +59,7 @@ func (c *reconciler) start(ctx context.Context, binding string, bindings cache.C
 	return unmanaged.Start(ctx)
 }
 
-// watchBinding has all looked at again when the binding is not paused any more.
+// watchBinding enqueues everything when the binding is no longer paused.
 func (c *reconciler) watchBinding(ctx context.Context, from cache.Cache, name string, queue queue) error {
 	return informer.Watch(ctx, from, &v1alpha1.ClusterBinding{}, func(change informer.Change) {
 		binding, ok := change.After.(*v1alpha1.ClusterBinding)
@@ -74,8 +74,8 @@ func (c *reconciler) watchBinding(ctx context.Context, from cache.Cache, name st
 	})
 }
 
-// watchPods forgets what is about pods that are gone. A pod may also be seen
-// only after what is reported about it.
+// watchPods forgets events about pods that are gone. A pod may also be seen only after
+// the events about it.
 func (c *reconciler) watchPods(ctx context.Context, queue queue) error {
 	err := informer.Watch(ctx, c.remote, &corev1.Pod{}, func(change informer.Change) {
 		switch {
@@ -95,7 +95,7 @@ func (c *reconciler) watchPods(ctx context.Context, queue queue) error {
 	})
 }
 
-// watchNamespaces looks again at what came before the namespace that it is about.
+// watchNamespaces enqueues what came before the namespace that it is about.
 func watchNamespaces(ctx context.Context, to *intake) error {
 	return informer.Watch(ctx, to.remote, &corev1.Namespace{}, func(change informer.Change) {
 		if change.Before == nil && change.After != nil && to.mark.IsOn(change.After) {

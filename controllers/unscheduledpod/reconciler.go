@@ -1,5 +1,5 @@
-// Package unscheduledpod does what can still be done for pods that wait for a
-// node and were made before their namespace was offloaded.
+// Package unscheduledpod does what can still be done for pods that wait for a node and
+// are older than the offloading of their namespace.
 package unscheduledpod
 
 import (
@@ -91,13 +91,13 @@ func (r *Reconciler) podsOf(ctx context.Context, nso client.Object) []reconcile.
 	return r.pods(ctx, client.InNamespace(nso.GetNamespace()))
 }
 
-// allPods are looked at again when a provider has come or changed its labels:
-// there are few that wait for a node.
+// allPods are reconciled when a provider is added or changes its labels: few pods wait
+// for a node.
 func (r *Reconciler) allPods(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.pods(ctx)
 }
 
-// pods asks for those that the cache has. One that cannot be read is stopping.
+// pods enqueues those in the cache. A cache that cannot be read is stopping.
 func (r *Reconciler) pods(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, options...); err != nil {

@@ -25,18 +25,18 @@ import (
 const (
 	// leaseDuration is the kubelet's default (nodeLeaseDurationSeconds).
 	leaseDuration = 40 * time.Second
-	// renewInterval is how often a lease is renewed: the kubelet's default, a
-	// quarter of the duration, halved, so that clusters that judge their
-	// nodes faster than by default still find the lease fresh.
+	// renewInterval is how often a lease is renewed: half the kubelet's default, which is
+	// a quarter of the duration, so that clusters that judge their nodes faster than by
+	// default still find the lease fresh.
 	renewInterval = leaseDuration / 8
 )
 
 // holder is the identity in the leases.
 const holder = "spillway"
 
-// Leases renews the lease of each virtual node, while its provider is engaged
-// and has answered within the last renewInterval, twice over: a probe may have
-// failed once. It stops by itself when the provider is disengaged.
+// Leases renews the lease of each virtual node, while its provider is engaged and has
+// answered within twice the renewInterval: one probe may have failed. It stops when the
+// provider is disengaged.
 type Leases struct {
 	Client     client.Client
 	Kubernetes kubernetes.Interface
@@ -46,8 +46,8 @@ type Leases struct {
 	restored restored
 }
 
-// Start ends the manager when the consumer was restored from a backup. Each
-// provider's lease lives as long as its engagement.
+// Start ends the manager if the consumer was restored from a backup. Each provider's
+// lease lives as long as its engagement.
 func (l *Leases) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -70,7 +70,7 @@ func (l *Leases) Engage(ctx context.Context, name multicluster.ClusterName, _ cl
 	return nil
 }
 
-// prepare is asked before each renewal. Its error keeps the lease from being renewed.
+// prepare is called before each renewal. Its error prevents the renewal.
 func (l *Leases) prepare(ctx context.Context, name, nodeName string) lease.ProcessLeaseFunc {
 	return func(lease *coordinationv1.Lease) error {
 		if err := l.restored.note(lease); err != nil {

@@ -1,5 +1,5 @@
-// Package virtualnode keeps the Node and the Lease that stand for each
-// provider in the consumer.
+// Package virtualnode maintains the Node and the Lease that represent each provider in
+// the consumer.
 package virtualnode
 
 import (
@@ -31,24 +31,25 @@ import (
 // +kubebuilder:rbac:groups="",resources=nodes/status,verbs=patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=kube-node-lease
 
-// Reconciler keeps the Node of each ClusterBinding. It changes one only while the
+// Reconciler maintains the Node of each ClusterBinding. It changes one only while the
 // provider is connected: a node whose provider is cut off becomes NotReady by
-// Kubernetes' own rules, because its Lease is not renewed. But one that is gone is
-// made again at once, whatever the provider does: Kubernetes deletes the pods of a
-// node that has been away for 40 seconds. Of one whose binding is paused, or being
-// deleted, it only says that the provider answers.
+// Kubernetes' own rules, because its Lease is not renewed. But a missing node is
+// recreated at once, whatever the state of the provider: Kubernetes deletes the pods of
+// a node that has been gone for 40 seconds. If the binding is paused or being deleted,
+// it only reports that the provider answers.
 type Reconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
 	Clock  clock.PassiveClock
-	// KeepsFeatures reports whether the consumer's API server knows of features that
-	// a node declares. One that does not drops them, and each pass would write them.
+	// KeepsFeatures reports whether the consumer's API server knows the features that a
+	// node declares. One that does not drops them, and each reconcile would write them
+	// again.
 	KeepsFeatures bool
-	// Pace spaces out the writes that follow the provider's nodes.
+	// Pace limits the writes that follow the provider's nodes.
 	Pace *throttle.Pacer
 }
 
-// Reconcile brings the Node of one ClusterBinding forward.
+// Reconcile reconciles the Node of one ClusterBinding.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ctrl.Result, error) {
 	binding := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
@@ -59,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
 	if placement.Holder(bindings.Items, binding.Spec.ClusterID) != binding.Name {
-		return ctrl.Result{}, nil // Then the connection does not exist either, but may for a moment.
+		return ctrl.Result{}, nil // Then there is no connection either, except perhaps for a moment.
 	}
 	offer, connected, err := r.offer(ctx, binding)
 	if err != nil {
@@ -69,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	return r.bring(ctx, binding, offer, connected)
 }
 
-// bring makes the Node, or brings it up to date if the provider is connected.
+// bring creates the Node, or updates it if the provider is connected.
 func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding, offer virtualnode.Offer, connected bool) (ctrl.Result, error) {
 	node := &corev1.Node{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
@@ -80,7 +81,7 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 			return retry.Done(fmt.Errorf("creating Node %s: %w", node.Name, err))
 		}
 	case err != nil:
-		return ctrl.Result{}, client.IgnoreNotFound(err) // There has been none, and engaging the provider brings us back here; or it goes.
+		return ctrl.Result{}, client.IgnoreNotFound(err) // There was none, and engaging the provider enqueues it again; or it is being deleted.
 	case !metav1.IsControlledBy(node, binding):
 		return ctrl.Result{}, nil // The clusterbinding controller reports it.
 	default:
@@ -94,7 +95,8 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 	return retry.Done(r.update(ctx, binding, node, offer))
 }
 
-// offer is what the provider has, if it is connected. One that does not let us see its nodes may have any.
+// offer is what the provider has, if it is connected. If we may not read its nodes,
+// that is unknown.
 func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding) (offer virtualnode.Offer, connected bool, err error) {
 	cl, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
@@ -106,7 +108,7 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 	var list corev1.NodeList
 	err = cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
 	offer.Tolerable = fleet.LimitsOf(cl).TolerationKeys
-	// Before they are listed: a right that is given counts when the cache has them.
+	// Before they are listed: a right that is granted counts once the cache has them.
 	offer.Unknown = fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
 	offer.Nodes = list.Items
 	return offer, err == nil, err

@@ -9,20 +9,20 @@ import (
 	"github.com/spillway-io/spillway/internal/ownwrites"
 )
 
-// restored notices that the consumer's etcd was restored from a backup under the
-// manager: then versions go back. A watch goes on from the last version that it has
-// seen, which is in the future now, and shows nothing before the new life has come
-// so far; and what is in memory is about objects that may never have been. So the
-// manager is to end, and to begin anew.
+// restored detects that the consumer's etcd was restored from a backup under the
+// manager: resource versions then go back. A watch continues from the last version that
+// it has seen, which is now in the future, and shows nothing until the restored cluster
+// has reached it; and what is in memory is about objects that may never have existed.
+// So the manager must exit and start again.
 //
-// The leases of the virtual nodes tell: they are written every few seconds anyway.
+// The leases of the virtual nodes reveal it: they are written every few seconds anyway.
 type restored struct {
 	mu   sync.Mutex
 	seen map[string]*coordinationv1.Lease // By name, as it was last.
 	said chan error
 }
 
-// signal receives the error with which the manager is to end.
+// signal receives the error with which the manager must exit.
 func (r *restored) signal() <-chan error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,7 +36,7 @@ func (r *restored) channel() chan error {
 	return r.said
 }
 
-// note looks at a lease as the consumer last showed it.
+// note checks a lease as the consumer last showed it.
 func (r *restored) note(lease *coordinationv1.Lease) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *restored) note(lease *coordinationv1.Lease) error {
 		lease.Name, before.ResourceVersion, lease.ResourceVersion)
 	select {
 	case r.channel() <- err:
-	default: // It is said already.
+	default: // Already signalled.
 	}
 	return err
 }

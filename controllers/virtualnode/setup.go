@@ -25,7 +25,7 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// SetupWithManager adds the controller, and what renews the leases, to the manager.
+// SetupWithManager adds the controller, and the renewal of the leases, to the manager.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) error {
 	onlyLocal, onlyProviders := mcbuilder.WithEngageWithProviderClusters(false), mcbuilder.WithEngageWithLocalCluster(false)
 	c, err := mcbuilder.ControllerManagedBy(mgr).
@@ -47,13 +47,13 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) err
 	return mgr.Add(leases)
 }
 
-// limitChanges is a source that asks for the node of a provider when that is engaged,
-// and whenever it allows other things than before.
+// limitChanges is a source that enqueues the node of a provider when that is engaged,
+// and whenever its limits change.
 type limitChanges struct{}
 
 var _ mcsource.TypedSource[client.Object, mcreconcile.Request] = limitChanges{}
 
-// ForCluster makes the source of one provider.
+// ForCluster returns the source for one provider.
 func (limitChanges) ForCluster(name multicluster.ClusterName, cl cluster.Cluster) (source.TypedSource[mcreconcile.Request], bool, error) {
 	return source.TypedFunc[mcreconcile.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
 		fleet.FollowLimits(cl, func(*translate.Limits) { queue.Add(mcreconcile.Request{Request: trigger.Named(string(name))}) })
@@ -61,8 +61,8 @@ func (limitChanges) ForCluster(name multicluster.ClusterName, cl cluster.Cluster
 	}), name != "", nil
 }
 
-// offerChanges passes the events that change what a provider offers. Its
-// nodes report to it all the time.
+// offerChanges passes the events that change what a provider offers. Its nodes report
+// all the time.
 func offerChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*corev1.Node)

@@ -1,8 +1,8 @@
-// Package waitingpod says on the pods that have not been sent to their provider
-// that it is away. While it is there, package syncer says what they wait for.
+// Package waitingpod reports, on pods that have not been sent, that their provider is
+// away. While the provider answers, package syncer reports what they wait for.
 //
-// It writes once for each such pod and outage. Pods that were sent are not
-// written: they run on, and their NamespaceOffloading says that the provider is away.
+// It writes once for each such pod and outage. Pods that were sent are not written:
+// they keep running, and their NamespaceOffloading says that the provider is away.
 package waitingpod
 
 import (
@@ -38,12 +38,12 @@ type Reconciler struct {
 	Clock     clock.PassiveClock
 }
 
-// Reconcile says on one pod that its provider is away, if the pod has not been sent.
+// Reconcile reports on one pod that its provider is away, if the pod has not been sent.
 func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl.Result, error) {
 	pod, err := r.Inventory.Pod(ctx, req.Binding, req.NamespacedName)
 	switch {
 	case errors.Is(err, inventory.ErrUnknown) || err == nil && pod == nil:
-		return ctrl.Result{}, nil // When more is known, the pod is asked for again.
+		return ctrl.Result{}, nil // Enqueued again when more is known.
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("getting pod %s: %w", req.NamespacedName, err)
 	}

@@ -28,8 +28,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// goesAway passes a binding whose provider cannot be used any more, or for another
-// cause. What there is at the start is looked at when it is known which pods there are.
+// goesAway passes a binding whose provider has become unusable, or is so for another
+// cause. What exists at the start is handled when the pods are known.
 func goesAway() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -47,7 +47,7 @@ func away(binding *v1alpha1.ClusterBinding) string {
 	return reason
 }
 
-// ofChange asks for what has come to a virtual node whose provider is away.
+// ofChange enqueues what has come to a virtual node whose provider is away.
 func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []inventory.Request {
 	if change.Copies {
 		return nil
@@ -55,7 +55,7 @@ func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []in
 	binding := &v1alpha1.ClusterBinding{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: change.Binding}, binding, client.UnsafeDisableDeepCopy)
 	switch {
-	case err != nil || away(binding) == "": // One that cannot be read is gone, or the manager stops.
+	case err != nil || away(binding) == "": // An unreadable one is gone, or the manager stops.
 		return nil
 	case change.Pod == nil:
 		return r.ofBinding(ctx, binding)
@@ -65,11 +65,11 @@ func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []in
 	return []inventory.Request{{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}}
 }
 
-// ofBinding asks for all pods of a binding that have not been sent.
+// ofBinding enqueues all pods of a binding that have not been sent.
 func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []inventory.Request {
 	pods, err := r.Inventory.Pods(ctx, binding.GetName(), corev1.NamespaceAll)
 	if err != nil {
-		return nil // They are asked for when it is known which there are; or the manager stops.
+		return nil // They are enqueued when they are known; or the manager stops.
 	}
 	var requests []inventory.Request
 	for i := range pods {
