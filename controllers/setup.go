@@ -1,5 +1,4 @@
-// Package controllers lists all controllers of Spillway, and says what they
-// share.
+// Package controllers lists all controllers of Spillway, and what they share.
 package controllers
 
 import (
@@ -35,12 +34,11 @@ import (
 	"github.com/spillway-io/spillway/internal/views"
 )
 
-// How far apart the writes of one object are, at first and at most. The first
-// one is never delayed, so that a single change takes effect at once; many
-// changes that come together are one write each interval. Since the intervals
-// double, one is hardly longer than the changes have been coming already. A
-// status waits less than the five seconds that a namespace takes at least to go,
-// so that it is seen going.
+// The first and the longest time between two writes of one object. The first write is
+// never delayed, so that a single change takes effect at once; changes that come
+// together are one write per interval. Since the intervals double, one is hardly longer
+// than the changes have been coming already. A status waits less than the five seconds
+// that a namespace takes at least to be deleted, so that its deletion is seen.
 const (
 	specInterval   = 500 * time.Millisecond
 	specMost       = 4 * time.Second
@@ -48,13 +46,13 @@ const (
 	statusMost     = 3 * time.Second
 	nodeInterval   = 2 * time.Second
 	nodeMost       = nodeInterval
-	// Progress of one offloading, of which there may be thousands at once,
-	// that changes neither its phase nor the step of its deletion.
+	// Progress of one offloading, of thousands perhaps, that changes neither its phase nor
+	// the step of its deletion.
 	progressInterval = 10 * time.Second
 	progressMost     = 30 * time.Second
 )
 
-// Options say what the controllers have in common.
+// Options are shared by the controllers.
 type Options struct {
 	Fleet      *fleet.Fleet
 	Kubernetes kubernetes.Interface

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// TestRotation replaces credentials, and looks at what is told of it.
+// TestRotation replaces credentials, and checks what is reported.
 func TestRotation(t *testing.T) {
 	recorder := events.NewFakeRecorder(9)
 	r := &Reconciler{Events: recorder}

@@ -9,7 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// TestReleasingLeavesOtherFinalizers alone: also those that the catalogue does not hold.
+// TestReleasingLeavesOtherFinalizers alone: even those that the catalogue does not
+// hold.
 func TestReleasingLeavesOtherFinalizers(t *testing.T) {
 	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: "settings", ResourceVersion: "7", Finalizers: []string{"example.com/a", v1alpha1.FinalizerSync + "eu"},

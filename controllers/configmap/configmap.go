@@ -27,8 +27,8 @@ func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ func(st
 	return translate.ConfigMap(local, t)
 }
 
-// Merge implements decide.Translation: what the copy holds is all ours. Of what it
-// holds remote has a digest.
+// Merge implements decide.Translation: the whole content of the copy is ours. Of the
+// content remote has a digest.
 func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)

@@ -84,7 +84,7 @@ func TestLabelChanges(t *testing.T) {
 	}
 }
 
-// TestEvents has the controller tell the owner of a namespace what came of the label.
+// TestEvents checks what the controller tells the owner of a namespace about the label.
 func TestEvents(t *testing.T) {
 	tests := map[string]struct {
 		label    string

@@ -33,7 +33,7 @@ func claimant(remote *corev1.PersistentVolume) string {
 	return remote.Spec.ClaimRef.Namespace
 }
 
-// Needs are the Secrets that the driver of a volume is given.
+// Needs are the Secrets that a volume's driver gets.
 func Needs(volume *corev1.PersistentVolume) []decide.Ref {
 	var refs []decide.Ref
 	for _, name := range translate.VolumeSecrets(volume) {
@@ -54,11 +54,11 @@ func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, el
 	return translate.PersistentVolume(local, claimOf(local), t, elsewhere)
 }
 
-// Merge implements decide.Translation. The source of a volume cannot be changed,
-// and what binds it is the provider's. One whose claim is gone stays Released for
-// ever, because it names that one by its UID: it is replaced, and binds to the next
-// one. So is one that is free and for another claim than it should be. What is
-// stored is not touched, since the policy is Retain by then.
+// Merge implements decide.Translation. The source of a volume cannot be changed, and
+// the provider owns what binds it. A volume whose claim is gone stays Released for
+// ever, because it names that claim by its UID: it is replaced, and binds to the next
+// one. So is a free volume for another claim than it should be for. The stored data is
+// not touched, since the policy is Retain by then.
 func (translation) Merge(desired, remote *corev1.PersistentVolume) (*corev1.PersistentVolume, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
@@ -72,7 +72,7 @@ func (translation) Merge(desired, remote *corev1.PersistentVolume) (*corev1.Pers
 	return merged, false
 }
 
-// unbindable reports whether a volume will not be bound to its claim any more.
+// unbindable reports whether a volume will never be bound to its claim again.
 func unbindable(desired, remote *corev1.PersistentVolume) bool {
 	switch remote.Status.Phase {
 	case corev1.VolumeReleased:
@@ -85,8 +85,8 @@ func unbindable(desired, remote *corev1.PersistentVolume) bool {
 	}
 }
 
-// claimOf is the claim that a volume is bound to, as the volume tells it: who
-// sends a volume does so because that claim says the same.
+// claimOf is the claim that a volume is bound to, according to the volume: it is only
+// sent because that claim agrees.
 func claimOf(volume *corev1.PersistentVolume) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{}
 	if ref := volume.Spec.ClaimRef; ref != nil {

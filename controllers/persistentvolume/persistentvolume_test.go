@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A volume that will never be bound to its claim again is replaced, but not before
-// its policy keeps what is stored.
+// A volume that will never be bound to its claim again is replaced, but not before its
+// policy protects the stored data.
 func TestMergeReplaces(t *testing.T) {
 	volume := func(phase corev1.PersistentVolumePhase, namespace string, uid types.UID, policy corev1.PersistentVolumeReclaimPolicy) *corev1.PersistentVolume {
 		return &corev1.PersistentVolume{

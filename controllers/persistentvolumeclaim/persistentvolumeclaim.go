@@ -37,8 +37,8 @@ func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Targe
 	return translate.PersistentVolumeClaim(local, t)
 }
 
-// Merge implements decide.Translation. Of a bound claim nothing but the size can
-// be changed, and that is the volume's own affair.
+// Merge implements decide.Translation. On a bound claim only the size can be changed,
+// and the volume decides that.
 func (translation) Merge(desired, remote *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)

@@ -19,8 +19,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// workers is how many pods of one provider are dealt with at a time. A pass
-// waits for the API servers nearly all the time that it takes.
+// workers is how many pods of one provider are handled at a time. A reconcile spends
+// nearly all its time waiting for API servers.
 const workers = 16
 
 // Kind is that of pods.
@@ -40,9 +40,9 @@ func Kind() kind.Kind[*corev1.Pod] {
 	}
 }
 
-// awaited reports whether a change of the remote pod is one that users wait for:
-// it is Ready or not any more, it has begun or ended, or it is gone. In a burst
-// such changes are not kept waiting behind pods that are yet to be sent.
+// awaited reports whether users wait for a change of the remote pod: it has become
+// Ready or unready, has started or ended, or is gone. In a burst, such changes do not
+// wait behind pods that are yet to be sent.
 func awaited(before, after *corev1.Pod) bool {
 	return after == nil || before.Status.Phase != after.Status.Phase || ready(before) != ready(after)
 }
@@ -79,7 +79,7 @@ func refused(pod *corev1.Pod, limits *translate.Limits) bool {
 	return translate.LimitRefusal(pod, limits) != nil
 }
 
-// measure notes how long the two ways took.
+// measure records how long creation and status took.
 func measure(s decide.Snapshot[*corev1.Pod], a decide.Action, seen time.Time) {
 	switch {
 	case a.Verb == decide.Create && a.Side == decide.Remote:

@@ -35,8 +35,8 @@ func (p *provider) Get(_ context.Context, key client.ObjectKey, obj client.Objec
 	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 }
 
-// TestEarlyWarnings has warnings come before the watch has shown the namespace
-// that they are about.
+// TestEarlyWarnings sends warnings before the watch has shown the namespace that they
+// are about.
 func TestEarlyWarnings(t *testing.T) {
 	mark := provenance.Mark{Origin: "origin", ClusterID: "eu"}
 	remote := &provider{namespaces: map[string]*corev1.Namespace{}}

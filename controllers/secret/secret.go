@@ -27,8 +27,8 @@ func (translation) Remote(local *corev1.Secret, t translate.Target, _ func(strin
 	return translate.Secret(local, t)
 }
 
-// Merge implements decide.Translation: what the copy holds is all ours. The type
-// of a Secret cannot be changed. Of what it holds remote has a digest.
+// Merge implements decide.Translation: the whole content of the copy is ours. The type
+// of a Secret cannot be changed. Of the content remote has a digest.
 func (translation) Merge(desired, remote *corev1.Secret) (*corev1.Secret, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)

@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestCopiesWithhold is about annotations of an object that the provider does not let
-// in: a new copy has none of them, and one that has some keeps it.
+// TestCopiesWithhold is about annotations of an object that the provider does not
+// allow: a new copy has none of them, and an existing copy keeps those it has.
 func TestCopiesWithhold(t *testing.T) {
 	annotated := func(m *corev1.ConfigMap) {
 		m.Annotations = decide.With(decide.With(m.Annotations, "example.com/a", "new"), "plain", "new")
@@ -60,7 +60,7 @@ func backingOff(s *fixture.Snapshot) {
 	s.Refused = &decide.Refused{Problem: decide.Problem{Reason: "Rejected", Message: "no"}, Verb: decide.Create, Wait: time.Minute}
 }
 
-// planInWords is a plan as a line for each action, with what it comes to.
+// planInWords is a plan in words: a line for each action, then the result.
 func planInWords(p decide.Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {

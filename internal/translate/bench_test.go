@@ -42,7 +42,7 @@ func BenchmarkPod(b *testing.B) {
 	}
 }
 
-// BenchmarkPodUpdate is that of a pod that nobody has changed, as nearly always.
+// BenchmarkPodUpdate is about a pod that nobody has changed, the usual case.
 func BenchmarkPodUpdate(b *testing.B) {
 	local := podOf(b, running)
 	remote := sentPod(b, local, shared)

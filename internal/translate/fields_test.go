@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// subject is a type with decisions, and a way to have one of its values translated.
+// subject is a type with decisions, and a way to translate one of its values.
 type subject struct {
 	kind   reflect.Type
 	fields decisions
-	// translate hands a value to set, and returns what became of it.
+	// translate passes a value to set, and returns the result.
 	translate func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal)
 }
 

@@ -51,8 +51,8 @@ func sentPod(t testing.TB, local *corev1.Pod, target Target) *corev1.Pod {
 	return remote
 }
 
-// harmless are the values that fill uses where others than the obvious ones are
-// asked for: those that pod security baseline allows.
+// harmless are the values that fill uses instead of the obvious ones: those that pod
+// security baseline allows.
 var harmless = map[reflect.Type]any{
 	reflect.TypeFor[resource.Quantity]():                    resource.MustParse("1"),
 	reflect.TypeFor[metav1.Time]():                          metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
@@ -71,7 +71,7 @@ var harmless = map[reflect.Type]any{
 		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone"}}}}}},
 }
 
-// filler sets everything in a value to something, by default to something plain.
+// filler sets everything in a value, by default to something plain.
 type filler struct {
 	text    func() string
 	number  func() int64
@@ -122,7 +122,7 @@ func (f filler) fill(v reflect.Value) {
 	}
 }
 
-// merged reads more YAML over an object.
+// merged applies more YAML to an object.
 func merged(t testing.TB, obj any, more string) {
 	t.Helper()
 	if more == "" {

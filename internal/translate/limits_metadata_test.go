@@ -10,13 +10,13 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Which keys are sent is held against the provider's policy in test/admission,
-// TestKeysOfMetadata.
+// TestKeysOfMetadata in test/admission compares the keys that are sent with the
+// provider's policy.
 
 const keysNotLetIn = ": the provider does not let that in (metadataKeys, reservedKeys in ConfigMap spillway-provider/limits)"
 
-// TestKeysAndChangedLimits follows a pod that runs: what the provider lists later
-// goes there, once, and what it takes off the list stays, without a write.
+// TestKeysAndChangedLimits follows a running pod: what the provider lists later is
+// sent, once, and what it removes from the list stays, without a write.
 func TestKeysAndChangedLimits(t *testing.T) {
 	local := podOf(t, `
 metadata:
@@ -63,7 +63,7 @@ spec: {containers: [{name: c, image: i}]}`)
 		t.Fatalf("it is changed, or said to lack something: %v, %v", changes, Withheld(local, remote, none))
 	}
 
-	local.Labels["example.com/a"] = "2" // What it is now may be another command.
+	local.Labels["example.com/a"] = "2" // The new value may be another command.
 	if changes := PodUpdate(local, remote, mapped, none); changes != (PodChanges{}) {
 		t.Fatalf("another value is sent: %v", changes)
 	}
@@ -88,8 +88,8 @@ spec: {containers: [{name: c, image: i}]}`)
 	}
 }
 
-// TestKeysOfTheProvider is about a key that the provider has set itself: that it is
-// withheld changes nothing there.
+// TestKeysOfTheProvider is about a key that the provider itself has set: withholding it
+// changes nothing there.
 func TestKeysOfTheProvider(t *testing.T) {
 	local := podOf(t, `{metadata: {name: p, namespace: team, uid: u, annotations: {example.com/a: ours}}, spec: {containers: [{name: c, image: i}]}}`)
 	remote := sentUnder(t, local, &Limits{})

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// generous are limits under which everything that the other tests send is sent.
+// generous are limits that allow everything the other tests send.
 var generous = &Limits{VolumeTypes: []string{"nfs", "iscsi", "fc", "csi"}, TolerationKeys: []string{"a", "b"}}
 
 func TestLimitsOf(t *testing.T) {
@@ -100,7 +100,7 @@ func TestWithheldTolerations(t *testing.T) {
 		limits     *Limits
 		toleration string
 		want       string // Empty: it is sent.
-		stays      bool   // It stays at home, and nothing is said of it.
+		stays      bool   // It is not sent, and nothing is reported.
 	}{
 		"every taint":                       {limits, `{operator: Exists}`, "the toleration of every taint" + offered, false},
 		"every taint softly":                {limits, `{operator: Exists, effect: PreferNoSchedule}`, "the toleration of every taint" + offered, false},
@@ -134,8 +134,8 @@ func TestWithheldTolerations(t *testing.T) {
 	}
 }
 
-// TestTolerationsAndChangedLimits follows a pod that runs: what the provider
-// offers later goes there, once, and what it takes back stays, without a write.
+// TestTolerationsAndChangedLimits follows a running pod: what the provider offers later
+// is sent, once, and what it withdraws stays, without a write.
 func TestTolerationsAndChangedLimits(t *testing.T) {
 	local := podOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{key: example.com/batch, operator: Exists}, {operator: Exists}], containers: [{name: c, image: i}]}")
 	none, offering := &Limits{}, &Limits{TolerationKeys: []string{"example.com/batch"}}
@@ -160,8 +160,8 @@ func TestTolerationsAndChangedLimits(t *testing.T) {
 	}
 }
 
-// TestOldTolerationsStay is about pods that were sent before there were limits:
-// nothing is written because of them.
+// TestOldTolerationsStay is about pods that were sent before limits existed: nothing is
+// written because of limits.
 func TestOldTolerationsStay(t *testing.T) {
 	local := podOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{operator: Exists}], containers: [{name: c, image: i}]}")
 	remote, refusal := Pod(local, mapped, generous)

@@ -73,8 +73,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestMergeMetadataKeepsTheAccount is about objects that were created before the
-// label was there, or by another account: they are not written because of it.
+// TestMergeMetadataKeepsTheAccount is about objects that are older than the label, or
+// were created by another account: the label causes no write.
 func TestMergeMetadataKeepsTheAccount(t *testing.T) {
 	ours := mapped
 	ours.Mark.Account = "spillway-consumer"

@@ -48,7 +48,7 @@ spec:
     projected: {sources: [{downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: metadata.namespace}}, {path: uid, fieldRef: {fieldPath: metadata.uid}}]}}, {secret: {name: s}}]}
   - {name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: t}}]}}`
 
-// boundRemote is what becomes of it; <name> stands for the remote name of name.
+// boundRemote is its remote pod; <name> stands for the remote name of name.
 const boundRemote = `
 spec:
   automountServiceAccountToken: false
@@ -111,7 +111,7 @@ func TestPod(t *testing.T) {
 	}
 }
 
-// A cache hands out the local pod: what is done to the remote one must not reach it.
+// A cache returns the local pod: changes of the remote one must not reach it.
 func TestPodSharesNoMemory(t *testing.T) {
 	local := podOf(t, bound)
 	before := local.DeepCopy()

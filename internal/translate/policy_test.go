@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// podsPolicy is what gives pods their toleration. It knows the same lists.
+// podsPolicy gives pods their toleration. It has the same lists.
 const podsPolicy = "../../config/policy/pods.yaml"
 
-// TestListsOfThePolicy holds the lists of the admission policy against the tables
-// here: a pod that can never be sent gets no toleration. That the expressions use
-// them as PodRefusal does, TestNeverSent in test/admission sees.
+// TestListsOfThePolicy compares the lists of the admission policy with the tables here:
+// a pod that can never be sent gets no toleration. TestNeverSent in test/admission
+// checks that the expressions use them as PodRefusal does.
 func TestListsOfThePolicy(t *testing.T) {
 	lists := policyLists(t)
 	for name, want := range map[string][]string{
@@ -32,7 +32,7 @@ func TestListsOfThePolicy(t *testing.T) {
 			t.Errorf("%s (-here +in the policy):\n%s", name, diff)
 		}
 	}
-	// The rest of what is refused by its field alone has an expression of its own.
+	// Everything else that is refused by its field alone has its own expression.
 	rest := slices.Concat(refusedNames(securityContextPlan), refusedNames(podSecurityContextPlan), refusedNames(containerPlan))
 	if diff := cmp.Diff([]string{"privileged"}, rest); diff != "" {
 		t.Errorf("other fields that are refused (-the policy knows +here):\n%s", diff)

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// TestQuantities has each place of a pod in which a quantity is sent: one that would
-// end the connection when it comes back is refused before.
+// TestQuantities covers each place of a pod from which a quantity is sent: one that
+// would end the connection when it comes back is refused beforehand.
 func TestQuantities(t *testing.T) {
 	const why = " has more than 40 characters, or an exponent beyond 18"
 	for name, test := range map[string]struct{ pod, field string }{
@@ -37,8 +37,8 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// TestResizeBeyondBounds has a pod that is there already: what it may not have is left
-// as it is, and the rest is sent.
+// TestResizeBeyondBounds is about an existing pod: a quantity that it may not have is
+// skipped, and the rest is sent.
 func TestResizeBeyondBounds(t *testing.T) {
 	const pod = `spec: {containers: [{name: web, resources: {limits: {cpu: %, memory: #}}}]}`
 	remote := podOf(t, strings.NewReplacer("%", "1", "#", "1Gi").Replace(pod))

@@ -64,7 +64,7 @@ func TestPodReferences(t *testing.T) {
 	}
 }
 
-// What a remote pod names is what PodReferences says of the local one, under the
+// A remote pod names exactly what PodReferences returns for the local one, under the
 // remote name: nothing is renamed that is not sent, or sent that is not renamed.
 func TestReferencesAreThoseOfTheRemotePod(t *testing.T) {
 	for name, target := range map[string]Target{"mapped": mapped, "shared": shared} {

@@ -38,7 +38,7 @@ func TestContainerStatuses(t *testing.T) {
 	}
 }
 
-// cmpNil takes an empty list for none.
+// cmpNil treats an empty list as nil.
 var cmpNil = cmp.Transformer("nil", func(s []corev1.ContainerStatus) []corev1.ContainerStatus {
 	if len(s) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func TestContainersThatHaveEnded(t *testing.T) {
 	}
 }
 
-// A rule of an init container that has all containers restart is about the others too.
+// A rule of an init container that restarts all containers affects the others too.
 func TestInitContainerThatHasAllRestart(t *testing.T) {
 	got := containersAfter(t, `
 {restartPolicy: Never, containers: [{name: web}], initContainers: [{name: init, restartPolicyRules: [{action: RestartAllContainers}]}]}`,

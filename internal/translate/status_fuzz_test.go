@@ -33,8 +33,8 @@ status:
 // in what is printed most often.
 const maxStatus = 4 * 9_000 * utf8.UTFMax * 2
 
-// FuzzPodStatus has a provider report anything: what comes out is what the
-// consumer's API server accepts, and the same when it is asked for again.
+// FuzzPodStatus lets a provider report anything: the result is accepted by the
+// consumer's API server, and a second call returns the same.
 func FuzzPodStatus(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `{"phase":"Succeeded"}`, `{"phase":"\u0000","podIP":"::ffff:1.2.3.4","podIPs":[{"ip":"1.2.3.4"},{"ip":"::1"},{"ip":"::2"}]}`,
@@ -142,7 +142,7 @@ func checkContainers(t *testing.T, spec []corev1.Container, statuses []corev1.Co
 	}
 }
 
-// checkStrings checks that there is nothing in a value that cannot be printed.
+// checkStrings checks that a value has no unprintable characters.
 func checkStrings(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {

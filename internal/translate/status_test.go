@@ -51,8 +51,8 @@ func TestPodStatus(t *testing.T) {
 	}
 }
 
-// Which fields of the status come from the provider. All others are local, but
-// for the addresses of nodes, which are not shown.
+// Which fields of the status come from the provider. All others are local, except the
+// addresses of nodes, which are not shown.
 var (
 	remoteStatus = []string{"Phase", "Conditions", "Message", "Reason", "PodIP", "PodIPs", "StartTime",
 		"InitContainerStatuses", "ContainerStatuses", "EphemeralContainerStatuses", "AllocatedResources", "Resources"}

@@ -44,7 +44,7 @@ func TestName(t *testing.T) {
 }
 
 func TestNameIsFixed(t *testing.T) {
-	// What is in a provider already is found again by this very name.
+	// Existing objects in a provider are found again by this very name.
 	if got := shared.Name("team", "web"); got != "web-1392ade3b0d8f485e74733cb76130335" {
 		t.Errorf("got %s", got)
 	}

@@ -24,7 +24,7 @@ spec:
   - {name: web, image: "web:1", resources: {requests: {cpu: 1, memory: 1Gi}}}
   - {name: log, image: "log:1"}`
 
-// admitted is what a provider's admission may do to a pod: none of it is undone.
+// admitted is what a provider's admission may do to a pod: none of it is reverted.
 func admitted(p *corev1.Pod) {
 	p.Labels["provider"] = "x"
 	p.Spec.NodeName, p.Spec.ServiceAccountName = "node", "default"
@@ -185,8 +185,8 @@ func patched(remote *corev1.Pod, change func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// checkConverges carries the patches out one by one: whichever were, the next
-// decision sends no other than those that are left, and in the end none.
+// checkConverges carries the patches out one by one: whichever were, the next decision
+// sends only those that are left, and in the end none.
 func checkConverges(t *testing.T, local, remote *corev1.Pod, changes PodChanges) {
 	t.Helper()
 	pod := remote.DeepCopy()

@@ -44,7 +44,7 @@ spec:
     controllerExpandSecretRef: {namespace: storage, name: admin}
     controllerPublishSecretRef: {namespace: storage}`
 
-// places is where namespaces go that are all mapped.
+// places maps every namespace.
 func places(namespace string) Target { return Target{Mark: mark, Namespace: namespace + "-eu"} }
 
 func secretAt(place string) *corev1.SecretReference {

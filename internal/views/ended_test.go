@@ -11,8 +11,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// TestAWatchEnds that has an event which nobody takes. That nothing of it stays,
-// synctest sees to: it fails when a goroutine of its bubble waits for ever.
+// TestAWatchEnds although it has an event that nobody takes. synctest checks that
+// nothing is left of it: it fails when a goroutine of its bubble waits for ever.
 func TestAWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := watch.NewRaceFreeFake()

@@ -78,7 +78,7 @@ func TestHeldContent(t *testing.T) {
 	}
 }
 
-// TestMarksAreBounded: anybody may write more of them than there can be bindings.
+// TestMarksAreBounded: anybody may write more marks than there can be bindings.
 func TestMarksAreBounded(t *testing.T) {
 	labels, annotations := map[string]string{}, map[string]string{}
 	var names []string

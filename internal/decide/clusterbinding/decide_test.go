@@ -18,7 +18,7 @@ import (
 
 var contact = builder.Epoch.Add(time.Hour)
 
-// up is a binding about which nothing is wrong.
+// up is a binding without problems.
 func up(change func(*Snapshot)) Snapshot {
 	binding := builder.Binding("eu").Obj()
 	nsm := builder.Map("eu").Accepted("a", "ra").Desired("b", "rb").Obj()
@@ -192,7 +192,7 @@ func TestOldVerdictsGoWithTheSecret(t *testing.T) {
 	}
 }
 
-// An answer is about the credentials that it was given for, and no longer told when
+// An answer is about the credentials that it was given for, and no longer reported when
 // something else is wrong.
 func TestAVerdictIsAboutTheCredentials(t *testing.T) {
 	accepted := connection.State{Phase: connection.Connected, UID: "uid"}
@@ -342,7 +342,7 @@ func TestValidity(t *testing.T) {
 func TestNeverMoreAreReadyThanAskedFor(t *testing.T) {
 	nsm := builder.Map("eu").Accepted("a", "ra").Accepted("b", "rb").Obj()
 	nsm.Status.Ready = ptr.To[int32](2)
-	nsm.Spec.DesiredMapping = nsm.Spec.DesiredMapping[:1] // One was taken back, and the status has not followed yet.
+	nsm.Spec.DesiredMapping = nsm.Spec.DesiredMapping[:1] // One was removed, and the status has not followed yet.
 	if got := namespaceCounts(nsm).Summary; got != "1/1" {
 		t.Errorf("the summary is %s", got)
 	}

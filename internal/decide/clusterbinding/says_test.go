@@ -9,8 +9,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// expectConditions checks what a status says in the conditions of these types, as far
-// as it has them.
+// expectConditions checks a status's conditions of these types, if it has them.
 func expectConditions(t *testing.T, status v1alpha1.ClusterBindingStatus, want []string, types ...string) {
 	t.Helper()
 	var got []string

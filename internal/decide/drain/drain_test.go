@@ -33,7 +33,7 @@ func (p Plan) leaves(what string) Plan {
 	return p
 }
 
-// hangs is a map whose last remote namespace has been asked to go, and stays.
+// hangs is a map whose last remote namespace was asked to go, and stays.
 func hangs() *v1alpha1.NamespaceMap {
 	return builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x").Obj()
 }
@@ -213,8 +213,8 @@ type world struct {
 	steps []string
 }
 
-// pass is one reconcile; what it did may be lost with the process, or happen
-// though the process does not live to see it.
+// pass is one reconcile. Its action may be lost with the process, or happen although
+// the process does not live to see it.
 func (w *world) pass(happens bool) {
 	plan := Decide(w.Snapshot)
 	w.steps = append(w.steps, plan.Drained.Reason)
@@ -238,7 +238,7 @@ func (w *world) pass(happens bool) {
 	}
 }
 
-// others do what is waited for: one thing at a time, and only when it is its turn.
+// others do what is waited for: one thing at a time, and only in its turn.
 func (w *world) others(reason string) {
 	switch reason {
 	case v1alpha1.ReasonEvictingPods:
@@ -279,7 +279,7 @@ func TestEveryStepIsTakenInOrder(t *testing.T) {
 		whole.pass(true)
 	}
 	passes := len(whole.steps)
-	// Lost at the pass of that number, its action is done or not: -1 is never.
+	// The process dies in that reconcile, its action done or not: -1 is never.
 	for lost := -1; lost < passes; lost++ {
 		w := bound()
 		for i := 0; !w.gone && i < 100; i++ {

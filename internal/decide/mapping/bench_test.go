@@ -8,9 +8,9 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// BenchmarkPlace is where the objects of one of many namespaces go, which is
-// asked for each object, and the index for it, which is made for each version
-// of the NamespaceMap.
+// BenchmarkPlace finds where the objects of one of many namespaces go, which happens
+// for each object, and builds the index for it, which happens for each version of the
+// NamespaceMap.
 func BenchmarkPlace(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		binding, nsm := builder.Binding("eu").Obj(), builder.Map("eu")

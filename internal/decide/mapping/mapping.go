@@ -1,5 +1,6 @@
-// Package mapping decides where the objects of a local namespace are in a provider,
-// or go: from a ClusterBinding, its NamespaceMap, and the offloadings that select it.
+// Package mapping decides where the objects of a local namespace are, or go, in a
+// provider: from a ClusterBinding, its NamespaceMap, and the offloadings that select
+// it.
 package mapping
 
 import (
@@ -14,12 +15,12 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Mapping is what a binding and its NamespaceMap say about namespaces, by the local
-// namespace. It does not change: another one is made when either does.
+// Mapping is what a binding and its NamespaceMap say about namespaces, by local
+// namespace. It is immutable: when either changes, another one is made.
 type Mapping struct {
 	mark    provenance.Mark
 	binding *v1alpha1.ClusterBinding
-	// known tells that there is a NamespaceMap: none says nothing.
+	// known reports that there is a NamespaceMap: none says nothing.
 	known   bool
 	desired map[string]*v1alpha1.DesiredMapping
 	current map[string]*v1alpha1.CurrentMapping
@@ -31,7 +32,7 @@ type World struct {
 	// ManagerNamespace is never sent anywhere.
 	ManagerNamespace string
 	// Selects reports whether a local namespace has an offloading that selects the
-	// binding. It reads a cache, and is asked only where there is no entry.
+	// binding. It reads a cache, and is called only if there is no entry.
 	Selects func(binding *v1alpha1.ClusterBinding, namespace string) bool
 }
 
@@ -52,19 +53,19 @@ func New(mark provenance.Mark, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.N
 	return m
 }
 
-// WithMap is what there is with another NamespaceMap.
+// WithMap is the same Mapping with another NamespaceMap.
 func (m *Mapping) WithMap(nsm *v1alpha1.NamespaceMap) *Mapping {
 	return New(m.mark, m.binding, nsm, m.World)
 }
 
-// WithBinding is what there is with another state of the binding.
+// WithBinding is the same Mapping with another state of the binding.
 func (m *Mapping) WithBinding(binding *v1alpha1.ClusterBinding) *Mapping {
 	changed := *m
 	changed.binding = binding
 	return &changed
 }
 
-// Binding is the binding, which is not to be changed.
+// Binding is the binding, which must not be changed.
 func (m *Mapping) Binding() *v1alpha1.ClusterBinding { return m.binding }
 
 // Known reports whether there is a NamespaceMap: none says nothing.
@@ -73,10 +74,10 @@ func (m *Mapping) Known() bool { return m.known }
 // Reach says which addresses of the provider are shown.
 func (m *Mapping) Reach() network.Reach { return network.Of(m.binding) }
 
-// Place says where the new objects of a local namespace go: to the namespace that
-// the NamespaceMap lists for it, under their own names; else to the binding's
-// mount namespace, under hashed ones; else nowhere. What may still be listed is
-// waited for: what has gone to the mount namespace stays there.
+// Place says where the new objects of a local namespace go: to the namespace that the
+// NamespaceMap lists for it, under their own names; else to the binding's mount
+// namespace, under hashed ones; else nowhere. It waits for what may still be listed,
+// because what has gone to the mount namespace stays there.
 func (m *Mapping) Place(namespace string) decide.Place {
 	place := decide.Place{Target: translate.Target{Mark: m.mark}, Local: namespace}
 	desired, current := m.desired[namespace], m.current[namespace]
@@ -84,11 +85,12 @@ func (m *Mapping) Place(namespace string) decide.Place {
 	case desired != nil:
 		place.Namespace = desired.RemoteNamespace
 		place.Open = current != nil && current.Phase == v1alpha1.MappingAccepted && current.RemoteNamespace == desired.RemoteNamespace
-		if !place.Open { // It nearly always is, and this is asked for each object.
+		if !place.Open { // It nearly always is, and this runs for each object.
 			place.Problem = notReady(desired, current, m.mark.ClusterID)
 		}
 	case current != nil:
-		// Before it is said to go, somebody may have taken the entry out of the map.
+		// Somebody may have removed the entry from the map before the status says that the
+		// namespace goes.
 		place.Namespace, place.Leaving = current.RemoteNamespace, current.Phase != v1alpha1.MappingAccepted
 		place.Problem = leaving(current.RemoteNamespace, m.mark.ClusterID, namespace)
 	case !m.known:
@@ -113,9 +115,9 @@ func (m *Mapping) Place(namespace string) decide.Place {
 	return place
 }
 
-// mount is the place of objects of a local namespace in the mount namespace. A
-// namespace of that name may be somebody else's: nothing is sent there before it
-// is certain that it is ours.
+// mount is the place of a local namespace's objects in the mount namespace. A namespace
+// of that name may be somebody else's: nothing is sent there before it is certain that
+// it is ours.
 func (m *Mapping) mount(namespace string) decide.Place {
 	return decide.Place{
 		Target: translate.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true}, Local: namespace, Open: mountnamespace.Usable(m.binding),
@@ -124,9 +126,9 @@ func (m *Mapping) mount(namespace string) decide.Place {
 	}
 }
 
-// PlaceIn is the place of what has gone to a namespace of the provider already,
-// wherever the next one goes. If it was mapped before, that namespace is on its
-// way out, and nothing more is decided about what is in it.
+// PlaceIn is the place of what is already in a namespace of the provider, wherever the
+// next one goes. If that namespace was mapped before, it is being deleted, and nothing
+// more is decided about its content.
 func (m *Mapping) PlaceIn(namespace, remote string) decide.Place {
 	place := m.Place(namespace)
 	switch {
@@ -139,7 +141,7 @@ func (m *Mapping) PlaceIn(namespace, remote string) decide.Place {
 	}
 }
 
-// Places are those where objects of a local namespace may be.
+// Places are all places where objects of a local namespace may be.
 func (m *Mapping) Places(namespace string) []decide.Place {
 	place := m.Place(namespace)
 	if mount := m.binding.Spec.MountNamespace; mount == "" || mount == place.Namespace {
@@ -148,8 +150,8 @@ func (m *Mapping) Places(namespace string) []decide.Place {
 	return []decide.Place{place, m.mount(namespace)}
 }
 
-// Near is the place of what an object at a place needs of a local namespace: beside
-// it if that is its own, and else where that one goes.
+// Near is the place of what an object needs in a local namespace: beside the object, if
+// that is its own namespace, else where that one goes.
 func (m *Mapping) Near(at decide.Place, namespace string) decide.Place {
 	if namespace == "" || namespace == at.Local {
 		return at
@@ -157,7 +159,7 @@ func (m *Mapping) Near(at decide.Place, namespace string) decide.Place {
 	return m.Place(namespace)
 }
 
-// Differing are the local namespaces whose place is not the same in both.
+// Differing are the local namespaces whose place differs.
 func (m *Mapping) Differing(other *Mapping) []string {
 	listed := sets.KeySet(m.desired).Union(sets.KeySet(m.current)).Union(sets.KeySet(other.desired)).Union(sets.KeySet(other.current))
 	var namespaces []string

@@ -97,8 +97,8 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
-// What is not known yet is waited for, and what is never sent goes to no mount
-// namespace either.
+// Objects of a namespace that may still be mapped wait, and what is never sent goes to
+// no mount namespace either.
 func TestPlaceIsNotMountedYet(t *testing.T) {
 	mounted := builder.Binding("eu").MountNamespace("spillover").
 		Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
@@ -132,7 +132,7 @@ func TestPlaceIsNotMountedYet(t *testing.T) {
 	}
 }
 
-// What is in the provider has its place there, wherever its namespace goes now.
+// What is in the provider keeps its place there, wherever its namespace goes now.
 func TestPlaceIn(t *testing.T) {
 	mounted := builder.Binding("eu").MountNamespace("spillover").
 		Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()

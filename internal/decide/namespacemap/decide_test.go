@@ -159,7 +159,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// provider is one that does what plans ask for, as far as it is let.
+// provider carries out plans, as far as it is allowed to.
 type provider struct {
 	marked map[string]RemoteNamespace
 	// foreign are names that are somebody else's.
@@ -178,14 +178,14 @@ func (p *provider) create(c Create) {
 	}
 }
 
-// delete does nothing to another namespace than the one that was meant.
+// delete does nothing to a namespace other than the one that was meant.
 func (p *provider) delete(d Delete) {
 	if r, ok := p.marked[d.RemoteNamespace]; ok && r.UID == d.UID {
 		p.marked[d.RemoteNamespace] = terminating(r)
 	}
 }
 
-// state is who stands for whom, whatever the UIDs are.
+// state is which namespace represents which, whatever the UIDs are.
 func (p *provider) state() map[string]RemoteNamespace {
 	state := maps.Clone(p.marked)
 	for name, r := range state {
@@ -199,9 +199,9 @@ func (p *provider) clone() *provider {
 	return &provider{marked: maps.Clone(p.marked), foreign: p.foreign, uids: p.uids}
 }
 
-// settle lets plans be made and carried out until none asks for anything any
-// more. do picks the actions of a plan that happen before it is cut off; ends
-// picks the namespaces whose deletion comes to its end meanwhile.
+// settle makes and carries out plans until none asks for anything any more. do picks
+// the actions of a plan that happen before it is cut off; ends picks the namespaces
+// whose deletion finishes meanwhile.
 func settle(t *testing.T, p *provider, s Snapshot, do, ends func() bool) Plan {
 	t.Helper()
 	for range 1000 {
@@ -214,7 +214,7 @@ func settle(t *testing.T, p *provider, s Snapshot, do, ends func() bool) Plan {
 			}
 		}
 		for _, c := range plan.Creates {
-			quiet = quiet && p.foreign[c.RemoteNamespace] // Asked for again, for ever.
+			quiet = quiet && p.foreign[c.RemoteNamespace] // Retried for ever.
 			if do() {
 				p.create(c)
 			}
@@ -235,8 +235,8 @@ func settle(t *testing.T, p *provider, s Snapshot, do, ends func() bool) Plan {
 	return Plan{}
 }
 
-// A pass that dies leaves any part of its plan undone. Whatever was done, the
-// passes after it must lead to the same end as one that does everything.
+// A reconcile that dies leaves any part of its plan undone. Whatever was done, the next
+// ones must lead to the same end as one that does everything.
 func TestEveryPartOfAPlanIsSafe(t *testing.T) {
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -260,7 +260,7 @@ func TestEveryPartOfAPlanIsSafe(t *testing.T) {
 	}
 }
 
-// randomProvider is one in which others, and we in former times, have been at
+// randomProvider is a provider in which others, and we ourselves earlier, have been at
 // work, and what is desired of it now.
 func randomProvider(random *rand.Rand) (*provider, Snapshot) {
 	p := &provider{marked: map[string]RemoteNamespace{}, foreign: map[string]bool{}}
@@ -288,8 +288,8 @@ func randomProvider(random *rand.Rand) (*provider, Snapshot) {
 	return p, s
 }
 
-// checkEnd checks what has to hold at the end, of everybody who is first to
-// ask for a name that may be had, and of nobody else.
+// checkEnd checks the end state for everybody who is first to ask for an available
+// name, and for nobody else.
 func checkEnd(t *testing.T, seed uint64, p *provider, s Snapshot) {
 	t.Helper()
 	owners := map[string]string{}

@@ -7,8 +7,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// BenchmarkStatus is what the status of one offloading takes, where three
-// providers have so many namespaces each: it is done for each of them.
+// BenchmarkStatus computes the status of one offloading, where each of three providers
+// has so many namespaces; that happens for each of them.
 func BenchmarkStatus(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {

@@ -151,7 +151,7 @@ func check(t *testing.T, plan Plan, phase v1alpha1.OffloadingPhase, status metav
 	}
 }
 
-// checkStored checks that once the status is stored there is nothing to write.
+// checkStored checks that nothing is written once the status is stored.
 func checkStored(t *testing.T, s Snapshot, plan Plan) {
 	t.Helper()
 	s.Offloading = s.Offloading.DeepCopy()
@@ -287,7 +287,7 @@ func TestRemoteConditions(t *testing.T) {
 			if test.deleted {
 				nso.Deleted(0)
 			}
-			// What was said of clusters before is forgotten with their entries.
+			// Reports on clusters are dropped with their entries.
 			nso.Status(v1alpha1.NamespaceOffloadingStatus{RemoteNamespaceConditions: []v1alpha1.RemoteNamespaceStatus{{Cluster: "gone"}}})
 			var want []v1alpha1.RemoteNamespaceStatus
 			if test.want != nil {

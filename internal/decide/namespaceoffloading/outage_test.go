@@ -12,7 +12,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// An outage is told once, and its end once, whatever the attempts to connect say meanwhile.
+// An outage is reported once, and its end once, whatever the attempts to connect say
+// meanwhile.
 func TestOutage(t *testing.T) {
 	nsm := builder.Map("eu").Desired("team", "team-c").Accepted("team", "team-c").Obj()
 	eu := func() *builder.BindingBuilder { return builder.Binding("eu").Connected() }
@@ -65,7 +66,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// What somebody has paused is not said to be out of reach.
+// A paused provider is not reported as out of reach.
 func TestPausedIsNoOutage(t *testing.T) {
 	const paused = "the platform engineer has paused provider us (spec.paused of its ClusterBinding)"
 	for name, test := range map[string]struct{ got, want string }{

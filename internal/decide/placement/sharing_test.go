@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// TestSharing asks of the binding us, which was made an hour after the others, whom it
-// shares its provider with, and who only says so.
+// TestSharing checks with whom the binding us, created an hour after the others, shares
+// its provider, and who only claims so.
 func TestSharing(t *testing.T) {
 	of := func(name, uid string, authorities ...string) *builder.BindingBuilder {
 		return builder.Binding(name).Pinned(uid).Authorities(authorities...)

@@ -22,7 +22,7 @@ func snapshot(reported ...Occurrence) Snapshot {
 	}
 }
 
-// showing is the snapshot after these have been written.
+// showing is the snapshot after these occurrences have been written.
 func (s Snapshot) showing(shown ...Occurrence) Snapshot {
 	for _, o := range shown {
 		s.Shown[s.Name(o)] = s.event(s.Name(o), o)
@@ -109,7 +109,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftToDo decides again about what a plan has made of it.
+// TestNothingIsLeftToDo decides again after a plan was carried out.
 func TestNothingIsLeftToDo(t *testing.T) {
 	strange := Occurrence{ID: "strange", Count: 1, Last: now.Add(24 * time.Hour)} // No reason, and from tomorrow.
 	s := snapshot(strange, failed("a", 4, time.Second))

@@ -13,7 +13,7 @@ func targetNo(i int) Target {
 	return Target{types.NamespacedName{Namespace: "remote", Name: fmt.Sprint("pod-", i)}, types.UID(fmt.Sprint("uid-", i))}
 }
 
-// ids are those of what is kept of a pod.
+// ids are the IDs of what is kept of a pod.
 func (s *Shelf) ids(target Target) []string {
 	all, _ := s.Of(target)
 	var ids []string

@@ -27,7 +27,7 @@ type snapshot = decide.Snapshot[*corev1.Pod]
 // target is where the pods of namespace team go.
 var target = translate.Target{Mark: provenance.Mark{Origin: "home", ClusterID: "eu"}, Namespace: "team-home"}
 
-// local is a pod that has just been put on the virtual node.
+// local is a pod that was just bound to the virtual node.
 func local(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1", ResourceVersion: "5", Generation: 1},
@@ -40,7 +40,7 @@ func local(changes ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// remote is what stands for it in the provider, as Spillway made it.
+// remote is its pod in the provider, as Spillway created it.
 func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod, refusal := translate.Pod(local(), target, &translate.Limits{})
 	if refusal != nil {
@@ -112,8 +112,8 @@ func cpu(quantity string) func(*corev1.Pod) {
 	}
 }
 
-// debugger adds a container for debugging that is not sent, and saysDebugger what
-// is said of that.
+// debugger adds a debug container that is not sent, and saysDebugger is the report
+// about it.
 func debugger(p *corev1.Pod) {
 	p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
 		Name: "root", SecurityContext: &corev1.SecurityContext{Privileged: ptr.To(true)}}}}
@@ -141,8 +141,8 @@ func nfs(p *corev1.Pod) {
 
 func unlimited(s *snapshot) { s.Limits = translate.MissingLimits() }
 
-// tolerant has it tolerate a taint, and saysTolerant is what is said when that is
-// not sent.
+// tolerant adds a toleration of a taint, and saysTolerant is the report if it is not
+// sent.
 func tolerant(p *corev1.Pod) {
 	p.Spec.Tolerations = []corev1.Toleration{{Key: "example.com/batch", Operator: corev1.TolerationOpExists}}
 }
@@ -151,7 +151,7 @@ func saysTolerant(p *corev1.Pod) {
 	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.Withheld(p, &corev1.Pod{}, nil)[0])(p)
 }
 
-// in makes a snapshot in which all is as it should be.
+// in is a snapshot in which everything is in order.
 func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
 		Key: types.NamespacedName{Namespace: "team", Name: "web"}, Local: l, Known: true, Remote: r,
@@ -181,7 +181,7 @@ func notOffloaded(s *snapshot) {
 	s.Place = decide.Place{Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded, Message: "nowhere to go"}}
 }
 
-// inWords is a plan as a line for each action, with what it comes to.
+// inWords is a plan in words: a line for each action, then the result.
 func inWords(p decide.Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {
@@ -387,8 +387,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A pod that is lost ends with all of its containers: nothing of it says that it
-// goes on. What had ended stays as it ended.
+// All containers of a lost pod end with it: nothing about it says that it goes on. What
+// had ended stays as it ended.
 func TestLostEndsTheContainers(t *testing.T) {
 	at := metav1.NewTime(builder.Epoch)
 	running := corev1.ContainerStatus{

@@ -27,7 +27,7 @@ func ended(p *corev1.Pod) {
 	}}}
 }
 
-// neverBegun has a container that a kubelet says has ended, though it never began.
+// neverBegun has a container that a kubelet reports as ended, though it never started.
 func neverBegun(p *corev1.Pod) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"},

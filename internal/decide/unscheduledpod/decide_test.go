@@ -86,8 +86,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideNeverSent is about pods that no provider gets: they get no
-// toleration, and are told so once they wait.
+// TestDecideNeverSent is about pods that no provider gets: they get no toleration, and
+// a message once they wait.
 func TestDecideNeverSent(t *testing.T) {
 	refused := func(p *corev1.Pod) { p.Spec.HostNetwork = true }
 	unschedulable := func(p *corev1.Pod) {

@@ -41,7 +41,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A provider ID can be set once, and is refused if it is to change.
+// A provider ID can be set once; the API server refuses changes.
 func TestProviderID(t *testing.T) {
 	for before, want := range map[string]string{"": "spillway://spillway-eu", "spillway://spillway-eu": "spillway://spillway-eu", "somebody://else": "somebody://else"} {
 		node := New(rich().Obj())
@@ -51,8 +51,8 @@ func TestProviderID(t *testing.T) {
 			t.Errorf("%q became %q, want %q", before, node.Spec.ProviderID, want)
 		}
 	}
-	// The cloud provider of AWS takes what follows the last slash for one of its own
-	// machines if it begins so, does not find it, and has the node deleted.
+	// The cloud provider of AWS treats what follows the last slash as one of its own
+	// machines if it begins like this, does not find it, and has the node deleted.
 	for _, clusterID := range []string{"i-team", "fargate-team"} {
 		id := New(builder.Binding(clusterID).Obj()).Spec.ProviderID
 		if last := id[strings.LastIndex(id, "/")+1:]; strings.HasPrefix(last, "i-") || strings.HasPrefix(last, "fargate-") {
@@ -171,7 +171,8 @@ func TestApplyStatus(t *testing.T) {
 		t.Errorf("the provider's nodes cannot be seen, and the offer differs (-before +after)\n%s", diff)
 	}
 
-	// Kubernetes turned it Unknown while the provider was out of reach; what others say stays.
+	// Kubernetes turned it Unknown while the provider was out of reach; other writers'
+	// conditions stay.
 	again.Status.Conditions[0].Status, again.Status.Conditions[0].Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
 	again.Status.Conditions = append(again.Status.Conditions, corev1.NodeCondition{Type: "Theirs", Status: corev1.ConditionTrue})
 	ApplyStatus(again, binding, Offer{}, later)
@@ -182,7 +183,7 @@ func TestApplyStatus(t *testing.T) {
 		t.Errorf("without nodes it has %+v", again.Status)
 	}
 
-	// Somebody has emptied the binding's status: what it said was not wrong.
+	// Somebody has emptied the binding's status: what it said before was right.
 	binding.Status = v1alpha1.ClusterBindingStatus{}
 	wiped := node.DeepCopy()
 	ApplyStatus(wiped, binding, Offer{Nodes: provider}, later)

@@ -20,8 +20,8 @@ func unknown(node *corev1.Node) {
 	}
 }
 
-// A node of a binding that is paused, or being deleted, stays as it is; but it is
-// Ready as long as the provider answers, or Kubernetes would evict its pods.
+// The node of a binding that is paused or being deleted stays as it is; but it is Ready
+// as long as the provider answers, or Kubernetes would evict its pods.
 func TestHeartbeat(t *testing.T) {
 	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
 	before := []corev1.Node{*size("a", "1", "1Gi").Architecture("arm64").Obj()}
