@@ -80,7 +80,7 @@ func Kinds() []syncer.Registration {
 func copied() []client.Object {
 	var objects []client.Object
 	for _, kind := range Kinds() {
-		if kind.IsCopied() {
+		if kind.Pins() {
 			objects = append(objects, kind.Object())
 		}
 	}

@@ -14,10 +14,10 @@ import (
 
 // Kind is that of ConfigMaps.
 func Kind() kind.Kind[*corev1.ConfigMap] {
-	return kind.NewCopied("configmap",
+	return kind.NewCopy("configmap", kind.Referenced,
 		func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
 		func() decide.List { return &corev1.ConfigMapList{} },
-		translation{}, nil)
+		translation{})
 }
 
 type translation struct{ kind.Namespaced }

@@ -16,11 +16,11 @@ import (
 
 // Kind is that of PersistentVolumes.
 func Kind() kind.Kind[*corev1.PersistentVolume] {
-	volumes := kind.NewCopied("persistentvolume",
+	volumes := kind.NewCopy("persistentvolume", kind.Referenced,
 		func() *corev1.PersistentVolume { return &corev1.PersistentVolume{} },
 		func() decide.List { return &corev1.PersistentVolumeList{} },
-		translation{}, Needs)
-	volumes.For = claimant
+		translation{})
+	volumes.Scope, volumes.Needs, volumes.For = kind.ScopeCluster, Needs, claimant
 	return volumes
 }
 

@@ -16,10 +16,12 @@ import (
 
 // Kind is that of PersistentVolumeClaims.
 func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
-	return kind.NewCopied("persistentvolumeclaim",
+	claims := kind.NewCopy("persistentvolumeclaim", kind.Referenced,
 		func() *corev1.PersistentVolumeClaim { return &corev1.PersistentVolumeClaim{} },
 		func() decide.List { return &corev1.PersistentVolumeClaimList{} },
-		translation{}, Needs)
+		translation{})
+	claims.Needs = Needs
+	return claims
 }
 
 // Needs is the volume that a claim is bound to.

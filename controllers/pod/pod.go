@@ -27,6 +27,8 @@ const workers = 16
 func Kind() kind.Kind[*corev1.Pod] {
 	return kind.Kind[*corev1.Pod]{
 		Name:       "pod",
+		Selection:  kind.OnVirtualNode,
+		Scope:      kind.ScopeNamespaced,
 		New:        func() *corev1.Pod { return &corev1.Pod{} },
 		NewList:    func() decide.List { return &corev1.PodList{} },
 		Syncer:     podsync.Syncer{},

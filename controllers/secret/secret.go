@@ -14,10 +14,10 @@ import (
 
 // Kind is that of Secrets.
 func Kind() kind.Kind[*corev1.Secret] {
-	return kind.NewCopied("secret",
+	return kind.NewCopy("secret", kind.Referenced,
 		func() *corev1.Secret { return &corev1.Secret{} },
 		func() decide.List { return &corev1.SecretList{} },
-		translation{}, nil)
+		translation{})
 }
 
 type translation struct{ kind.Namespaced }

@@ -4,6 +4,7 @@
 package kind
 
 import (
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +20,10 @@ type Kind[T decide.Object] struct {
 	// New and NewList make empty objects.
 	New     func() T
 	NewList func() decide.List
+	// Selection says which objects are sent.
+	Selection Selection
+	// Scope says whether they are in namespaces.
+	Scope Scope
 	// Syncer decides.
 	Syncer decide.Syncer[T]
 	// RemoteName is where an object goes.
@@ -31,9 +36,6 @@ type Kind[T decide.Object] struct {
 	// For is, of a copied kind whose objects can be used in one place at a time
 	// only, the namespace of the provider that a remote object is for. Pure.
 	For func(remote T) string
-	// Copied kinds are sent because others need them, and carry a mark as long
-	// as they are. Others are sent because they are on the virtual node.
-	Copied bool
 	// Workers is how many objects of one provider are dealt with at a time.
 	Workers int
 	// Urgent, if set, tells of a change of a remote object whether it is dealt
@@ -50,11 +52,43 @@ type Kind[T decide.Object] struct {
 	Done func(s decide.Snapshot[T], a decide.Action, seen time.Time)
 }
 
-// NewCopied makes a Kind of objects that are copied because others need them.
-func NewCopied[T decide.Object](name string, fresh func() T, list func() decide.List, t decide.Translation[T], needs func(T) []decide.Ref) Kind[T] {
+// Title is how messages call the kind.
+func (*Kind[T]) Title() string { return reflect.TypeFor[T]().Elem().Name() }
+
+// Selection says which of the consumer's objects of a kind are sent, and so where to.
+type Selection string
+
+const (
+	// OnVirtualNode selects the objects whose spec.nodeName is that of the virtual node.
+	// They go where their namespace goes, or to the mount namespace, and stay there.
+	OnVirtualNode Selection = "OnVirtualNode"
+	// Referenced selects the objects that others need which are sent. They go to where
+	// those are.
+	Referenced Selection = "Referenced"
+	// InMappedNamespace selects all objects of namespaces that are mapped to one of the
+	// provider. They go there.
+	InMappedNamespace Selection = "InMappedNamespace"
+)
+
+// Pins reports whether the consumer's objects are pinned while they are sent: a label
+// has the binding's view hold them, and a finalizer keeps them until their copies are
+// gone. What is on the virtual node is held by its name.
+func (s Selection) Pins() bool { return s != OnVirtualNode }
+
+// Scope says whether the objects of a kind are in namespaces.
+type Scope string
+
+// The scopes, as in CustomResourceDefinitions.
+const (
+	ScopeNamespaced Scope = "Namespaced"
+	ScopeCluster    Scope = "Cluster"
+)
+
+// NewCopy makes a Kind of objects that are copied by a pure translation.
+func NewCopy[T decide.Object](name string, selection Selection, fresh func() T, list func() decide.List, t decide.Translation[T]) Kind[T] {
 	return Kind[T]{
-		Name: name, New: fresh, NewList: list, Syncer: decide.NewCopies(t, fresh),
-		RemoteName: t.RemoteName, Needs: needs, Copied: true, Workers: 4,
+		Name: name, Selection: selection, Scope: ScopeNamespaced, New: fresh, NewList: list, Syncer: decide.NewCopies(t, fresh),
+		RemoteName: t.RemoteName, Workers: 4,
 	}
 }
 

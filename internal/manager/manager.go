@@ -157,8 +157,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, consumer iden
 func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
 	var remote []fleet.Kind
 	for _, kind := range kinds {
-		_, volume := kind.Object().(*corev1.PersistentVolume)
-		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: volume, Optional: kind.IsCopied()})
+		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: kind.IsClusterScoped(), Optional: kind.Pins()})
 	}
 	return remote
 }
@@ -169,7 +168,7 @@ func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Regis
 		Config: local.GetConfig(), HTTPClient: local.GetHTTPClient(), Scheme: local.GetScheme(), Mapper: local.GetRESTMapper(),
 	}
 	for _, kind := range kinds {
-		if kind.IsCopied() {
+		if kind.Pins() {
 			options.Kinds = append(options.Kinds, kind.Object())
 		}
 		options.Indexes = append(options.Indexes, kind.Index())

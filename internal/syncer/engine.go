@@ -3,13 +3,19 @@
 //
 // # How it works
 //
-// The Engine is told of each provider that is connected, and starts for it one
+// The Engine is given each provider that is connected, and starts for it one
 // controller for each Kind, with a queue and workers of its own; they end with
-// the connection. A pass over one object observes it in both clusters, out of
-// caches; decides what is to be done, without any I/O; does it; and looks again,
-// until nothing is left to be done. The caches hold no content of ConfigMaps and
-// Secrets: what is to be sent of it is read in that pass. What has been written is
-// seen at once (package ownwrites), so that no pass waits for a cache.
+// the connection. A pass over one object has four steps, each a package:
+//
+//   - observe reads both clusters, out of caches, into a snapshot;
+//   - plan decides, without any I/O (package decide), and leaves out what may not be
+//     done now;
+//   - act makes the requests;
+//   - then it looks again, until nothing is left to be done, and reports.
+//
+// Package watch asks for passes. What has been written is seen at once (package
+// objects), so that no pass waits for a cache. The caches hold no content of
+// ConfigMaps and Secrets: what is to be sent of it is read in that pass.
 //
 // What is the same for all kinds is in the engine, once: whose an object is,
 // which UID, names that are taken, what was refused and when to try again, what
@@ -17,8 +23,8 @@
 // for most kinds that is copies with a pure translation.
 //
 // Objects that others need (a pod's ConfigMaps) are sent because the needing
-// object is there, by a controller of their own. That tells the needing ones
-// what has become of it. So all writes about one object come from one place.
+// object is there, by a controller of their own, which notifies the needing ones of
+// what has become of it (graph). So all writes about one object come from one place.
 //
 // # What it trades away
 //
@@ -32,6 +38,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -44,6 +51,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
@@ -109,34 +118,52 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 	if view == nil || !view.WaitForCacheSync(ctx) || !e.Views.Catalogue.WaitForCacheSync(ctx) {
 		return fmt.Errorf("filling the view of ClusterBinding %s: %w", name, context.Cause(ctx))
 	}
-	p := e.pair(binding, view, provider)
-	if err := p.load(ctx, e.Consumer, e.world(ctx)); err != nil {
+	c := e.connect(binding, view, provider)
+	if err := c.namespaces.load(ctx, e.Consumer, e.world(ctx)); err != nil {
 		return err
 	}
-	fleet.FollowLimits(provider, func(limits *translate.Limits) { p.limit(ctx, limits) })
+	for _, kind := range e.Kinds {
+		if err := kind.attach(c); err != nil {
+			return err
+		}
+	}
+	fleet.FollowLimits(provider, func(limits *translate.Limits) { c.limit(ctx, limits) })
 	// A kind that comes back, or goes, may be what anything waits for, or needs.
-	p.rights.Follow(ctx, func() { p.enqueueNamespace(ctx, "") })
-	for _, kind := range p.kinds {
+	c.rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
+	for _, kind := range c.graph.runners {
 		if err := kind.start(ctx); err != nil {
 			return err
 		}
 	}
-	return errors.Join(p.follow(ctx, e.Cache), p.followOffloadings(ctx, e.Cache))
+	return errors.Join(c.namespaces.follow(ctx, e.Cache), c.namespaces.followOffloadings(ctx, e.Cache))
 }
 
-func (e *Engine) pair(binding *v1alpha1.ClusterBinding, view *views.View, provider cluster.Cluster) *pair {
-	p := &pair{
-		binding: binding.Name, clusterID: binding.Spec.ClusterID,
-		mark:     provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
-		consumer: e.Consumer, live: e.Live, provider: provider, rights: fleet.RightsOf(provider), view: view, catalogueCache: e.Views.Catalogue,
-		local:     ownwrites.New(view, e.Clock).Holding(views.Held),
-		remote:    ownwrites.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
-		catalogue: ownwrites.New(e.Views.Catalogue, e.Clock),
-		exceeds:   func(before, after client.Object) string { return fleet.Exceeds(provider, before, after) },
-		events:    e.Events, clock: e.Clock, kinds: map[string]attached{},
+func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, provider cluster.Cluster) *connected {
+	mark := provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)}
+	c := &connected{
+		Engine: e, binding: binding.Name, mark: mark, view: view, provider: provider, rights: fleet.RightsOf(provider),
+		local:      ownwrites.New(view, e.Clock).Holding(views.Held),
+		listed:     ownwrites.New(e.Views.Catalogue, e.Clock),
+		remote:     ownwrites.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
+		namespaces: &namespaces{binding: binding.Name, mark: mark},
 	}
-	for _, kind := range e.Kinds {
-		p.kinds[kind.KindName()] = kind.attach(p)
-	}
-	return p
+	c.graph = &graph{runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, near: c.namespaces.near}
+	c.namespaces.enqueue = c.graph.EnqueueNamespace
+	return c
+}
+
+// world is what is known besides the binding and its map, until ctx ends.
+func (e *Engine) world(ctx context.Context) mapping.World {
+	return mapping.World{ManagerNamespace: e.ManagerNamespace, Selects: func(binding *v1alpha1.ClusterBinding, namespace string) bool {
+		nso := &v1alpha1.NamespaceOffloading{}
+		err := e.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return !apierrors.IsNotFound(err) // Not known: then nothing is decided.
+		}
+		var bindings v1alpha1.ClusterBindingList
+		if err := e.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+			return true
+		}
+		return namespaceoffloading.Selects(nso, binding) && namespaceoffloading.TakenBy(nso, binding, bindings.Items) == ""
+	}}
 }

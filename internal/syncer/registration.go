@@ -3,20 +3,11 @@ package syncer
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/kind"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/views"
-)
-
-// The fields that objects are indexed by.
-const (
-	// fieldNeeds lists what a local object needs in the provider.
-	fieldNeeds = "spillway.needs"
-	// fieldLocal is the local object that a remote one stands for.
-	fieldLocal = "spillway.local"
 )
 
 // Registration is a kind of any type.
@@ -25,11 +16,15 @@ type Registration interface {
 	KindName() string
 	// Object is an empty object of the kind.
 	Object() client.Object
-	// IsCopied reports whether it is one of the kinds that carry a mark.
-	IsCopied() bool
+	// Pins reports whether the consumer's objects of the kind are pinned while they
+	// are sent.
+	Pins() bool
+	// IsClusterScoped reports whether they are in no namespace.
+	IsClusterScoped() bool
 	// Index is that of the consumer's objects of the kind by what they need.
 	Index() views.Index
-	attach(p *pair) attached
+	// attach makes the controller of the kind for a connection.
+	attach(c *connected) error
 }
 
 // Register makes a kind one of those that the engine can deal with.
@@ -43,12 +38,15 @@ func (k registration[T]) KindName() string { return k.Name }
 // Object implements Registration.
 func (k registration[T]) Object() client.Object { return k.New() }
 
-// IsCopied implements Registration.
-func (k registration[T]) IsCopied() bool { return k.Copied }
+// Pins implements Registration.
+func (k registration[T]) Pins() bool { return k.Selection.Pins() }
+
+// IsClusterScoped implements Registration.
+func (k registration[T]) IsClusterScoped() bool { return k.Scope == kind.ScopeCluster }
 
 // Index implements Registration.
 func (k registration[T]) Index() views.Index {
-	return views.Index{Object: k.New(), Field: fieldNeeds, Extract: func(obj client.Object) []string {
+	return views.Index{Object: k.New(), Field: objects.FieldNeeds, Extract: func(obj client.Object) []string {
 		local, ok := obj.(T)
 		if !ok || k.Needs == nil {
 			return nil
@@ -65,17 +63,11 @@ func (k registration[T]) Index() views.Index {
 // finds what stands for a local object.
 func IndexRemote(ctx context.Context, indexer client.FieldIndexer, kinds []Registration) error {
 	for _, k := range kinds {
-		if err := indexer.IndexField(ctx, k.Object(), fieldLocal, func(obj client.Object) []string {
-			return []string{localKey(obj).String()}
+		if err := indexer.IndexField(ctx, k.Object(), objects.FieldLocal, func(obj client.Object) []string {
+			return []string{objects.LocalKey(obj).String()}
 		}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// localKey is the local object that a remote one says it stands for.
-func localKey(remote client.Object) types.NamespacedName {
-	local := provenance.LocalOf(remote)
-	return types.NamespacedName{Namespace: local.Namespace, Name: local.Name}
 }

@@ -71,6 +71,10 @@ func (m *Mapping) Binding() *v1alpha1.ClusterBinding { return m.binding }
 // Known reports whether there is a NamespaceMap: none says nothing.
 func (m *Mapping) Known() bool { return m.known }
 
+// Mapped reports whether a local namespace is, or is to be, mapped to one of the
+// provider. Only while it is does anything that belongs to all of it go there.
+func (m *Mapping) Mapped(namespace string) bool { return m.desired[namespace] != nil }
+
 // Reach says which addresses of the provider are shown.
 func (m *Mapping) Reach() network.Reach { return network.Of(m.binding) }
 

@@ -40,9 +40,11 @@ type Memory struct {
 	Waiting *Waiting
 	// Unshown are changes of remote objects that the local ones do not show yet.
 	Unshown *Unshown
-	// Untold are the objects whose dependents have not been told what became of them.
+	// Problems are those that the objects that need an object were notified of.
+	Problems *Problems
+	// Pending are the objects of which those that need them have still to be notified.
 	// That outlives the object.
-	Untold *Noted[bool]
+	Pending *Noted[bool]
 	// Unkept are the last changes of statuses that the consumer has not kept.
 	Unkept *Noted[decide.Attempt]
 	// Statuses paces the writes of them.
@@ -62,7 +64,8 @@ func New(clock clock.WithTicker) *Memory {
 		Unanswered: newNoted[types.UID](),
 		Waiting:    &Waiting{clock: clock, since: newNoted[waiting]()},
 		Unshown:    &Unshown{clock: clock, since: map[types.NamespacedName]time.Time{}},
-		Untold:     newNoted[bool](),
+		Problems:   &Problems{newNoted[decide.Problem]()},
+		Pending:    newNoted[bool](),
 		Unkept:     newNoted[decide.Attempt](),
 		Statuses:   throttle.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
 		Sent:       newSent(clock),

@@ -150,21 +150,21 @@ func TestRemoteChanges(t *testing.T) {
 	expect("a change that came in after the pass had looked", clock.Now())
 }
 
-// TestUntold is about a pass that was broken off after the API server had done
+// TestPending is about a pass that was broken off after the API server had done
 // what it was asked for: that is still to be told, even of what is gone since.
-func TestUntold(t *testing.T) {
+func TestPending(t *testing.T) {
 	m, _ := testMemory()
 	key := types.NamespacedName{Namespace: "team", Name: "settings"}
-	if m.Untold.Get(key) {
+	if m.Pending.Get(key) {
 		t.Error("nothing has happened, and is to be told")
 	}
-	m.Untold.Set(key, true)
+	m.Pending.Set(key, true)
 	m.Forget(key)
-	if !m.Untold.Get(key) {
+	if !m.Pending.Get(key) {
 		t.Error("what has happened is forgotten before it was told")
 	}
-	m.Untold.Drop(key)
-	if m.Untold.Get(key) {
+	m.Pending.Drop(key)
+	if m.Pending.Get(key) {
 		t.Error("what was told is to be told again")
 	}
 }

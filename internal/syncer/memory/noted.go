@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/internal/decide"
 )
 
 // Noted is one value for each of many objects.
@@ -41,4 +43,22 @@ func (n *Noted[V]) Drop(key types.NamespacedName) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.values, key)
+}
+
+// Problems are the last problem of each object that has one.
+type Problems struct{ noted *Noted[decide.Problem] }
+
+// Change notes the problem of an object, which may be nil, and reports whether it is
+// another one than before.
+func (p *Problems) Change(key types.NamespacedName, problem *decide.Problem) bool {
+	n := p.noted
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before, had := n.values[key]
+	if problem == nil {
+		delete(n.values, key)
+		return had
+	}
+	n.values[key] = *problem
+	return !had || before != *problem
 }

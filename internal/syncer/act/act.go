@@ -1,0 +1,170 @@
+// Package act carries out plans: one request for each action, with the UID of what was
+// seen. What an API server refuses is remembered, and decided on in the next round.
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
+	"github.com/spillway-io/spillway/internal/syncer/refusal"
+)
+
+// requestTimeout bounds one request, with all that the client library tries by
+// itself. An API server waits 10 seconds for a webhook, by default, and then says so.
+const requestTimeout = 15 * time.Second
+
+// Actor makes the requests of one kind in one connection.
+type Actor[T client.Object] struct {
+	Kind      *kind.Kind[T]
+	ClusterID string
+	Locals    *objects.Locals[T]
+	Remotes   *objects.Remotes[T]
+	Memory    *memory.Memory
+	Refusals  *refusal.Refusals[T]
+	// Consumer and Provider write; Live reads the consumer without a cache.
+	Consumer, Provider client.Client
+	Live               client.Reader
+	// Sent is called with each object that the provider has taken, as it has answered.
+	Sent  func(client.Object)
+	Clock clock.PassiveClock
+}
+
+// Do carries out the actions of a plan, in their order, up to the first that cannot
+// be done, and reports whether that was all of them, and what was answered. Only what
+// says nothing about the object is an error.
+func (c *Actor[T]) Do(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (made []decide.Attempt, done bool, err error) {
+	for _, a := range plan.Actions {
+		if !c.mayGo(s, a) {
+			return made, false, nil
+		}
+		answer, err := c.do(ctx, s, a)
+		c.noteAnswer(s, a, err)
+		if err != nil {
+			return made, false, c.failed(ctx, s, a, err)
+		}
+		if answer != nil {
+			made = append(made, decide.Attempt{Action: a, Answer: answer})
+		}
+		c.succeeded(s, a)
+	}
+	return made, true, nil
+}
+
+func (c *Actor[T]) succeeded(s decide.Snapshot[T], a decide.Action) {
+	c.Memory.Succeeded(s.Key, a.Verb, c.Refusals.In(a))
+	if a.Verb == decide.PatchStatus {
+		c.Memory.Statuses.Wrote(s.Key)
+	}
+	c.brake(s, a)
+	if c.Kind.Done == nil {
+		return
+	}
+	seen := time.Time{}
+	if a.Verb == decide.PatchStatus {
+		seen = c.Memory.Unshown.Take(s.Key)
+	}
+	c.Kind.Done(s, a, seen)
+}
+
+// noteAnswer remembers whether a creation may have been carried out that has failed.
+func (c *Actor[T]) noteAnswer(s decide.Snapshot[T], a decide.Action, err error) {
+	if a.Verb != decide.Create || a.Side != decide.Remote || !decide.Present(s.Local) {
+		return
+	}
+	var status apierrors.APIStatus
+	if err != nil && (!errors.As(err, &status) || apierrors.IsTimeout(err)) {
+		c.Memory.Unanswered.Set(s.Key, s.Local.GetUID())
+	} else if err == nil {
+		c.Memory.Unanswered.Drop(s.Key)
+	}
+}
+
+// written is a side to which objects are written.
+type written interface {
+	Wrote(obj client.Object)
+	Deleted(obj client.Object, grace *int64)
+}
+
+// do makes one request, and notes what it has made of the object. What the API
+// server answers with is returned; nil, if that is no object.
+func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action) (answer client.Object, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	to, side := c.Consumer, written(c.Locals)
+	if a.Side == decide.Remote {
+		to, side = c.Provider, c.Remotes
+	}
+	obj, ok := a.Object.DeepCopyObject().(client.Object) // It may be shared with the cache, and takes the answer.
+	if !ok {
+		return nil, fmt.Errorf("%T is no object", a.Object)
+	}
+	switch a.Verb {
+	case decide.Create:
+		err = to.Create(ctx, obj)
+	case decide.Patch, decide.PatchStatus:
+		err = patch(ctx, to, obj, a)
+	case decide.Delete:
+		if err := remove(ctx, to, obj, a); err != nil {
+			return nil, err
+		}
+		side.Deleted(obj, a.Grace)
+		return nil, nil
+	case decide.Find:
+		return nil, c.find(ctx, s, obj)
+	case decide.Read:
+		return c.read(ctx, obj)
+	default:
+		return nil, fmt.Errorf("unknown verb %q", a.Verb)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.Side == decide.Remote {
+		c.Sent(obj)
+	}
+	side.Wrote(obj)
+	return obj, nil
+}
+
+// remove deletes the object that was seen, and no other of its name.
+func remove(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
+	uid := a.Object.GetUID()
+	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: a.Grace}
+	if seeded.On(seeded.DeleteWithoutUID) {
+		options.Preconditions = nil
+	}
+	return retry.IgnoreGone(to.Delete(ctx, obj, options))
+}
+
+// mayGo reports whether an action may be carried out: of those that send, one at a
+// time while the next are held back.
+func (c *Actor[T]) mayGo(s decide.Snapshot[T], a decide.Action) bool {
+	return c.Kind.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.Memory.Sent.MayGo(s.Key.Namespace)
+}
+
+// brake notes what was sent, and what the provider has ended of it. It counts for
+// the local namespace alone: nobody else waits, whoever has brought it about.
+func (c *Actor[T]) brake(s decide.Snapshot[T], a decide.Action) {
+	if c.Kind.Ended == nil || !decide.Present(s.Local) {
+		return
+	}
+	switch {
+	case a.Verb == decide.Create && a.Side == decide.Remote:
+		c.Memory.Sent.Note(s.Key, s.Local.GetUID())
+	case a.Verb == decide.PatchStatus && a.Side == decide.Local && c.Kind.Ended(s.Local, a.Object):
+		c.Memory.Sent.Ended(s.Key, s.Local.GetUID())
+	}
+}

@@ -1,0 +1,73 @@
+package act
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/seeded"
+)
+
+// find asks the provider itself for an object that its cache does not show: one
+// that is there already when it is to be created, or, if wanted has a UID, the
+// one that the local object names. The cache holds what carries our mark only,
+// and may be a moment behind.
+func (c *Actor[T]) find(ctx context.Context, s decide.Snapshot[T], wanted client.Object) error {
+	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
+	found, err := c.Remotes.Ask(ctx, name)
+	if err == nil || retry.IsGone(err) {
+		c.Memory.Unanswered.Drop(s.Key)
+	}
+	switch {
+	case retry.IsGone(err) && s.Unanswered:
+		return nil
+	case retry.IsGone(err) && !creating:
+		c.Memory.Lost.Set(s.Key, s.Local.GetUID())
+		return nil
+	case err != nil:
+		return fmt.Errorf("getting %s %s of provider %s: %w", c.Kind.Name, name, c.ClusterID, err)
+	case c.Remotes.StandsFor(found, s.Key):
+		// Ours, of whichever UID: made by a pass that did not live to see it.
+		c.Remotes.Wrote(found)
+		return nil
+	case c.recorded(s.Local, found), seeded.On(seeded.ForeignRelabelled):
+		return c.relabel(ctx, found)
+	case !creating:
+		c.Memory.Lost.Set(s.Key, s.Local.GetUID()) // Another one has its name.
+		return nil
+	}
+	c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, decide.Problemf(v1alpha1.ReasonNameConflict,
+		"%s %s exists in provider %s, and is left alone: %s", c.Kind.Title(), name, c.ClusterID, provenance.Describe(found)))
+	return nil
+}
+
+// recorded reports whether the local object names the remote one by its UID: then
+// it is ours, though somebody has taken its labels off.
+func (c *Actor[T]) recorded(local T, found client.Object) bool {
+	if !decide.Present(local) || found.GetUID() == "" {
+		return false
+	}
+	remote := provenance.RemoteOf(local)
+	return remote.UID == found.GetUID() && (remote.For == "" || remote.For == local.GetUID()) && provenance.LocalOf(found).UID == local.GetUID()
+}
+
+// relabel puts our mark back.
+func (c *Actor[T]) relabel(ctx context.Context, found T) error {
+	marked, ok := found.DeepCopyObject().(T)
+	if !ok {
+		return fmt.Errorf("%T is no %s", found, c.Kind.Name)
+	}
+	for key, value := range c.Remotes.Mark.Labels() {
+		marked.SetLabels(decide.With(marked.GetLabels(), key, value))
+	}
+	if err := patch(ctx, c.Provider, marked, decide.Action{Verb: decide.Patch, Object: marked, Before: found, Locked: true}); err != nil {
+		return fmt.Errorf("putting the labels of %s %s of provider %s back: %w", c.Kind.Name, client.ObjectKeyFromObject(found), c.ClusterID, err)
+	}
+	c.Remotes.Wrote(marked)
+	return nil
+}

@@ -1,0 +1,22 @@
+package act
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// read gets an object of the consumer whole.
+func (c *Actor[T]) read(ctx context.Context, seen client.Object) (client.Object, error) {
+	whole := c.Kind.New()
+	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(seen), whole); err != nil {
+		return nil, err
+	}
+	if whole.GetUID() != seen.GetUID() { // The cache will show another one of that name.
+		return nil, fmt.Errorf("UID %s: %w", seen.GetUID(), apierrors.NewNotFound(schema.GroupResource{Resource: c.Kind.Name}, seen.GetName()))
+	}
+	return whole, nil
+}

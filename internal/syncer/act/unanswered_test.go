@@ -1,0 +1,79 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/syncer/synctest"
+)
+
+func TestNoteAnswer(t *testing.T) {
+	create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
+	lost := errors.New("connection reset by peer")
+	for name, test := range map[string]struct {
+		action  decide.Action
+		answers []error
+		want    bool
+	}{
+		"made":                        {create, []error{nil}, false},
+		"refused":                     {create, []error{apierrors.NewForbidden(synctest.Resource, "settings", nil)}, false},
+		"no answer":                   {create, []error{lost}, true},
+		"no answer in time":           {create, []error{context.DeadlineExceeded}, true},
+		"given up by the API server":  {create, []error{apierrors.NewTimeoutError("request did not complete", 0)}, true},
+		"no answer, then refused":     {create, []error{lost, apierrors.NewForbidden(synctest.Resource, "settings", nil)}, true},
+		"no answer, then made":        {create, []error{lost, nil}, false},
+		"no answer to something else": {decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, []error{lost}, false},
+		"no answer of the consumer":   {decide.Action{Verb: decide.Create, Side: decide.Local, Object: fixture.Local()}, []error{lost}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, rig := actor()
+			m := rig.Memory
+			s := fixture.Wanted(fixture.Local(), nil)
+			for _, err := range test.answers {
+				c.noteAnswer(s, test.action, err)
+			}
+			if got := m.Unanswered.Is(s.Key, s.Local.GetUID()); got != test.want {
+				t.Errorf("it counts as unanswered: %v", got)
+			}
+			if m.Unanswered.Is(s.Key, "another") {
+				t.Error("so does another one of its name")
+			}
+			m.Forget(s.Key)
+			if m.Unanswered.Is(s.Key, s.Local.GetUID()) {
+				t.Error("it is remembered when it is gone")
+			}
+		})
+	}
+}
+
+// TestTheProviderIsAskedOnce about what may be there: no is an answer, and none is not.
+func TestTheProviderIsAskedOnce(t *testing.T) {
+	broken := errors.New("connection reset by peer")
+	for name, test := range map[string]struct{ err, want error }{
+		"it is not there": {apierrors.NewNotFound(synctest.Resource, "settings"), nil},
+		"no answer again": {broken, broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, rig := actor()
+			m := rig.Memory
+			rig.Provider.Err = test.err
+			s := fixture.Wanted(fixture.Local(), nil)
+			s.Unanswered = true
+			m.Unanswered.Set(s.Key, s.Local.GetUID())
+			if err := c.find(t.Context(), s, fixture.Remote()); !errors.Is(err, test.want) {
+				t.Errorf("got %v", err)
+			}
+			if got := m.Unanswered.Is(s.Key, s.Local.GetUID()); got != (test.want != nil) {
+				t.Errorf("it counts as unanswered: %v", got)
+			}
+			if m.Lost.Is(s.Key, s.Local.GetUID()) {
+				t.Error("it counts as lost")
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/rights"
+	"github.com/spillway-io/spillway/internal/syncer/act"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
+	"github.com/spillway-io/spillway/internal/syncer/observe"
+	"github.com/spillway-io/spillway/internal/syncer/plan"
+	"github.com/spillway-io/spillway/internal/syncer/refusal"
+	"github.com/spillway-io/spillway/internal/syncer/watch"
+	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/views"
+)
+
+// connected is what the controllers of all kinds share: the consumer as one
+// ClusterBinding sees it, and its provider, for as long as one connection lasts.
+type connected struct {
+	*Engine
+	binding  string
+	mark     provenance.Mark
+	view     *views.View
+	provider cluster.Cluster
+	rights   *rights.Rights
+	limits   atomic.Pointer[translate.Limits] // What the provider allows; nil before that is known.
+	// What the caches show, put right by what has been written.
+	local, listed, remote *ownwrites.Reader
+	namespaces            *namespaces
+	graph                 *graph
+}
+
+// limit takes up what the provider allows. What can be sent now, or cannot any
+// more, and what that needs, is decided anew.
+func (c *connected) limit(ctx context.Context, limits *translate.Limits) {
+	if before := c.limits.Swap(limits); before != nil {
+		c.graph.EnqueueNamespace(ctx, "")
+	}
+}
+
+// attach implements Registration.
+func (k registration[T]) attach(c *connected) error {
+	kind := &k.Kind
+	gvk, err := apiutil.GVKForObject(kind.New(), c.Consumer.Scheme())
+	if err != nil {
+		return fmt.Errorf("the kind of a %s: %w", kind.Name, err)
+	}
+	apiVersion, typeName := gvk.ToAPIVersionAndKind()
+	clusterID, remembered := c.mark.ClusterID, memory.New(c.Clock)
+	locals := &objects.Locals[T]{
+		Kind: kind, ClusterID: clusterID, View: c.view, Catalogue: c.Views.Catalogue, Seen: c.local, Listed: c.listed,
+		Metadata: metav1.TypeMeta{APIVersion: apiVersion, Kind: typeName},
+	}
+	remotes := &objects.Remotes[T]{
+		Kind: kind, ClusterID: clusterID, Mark: c.mark, Cache: c.provider.GetCache(), Seen: c.remote, Live: c.provider.GetAPIReader(),
+	}
+	refusals := &refusal.Refusals[T]{Kind: kind, Memory: remembered.Refusals, Events: c.Events}
+	resource := fleet.ResourceOf(kind.New())
+	controller := &kindController[T]{
+		kind: kind, binding: c.binding, memory: remembered, refusals: refusals, events: c.Events,
+		observer: &observe.Observer[T]{
+			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals,
+			Mapping: c.namespaces.current, Limits: c.limits.Load, Clock: c.Clock,
+		},
+		planner: &plan.Planner[T]{
+			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,
+			Exceeds: func(before, after client.Object) string { return fleet.Exceeds(c.provider, before, after) },
+		},
+		actor: &act.Actor[T]{
+			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Memory: remembered, Refusals: refusals,
+			Consumer: c.Consumer, Provider: c.provider.GetClient(), Live: c.Live,
+			Sent: func(obj client.Object) { fleet.Sent(c.provider, obj) }, Clock: c.Clock,
+		},
+		paused: c.namespaces.paused, lacking: func() string { return c.rights.Lacks(resource) }, notify: c.graph.notify,
+	}
+	controller.watcher = &watch.Watcher[T]{
+		Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: &controller.queue,
+		Mapped: c.namespaces.mapped,
+	}
+	c.graph.runners[kind.Name] = controller
+	if kind.Needs != nil {
+		c.graph.needing[kind.Name] = controller.observer
+	}
+	if controller.isNeeded() {
+		c.graph.needed[kind.Name] = controller
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/internal/decide"
+)
+
+// graph knows which objects need which, of all kinds of one connection.
+type graph struct {
+	// runners are the controllers of all kinds, by the kind's name; needing those of
+	// kinds that may need others, and needed those of kinds that others may need.
+	runners map[string]runner
+	needing map[string]needing
+	needed  map[string]needed
+	// near is the place of what an object at a place needs of a local namespace.
+	near func(at decide.Place, namespace string) decide.Place
+}
+
+// runner is the controller of a kind.
+type runner interface {
+	// start runs it until ctx ends.
+	start(ctx context.Context) error
+	// Enqueue has a pass made over each of these local objects.
+	Enqueue(keys ...types.NamespacedName)
+	// EnqueueNamespace has one made over all that are known, of one local namespace, or
+	// of all of them.
+	EnqueueNamespace(ctx context.Context, namespace string)
+}
+
+// needing is a kind whose objects may need others.
+type needing interface {
+	// Referers are the objects of the kind that need ref.
+	Referers(ctx context.Context, ref decide.Ref) ([]types.NamespacedName, error)
+	// Places are where an object of the kind is, or goes.
+	Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error)
+}
+
+// needed is a kind whose objects others may need.
+type needed interface {
+	// need reports whether an object that is needed in a namespace of the provider is there.
+	need(ctx context.Context, ref decide.Ref, in string) (decide.Need, error)
+	// anyRefused reports whether an API server has refused anything of a copy.
+	anyRefused() bool
+	// outdated is why a copy in a namespace of the provider is not as the object is, or nil.
+	outdated(key types.NamespacedName, in string) *decide.Problem
+}
+
+// EnqueueNamespace has a pass made over the objects of a local namespace, of all kinds.
+func (g *graph) EnqueueNamespace(ctx context.Context, namespace string) {
+	for _, kind := range g.runners {
+		kind.EnqueueNamespace(ctx, namespace)
+	}
+}
+
+// Enqueue has a pass made over each of these.
+func (g *graph) Enqueue(refs ...decide.Ref) {
+	for _, ref := range refs {
+		if kind, ok := g.runners[ref.Kind]; ok {
+			kind.Enqueue(ref.NamespacedName)
+		}
+	}
+}
+
+// Referers are all objects that need ref, by their kind.
+func (g *graph) Referers(ctx context.Context, ref decide.Ref) (map[string][]types.NamespacedName, error) {
+	found := map[string][]types.NamespacedName{}
+	for name, kind := range g.needing {
+		keys, err := kind.Referers(ctx, ref)
+		if err != nil {
+			return nil, fmt.Errorf("looking for what needs %s: %w", ref, err)
+		}
+		if len(keys) > 0 {
+			found[name] = keys
+		}
+	}
+	return found, nil
+}
+
+// notify has a pass made over all that needs ref, because something has become of it.
+func (g *graph) notify(ctx context.Context, ref decide.Ref) error {
+	found, err := g.Referers(ctx, ref)
+	for name, keys := range found {
+		g.runners[name].Enqueue(keys...)
+	}
+	return err
+}
+
+// Places are those of all objects that need ref, and used reports whether there is any.
+func (g *graph) Places(ctx context.Context, ref decide.Ref) (places []decide.Place, used bool, err error) {
+	found, err := g.Referers(ctx, ref)
+	for name, keys := range found {
+		for _, key := range keys {
+			at, err := g.needing[name].Places(ctx, key)
+			if err != nil {
+				return nil, false, err
+			}
+			for _, place := range at {
+				if !slices.Contains(places, place) {
+					places = append(places, place)
+				}
+			}
+		}
+	}
+	return places, len(found) > 0, err
+}
+
+// Needs says of each of these whether what is at a place finds it.
+func (g *graph) Needs(ctx context.Context, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
+	var needs []decide.Need
+	for _, ref := range refs {
+		kind, ok := g.needed[ref.Kind]
+		if !ok {
+			return nil, fmt.Errorf("no controller for the kind %s, which %s is of", ref.Kind, ref.NamespacedName)
+		}
+		need, err := kind.need(ctx, ref, g.near(at, ref.Namespace).Namespace)
+		if err != nil {
+			return nil, err
+		}
+		needs = append(needs, need)
+	}
+	return needs, nil
+}
+
+// AnyRefused reports whether anything is refused of any copy.
+func (g *graph) AnyRefused() bool {
+	for _, kind := range g.needed {
+		if kind.anyRefused() {
+			return true
+		}
+	}
+	return false
+}
+
+// Outdated is why an object that is in the provider, and needs these, finds an
+// older state of one of them there, or nil.
+func (g *graph) Outdated(refs []decide.Ref, at decide.Place) *decide.Problem {
+	for _, ref := range refs {
+		kind, ok := g.needed[ref.Kind]
+		if !ok {
+			continue
+		}
+		if problem := kind.outdated(ref.NamespacedName, g.near(at, ref.Namespace).Namespace); problem != nil {
+			return problem
+		}
+	}
+	return nil
+}

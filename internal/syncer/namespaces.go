@@ -1,0 +1,119 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
+	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// namespaces knows where the namespaces of the consumer go in one provider.
+type namespaces struct {
+	binding string
+	mark    provenance.Mark
+	// enqueue has a pass made over all objects of a local namespace, or of all of them.
+	enqueue func(ctx context.Context, namespace string)
+
+	mu      sync.Mutex // Held while mapping is changed.
+	mapping atomic.Pointer[mapping.Mapping]
+}
+
+// current is what is known now.
+func (n *namespaces) current() *mapping.Mapping { return n.mapping.Load() }
+
+// paused reports whether the binding says that nothing is to be done.
+func (n *namespaces) paused() bool { return n.current().Binding().Spec.Paused }
+
+// mapped reports whether a local namespace is mapped to one of the provider.
+func (n *namespaces) mapped(namespace string) bool { return n.current().Mapped(namespace) }
+
+// near is the place of what an object at a place needs of a local namespace.
+func (n *namespaces) near(at decide.Place, namespace string) decide.Place {
+	return n.current().Near(at, namespace)
+}
+
+// load reads where the namespaces go, before anything is decided.
+func (n *namespaces) load(ctx context.Context, from client.Reader, w mapping.World) error {
+	binding, nsm := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}
+	if err := from.Get(ctx, client.ObjectKey{Name: n.binding}, binding); err != nil {
+		return fmt.Errorf("getting ClusterBinding %s: %w", n.binding, err)
+	}
+	err := from.Get(ctx, client.ObjectKey{Name: n.binding}, nsm)
+	switch {
+	case apierrors.IsNotFound(err):
+		nsm = nil
+	case err != nil:
+		return fmt.Errorf("getting NamespaceMap %s: %w", n.binding, err)
+	}
+	n.mapping.Store(mapping.New(n.mark, binding, nsm, w))
+	return nil
+}
+
+// follow has a pass made over what a change of the binding, or of its
+// NamespaceMap, concerns.
+func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
+	err := informer.Watch(ctx, from, &v1alpha1.NamespaceMap{}, func(e informer.Change) {
+		nsm, ok := e.After.(*v1alpha1.NamespaceMap)
+		if !ok || nsm.Name != n.binding {
+			return // One that was deleted is made again: nothing is decided meanwhile.
+		}
+		before, after := n.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithMap(nsm) })
+		if !before.Known() {
+			n.enqueue(ctx, "") // Those that have no entry have waited, too.
+			return
+		}
+		for _, namespace := range before.Differing(after) {
+			n.enqueue(ctx, namespace)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return informer.Watch(ctx, from, &v1alpha1.ClusterBinding{}, func(e informer.Change) {
+		binding, ok := e.After.(*v1alpha1.ClusterBinding)
+		if !ok || binding.Name != n.binding {
+			return
+		}
+		before, _ := n.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithBinding(binding) })
+		if before.Binding().Generation != binding.Generation || mountnamespace.Usable(before.Binding()) != mountnamespace.Usable(binding) ||
+			!before.Reach().Equal(network.Of(binding)) {
+			n.enqueue(ctx, "")
+		}
+	})
+}
+
+// followOffloadings has a pass made over a namespace whose offloading has changed
+// or gone, because what waited for an entry need not wait any more. That there is
+// one says no more than that there will be an entry, which brings a pass of its own.
+func (n *namespaces) followOffloadings(ctx context.Context, from cache.Cache) error {
+	return informer.Watch(ctx, from, &v1alpha1.NamespaceOffloading{}, func(e informer.Change) {
+		if e.Before == nil {
+			return
+		}
+		if e.After == nil || e.Before.GetGeneration() != e.After.GetGeneration() || e.Before.GetUID() != e.After.GetUID() {
+			n.enqueue(ctx, e.Before.GetNamespace())
+		}
+	})
+}
+
+// remap changes where the namespaces go.
+func (n *namespaces) remap(change func(*mapping.Mapping) *mapping.Mapping) (before, after *mapping.Mapping) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before = n.mapping.Load()
+	after = change(before)
+	n.mapping.Store(after)
+	return before, after
+}

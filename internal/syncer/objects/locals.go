@@ -1,0 +1,171 @@
+// Package objects has the objects of one kind, as one connection sees them: Locals in
+// the consumer, Remotes in the provider. Both are what caches show, put right by what
+// this process has written and they do not show yet (package ownwrites).
+package objects
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+)
+
+// FieldNeeds is the index of the consumer's caches that lists what a local object
+// needs in the provider.
+const FieldNeeds = "spillway.needs"
+
+// Locals are the consumer's objects of one kind. Of kinds that are pinned, the view
+// holds those that are pinned for this binding, and the catalogue the metadata of all;
+// of others the view holds all that there are.
+type Locals[T client.Object] struct {
+	Kind      *kind.Kind[T]
+	ClusterID string
+	View      cache.Cache
+	Catalogue cache.Cache
+	// Seen is the view, and Listed the catalogue, with what has been written.
+	Seen, Listed *ownwrites.Reader
+	// Metadata is how the catalogue is asked for the kind.
+	Metadata metav1.TypeMeta
+}
+
+// Get is the local object, absent if there is none. If known is false, it has its
+// metadata only, as the catalogue keeps it.
+func (l *Locals[T]) Get(ctx context.Context, key types.NamespacedName) (local T, known bool, err error) {
+	var none T
+	content := l.Kind.New()
+	err = l.Seen.Get(ctx, key, content)
+	if client.IgnoreNotFound(err) != nil {
+		return none, false, err
+	}
+	if !l.Kind.Selection.Pins() {
+		if err != nil {
+			return none, false, nil //nolint:nilerr // It is not found.
+		}
+		return content, true, nil
+	}
+	seen := err == nil
+	metadata := l.metadata()
+	if err := l.Listed.Get(ctx, key, metadata); err != nil {
+		return none, false, client.IgnoreNotFound(err)
+	}
+	if seen && content.GetUID() == metadata.UID && !ownwrites.Older(content, metadata) {
+		return content, true, nil
+	}
+	local = l.Kind.New()
+	decide.CopyMetadata(local, metadata)
+	return local, false, nil
+}
+
+func (l *Locals[T]) metadata() *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: l.Metadata}
+}
+
+// Held are the objects of a namespace that the view holds; of all namespaces, if it
+// is empty. They are in order, shared, and must not be changed.
+func (l *Locals[T]) Held(ctx context.Context, namespace string) ([]T, error) {
+	return l.list(ctx, client.InNamespace(namespace))
+}
+
+// Needing are those that the view holds and that need ref, by their names.
+func (l *Locals[T]) Needing(ctx context.Context, ref decide.Ref) ([]types.NamespacedName, error) {
+	found, err := l.list(ctx, client.MatchingFields{FieldNeeds: ref.String()})
+	return keysOf(found), err
+}
+
+func (l *Locals[T]) list(ctx context.Context, of client.ListOption) ([]T, error) {
+	all, err := listOf[T](ctx, l.View, l.Kind.NewList(), of)
+	slices.SortFunc(all, func(a, b T) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return all, err
+}
+
+// Unheld are the objects of a namespace that the catalogue lists and that are not
+// pinned for this binding, by their names.
+func (l *Locals[T]) Unheld(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	if !l.Kind.Selection.Pins() {
+		return nil, nil
+	}
+	listed := &metav1.PartialObjectMetadataList{TypeMeta: l.Metadata}
+	if err := l.Catalogue.List(ctx, listed, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	var keys []types.NamespacedName
+	for i := range listed.Items {
+		if !decide.IsPinned(&listed.Items[i], l.ClusterID) {
+			keys = append(keys, client.ObjectKeyFromObject(&listed.Items[i]))
+		}
+	}
+	return keys, nil
+}
+
+// Ahead reports whether something was written about an object that the caches do not
+// show yet.
+func (l *Locals[T]) Ahead(key types.NamespacedName) bool { return l.Seen.Ahead(l.Kind.New(), key) }
+
+// Wrote notes what the API server has answered. Of an object that is not pinned any
+// more the view shows nothing; the catalogue does.
+func (l *Locals[T]) Wrote(obj client.Object) {
+	if !l.Kind.Selection.Pins() {
+		l.Seen.Wrote(obj)
+		return
+	}
+	metadata := l.metadata()
+	decide.CopyMetadata(metadata, obj)
+	if !obj.GetDeletionTimestamp().IsZero() && len(obj.GetFinalizers()) == 0 { // Ours was the last.
+		l.Listed.Gone(metadata)
+	} else {
+		l.Listed.Wrote(metadata)
+	}
+	if decide.IsPinned(obj, l.ClusterID) {
+		l.Seen.Wrote(obj)
+	} else {
+		l.Seen.Drop(obj)
+	}
+}
+
+// Deleted notes that a deletion was accepted, with that grace period in seconds.
+func (l *Locals[T]) Deleted(obj client.Object, grace *int64) { deleted(l.Seen, obj, grace) }
+
+// Watch calls held for each change of what the view holds, and listed for each of what
+// the catalogue lists, until ctx ends.
+func (l *Locals[T]) Watch(ctx context.Context, held, listed func(informer.Change)) error {
+	if err := watch(ctx, l.View, l.Kind.New(), l.Seen, held); err != nil || !l.Kind.Selection.Pins() {
+		return err
+	}
+	return watch(ctx, l.Catalogue, l.metadata(), l.Listed, listed)
+}
+
+// keysOf are the names of objects.
+func keysOf[T client.Object](all []T) []types.NamespacedName {
+	keys := make([]types.NamespacedName, 0, len(all))
+	for _, obj := range all {
+		keys = append(keys, client.ObjectKeyFromObject(obj))
+	}
+	return keys
+}
+
+func listOf[T client.Object](ctx context.Context, from client.Reader, list client.ObjectList, of ...client.ListOption) ([]T, error) {
+	if err := from.List(ctx, list, append(of, client.UnsafeDisableDeepCopy)...); err != nil {
+		return nil, err
+	}
+	var all []T
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		if obj, ok := item.(T); ok {
+			all = append(all, obj)
+		}
+		return nil
+	})
+	return all, err
+}

@@ -1,0 +1,44 @@
+package objects
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/seeded"
+)
+
+// deleted notes that an object is going, or gone: one that nothing holds on to goes at once.
+func deleted(reader *ownwrites.Reader, obj client.Object, grace *int64) {
+	if grace != nil && *grace == 0 && len(obj.GetFinalizers()) == 0 {
+		reader.Gone(obj)
+		return
+	}
+	reader.Deleting(obj, grace)
+}
+
+// watch calls handle for each change of an object, after what was written about one
+// that is gone is forgotten.
+func watch(ctx context.Context, from cache.Cache, of client.Object, reader *ownwrites.Reader, handle func(informer.Change)) error {
+	return informer.Watch(ctx, from, of, func(e informer.Change) {
+		if e.Object() == nil || e.Unseen && seeded.On(seeded.UnseenDeletion) {
+			return
+		}
+		forget(reader, e)
+		handle(e)
+	})
+}
+
+// forget drops what is known of an object that the cache has dropped.
+func forget(reader *ownwrites.Reader, e informer.Change) {
+	switch {
+	case e.After != nil || e.Before == nil:
+	case e.Unseen && e.Listed != "":
+		reader.Missing(e.Before, e.Listed)
+	default:
+		reader.Forget(e.Before)
+	}
+}

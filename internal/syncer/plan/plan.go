@@ -1,0 +1,124 @@
+// Package plan makes of a decision what may be done now: without what has no effect,
+// what there is no room for, and what has to wait.
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
+	"github.com/spillway-io/spillway/internal/syncer/refusal"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Planner plans for one kind in one connection.
+type Planner[T client.Object] struct {
+	Kind *kind.Kind[T]
+	// Binding is the ClusterBinding's name, and ClusterID that of the cluster it names.
+	Binding, ClusterID string
+	Memory             *memory.Memory
+	Refusals           *refusal.Refusals[T]
+	// Exceeds says what the provider would hold too much of if before, which may be
+	// nil, became after; or "".
+	Exceeds func(before, after client.Object) string
+}
+
+// mostRefusals bounds how many refusals of its own a plan may meet: one for each copy,
+// and more is a mistake in a decision.
+const mostRefusals = 8
+
+// Plan is what to do about an object, without what was done before and did not come into
+// effect: the answer does not have it, though it was a yes. Doing it once more would
+// end likewise, each time.
+//
+//   - What a provider takes back, by a mutating policy or webhook, is a refusal. It
+//     is shown, and tried again when a refusal would be.
+//   - What the consumer does not keep of a status, most often because it lacks a
+//     feature that the provider has, is left alone until one of the two pods changes.
+//
+// made is what the pass has done already.
+func (p *Planner[T]) Plan(s decide.Snapshot[T], made []decide.Attempt) decide.Plan {
+	return decide.WithContent(s, p.effective(s, made))
+}
+
+func (p *Planner[T]) effective(s decide.Snapshot[T], made []decide.Attempt) decide.Plan {
+	plan := p.afforded(&s)
+	for _, a := range plan.Actions {
+		switch {
+		case !slices.ContainsFunc(made, func(before decide.Attempt) bool { return isRepeated(a, before) }):
+		case a.Verb == decide.PatchStatus:
+			p.Memory.Unkept.Set(s.Key, decide.Attempt{Action: a, Answer: a.Before})
+		case a.Side == decide.Remote && decide.Present(s.Local):
+			p.Refusals.Note(s, a, problemOfTakenBack(a, p.ClusterID))
+			p.Refusals.Recall(&s)
+			return p.due(s, p.afforded(&s))
+		}
+	}
+	if unkept := p.Memory.Unkept.Get(s.Key); unkept.Answer != nil {
+		plan.Actions = slices.DeleteFunc(plan.Actions, func(a decide.Action) bool { return a.Verb == decide.PatchStatus && isRepeated(a, unkept) })
+	}
+	return p.due(s, plan)
+}
+
+// afforded is what to do, without what would make the provider hold more than may be
+// sent to it. That is refused before it is sent, and shown and tried again as what an
+// API server has refused: nothing but the end of other objects makes room.
+func (p *Planner[T]) afforded(s *decide.Snapshot[T]) decide.Plan {
+	plan := decide.Next(*s, p.Kind.Syncer)
+	for range mostRefusals { // Each may leave others, of other copies.
+		i := slices.IndexFunc(plan.Actions, func(a decide.Action) bool { return p.tooMuch(*s, a) != nil })
+		if i < 0 {
+			return plan
+		}
+		p.Refusals.Note(*s, plan.Actions[i], *p.tooMuch(*s, plan.Actions[i]))
+		p.Refusals.Recall(s)
+		plan = decide.Next(*s, p.Kind.Syncer)
+	}
+	return decide.Plan{Problem: plan.Problem, RetryAfter: memory.FirstRetry}
+}
+
+// tooMuch is why an action makes more of a local object than may be sent, or nil.
+func (p *Planner[T]) tooMuch(s decide.Snapshot[T], a decide.Action) *decide.Problem {
+	if a.Side != decide.Remote || a.Verb != decide.Create && a.Verb != decide.Patch || !decide.Present(s.Local) {
+		return nil
+	}
+	if refusal := translate.MetadataTooLarge(s.Local); p.Kind.Selection.Pins() && refusal != nil {
+		return &decide.Problem{Reason: refusal.Reason, Message: refusal.Message}
+	}
+	if p.Exceeds == nil {
+		return nil
+	}
+	if shortage := p.Exceeds(a.Before, a.Object); shortage != "" {
+		problem := decide.Problemf(v1alpha1.ReasonOverBudget,
+			"%s is not sent to provider %s: %s; delete what is not needed any more, or ask for a larger spec.budget of ClusterBinding %s",
+			client.ObjectKeyFromObject(a.Object), p.ClusterID, shortage, p.Binding)
+		return &problem
+	}
+	return nil
+}
+
+// due is what of a plan may be done now.
+func (p *Planner[T]) due(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
+	return paced(p.Refusals.Postpone(s, plan), p.Memory.Statuses.Wait(s.Key))
+}
+
+// paced is a plan without what may wait, and has to. It is decided anew then, on
+// what there is by then, so that the latest always gets there. All else goes on.
+func paced(plan decide.Plan, wait time.Duration) decide.Plan {
+	if wait == 0 || !slices.ContainsFunc(plan.Actions, isPaced) || seeded.On(seeded.StatusUnpaced) {
+		return plan
+	}
+	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), isPaced)
+	plan.Event = nil // It tells of what has been written.
+	plan.RetryAfter = retry.Sooner(plan.RetryAfter, wait)
+	return plan
+}
+
+func isPaced(a decide.Action) bool { return a.Paced }

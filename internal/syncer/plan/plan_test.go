@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/syncer/synctest"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+func planner() (*Planner[*corev1.ConfigMap], *synctest.Rig) {
+	rig := synctest.New()
+	return &Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "europe", ClusterID: "eu", Memory: rig.Memory, Refusals: rig.Refusals}, rig
+}
+
+// held is a ConfigMap as the caches hold it.
+func held(m *corev1.ConfigMap) *corev1.ConfigMap {
+	return translate.WithoutContent(m).(*corev1.ConfigMap)
+}
+
+// TestAfforded has a copy that there is no room for, until there is.
+func TestAfforded(t *testing.T) {
+	p, rig := planner()
+	full := "namespace team has 25 objects there, and one namespace may have 25"
+	p.Exceeds = func(_, _ client.Object) string { return full }
+	s := fixture.Wanted(fixture.Local(fixture.Sent), nil)
+	s.Known = true
+	plan := p.afforded(&s)
+	if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != v1alpha1.ReasonOverBudget {
+		t.Fatalf("got %v with the problem %v", plan.Actions, plan.Problem)
+	}
+	for _, part := range []string{"team-home/settings", full, "ClusterBinding europe"} {
+		if !strings.Contains(plan.Problem.Message, part) {
+			t.Errorf("%q does not say %q", plan.Problem.Message, part)
+		}
+	}
+	if plan.RetryAfter <= 0 || plan.RetryAfter > 30*time.Second {
+		t.Errorf("it is tried again after %s", plan.RetryAfter)
+	}
+	said := plan.Problem.Message
+	full = "namespace team has 26 objects there, and one namespace may have 25"
+	rig.Clock.Step(plan.RetryAfter)
+	rig.Refusals.Recall(&s)
+	if again := p.afforded(&s); again.Problem == nil || again.Problem.Message != said {
+		t.Errorf("another number is another text: %v", again.Problem)
+	}
+	full = ""
+	rig.Clock.Step(time.Minute)
+	rig.Refusals.Recall(&s)
+	if plan := p.afforded(&s); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Create {
+		t.Errorf("there is room, and what is done is %v, for %v", plan.Actions, plan.Problem)
+	}
+	full = "all namespaces have too much"
+	gone := fixture.Wanted(nil, fixture.Remote())
+	if plan := p.afforded(&gone); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Delete {
+		t.Errorf("a deletion is held up: %v", plan.Actions)
+	}
+}
+
+// TestTooMuchMetadata is neither sent nor brought up to date, however it is seen. Of a
+// copy its owner is told.
+func TestTooMuchMetadata(t *testing.T) {
+	long := func(m *corev1.ConfigMap) {
+		m.Annotations = decide.With(m.Annotations, "a", string(make([]byte, translate.MostMetadata)))
+	}
+	short := func(m *corev1.ConfigMap) { m.Annotations = translate.Shortened(m.Annotations) }
+	changed := fixture.Data("a", "2")
+	for name, test := range map[string]struct {
+		snapshot fixture.Snapshot
+		told     []string
+	}{
+		"whole":                         {fixture.Wanted(fixture.Local(fixture.Sent, long), nil), nil},
+		"shortened":                     {fixture.Wanted(fixture.Local(fixture.Sent, short), nil), nil},
+		"with a copy":                   {fixture.Wanted(fixture.Local(fixture.Sent, long, changed), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
+		"with a copy, shortened":        {fixture.Wanted(held(fixture.Local(fixture.Sent, short, changed)), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
+		"with a copy of before it grew": {fixture.Wanted(fixture.Local(fixture.Sent, short, changed), fixture.Remote(long)), []string{translate.ReasonMetadataTooLarge}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, rig := planner()
+			plan := p.Plan(test.snapshot, nil)
+			if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != translate.ReasonMetadataTooLarge {
+				t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
+			}
+			if diff := cmp.Diff(test.told, rig.Recorded()); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTakenBackContent is told, though the content had to be read again in between.
+func TestTakenBackContent(t *testing.T) {
+	p, _ := planner()
+	local := fixture.Local(fixture.Sent, fixture.Data("a", "2"))
+	before := held(fixture.Remote())
+	s := fixture.Wanted(local, before)
+	first := p.Plan(s, nil)
+	if len(first.Actions) != 1 || first.Actions[0].Verb != decide.Patch {
+		t.Fatalf("got %v", first.Actions)
+	}
+	s.Remote = held(fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })) // As it was.
+	made := []decide.Attempt{{Action: first.Actions[0], Answer: s.Remote}}
+	s.Local = held(local)
+	if plan := p.Plan(s, made); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Read {
+		t.Fatalf("got %v", plan.Actions)
+	}
+	made = append(made, decide.Attempt{Action: decide.Action{Verb: decide.Read, Side: decide.Local}, Answer: local})
+	s.Local = local // As it was answered.
+	if plan := p.Plan(s, made); len(plan.Actions) > 0 || plan.Problem == nil {
+		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
+	}
+}
+
+// TestRefusedDeletionOfACopyWaits: it is tried again, but not in each pass.
+func TestRefusedDeletionOfACopyWaits(t *testing.T) {
+	p, rig := planner()
+	s := fixture.Wanted(fixture.Local(fixture.SentTo("eu", "team-home/settings")), fixture.Remote(), fixture.Unwanted)
+	deletes := func() (plan decide.Plan, n int) {
+		plan = p.effective(s, nil)
+		return plan, len(plan.Actions)
+	}
+	plan, n := deletes()
+	if n != 1 || plan.Actions[0].Verb != decide.Delete {
+		t.Fatalf("the plan is %v", plan)
+	}
+	rig.Refusals.Note(s, plan.Actions[0], decide.Problem{Reason: "DeletionFailed", Message: "no"})
+	for range 10 {
+		plan, n = deletes()
+		if n != 0 || plan.RetryAfter <= 0 || plan.RetryAfter > 30*time.Second || plan.Problem == nil {
+			t.Fatalf("the plan is %v", plan)
+		}
+		rig.Clock.Step(plan.RetryAfter)
+		if plan, n = deletes(); n != 1 {
+			t.Fatalf("it is not tried again: %v", plan)
+		}
+		rig.Refusals.Note(s, plan.Actions[0], decide.Problem{Reason: "DeletionFailed", Message: "no"})
+	}
+}
+
+// TestRefusedMarkIsToldAndWaits: what the consumer refuses is no secret either.
+func TestRefusedMarkIsToldAndWaits(t *testing.T) {
+	p, rig := planner()
+	s := fixture.Wanted(fixture.Local(), nil)
+	plan := p.effective(s, nil)
+	if len(plan.Actions) != 1 || plan.Actions[0].Side != decide.Local {
+		t.Fatalf("the plan is %v", plan)
+	}
+	rig.Refusals.Note(s, plan.Actions[0], decide.Problem{Reason: "UpdateRejected", Message: "no"})
+	rig.Refusals.Recall(&s)
+	plan = p.effective(s, nil)
+	if len(plan.Actions) != 0 || plan.Problem == nil || plan.Problem.Message != "no" || plan.RetryAfter <= 0 {
+		t.Errorf("the plan is %v", plan)
+	}
+}

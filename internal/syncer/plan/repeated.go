@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+)
+
+// isRepeated reports whether a patch asks for nothing but what was asked for before,
+// of the very object that was the answer to that.
+func isRepeated(a decide.Action, before decide.Attempt) bool {
+	if a.Verb != decide.Patch && a.Verb != decide.PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
+		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.Answer.GetResourceVersion() {
+		return false
+	}
+	change, err := changeOf(a)
+	other, otherErr := changeOf(before.Action)
+	return err == nil && otherErr == nil && isWithin(change, other)
+}
+
+// changeOf is what a patch changes. The metadata that goes with a status says when
+// it was written, and is none of it.
+func changeOf(a decide.Action) (map[string]any, error) {
+	diff, err := client.MergeFrom(a.Before).Data(a.Object)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(diff, &fields); err != nil {
+		return nil, err
+	}
+	if a.Verb == decide.PatchStatus {
+		delete(fields, "metadata")
+	}
+	return fields, nil
+}
+
+// isWithin reports whether all that a change sets, another one sets likewise.
+func isWithin(change, other any) bool {
+	fields, ok := change.(map[string]any)
+	others, okToo := other.(map[string]any)
+	if !ok || !okToo {
+		return reflect.DeepEqual(change, other)
+	}
+	for name, value := range fields {
+		if set, ok := others[name]; !ok || !isWithin(value, set) {
+			return false
+		}
+	}
+	return true
+}
+
+// problemOfTakenBack says what has not come into effect.
+func problemOfTakenBack(a decide.Action, clusterID string) decide.Problem {
+	return decide.Problemf(v1alpha1.ReasonUpdateRejected,
+		"provider %s accepts a change of %s, but does not make it: a mutating policy or webhook there takes it back",
+		clusterID, client.ObjectKeyFromObject(a.Object))
+}

@@ -1,0 +1,44 @@
+package plan
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/decide"
+)
+
+func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
+	pod := func(version, tier, team, message string, phase corev1.PodPhase) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "web", ResourceVersion: version, Labels: map[string]string{"tier": tier, "team": team}},
+			Status:     corev1.PodStatus{Phase: phase, Message: message},
+		}
+	}
+	patch := func(verb decide.Verb, side decide.Side, before, after *corev1.Pod) decide.Action {
+		return decide.Action{Verb: verb, Side: side, Before: before, Object: after}
+	}
+	labels := decide.Attempt{Action: patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), Answer: pod("2", "a", "a", "", "Pending")}
+	status := decide.Attempt{Action: patch(decide.PatchStatus, decide.Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), Answer: pod("2", "a", "a", "", "Running")}
+	for name, tc := range map[string]struct {
+		made decide.Attempt
+		now  decide.Action
+		want bool
+	}{
+		"both are taken back":               {labels, patch(decide.Patch, decide.Remote, pod("2", "a", "a", "", "Pending"), pod("2", "b", "b", "", "Pending")), true},
+		"one is taken back":                 {labels, patch(decide.Patch, decide.Remote, pod("2", "b", "a", "", "Pending"), pod("2", "b", "b", "", "Pending")), true},
+		"another value is asked for":        {labels, patch(decide.Patch, decide.Remote, pod("2", "a", "b", "", "Pending"), pod("2", "c", "b", "", "Pending")), false},
+		"somebody else has written since":   {labels, patch(decide.Patch, decide.Remote, pod("3", "a", "b", "", "Pending"), pod("3", "b", "b", "", "Pending")), false},
+		"it is the other cluster":           {labels, patch(decide.Patch, decide.Local, pod("2", "a", "b", "", "Pending"), pod("2", "b", "b", "", "Pending")), false},
+		"it is something else":              {labels, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: pod("2", "a", "b", "", "Pending")}, false},
+		"a field of a status is not kept":   {status, patch(decide.PatchStatus, decide.Local, pod("2", "a", "a", "", "Running"), pod("2", "latest", "a", "no", "Running")), true},
+		"another field of a status changes": {status, patch(decide.PatchStatus, decide.Local, pod("2", "a", "a", "", "Running"), pod("2", "latest", "a", "no", "Succeeded")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := isRepeated(tc.now, tc.made); got != tc.want {
+				t.Errorf("it is within what was made: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,156 @@
+// Package synctest has what tests of the engine's parts share: a kind of ConfigMaps, and
+// caches that hold what they are given.
+package synctest
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
+	"github.com/spillway-io/spillway/internal/syncer/refusal"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+// ConfigMaps is the kind.
+type ConfigMaps = kind.Kind[*corev1.ConfigMap]
+
+// Resource is theirs, in errors.
+var Resource = schema.GroupResource{Resource: "configmaps"}
+
+// Rig is what the parts of one kind in one connection share.
+type Rig struct {
+	Kind     *ConfigMaps
+	Memory   *memory.Memory
+	Clock    *testclock.FakeClock
+	Refusals *refusal.Refusals[*corev1.ConfigMap]
+	// View and Catalogue are caches of the consumer, Provider that of the provider.
+	View, Catalogue, Provider *Cache
+	Locals                    *objects.Locals[*corev1.ConfigMap]
+	Remotes                   *objects.Remotes[*corev1.ConfigMap]
+	recorder                  *events.FakeRecorder
+}
+
+// New makes the rig of a kind that is copied.
+func New() *Rig {
+	k := kind.NewCopy("configmap", kind.Referenced,
+		func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
+		func() decide.List { return &corev1.ConfigMapList{} }, decide.Translation[*corev1.ConfigMap](decidetest.Plain{}))
+	clock := testclock.NewFakeClock(builder.Epoch)
+	r := &Rig{
+		Kind: &k, Clock: clock, Memory: memory.New(clock), recorder: events.NewFakeRecorder(10),
+		View: &Cache{}, Catalogue: &Cache{}, Provider: &Cache{},
+	}
+	r.Refusals = &refusal.Refusals[*corev1.ConfigMap]{Kind: r.Kind, Memory: r.Memory.Refusals, Events: r.recorder}
+	r.Locals = &objects.Locals[*corev1.ConfigMap]{
+		Kind: r.Kind, ClusterID: "eu", View: r.View, Catalogue: r.Catalogue,
+		Seen: ownwrites.New(r.View, clock), Listed: ownwrites.New(r.Catalogue, clock),
+		Metadata: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+	}
+	r.Remotes = &objects.Remotes[*corev1.ConfigMap]{
+		Kind: r.Kind, ClusterID: "eu", Mark: decidetest.Mark, Cache: r.Provider, Seen: ownwrites.New(r.Provider, clock), Live: r.Provider,
+	}
+	return r
+}
+
+// Recorded are the reasons of the events since it was asked last.
+func (r *Rig) Recorded() []string {
+	var all []string
+	for len(r.recorder.Events) > 0 {
+		reason, _, _ := strings.Cut(strings.TrimPrefix(<-r.recorder.Events, "Warning "), " ")
+		all = append(all, reason)
+	}
+	return all
+}
+
+// Cache holds what it is given. It has no informers.
+type Cache struct {
+	cache.Cache
+	Has []client.Object
+	// Indexes say by which values of a field an object is found.
+	Indexes map[string]client.IndexerFunc
+	// Err, if set, is the answer to everything.
+	Err error
+}
+
+// Get implements client.Reader.
+func (c *Cache) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if c.Err != nil {
+		return c.Err
+	}
+	for _, obj := range c.Has {
+		if client.ObjectKeyFromObject(obj) == key {
+			copyInto(into, obj)
+			return nil
+		}
+	}
+	return apierrors.NewNotFound(Resource, key.Name)
+}
+
+// copyInto copies an object into one of its type, or its metadata.
+func copyInto(into, obj client.Object) {
+	switch into := into.(type) {
+	case *corev1.ConfigMap:
+		obj.(*corev1.ConfigMap).DeepCopyInto(into)
+	case *metav1.PartialObjectMetadata:
+		decide.CopyMetadata(into, obj)
+	}
+}
+
+// List implements client.Reader.
+func (c *Cache) List(_ context.Context, into client.ObjectList, options ...client.ListOption) error {
+	if c.Err != nil {
+		return c.Err
+	}
+	var asked client.ListOptions
+	asked.ApplyOptions(options)
+	if listed, ok := into.(*metav1.PartialObjectMetadataList); ok {
+		for _, obj := range c.Has {
+			if c.matches(obj, asked) {
+				var metadata metav1.PartialObjectMetadata
+				copyInto(&metadata, obj)
+				listed.Items = append(listed.Items, metadata)
+			}
+		}
+		return nil
+	}
+	var found []runtime.Object
+	for _, obj := range c.Has {
+		if c.matches(obj, asked) {
+			found = append(found, obj)
+		}
+	}
+	return meta.SetList(into, found)
+}
+
+func (c *Cache) matches(obj client.Object, asked client.ListOptions) bool {
+	if asked.Namespace != "" && obj.GetNamespace() != asked.Namespace {
+		return false
+	}
+	if asked.FieldSelector == nil {
+		return true
+	}
+	for _, requirement := range asked.FieldSelector.Requirements() {
+		for _, value := range c.Indexes[requirement.Field](obj) {
+			if value == requirement.Value {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,200 @@
+// Package watch asks for passes: over each object that changes on either side, and over
+// what that concerns.
+package watch
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
+)
+
+// Queue takes the names of objects that a pass is made over.
+type Queue interface {
+	Enqueue(keys ...types.NamespacedName)
+	// EnqueueUrgent puts them before the rest.
+	EnqueueUrgent(keys ...types.NamespacedName)
+}
+
+// Uses knows the objects of all kinds that need others.
+type Uses interface {
+	// Referers are all objects that need ref, by their kind.
+	Referers(ctx context.Context, ref decide.Ref) (map[string][]types.NamespacedName, error)
+	// Enqueue has a pass made over each of these, of any kind.
+	Enqueue(refs ...decide.Ref)
+}
+
+// Watcher watches the objects of one kind in one connection.
+type Watcher[T client.Object] struct {
+	Kind      *kind.Kind[T]
+	ClusterID string
+	Locals    *objects.Locals[T]
+	Remotes   *objects.Remotes[T]
+	Uses      Uses
+	Memory    *memory.Memory
+	Queue     Queue
+	// Mapped reports whether a local namespace is mapped to one of the provider.
+	Mapped func(namespace string) bool
+}
+
+// Start has a pass made over each object that changes on either side, until ctx ends.
+func (w *Watcher[T]) Start(ctx context.Context) error {
+	if err := w.Locals.Watch(ctx, w.onLocal, func(e informer.Change) { w.onListed(ctx, e) }); err != nil {
+		return err
+	}
+	return w.Remotes.Watch(ctx, w.onRemote)
+}
+
+// onLocal also has a pass made over what the object needs, or needed.
+func (w *Watcher[T]) onLocal(e informer.Change) {
+	obj := e.Object()
+	if seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {
+		return
+	}
+	w.Queue.Enqueue(client.ObjectKeyFromObject(obj))
+	if w.Kind.Needs == nil {
+		return
+	}
+	before, after := w.needsOf(e.Before), w.needsOf(e.After)
+	w.Uses.Enqueue(before.Difference(after).Union(after.Difference(before)).UnsortedList()...)
+	if w.moved(e) {
+		w.Uses.Enqueue(after.UnsortedList()...) // What it needs is needed elsewhere.
+	}
+}
+
+// moved reports whether a pinned object has copies elsewhere than before.
+func (w *Watcher[T]) moved(e informer.Change) bool {
+	key := v1alpha1.AnnotationRemote + w.ClusterID
+	return w.Kind.Selection.Pins() && e.Before != nil && e.After != nil && e.Before.GetAnnotations()[key] != e.After.GetAnnotations()[key]
+}
+
+func (w *Watcher[T]) needsOf(obj client.Object) sets.Set[decide.Ref] {
+	refs := sets.New[decide.Ref]()
+	if local, ok := obj.(T); ok && obj != nil {
+		for _, ref := range w.Kind.Needs(local) {
+			refs.Insert(decide.Ref{Kind: ref.Kind, NamespacedName: ref.NamespacedName})
+		}
+	}
+	return refs
+}
+
+// onListed passes over the objects that nothing needs: that is nearly all of them.
+func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
+	key := client.ObjectKeyFromObject(e.Object())
+	if decide.IsPinned(e.Object(), w.ClusterID) {
+		w.Queue.Enqueue(key)
+		return
+	}
+	if w.Kind.Selection == kind.InMappedNamespace {
+		if w.Mapped(key.Namespace) {
+			w.Queue.Enqueue(key)
+		}
+		return
+	}
+	found, err := w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "an event is lost", "kind", w.Kind.Name, "object", key)
+		return // The cache is ending, and the connection with it.
+	}
+	if len(found) == 0 {
+		return
+	}
+	w.Queue.Enqueue(key)
+	if e.Before != nil && e.After != nil {
+		return
+	}
+	for name, keys := range found { // They wait for it, or can do without it.
+		for _, key := range keys {
+			w.Uses.Enqueue(decide.Ref{Kind: name, NamespacedName: key})
+		}
+	}
+}
+
+func (w *Watcher[T]) onRemote(e informer.Change) {
+	key := objects.LocalKey(e.Object())
+	if w.Kind.Done != nil && e.Before != nil {
+		w.Memory.Unshown.Note(key)
+	}
+	if w.isUrgent(e) {
+		w.Queue.EnqueueUrgent(key)
+	} else {
+		w.Queue.Enqueue(key)
+	}
+	if e.Before != nil && objects.LocalKey(e.Before) != key {
+		w.Queue.Enqueue(objects.LocalKey(e.Before))
+	}
+}
+
+// isUrgent reports whether users wait for what a change of a remote object leads to.
+// That it is there says nothing new: either it was made by a pass, or it is read at
+// the beginning.
+func (w *Watcher[T]) isUrgent(e informer.Change) bool {
+	before, known := e.Before.(T)
+	after, _ := e.After.(T) // The zero value, when it is gone.
+	return known && w.Kind.Urgent != nil && w.Kind.Urgent(before, after)
+}
+
+// EnqueueNamespace has a pass made over all objects of a local namespace that are
+// known, and over what they need; of all namespaces, if it is empty.
+func (w *Watcher[T]) EnqueueNamespace(ctx context.Context, namespace string) {
+	if err := w.enqueueNamespace(ctx, namespace); err != nil {
+		// The cache is ending, and the connection with it.
+		log.FromContext(ctx).Error(err, "a change of a namespace's place is lost", "kind", w.Kind.Name, "namespace", namespace)
+	}
+}
+
+func (w *Watcher[T]) enqueueNamespace(ctx context.Context, namespace string) error {
+	held, err := w.Locals.Held(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	for _, local := range held {
+		w.Queue.Enqueue(client.ObjectKeyFromObject(local))
+		if w.Kind.Needs != nil {
+			w.Uses.Enqueue(w.Kind.Needs(local)...)
+		}
+	}
+	if namespace == "" { // What went here while nothing was to be done is left there.
+		left, err := w.Remotes.Locals(ctx)
+		if err != nil {
+			return err
+		}
+		w.Queue.Enqueue(left...)
+	}
+	return w.enqueueUnheld(ctx, namespace)
+}
+
+// enqueueUnheld has a pass made over those that are to be sent and are not yet: what
+// needs a Secret may be in another namespace.
+func (w *Watcher[T]) enqueueUnheld(ctx context.Context, namespace string) error {
+	unheld, err := w.Locals.Unheld(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	for _, key := range unheld {
+		if w.Kind.Selection == kind.InMappedNamespace {
+			if w.Mapped(key.Namespace) {
+				w.Queue.Enqueue(key)
+			}
+			continue
+		}
+		found, err := w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			w.Queue.Enqueue(key)
+		}
+	}
+	return nil
+}
