@@ -73,7 +73,7 @@ func newSession(ctx context.Context, w *world.World, ledger *oracle.Ledger, mean
 }
 
 // hashed is the end of a name that holds a hash over the consumer's identity.
-var hashed = regexp.MustCompile(`-[0-9a-f]{32}$`)
+var hashed = regexp.MustCompile(`-[0-9a-f]{16}([0-9a-f]{16})?$`)
 
 // mask makes the names of all lanes the same.
 func mask(consumerID string) func(string) string {

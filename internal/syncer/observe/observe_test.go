@@ -1,0 +1,265 @@
+package observe
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
+	"github.com/spillway-io/spillway/internal/syncer/synctest"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// uses has objects that need the ConfigMap at these places.
+type uses struct {
+	places []decide.Place
+	used   bool
+}
+
+func (u uses) Places(context.Context, decide.Ref) ([]decide.Place, bool, error) {
+	return u.places, u.used, nil
+}
+
+func (uses) Needs(_ context.Context, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
+	var needs []decide.Need
+	for _, ref := range refs {
+		needs = append(needs, decide.Need{Kind: ref.Kind, NamespacedName: types.NamespacedName{Namespace: at.Namespace, Name: ref.Name}})
+	}
+	return needs, nil
+}
+
+func (uses) AnyRefused() bool { return true }
+
+func (uses) Outdated([]decide.Ref, decide.Place) *decide.Problem {
+	return &decide.Problem{Reason: "Outdated"}
+}
+
+// namespaces has namespace team mapped, closing on its way out, waiting not there yet,
+// and a mount namespace for all others.
+func namespaces() *mapping.Mapping {
+	binding := builder.Binding("eu").MountNamespace("spillover").Condition(v1alpha1.BindingMountNamespaceReady, "True", "", "").Obj()
+	nsm := builder.Map("eu").Accepted("team", "team-home").Desired("waiting", "waiting-home").
+		Current("closing", "closing-home", v1alpha1.MappingTerminating, "", "").Obj()
+	return mapping.New(fixture.Mark, binding, nsm, mapping.World{Selects: func(*v1alpha1.ClusterBinding, string) bool { return false }})
+}
+
+func observer(u uses) (*Observer[*corev1.ConfigMap], *synctest.Rig) {
+	rig := synctest.New()
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: func(obj client.Object) []string {
+		return []string{objects.LocalKey(obj).String()}
+	}}
+	return &Observer[*corev1.ConfigMap]{
+		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: u, Memory: rig.Memory, Refusals: rig.Refusals,
+		Mapping: namespaces, Limits: func() *translate.Limits { return nil }, Clock: rig.Clock,
+	}, rig
+}
+
+// seen is a snapshot in short: names of remote objects, and their namespaces.
+type seen struct {
+	Known, Wanted, Open bool
+	Place               string
+	Sites               []string // A copy that is there is said so.
+	Remote              string
+	Unneeded, Strays    []string
+	Outdated            bool
+	Needs               []string
+}
+
+func inShort(s fixture.Snapshot) seen {
+	short := seen{Known: s.Known, Wanted: s.Wanted, Open: s.Place.Open, Place: s.Place.Namespace, Outdated: s.Outdated != nil}
+	name := func(m *corev1.ConfigMap) string { return client.ObjectKeyFromObject(m).String() }
+	for _, site := range s.Sites {
+		at := site.Place.Namespace
+		if site.Remote != nil {
+			at += ", there"
+		}
+		short.Sites = append(short.Sites, at)
+	}
+	if s.Remote != nil {
+		short.Remote = name(s.Remote)
+	}
+	for _, m := range s.Unneeded {
+		short.Unneeded = append(short.Unneeded, name(m))
+	}
+	for _, m := range s.Strays {
+		short.Strays = append(short.Strays, name(m))
+	}
+	for _, need := range s.Needs {
+		short.Needs = append(short.Needs, need.String())
+	}
+	return short
+}
+
+func in(namespace string) fixture.Option {
+	return func(m *corev1.ConfigMap) { m.Namespace = namespace }
+}
+
+func unmarked(m *corev1.ConfigMap) { m.Labels = nil }
+
+func ofAnother(m *corev1.ConfigMap) {
+	m.Annotations = decide.With(m.Annotations, v1alpha1.AnnotationLocalUID, "local-0")
+}
+
+func version(v string) fixture.Option {
+	return func(m *corev1.ConfigMap) { m.ResourceVersion = v }
+}
+
+func named(uid string) fixture.Option {
+	return func(m *corev1.ConfigMap) {
+		m.Annotations = decide.With(m.Annotations, v1alpha1.AnnotationRemoteUID, uid)
+		m.Annotations = decide.With(m.Annotations, v1alpha1.AnnotationRemoteFor, "local-1")
+		m.Annotations = decide.With(m.Annotations, v1alpha1.AnnotationRemoteNamespace, "team-home")
+	}
+}
+
+// TestObserve has all that a snapshot is made of.
+func TestObserve(t *testing.T) {
+	home := decide.Place{Target: fixture.Target, Local: "team", Open: true}
+	mount := namespaces().Place("other")
+	mount.Local = "team"
+	byPod := uses{[]decide.Place{home}, true}
+	type sides struct{ view, listed, remote []*corev1.ConfigMap }
+	one := func(all ...*corev1.ConfigMap) []*corev1.ConfigMap { return all }
+	local, sent := fixture.Local(), fixture.Local(fixture.Sent)
+	for name, test := range map[string]struct {
+		selection kind.Selection
+		uses      uses
+		has       sides
+		change    func(*kind.Kind[*corev1.ConfigMap])
+		key       string // The namespace, if not team.
+		want      seen
+	}{
+		"nothing needs it": {kind.Referenced, uses{}, sides{listed: one(local)}, nil, "",
+			seen{Place: "team-home", Open: true}},
+		"a pod needs it": {kind.Referenced, byPod, sides{listed: one(local)}, nil, "",
+			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+		"it is pinned": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent)}, nil, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+		"the view is behind": {kind.Referenced, byPod, sides{view: one(sent), listed: one(fixture.Local(fixture.Sent, version("6")))}, nil, "",
+			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+		"the copy is there": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())}, nil, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings"}},
+		"two places need it": {kind.Referenced, uses{[]decide.Place{mount, home}, true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())}, nil, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "spillover", Sites: []string{"spillover", "team-home, there"}}},
+		"two, and it can be in one": {kind.Referenced, uses{[]decide.Place{mount, home}, true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())},
+			func(k *kind.Kind[*corev1.ConfigMap]) { k.For = func(m *corev1.ConfigMap) string { return m.Namespace } }, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings"}},
+		"a copy is where nothing needs it": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote(in("left")))}, nil, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Unneeded: []string{"left/settings"}}},
+		"what needs it is on its way out": {kind.Referenced, uses{used: true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())}, nil, "",
+			seen{Known: true, Wanted: true, Remote: "team-home/settings"}},
+		"a copy of an older one": {kind.Referenced, byPod, sides{listed: one(local), remote: one(fixture.Remote(ofAnother))}, nil, "",
+			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Strays: []string{"team-home/settings"}}},
+		"a copy without our mark": {kind.Referenced, byPod, sides{listed: one(local), remote: one(fixture.Remote(unmarked))}, nil, "",
+			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+		"only the copy is left": {kind.Referenced, uses{}, sides{remote: one(fixture.Remote())}, nil, "",
+			seen{Place: "team-home", Open: true, Remote: "team-home/settings"}},
+		"what it needs": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent)},
+			func(k *kind.Kind[*corev1.ConfigMap]) {
+				k.Needs = func(*corev1.ConfigMap) []decide.Ref {
+					return []decide.Ref{{Kind: "secret", NamespacedName: types.NamespacedName{Name: "key"}}}
+				}
+			}, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Needs: []string{"team-home/key"}}},
+		"on the node": {kind.OnVirtualNode, uses{}, sides{view: one(local)}, nil, "",
+			seen{Known: true, Open: true, Place: "team-home"}},
+		"on the node, and there": {kind.OnVirtualNode, uses{}, sides{view: one(local), remote: one(fixture.Remote())}, nil, "",
+			seen{Known: true, Open: true, Place: "team-home", Remote: "team-home/settings"}},
+		"on the node, and where it went before": {kind.OnVirtualNode, uses{}, sides{view: one(local), remote: one(fixture.Remote(in("spillover")))}, nil, "",
+			seen{Known: true, Open: true, Place: "spillover", Remote: "spillover/settings"}},
+		"on the node, and there twice": {kind.OnVirtualNode, uses{},
+			sides{view: one(fixture.Local(named("remote-1"))), remote: one(fixture.Remote(in("left"), func(m *corev1.ConfigMap) { m.UID = "remote-2" }), fixture.Remote())}, nil, "",
+			seen{Known: true, Open: true, Place: "team-home", Remote: "team-home/settings", Strays: []string{"left/settings"}}},
+		"in a mapped namespace": {kind.InMappedNamespace, uses{}, sides{listed: one(local)}, nil, "",
+			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+		"in one that is not there yet": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(in("waiting")))}, nil, "waiting",
+			seen{Wanted: true, Place: "waiting-home"}},
+		"in one that goes": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(in("closing")))}, nil, "closing",
+			seen{Place: "closing-home"}},
+		"in one that is mounted": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(in("other")))}, nil, "other",
+			seen{Place: "spillover", Open: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, rig := observer(test.uses)
+			o.Kind.Selection = test.selection
+			if test.change != nil {
+				test.change(o.Kind)
+			}
+			for cache, has := range map[*synctest.Cache][]*corev1.ConfigMap{rig.View: test.has.view, rig.Catalogue: test.has.listed, rig.Provider: test.has.remote} {
+				for _, m := range has {
+					cache.Has = append(cache.Has, m)
+				}
+			}
+			key := client.ObjectKeyFromObject(local)
+			if test.key != "" {
+				key.Namespace = test.key
+			}
+			s, err := o.Observe(t.Context(), key, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, inShort(s)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestObserveOutdated: what runs in the provider finds out what it uses there.
+func TestObserveOutdated(t *testing.T) {
+	o, rig := observer(uses{})
+	o.Kind.Selection = kind.OnVirtualNode
+	o.Kind.Needs = func(*corev1.ConfigMap) []decide.Ref { return nil }
+	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote()}
+	if s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil); err != nil || s.Outdated == nil {
+		t.Errorf("got %v, %v", s.Outdated, err)
+	}
+}
+
+// TestReferers: what the limits refuse needs nothing, unless it runs already.
+func TestReferers(t *testing.T) {
+	ref := decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
+	for name, test := range map[string]struct {
+		refused bool
+		remote  []client.Object
+		want    bool
+	}{
+		"let in":               {false, nil, true},
+		"refused":              {true, nil, false},
+		"refused, but running": {true, []client.Object{fixture.Remote()}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, rig := observer(uses{})
+			o.Kind.Selection = kind.OnVirtualNode
+			o.Kind.Refused = func(*corev1.ConfigMap, *translate.Limits) bool { return test.refused }
+			rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.remote
+			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{ref.String()} }}
+			keys, err := o.Referers(t.Context(), ref)
+			if err != nil || slices.Contains(keys, client.ObjectKeyFromObject(fixture.Local())) != test.want {
+				t.Errorf("got %v, %v", keys, err)
+			}
+		})
+	}
+}
+
+// TestPlacesOfOneOnTheNode: one that has gone to the mount namespace stays there.
+func TestPlacesOfOneOnTheNode(t *testing.T) {
+	o, rig := observer(uses{})
+	o.Kind.Selection = kind.OnVirtualNode
+	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote(in("spillover"))}
+	places, err := o.Places(t.Context(), client.ObjectKeyFromObject(fixture.Local()))
+	if err != nil || len(places) != 1 || places[0].Namespace != "spillover" || !places[0].Hashed {
+		t.Errorf("got %v, %v", places, err)
+	}
+}

@@ -1,0 +1,158 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/syncer/synctest"
+)
+
+// transcript is what passes are asked for.
+type transcript struct {
+	lines   []string
+	needing map[string][]types.NamespacedName
+}
+
+func (t *transcript) Enqueue(keys ...types.NamespacedName) { t.add("", keys) }
+
+func (t *transcript) EnqueueUrgent(keys ...types.NamespacedName) { t.add("urgent ", keys) }
+
+func (t *transcript) add(how string, keys []types.NamespacedName) {
+	for _, key := range keys {
+		t.lines = append(t.lines, how+key.String())
+	}
+}
+
+// others are the objects of other kinds.
+type others struct{ *transcript }
+
+func (o others) Enqueue(refs ...decide.Ref) {
+	for _, ref := range refs {
+		o.lines = append(o.lines, ref.String())
+	}
+}
+
+func (o others) Referers(context.Context, decide.Ref) (map[string][]types.NamespacedName, error) {
+	return o.needing, nil
+}
+
+// needs a Secret that its data names.
+func needs(m *corev1.ConfigMap) []decide.Ref {
+	var refs []decide.Ref
+	for name := range m.Data {
+		refs = append(refs, decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: m.Namespace, Name: name}, Optional: m.Labels["tier"] != ""})
+	}
+	return refs
+}
+
+func watcher(rig *synctest.Rig, said *transcript) *Watcher[*corev1.ConfigMap] {
+	return &Watcher[*corev1.ConfigMap]{
+		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: others{said}, Memory: rig.Memory, Queue: said,
+		Mapped: func(namespace string) bool { return namespace == "team" },
+	}
+}
+
+// TestChanges holds the passes that follow a change against what is listed here.
+func TestChanges(t *testing.T) {
+	tier := func(m *corev1.ConfigMap) { m.Labels = decide.With(m.Labels, "tier", "web") }
+	elsewhere := func(m *corev1.ConfigMap) { m.Namespace = "team-b" }
+	byPods := map[string][]types.NamespacedName{"pod": {{Namespace: "team", Name: "web"}}}
+	for name, test := range map[string]struct {
+		selection kind.Selection
+		side      string
+		change    informer.Change
+		needing   map[string][]types.NamespacedName
+		want      []string
+	}{
+		"an object that is held comes":      {kind.Referenced, "held", informer.Change{After: fixture.Local()}, nil, []string{"secret/team/a", "team/settings"}},
+		"it goes":                           {kind.Referenced, "held", informer.Change{Before: fixture.Local()}, nil, []string{"secret/team/a", "team/settings"}},
+		"it needs something else":           {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Data("b", ""))}, nil, []string{"secret/team/a", "secret/team/b", "team/settings"}},
+		"it needs the same":                 {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(tier)}, nil, []string{"team/settings"}},
+		"its copies are elsewhere":          {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Sent)}, nil, []string{"secret/team/a", "team/settings"}},
+		"one on the node is annotated":      {kind.OnVirtualNode, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Sent)}, nil, []string{"team/settings"}},
+		"one that nothing needs is listed":  {kind.Referenced, "listed", informer.Change{After: fixture.Local()}, nil, nil},
+		"one that pods need is listed":      {kind.Referenced, "listed", informer.Change{After: fixture.Local()}, byPods, []string{"pod/team/web", "team/settings"}},
+		"one that pods need has changed":    {kind.Referenced, "listed", informer.Change{Before: fixture.Local(), After: fixture.Local(tier)}, byPods, []string{"team/settings"}},
+		"one that pods need is gone":        {kind.Referenced, "listed", informer.Change{Before: fixture.Local()}, byPods, []string{"pod/team/web", "team/settings"}},
+		"one that is pinned is listed":      {kind.Referenced, "listed", informer.Change{After: fixture.Local(fixture.Sent)}, byPods, []string{"team/settings"}},
+		"one of a mapped namespace":         {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local()}, nil, []string{"team/settings"}},
+		"one of another":                    {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local(elsewhere)}, nil, nil},
+		"one of another that is pinned":     {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local(elsewhere, fixture.Sent)}, nil, []string{"team-b/settings"}},
+		"a copy comes":                      {kind.Referenced, "remote", informer.Change{After: fixture.Remote()}, nil, []string{"team/settings"}},
+		"a copy stands for another one now": {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(standsFor("more"))}, nil, []string{"team/more", "team/settings"}},
+		"users wait for the change":         {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(fixture.Data("urgent", ""))}, nil, []string{"urgent team/settings"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig, said := synctest.New(), &transcript{needing: test.needing}
+			rig.Kind.Selection, rig.Kind.Needs = test.selection, needs
+			rig.Kind.Urgent = func(_, after *corev1.ConfigMap) bool { _, urgent := after.Data["urgent"]; return urgent }
+			w := watcher(rig, said)
+			switch test.side {
+			case "held":
+				w.onLocal(test.change)
+			case "listed":
+				w.onListed(t.Context(), test.change)
+			case "remote":
+				w.onRemote(test.change)
+			}
+			slices.Sort(said.lines)
+			if diff := cmp.Diff(test.want, said.lines); diff != "" {
+				t.Errorf("passes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func standsFor(name string) fixture.Option {
+	return func(m *corev1.ConfigMap) {
+		other := fixture.Local()
+		other.Name = name
+		copied, _ := fixture.Plain{}.Remote(other, fixture.Target, nil)
+		m.Annotations = copied.Annotations
+	}
+}
+
+// TestEnqueueNamespace has passes made over what is known of one namespace, or of all.
+func TestEnqueueNamespace(t *testing.T) {
+	here := func(name string, options ...fixture.Option) *corev1.ConfigMap {
+		return fixture.Local(append(options, func(m *corev1.ConfigMap) { m.Name = name })...)
+	}
+	other := here("settings")
+	other.Namespace = "team-b"
+	for name, test := range map[string]struct {
+		selection kind.Selection
+		namespace string
+		needing   map[string][]types.NamespacedName
+		want      []string
+	}{
+		"one":                  {kind.Referenced, "team", nil, []string{"secret/team/a", "team/pinned"}},
+		"one, and pods need":   {kind.Referenced, "team", map[string][]types.NamespacedName{"pod": nil}, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
+		"one that is mapped":   {kind.InMappedNamespace, "team", nil, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
+		"one that is not":      {kind.InMappedNamespace, "team-b", nil, []string{"secret/team-b/a", "team-b/settings"}},
+		"all, and what is left": {kind.OnVirtualNode, "", nil, []string{"secret/team-b/a", "secret/team/a", "team-b/settings", "team/pinned", "team/settings"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig, said := synctest.New(), &transcript{needing: test.needing}
+			rig.Kind.Selection, rig.Kind.Needs = test.selection, needs
+			pinned := here("pinned", fixture.Sent)
+			rig.View.Has = []client.Object{pinned, other}
+			rig.Catalogue.Has = []client.Object{pinned, here("unpinned"), other}
+			rig.Provider.Has = []client.Object{fixture.Remote()}
+			watcher(rig, said).EnqueueNamespace(t.Context(), test.namespace)
+			slices.Sort(said.lines)
+			if diff := cmp.Diff(test.want, said.lines); diff != "" {
+				t.Errorf("passes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
