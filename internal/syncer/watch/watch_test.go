@@ -135,10 +135,10 @@ func TestEnqueueNamespace(t *testing.T) {
 		needing   map[string][]types.NamespacedName
 		want      []string
 	}{
-		"one":                  {kind.Referenced, "team", nil, []string{"secret/team/a", "team/pinned"}},
-		"one, and pods need":   {kind.Referenced, "team", map[string][]types.NamespacedName{"pod": nil}, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
-		"one that is mapped":   {kind.InMappedNamespace, "team", nil, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
-		"one that is not":      {kind.InMappedNamespace, "team-b", nil, []string{"secret/team-b/a", "team-b/settings"}},
+		"one":                   {kind.Referenced, "team", nil, []string{"secret/team/a", "team/pinned"}},
+		"one, and pods need":    {kind.Referenced, "team", map[string][]types.NamespacedName{"pod": nil}, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
+		"one that is mapped":    {kind.InMappedNamespace, "team", nil, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
+		"one that is not":       {kind.InMappedNamespace, "team-b", nil, []string{"secret/team-b/a", "team-b/settings"}},
 		"all, and what is left": {kind.OnVirtualNode, "", nil, []string{"secret/team-b/a", "secret/team/a", "team-b/settings", "team/pinned", "team/settings"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,9 +2,14 @@ package scenario
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -64,7 +69,43 @@ var boundAgain = Step{
 		}
 		return w.Bind(ctx, nil, world.P1)
 	},
-	Until: all(bound(world.P1), offloaded(team, world.P1), noted(world.P1, remoteNamespace(team))),
+	Until: all(takenOver(world.P1), bound(world.P1), offloaded(team, world.P1), noted(world.P1, remoteNamespace(team))),
+}
+
+// takenOver does what a binding asks of its user whose predecessor could not delete its
+// Lease, because the provider was away: it lets the manager take it over, and takes
+// that back when it has.
+func takenOver(id string) Func {
+	return func(ctx context.Context, w *world.World) error {
+		binding, err := get[v1alpha1.ClusterBinding](ctx, w, world.Consumer, "", id)
+		if err != nil {
+			return err
+		}
+		_, answered := binding.Annotations[v1alpha1.AnnotationTakeOver]
+		connected := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingConnected)
+		switch {
+		case connected == nil:
+			return nil
+		case !answered && connected.Reason == v1alpha1.ReasonTakeOverNeeded:
+			_, generation, _ := strings.Cut(connected.Message, v1alpha1.AnnotationTakeOver+"=")
+			return errors.Join(errTakenOver, annotate(ctx, w, binding, generation))
+		case answered && connected.Status == metav1.ConditionTrue:
+			return errors.Join(errTakenOver, annotate(ctx, w, binding, nil))
+		}
+		return nil
+	}
+}
+
+// errTakenOver has what is there looked at again.
+var errTakenOver = errors.New("the user has just said whether the Lease may be taken over")
+
+// annotate says which generation may be taken over; nil: none.
+func annotate(ctx context.Context, w *world.World, binding *v1alpha1.ClusterBinding, generation any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationTakeOver: generation}}})
+	if err != nil {
+		return err
+	}
+	return w.Cluster(world.Consumer).Admin.Patch(ctx, binding, client.RawPatch(types.MergePatchType, patch))
 }
 
 var mountNamespace = Scenario{
