@@ -90,8 +90,9 @@ func copied() []client.Object {
 // Setup adds every controller to the manager.
 func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
+	warnings := &podevent.Kind{Consumer: local.GetClient(), Clock: now}
 	engine := &syncer.Engine{
-		Kinds: Kinds(), Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
+		Kinds: Kinds(), Shown: []syncer.FromProvider{warnings}, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
 		ManagerNamespace: o.Settings.ManagerNamespace,
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
@@ -100,9 +101,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	for name, err := range map[string]error{
 		"sync":      mgr.Add(engine),
 		"inventory": local.Add(present),
-		"podevent": (&podevent.Engine{
-			Consumer: consumer, Cache: local.GetCache(), Views: o.Views, Origin: o.Origin, Clock: now,
-		}).SetupWithManager(mgr),
+		"podevent":  warnings.SetupWithManager(local),
 		"clusterbinding": (&clusterbinding.Reconciler{
 			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PolicyServed, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,

@@ -1,6 +1,9 @@
 package connection
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // ending is the key of what ends the connection that a context belongs to.
 type ending struct{}
@@ -19,4 +22,14 @@ func End(ctx context.Context, err error) {
 	if end, ok := ctx.Value(ending{}).(func(error)); ok && ctx.Err() == nil && err != nil {
 		end(err)
 	}
+}
+
+// Go does something that belongs to the connection, beside the caller. If it fails, that
+// ends the connection; what says what cannot be done then.
+func Go(ctx context.Context, what string, do func(context.Context) error) {
+	go func() {
+		if err := do(ctx); err != nil {
+			End(ctx, fmt.Errorf("%s: %w", what, err))
+		}
+	}()
 }

@@ -60,8 +60,8 @@ type kindController[T client.Object] struct {
 	notify func(ctx context.Context, ref decide.Ref) error
 }
 
-// start runs the controller until ctx ends.
-func (c *kindController[T]) start(ctx context.Context) error {
+// Start implements Runner.
+func (c *kindController[T]) Start(ctx context.Context) error {
 	unmanaged, err := controller.NewTypedUnmanaged(c.kind.Name, controller.TypedOptions[reconcile.Request]{
 		Reconciler:              c,
 		MaxConcurrentReconciles: c.kind.Workers,
@@ -76,11 +76,7 @@ func (c *kindController[T]) start(ctx context.Context) error {
 	if err := unmanaged.Watch(c.source(c.watcher.Start)); err != nil {
 		return fmt.Errorf("watching for the %s controller of ClusterBinding %s: %w", c.kind.Name, c.binding, err)
 	}
-	go func() {
-		if err := unmanaged.Start(ctx); err != nil {
-			connection.End(ctx, fmt.Errorf("the %s controller has ended: %w", c.kind.Name, err))
-		}
-	}()
+	connection.Go(ctx, fmt.Sprintf("the %s controller has ended", c.kind.Name), unmanaged.Start)
 	return nil
 }
 
@@ -202,7 +198,7 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 	return need, decide.Present(s.Local), nil
 }
 
-// EnqueueNamespace implements runner.
+// EnqueueNamespace implements Runner.
 func (c *kindController[T]) EnqueueNamespace(ctx context.Context, namespace string) {
 	c.watcher.EnqueueNamespace(ctx, namespace)
 }

@@ -62,7 +62,9 @@ import (
 
 // Engine starts the controllers of each connection.
 type Engine struct {
+	// Kinds are those that are sent, and Shown those that come from the providers.
 	Kinds []Registration
+	Shown []FromProvider
 	Views *views.Views
 	// Consumer writes; Live reads without a cache; Cache has the ClusterBindings and
 	// NamespaceMaps.
@@ -98,11 +100,7 @@ func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, prov
 		return nil // The consumer itself.
 	}
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("syncer"))
-	go func() {
-		if err := e.run(ctx, string(name), provider); err != nil {
-			connection.End(ctx, fmt.Errorf("nothing can be synced with this provider: %w", err))
-		}
-	}()
+	connection.Go(ctx, "nothing can be synced with this provider", func(ctx context.Context) error { return e.run(ctx, string(name), provider) })
 	return nil
 }
 
@@ -127,11 +125,18 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 			return err
 		}
 	}
+	for _, kind := range e.Shown {
+		shown, err := kind.Attach(ctx, Connection{Mark: c.mark, View: view, Provider: provider, Paused: c.namespaces.paused})
+		if err != nil {
+			return err
+		}
+		c.graph.shown = append(c.graph.shown, shown)
+	}
 	fleet.FollowLimits(provider, func(limits *translate.Limits) { c.limit(ctx, limits) })
 	// A kind that comes back, or goes, may be what anything waits for, or needs.
 	c.rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
-	for _, kind := range c.graph.runners {
-		if err := kind.start(ctx); err != nil {
+	for _, kind := range c.graph.all() {
+		if err := kind.Start(ctx); err != nil {
 			return err
 		}
 	}

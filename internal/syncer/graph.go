@@ -12,24 +12,22 @@ import (
 
 // graph knows which objects need which, of all kinds of one connection.
 type graph struct {
-	// runners are the controllers of all kinds, by the kind's name; needing those of
+	// runners are the controllers of all kinds that are sent, by the kind's name; needing those of
 	// kinds that may need others, and needed those of kinds that others may need.
 	runners map[string]runner
+	// shown are the controllers of kinds that come from the provider.
+	shown   []Runner
 	needing map[string]needing
 	needed  map[string]needed
 	// near is the place of what an object at a place needs of a local namespace.
 	near func(at decide.Place, namespace string) decide.Place
 }
 
-// runner is the controller of a kind.
+// runner is the controller of a kind that is sent.
 type runner interface {
-	// start runs it until ctx ends.
-	start(ctx context.Context) error
+	Runner
 	// Enqueue has a pass made over each of these local objects.
 	Enqueue(keys ...types.NamespacedName)
-	// EnqueueNamespace has one made over all that are known, of one local namespace, or
-	// of all of them.
-	EnqueueNamespace(ctx context.Context, namespace string)
 }
 
 // needing is a kind whose objects may need others.
@@ -52,9 +50,18 @@ type needed interface {
 
 // EnqueueNamespace has a pass made over the objects of a local namespace, of all kinds.
 func (g *graph) EnqueueNamespace(ctx context.Context, namespace string) {
-	for _, kind := range g.runners {
+	for _, kind := range g.all() {
 		kind.EnqueueNamespace(ctx, namespace)
 	}
+}
+
+// all are the controllers of all kinds, in both directions.
+func (g *graph) all() []Runner {
+	all := slices.Clone(g.shown)
+	for _, kind := range g.runners {
+		all = append(all, kind)
+	}
+	return all
 }
 
 // Enqueue has a pass made over each of these.

@@ -109,7 +109,7 @@ func (i *intake) keep(ctx context.Context, target podevent.Target, occurrence po
 // no others.
 func (i *intake) isOurs(ctx context.Context, name string) bool {
 	namespace := &corev1.Namespace{}
-	return i.remote.Get(ctx, client.ObjectKey{Name: name}, namespace) == nil && i.mark.IsOn(namespace)
+	return i.remote.Get(ctx, client.ObjectKey{Name: name}, namespace) == nil && i.Mark.IsOn(namespace)
 }
 
 // paged lists and watches the warnings of a provider.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 // provider is a cache that shows these namespaces, and no pods.
@@ -44,7 +45,7 @@ func TestEarlyWarnings(t *testing.T) {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[podevent.Target]())
 	defer queue.ShutDown()
 	to := &intake{&reconciler{
-		remote: remote, mark: mark, clock: clock,
+		Connection: syncer.Connection{Mark: mark}, remote: remote, clock: clock,
 		shelf: podevent.NewShelf(podevent.MostKept), early: podevent.NewShelf(podevent.MostEarly),
 	}, queue}
 	for _, namespace := range []string{"ours", "theirs"} {

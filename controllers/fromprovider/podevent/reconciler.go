@@ -11,16 +11,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/views"
+	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/syncer/act"
 )
 
 const (
@@ -34,33 +37,30 @@ const (
 	// firstFailure and mostFailure are how long a pod waits after a failed write.
 	firstFailure = time.Second
 	mostFailure  = 5 * time.Minute
-	// requestTimeout limits one request, including the client library's own retries.
-	requestTimeout = 10 * time.Second
 )
 
 // reconciler shows the warnings of one provider.
 type reconciler struct {
+	syncer.Connection
 	consumer client.Client
-	// view and shown are the consumer's pods and events; remote is the provider's.
-	view   *views.View
+	// shown are the consumer's events; remote is the provider's cache, without events.
 	shown  cache.Cache
 	remote cache.Cache
+	events corev1client.EventInterface
 	local  *ownwrites.Reader
 	clock  clock.PassiveClock
-	mark   provenance.Mark
+	queue  atomic.Pointer[queue] // Nil before the start.
 	shelf  *podevent.Shelf
 	// early has the warnings about pods of namespaces that are not known to be ours:
 	// another watch reports the namespaces, and may lag.
-	early *podevent.Shelf
-	// paused reports whether the binding is paused.
-	paused atomic.Bool
+	early  *podevent.Shelf
 	memory *memory
 }
 
 // Reconcile shows what the provider reports about one pod.
 func (c *reconciler) Reconcile(ctx context.Context, target podevent.Target) (ctrl.Result, error) {
 	reported, since := c.shelf.Of(target)
-	if c.paused.Load() || len(reported) == 0 {
+	if c.Paused() || len(reported) == 0 {
 		return ctrl.Result{}, nil
 	}
 	pod, err := c.localPod(ctx, target)
@@ -89,7 +89,7 @@ func (c *reconciler) remotePod(ctx context.Context, target podevent.Target) (*co
 	if err := c.remote.Get(ctx, target.NamespacedName, pod); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	if pod.UID != target.UID || !c.mark.IsOn(pod) {
+	if pod.UID != target.UID || !c.Mark.IsOn(pod) {
 		return nil, nil
 	}
 	return pod, nil
@@ -102,7 +102,7 @@ func (c *reconciler) localPod(ctx context.Context, target podevent.Target) (*cor
 		return nil, err
 	}
 	of, local := provenance.LocalOf(remote), &corev1.Pod{}
-	if err := c.view.Get(ctx, types.NamespacedName{Namespace: of.Namespace, Name: of.Name}, local); err != nil {
+	if err := c.View.Get(ctx, types.NamespacedName{Namespace: of.Namespace, Name: of.Name}, local); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	if local.UID != of.UID {
@@ -114,7 +114,7 @@ func (c *reconciler) localPod(ctx context.Context, target podevent.Target) (*cor
 // observe gathers what is already shown on a pod, only from caches.
 func (c *reconciler) observe(ctx context.Context, pod *corev1.Pod, reported []podevent.Occurrence) (podevent.Snapshot, error) {
 	s := podevent.Snapshot{
-		Now: c.clock.Now(), ClusterID: c.mark.ClusterID, Node: c.view.Node, Local: pod, Reported: reported,
+		Now: c.clock.Now(), ClusterID: c.Mark.ClusterID, Node: c.View.Node, Local: pod, Reported: reported,
 		Shown: map[string]*corev1.Event{}, Waits: map[string]time.Duration{},
 	}
 	var shown corev1.EventList
@@ -183,26 +183,12 @@ func (c *reconciler) act(ctx context.Context, pod types.UID, plan podevent.Plan)
 	}
 	for _, event := range plan.Create {
 		written.created[event.Name] = true
-		wrote(event, c.write(ctx, func(ctx context.Context) error { return c.consumer.Create(ctx, event) }))
+		wrote(event, act.Send(ctx, c.consumer, event, decide.Action{Verb: decide.Create}))
 	}
 	for _, update := range plan.Update {
-		wrote(update.After, c.write(ctx, func(ctx context.Context) error { return c.patch(ctx, update) }))
+		wrote(update.After, act.Send(ctx, c.consumer, update.After, decide.Action{Verb: decide.Patch, Before: update.Before}))
 	}
 	return again, errors.Join(failed...)
-}
-
-func (*reconciler) write(ctx context.Context, request func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	return request(ctx)
-}
-
-// patch sends the difference, and the UID, so that it fails on another event of that
-// name.
-func (c *reconciler) patch(ctx context.Context, update podevent.Update) error {
-	before := update.Before.DeepCopy()
-	before.UID = ""
-	return c.consumer.Patch(ctx, update.After, client.MergeFrom(before))
 }
 
 // trim keeps the fields of a consumer's event that comparisons need.

@@ -30,18 +30,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
-	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
-	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/ownwrites"
-	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/views"
+	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 // +kubebuilder:rbac:groups="",resources=events,verbs=list;watch;create;patch
@@ -49,15 +43,11 @@ import (
 // fieldPod indexes the consumer's events by the UID of the pod that they are about.
 const fieldPod = "spillway.pod"
 
-// Engine starts the controller of each connection.
-type Engine struct {
-	// Consumer writes; Cache has the ClusterBindings.
+// Kind is that of warnings about pods.
+type Kind struct {
+	// Consumer writes.
 	Consumer client.Client
-	Cache    cache.Cache
-	Views    *views.Views
-	// Origin is the identity of the consumer.
-	Origin string
-	Clock  clock.PassiveClock
+	Clock    clock.PassiveClock
 
 	shown cache.Cache
 	// local reads shown, corrected by what has been written.
@@ -65,19 +55,19 @@ type Engine struct {
 }
 
 var (
-	_ mcmanager.Runnable             = &Engine{}
-	_ manager.LeaderElectionRunnable = &Engine{}
+	_ syncer.FromProvider            = &Kind{}
+	_ manager.LeaderElectionRunnable = &Kind{}
 )
 
-// SetupWithManager creates the cache of the consumer's events, and adds the Engine to
-// the manager.
-func (e *Engine) SetupWithManager(mgr mcmanager.Manager) error {
+// SetupWithManager creates the cache of the consumer's events, and adds it to the
+// manager.
+func (k *Kind) SetupWithManager(local ctrl.Manager) error {
 	var err error
-	if e.shown, err = newShown(mgr.GetLocalManager()); err != nil {
+	if k.shown, err = newShown(local); err != nil {
 		return fmt.Errorf("making the cache of events: %w", err)
 	}
-	e.local = ownwrites.New(e.shown, e.Clock)
-	return mgr.Add(e)
+	k.local = ownwrites.New(k.shown, k.Clock)
+	return local.Add(k)
 }
 
 // newShown creates a cache of those events in the consumer that come from here.
@@ -100,59 +90,34 @@ func newShown(local ctrl.Manager) (cache.Cache, error) {
 	})
 }
 
-// NeedLeaderElection is true: two managers would write everything twice.
-func (*Engine) NeedLeaderElection() bool { return true }
+// NeedLeaderElection is true: only a manager that writes compares.
+func (*Kind) NeedLeaderElection() bool { return true }
 
 // Start runs the cache of the consumer's events until ctx ends.
-func (e *Engine) Start(ctx context.Context) error {
+func (k *Kind) Start(ctx context.Context) error {
 	// What the cache shows need not be remembered: most events are written once.
-	err := informer.Watch(ctx, e.shown, &corev1.Event{}, func(change informer.Change) { e.local.Forget(change.Object()) })
+	err := informer.Watch(ctx, k.shown, &corev1.Event{}, func(change informer.Change) { k.local.Forget(change.Object()) })
 	if err != nil {
 		return err
 	}
-	return e.shown.Start(ctx)
+	return k.shown.Start(ctx)
 }
 
-// Engage starts the controller of a provider, which ends with ctx. It does not block:
-// one that cannot start ends the connection.
-func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, provider cluster.Cluster) error {
-	if name == "" {
-		return nil // The consumer itself.
+// Attach implements syncer.FromProvider.
+func (k *Kind) Attach(ctx context.Context, c syncer.Connection) (syncer.Runner, error) {
+	if !k.shown.WaitForCacheSync(ctx) {
+		return nil, fmt.Errorf("reading the consumer's events: %w", context.Cause(ctx))
 	}
-	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("podevent"))
-	go func() {
-		if err := e.run(ctx, string(name), provider); err != nil {
-			connection.End(ctx, fmt.Errorf("no warnings of this provider can be shown on pods: %w", err))
-		}
-	}()
-	return nil
-}
-
-// run starts the controller, and watches the provider until ctx ends.
-func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster) error {
-	binding := &v1alpha1.ClusterBinding{}
-	if err := e.Consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
-		return fmt.Errorf("getting ClusterBinding %s: %w", name, err)
-	}
-	if err := e.Views.Open(ctx, name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
-		return err
-	}
-	view := e.Views.Get(name)
-	if view == nil || !view.WaitForCacheSync(ctx) || !e.shown.WaitForCacheSync(ctx) {
-		return fmt.Errorf("reading the pods and events of ClusterBinding %s: %w", name, context.Cause(ctx))
-	}
-	events, err := eventsOf(provider)
+	events, err := eventsOf(c.Provider)
 	if err != nil {
-		return fmt.Errorf("making a client for the events of provider %s: %w", binding.Spec.ClusterID, err)
+		return nil, fmt.Errorf("making a client for the events of provider %s: %w", c.Mark.ClusterID, err)
 	}
-	c := &reconciler{
-		consumer: e.Consumer, view: view, remote: provider.GetCache(), shown: e.shown, local: e.local, clock: e.Clock,
-		mark:   provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID},
+	return &reconciler{
+		Connection: c, consumer: k.Consumer, remote: c.Provider.GetCache(), shown: k.shown, local: k.local, clock: k.Clock, events: events,
 		shelf:  podevent.NewShelf(podevent.MostKept),
 		early:  podevent.NewShelf(podevent.MostEarly),
-		memory: newMemory(e.Clock),
-	}
-	return c.start(ctx, name, e.Cache, events)
+		memory: newMemory(k.Clock),
+	}, nil
 }
 
 // eventsOf is a client for the events of a provider. The cluster's own would cache them

@@ -101,8 +101,6 @@ type written interface {
 // do makes one request, and notes what it has made of the object. What the API
 // server answers with is returned; nil, if that is no object.
 func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action) (answer client.Object, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
 	to, side := c.Consumer, written(c.Locals)
 	if a.Side == decide.Remote {
 		to, side = c.Provider, c.Remotes
@@ -111,32 +109,41 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action
 	if !ok {
 		return nil, fmt.Errorf("%T is no object", a.Object)
 	}
-	switch a.Verb {
-	case decide.Create:
-		err = to.Create(ctx, obj)
-	case decide.Patch, decide.PatchStatus:
-		err = patch(ctx, to, obj, a)
-	case decide.Delete:
-		if err := remove(ctx, to, obj, a); err != nil {
-			return nil, err
-		}
-		side.Deleted(obj, a.Grace)
-		return nil, nil
+	switch a.Verb { //nolint:exhaustive // All others are sent.
 	case decide.Find:
 		return nil, c.find(ctx, s, obj)
 	case decide.Read:
 		return c.read(ctx, obj)
-	default:
-		return nil, fmt.Errorf("unknown verb %q", a.Verb)
 	}
-	if err != nil {
+	if err := Send(ctx, to, obj, a); err != nil {
 		return nil, err
+	}
+	if a.Verb == decide.Delete {
+		side.Deleted(obj, a.Grace)
+		return nil, nil
 	}
 	if a.Side == decide.Remote {
 		c.Sent(obj)
 	}
 	side.Wrote(obj)
 	return obj, nil
+}
+
+// Send makes the request of an action that writes. obj is its object, and takes the
+// answer.
+func Send(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	switch a.Verb { //nolint:exhaustive // All others write nothing.
+	case decide.Create:
+		return to.Create(ctx, obj)
+	case decide.Patch, decide.PatchStatus:
+		return patch(ctx, to, obj, a)
+	case decide.Delete:
+		return remove(ctx, to, obj, a)
+	default:
+		return fmt.Errorf("to %s an object is no write", a.Verb)
+	}
 }
 
 // remove deletes the object that was seen, and no other of its name.

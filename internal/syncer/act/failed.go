@@ -26,8 +26,6 @@ func (c *Actor[T]) failed(ctx context.Context, s decide.Snapshot[T], a decide.Ac
 		if !ok {
 			return wrapped
 		}
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
 		return c.find(ctx, s, existing)
 	case !decide.Present(s.Local), !retry.SaysWhy(err) && c.mayPass(s, a, err):
 		return wrapped // Of what is left in the provider only, there is nobody to notify: it is in the log.

@@ -18,6 +18,8 @@ import (
 // one that the local object names. The cache holds what carries our mark only,
 // and may be a moment behind.
 func (c *Actor[T]) find(ctx context.Context, s decide.Snapshot[T], wanted client.Object) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
 	found, err := c.Remotes.Ask(ctx, name)
 	if err == nil || retry.IsGone(err) {
@@ -65,7 +67,7 @@ func (c *Actor[T]) relabel(ctx context.Context, found T) error {
 	for key, value := range c.Remotes.Mark.Labels() {
 		marked.SetLabels(decide.With(marked.GetLabels(), key, value))
 	}
-	if err := patch(ctx, c.Provider, marked, decide.Action{Verb: decide.Patch, Object: marked, Before: found, Locked: true}); err != nil {
+	if err := Send(ctx, c.Provider, marked, decide.Action{Verb: decide.Patch, Object: marked, Before: found, Locked: true}); err != nil {
 		return fmt.Errorf("putting the labels of %s %s of provider %s back: %w", c.Kind.Name, client.ObjectKeyFromObject(found), c.ClusterID, err)
 	}
 	c.Remotes.Wrote(marked)

@@ -11,6 +11,8 @@ import (
 
 // read gets an object of the consumer whole.
 func (c *Actor[T]) read(ctx context.Context, seen client.Object) (client.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	whole := c.Kind.New()
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(seen), whole); err != nil {
 		return nil, err
