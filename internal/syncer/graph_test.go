@@ -1,6 +1,9 @@
 package syncer
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,5 +42,116 @@ func TestOutdated(t *testing.T) {
 	elsewhere.Namespace = "mount"
 	if g.Outdated(refs, elsewhere) != nil {
 		t.Error("it is not about the copy in another namespace")
+	}
+}
+
+// asked is a kind, and what was asked of it.
+type asked struct {
+	Runner
+	lines   []string
+	keys    []types.NamespacedName
+	places  []decide.Place
+	needed  decide.Need
+	failure error
+}
+
+func (a *asked) Enqueue(keys ...types.NamespacedName) {
+	for _, key := range keys {
+		a.lines = append(a.lines, key.String())
+	}
+}
+
+func (a *asked) EnqueueNamespace(_ context.Context, namespace string) {
+	a.lines = append(a.lines, "all of "+namespace)
+}
+
+func (a *asked) Referers(context.Context, decide.Ref) ([]types.NamespacedName, error) {
+	return a.keys, a.failure
+}
+
+func (a *asked) Places(context.Context, types.NamespacedName) ([]decide.Place, error) {
+	return a.places, nil
+}
+
+func (a *asked) need(_ context.Context, ref decide.Ref, in string) (decide.Need, error) {
+	return decide.Need{Kind: ref.Kind, NamespacedName: types.NamespacedName{Namespace: in, Name: ref.Name}, Ready: a.needed.Ready}, a.failure
+}
+
+func (*asked) anyRefused() bool { return false }
+
+func (*asked) outdated(types.NamespacedName, string) *decide.Problem { return nil }
+
+var (
+	settingsRef = decide.Ref{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}
+	web         = types.NamespacedName{Namespace: "team", Name: "web"}
+	db          = types.NamespacedName{Namespace: "team", Name: "db"}
+)
+
+// kinds has pods at home that need ConfigMaps, and ConfigMaps that need nothing.
+func kinds() (g *graph, pods, configMaps *asked) {
+	home := decide.Place{Target: fixture.Target, Local: "team", Open: true}
+	pods = &asked{keys: []types.NamespacedName{web, db}, places: []decide.Place{home}}
+	configMaps = &asked{}
+	return &graph{
+		runners: map[string]runner{"pod": pods, "configmap": configMaps},
+		needing: map[string]needing{"pod": pods},
+		needed:  map[string]needed{"configmap": configMaps},
+		near:    func(at decide.Place, _ string) decide.Place { return at },
+	}, pods, configMaps
+}
+
+func TestGraphPlaces(t *testing.T) {
+	g, pods, _ := kinds()
+	places, used, err := g.Places(t.Context(), settingsRef)
+	if err != nil || !used || len(places) != 1 || places[0].Namespace != "team-home" {
+		t.Errorf("two pods in one place: %v, %t, %v", places, used, err)
+	}
+	pods.places = nil
+	if places, used, err = g.Places(t.Context(), settingsRef); err != nil || !used || len(places) > 0 {
+		t.Errorf("pods that are in no place: %v, %t, %v", places, used, err)
+	}
+	pods.keys = nil
+	if _, used, err = g.Places(t.Context(), settingsRef); err != nil || used {
+		t.Errorf("no pods: %t, %v", used, err)
+	}
+	pods.failure = errors.New("the cache has ended")
+	if _, _, err = g.Places(t.Context(), settingsRef); !errors.Is(err, pods.failure) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGraphNeeds(t *testing.T) {
+	g, _, configMaps := kinds()
+	at := decide.Place{Target: fixture.Target, Local: "team"}
+	needs, err := g.Needs(t.Context(), []decide.Ref{settingsRef}, at)
+	if err != nil || len(needs) != 1 || needs[0].Namespace != "team-home" {
+		t.Errorf("got %v, %v", needs, err)
+	}
+	if _, err := g.Needs(t.Context(), []decide.Ref{{Kind: "lease"}}, at); err == nil {
+		t.Error("a kind that nothing is known of is needed, and nobody says so")
+	}
+	configMaps.failure = errors.New("the cache has ended")
+	if _, err := g.Needs(t.Context(), []decide.Ref{settingsRef}, at); !errors.Is(err, configMaps.failure) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGraphEnqueues(t *testing.T) {
+	g, pods, configMaps := kinds()
+	shown := &asked{}
+	g.shown = []Runner{shown}
+	if err := g.notify(t.Context(), settingsRef); err != nil {
+		t.Fatal(err)
+	}
+	g.Enqueue(settingsRef, decide.Ref{Kind: "lease"})
+	g.EnqueueNamespace(t.Context(), "team")
+	for what, got := range map[string][2][]string{
+		"pods":       {{"team/web", "team/db", "all of team"}, pods.lines},
+		"ConfigMaps": {{"team/settings", "all of team"}, configMaps.lines},
+		"warnings":   {{"all of team"}, shown.lines},
+	} {
+		if !slices.Equal(got[0], got[1]) {
+			t.Errorf("%s: got %v, want %v", what, got[1], got[0])
+		}
 	}
 }

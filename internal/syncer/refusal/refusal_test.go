@@ -1,0 +1,180 @@
+package refusal_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/syncer/synctest"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+var no = decide.Problem{Reason: "Rejected", Message: "no"}
+
+func action(verb decide.Verb, side decide.Side, in string) decide.Action {
+	obj := fixture.Local()
+	if side == decide.Remote {
+		obj = fixture.Remote()
+	}
+	obj.Namespace = in
+	return decide.Action{Verb: verb, Side: side, Object: obj}
+}
+
+func place(namespace string) decide.Place {
+	return decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: namespace}, Local: "team", Open: true}
+}
+
+// TestRecall: what was refused of one copy is not refused of another one; what was
+// refused of the pin is refused of all.
+func TestRecall(t *testing.T) {
+	type refused struct{ here, site, other bool }
+	for name, test := range map[string]struct {
+		selection kind.Selection
+		action    decide.Action
+		want      refused
+	}{
+		"a copy here":      {kind.Referenced, action(decide.Create, decide.Remote, "team-home"), refused{here: true, site: true}},
+		"a copy elsewhere": {kind.Referenced, action(decide.Create, decide.Remote, "mount"), refused{other: true}},
+		"the pin":          {kind.Referenced, action(decide.Patch, decide.Local, "team"), refused{true, true, true}},
+		"on the node":      {kind.OnVirtualNode, action(decide.Create, decide.Remote, "team-home"), refused{true, true, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := synctest.New()
+			rig.Kind.Selection = test.selection
+			s := fixture.Wanted(fixture.Local(), nil)
+			s.Place = place("team-home")
+			s.Sites = []decide.Site[*corev1.ConfigMap]{{Place: place("team-home")}, {Place: place("mount")}}
+			rig.Refusals.Note(s, test.action, no)
+			rig.Refusals.Recall(&s)
+			got := refused{s.Refused != nil, s.Sites[0].Refused != nil, s.Sites[1].Refused != nil}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(refused{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNotify: owners are notified of a change or a deletion of a copy, once for each version.
+func TestNotify(t *testing.T) {
+	for name, test := range map[string]struct {
+		selection kind.Selection
+		verb      decide.Verb
+		want      []string
+	}{
+		"a change":         {kind.Referenced, decide.Patch, []string{"Rejected"}},
+		"a deletion":       {kind.Referenced, decide.Delete, []string{"Rejected"}},
+		"a creation":       {kind.Referenced, decide.Create, nil},
+		"one on the node":  {kind.OnVirtualNode, decide.Patch, nil},
+		"one in a mapping": {kind.InMappedNamespace, decide.Patch, []string{"Rejected"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := synctest.New()
+			rig.Kind.Selection = test.selection
+			s := fixture.Wanted(fixture.Local(), fixture.Remote())
+			for range 3 {
+				rig.Refusals.Note(s, action(test.verb, decide.Remote, "team-home"), no)
+			}
+			if diff := cmp.Diff(test.want, rig.Recorded()); diff != "" {
+				t.Errorf("recorded (-want +got):\n%s", diff)
+			}
+			s.Local.ResourceVersion = "6"
+			rig.Refusals.Note(s, action(test.verb, decide.Remote, "team-home"), no)
+			if diff := cmp.Diff(test.want, rig.Recorded()); diff != "" {
+				t.Errorf("recorded of another version (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPostpone: a refused deletion waits; nothing else does, and it does not for ever.
+func TestPostpone(t *testing.T) {
+	deletion, change := action(decide.Delete, decide.Remote, "team-home"), action(decide.Patch, decide.Remote, "team-home")
+	elsewhere, unpin := action(decide.Delete, decide.Remote, "mount"), action(decide.Delete, decide.Local, "team-home")
+	other := decide.Problem{Reason: "Other", Message: "first"}
+	for name, test := range map[string]struct {
+		selection kind.Selection
+		refused   decide.Action
+		gone      bool
+		after     time.Duration
+		plan      decide.Plan
+		want      int // Actions that are left.
+		problem   string
+	}{
+		"the deletion":             {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion}}, 0, "Rejected"},
+		"its time has come":        {kind.Referenced, deletion, false, time.Minute, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
+		"a deletion elsewhere":     {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{elsewhere}}, 1, ""},
+		"one of two":               {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion, elsewhere}}, 1, "Rejected"},
+		"a change":                 {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{change}}, 1, ""},
+		"a change was refused":     {kind.Referenced, change, false, 0, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
+		"in the consumer":          {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{unpin}}, 1, ""},
+		"another problem is first": {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion}, Problem: &other}, 0, "Other"},
+		"the local one is gone":    {kind.Referenced, deletion, true, 0, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
+		"on the node":              {kind.OnVirtualNode, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := synctest.New()
+			rig.Kind.Selection = test.selection
+			s := fixture.Wanted(fixture.Local(), fixture.Remote())
+			rig.Refusals.Note(s, test.refused, no)
+			rig.Clock.Step(test.after)
+			if test.gone {
+				s.Local = nil
+			}
+			planned := len(test.plan.Actions)
+			got := rig.Refusals.Postpone(s, test.plan)
+			problem := ""
+			if got.Problem != nil {
+				problem = got.Problem.Reason
+			}
+			if len(got.Actions) != test.want || problem != test.problem || (got.RetryAfter > 0) != (test.want < planned) {
+				t.Errorf("%d actions are left, with the problem %q, again after %s", len(got.Actions), problem, got.RetryAfter)
+			}
+			if len(test.plan.Actions) != planned {
+				t.Error("the plan itself has changed")
+			}
+		})
+	}
+}
+
+// TestOutdated is about a change of the copy in one namespace, and nothing else.
+func TestOutdated(t *testing.T) {
+	rig := synctest.New()
+	key := types.NamespacedName{Namespace: "team", Name: "settings"}
+	s := fixture.Wanted(fixture.Local(), fixture.Remote())
+	if rig.Refusals.Any() || rig.Refusals.Outdated(key, "team-home") != nil {
+		t.Error("nothing is refused")
+	}
+	rig.Refusals.Note(s, action(decide.Patch, decide.Remote, "team-home"), no)
+	want := &decide.Problem{Reason: "Rejected", Message: "ConfigMap team/settings: no"}
+	if diff := cmp.Diff(want, rig.Refusals.Outdated(key, "team-home")); diff != "" || !rig.Refusals.Any() {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if rig.Refusals.Outdated(key, "mount") != nil {
+		t.Error("so is the copy elsewhere")
+	}
+	rig.Kind.Selection = kind.OnVirtualNode
+	if rig.Refusals.Any() {
+		t.Error("nothing needs what is on the node")
+	}
+}
+
+// TestIn is the namespace of the provider that an action is about.
+func TestIn(t *testing.T) {
+	rig := synctest.New()
+	if got := rig.Refusals.In(action(decide.Patch, decide.Remote, "team-home")); got != "team-home" {
+		t.Errorf("got %q", got)
+	}
+	if got := rig.Refusals.In(action(decide.Patch, decide.Local, "team")); got != "" {
+		t.Errorf("of the consumer: %q", got)
+	}
+	rig.Kind.Selection = kind.OnVirtualNode
+	if got := rig.Refusals.In(action(decide.Patch, decide.Remote, "team-home")); got != "" {
+		t.Errorf("of what is in one place: %q", got)
+	}
+}
