@@ -68,6 +68,11 @@ type Options struct {
 	// Identity is this manager's in those Leases. Default: the host, and a number
 	// that no other manager has.
 	Identity string
+	// Shares reports whether a manager of that identity lives and shares the bindings
+	// with this one; nil: none does. Its Leases are waited for: it gives them back. A
+	// provider that lets us have no Lease is not used then, for nothing else keeps two
+	// replicas from writing there.
+	Shares func(identity string) bool
 	// WrapTransport, if set, wraps the transport to each provider, outermost:
 	// for counting requests and injecting faults.
 	WrapTransport func(binding string, rt http.RoundTripper) http.RoundTripper
@@ -95,7 +100,7 @@ func (o *Options) defaults() {
 	o.ProbeFailures = cmp.Or(o.ProbeFailures, 2)
 	o.SyncTimeout = cmp.Or(o.SyncTimeout, time.Minute)
 	o.LeaseDuration = cmp.Or(o.LeaseDuration, DefaultLeaseDuration)
-	o.Identity = cmp.Or(o.Identity, identity())
+	o.Identity = cmp.Or(o.Identity, NewIdentity())
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}

@@ -9,6 +9,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/holder"
@@ -23,8 +24,8 @@ const raiseInterval = time.Hour
 // who has held it before that one goes on without.
 const refusedDurations = 4
 
-// identity of a manager: where it runs, and a number that no other one has.
-func identity() string {
+// NewIdentity is one of a manager: where it runs, and a number that no other one has.
+func NewIdentity() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -61,6 +62,8 @@ type hold struct {
 	brokenOff time.Time
 	// refused is since when the provider lets us have the Lease no more.
 	refused time.Time
+	// waiting is set until the Lease is settled: from then on nobody is waited for.
+	waiting bool
 	// verdict is why the Lease, as it was read last, is not for us; or nil.
 	verdict error
 }
@@ -195,6 +198,19 @@ func (h *hold) settled(ctx context.Context) bool {
 	return h.brokenOff.IsZero() || h.clock.Now().Sub(h.brokenOff) >= h.duration
 }
 
+// wait notes whether the Lease is still waited for.
+func (h *hold) wait(waiting bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waiting = waiting
+}
+
+// sharing reports whether who holds the Lease that is waited for is about to give it
+// back. The lock is held.
+func (h *hold) sharing(shares func(identity string) bool) bool {
+	return shares != nil && h.waiting && h.lease != nil && shares(ptr.Deref(h.lease.Spec.HolderIdentity, ""))
+}
+
 // judge notes why the Lease is not for us, or that it may be.
 func (h *hold) judge(verdict error) {
 	h.mu.Lock()
@@ -251,6 +267,6 @@ func (c *keeper) snapshot(account string) holder.Snapshot {
 		Mark: c.mark(), Account: account, Identity: options.Identity,
 		Recorded: h.recorded, TakeOver: h.takeOver, Binding: c.target.Name,
 		Duration: h.duration, RaiseDue: !h.raised.IsZero() && h.clock.Now().Sub(h.raised) >= raiseInterval,
-		Leaving: c.target.Leaving,
+		Leaving: c.target.Leaving, Sharing: h.sharing(options.Shares),
 	}
 }

@@ -25,8 +25,10 @@ const unfencedRetry = time.Minute
 // or because it lets us have none. For one who leaves it returns when there is none
 // any more.
 func (c *keeper) acquire(ctx context.Context, r *remote) error {
-	ticker := c.fleet.options.Clock.NewTicker(c.hold.duration / 3)
+	ticker := c.fleet.options.Clock.NewTicker(c.lookInterval())
 	defer ticker.Stop()
+	c.hold.wait(true)
+	defer c.hold.wait(false)
 	for {
 		if settled, err := c.look(ctx, r); settled || err != nil {
 			return err
@@ -38,6 +40,18 @@ func (c *keeper) acquire(ctx context.Context, r *remote) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// sharedLook is how often a Lease is looked at that is waited for, where replicas share
+// the bindings: another one may give it back at any moment.
+const sharedLook = time.Second
+
+// lookInterval is how often a Lease is looked at that is waited for.
+func (c *keeper) lookInterval() time.Duration {
+	if c.fleet.options.Shares != nil {
+		return min(sharedLook, c.hold.duration/3)
+	}
+	return c.hold.duration / 3
 }
 
 // keep renews the Lease until ctx ends, and calls end when another one has it.
@@ -187,6 +201,9 @@ func (c *keeper) without(ctx context.Context, err error, unread bool) (settled b
 	}
 	if verdict := c.hold.judged(); verdict != nil {
 		return false, verdict
+	}
+	if c.fleet.options.Shares != nil {
+		return false, errNotUsable{fence.Reason, fence.Message + "; replicas that share the bindings need the Lease: nothing else keeps two of them from writing there"}
 	}
 	if c.hold.patient(unread) {
 		return false, errNotUsable{fence.Reason, fence.Message + "; there was a Lease before: without it this goes on in a minute"}

@@ -98,19 +98,23 @@ const leaseDuration = 900 * time.Millisecond
 
 // startManager starts a fleet that works for a consumer, and returns what it
 // writes, and how it is stopped.
-func startManager(t *testing.T, origin string) (*Fleet, *writer, func()) {
+func startManager(t *testing.T, origin string, changes ...func(*Options)) (*Fleet, *writer, func()) {
 	t.Helper()
-	return startManagerBy(t, clock.RealClock{}, origin)
+	return startManagerBy(t, clock.RealClock{}, origin, changes...)
 }
 
 // startManagerBy starts one that has a clock of its own.
-func startManagerBy(t *testing.T, clock clock.WithTickerAndDelayedExecution, origin string) (*Fleet, *writer, func()) {
+func startManagerBy(t *testing.T, clock clock.WithTickerAndDelayedExecution, origin string, changes ...func(*Options)) (*Fleet, *writer, func()) {
 	t.Helper()
 	w := &writer{}
-	f := New(Options{
+	options := Options{
 		Clock:  clock,
 		Origin: origin, ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, LeaseDuration: leaseDuration, WrapTransport: w.wrap,
-	})
+	}
+	for _, change := range changes {
+		change(&options)
+	}
+	f := New(options)
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	go func() {

@@ -55,6 +55,9 @@ type Snapshot struct {
 	RaiseDue bool
 	// Leaving tells that the Lease is wanted only to be deleted.
 	Leaving bool
+	// Sharing tells that the holder is a replica that shares the bindings with us: it
+	// is about to give the Lease back.
+	Sharing bool
 }
 
 // Action is what to do about the Lease.
@@ -111,7 +114,7 @@ func (s Snapshot) hold() Decision {
 		return s.renew(generation)
 	case seeded.On(seeded.HeldLeaseIgnored):
 		return s.take(generation)
-	case fresh && s.Renewed:
+	case fresh && s.Renewed && !s.Sharing:
 		return Decision{Action: Refuse, Reason: v1alpha1.ReasonHeldByAnother, Message: s.heldBy(held)}
 	case fresh:
 		return Decision{Action: Wait}
