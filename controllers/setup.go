@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/clusterbinding"
 	"github.com/spillway-io/spillway/controllers/eviction"
 	"github.com/spillway-io/spillway/controllers/fromprovider/podevent"
+	"github.com/spillway-io/spillway/controllers/leavingpods"
 	"github.com/spillway-io/spillway/controllers/mountnamespace"
 	"github.com/spillway-io/spillway/controllers/namespacelabel"
 	"github.com/spillway-io/spillway/controllers/namespacemap"
@@ -29,6 +30,7 @@ import (
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/throttle"
 	"github.com/spillway-io/spillway/internal/views"
@@ -63,6 +65,9 @@ type Options struct {
 	PolicyServed bool
 	// Views are the consumer's caches of each binding.
 	Views *views.Views
+	// Sharing says which bindings this replica works for; nil: the elected one works
+	// for all.
+	Sharing *shard.Coordinator
 }
 
 // Kinds are the kinds of objects that are synced with the providers.
@@ -90,6 +95,7 @@ func copied() []client.Object {
 // Setup adds every controller to the manager.
 func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
+	run := scopeOf(mgr, o.Sharing)
 	warnings := &podevent.Kind{Consumer: local.GetClient(), Clock: now}
 	engine := &syncer.Engine{
 		Kinds: Kinds(), Shown: []syncer.FromProvider{warnings}, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
@@ -98,38 +104,39 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	}
 	consumer := local.GetClient()
 	present := inventory.New(o.Views, local.GetScheme(), copied())
+	left := run.counter(present)
 	for name, err := range map[string]error{
-		"sync":      mgr.Add(engine),
-		"inventory": local.Add(present),
-		"podevent":  warnings.SetupWithManager(local),
+		"sync":      run.all.Add(engine),
+		"inventory": run.local.Add(present),
+		"podevent":  warnings.SetupWithManager(run.local),
 		"clusterbinding": (&clusterbinding.Reconciler{
 			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PolicyServed, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
-			Inventory: present, Pace: throttle.New(statusInterval, statusMost, now),
-		}).SetupWithManager(local),
+			Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
+		}).SetupWithManager(run.local),
 		"eviction": (&eviction.Reconciler{
 			Client: consumer, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now},
-		}).SetupWithManager(local),
+		}).SetupWithManager(run.local),
 		"mountnamespace": (&mountnamespace.Reconciler{
-			Client: consumer, Fleet: o.Fleet, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace, Clock: now,
-		}).SetupWithManager(mgr),
+			Client: consumer, Fleet: o.Fleet, Owner: run.owner, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace, Clock: now,
+		}).SetupWithManager(run.all),
 		"virtualnode": (&virtualnode.Reconciler{
-			Client: consumer, Fleet: o.Fleet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
+			Client: consumer, Fleet: o.Fleet, Owner: run.owner, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			KeepsFeatures: o.PolicyServed, // Both come with Kubernetes 1.36.
-		}).SetupWithManager(mgr, &virtualnode.Leases{Client: consumer, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
+		}).SetupWithManager(run.all, &virtualnode.Leases{Client: consumer, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
 		"namespacelabel": (&namespacelabel.Reconciler{Client: consumer, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
 		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
-			Client: consumer, Inventory: present, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
+			Client: consumer, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
 		}).SetupWithManager(local),
 		"namespacemapping": (&namespaceoffloading.Mapping{
-			Client: consumer, Inventory: present, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
+			Client: consumer, Inventory: present, Left: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
 		}).SetupWithManager(local),
 		"namespacemap": (&namespacemap.Reconciler{
-			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Origin: o.Origin, Settings: o.Settings,
+			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
 			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
-		}).SetupWithManager(mgr),
+		}).SetupWithManager(run.all),
 		"offloadingstatus": (&offloadingstatus.Reconciler{
-			Client: consumer, Inventory: present, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
+			Client: consumer, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
 			Clock: now, Pace: throttle.New(progressInterval, progressMost, now),
 		}).SetupWithManager(local),
 		"unscheduledpod": (&unscheduledpod.Reconciler{
@@ -137,7 +144,10 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(local),
 		"waitingpod": (&waitingpod.Reconciler{
 			Client: consumer, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
-		}).SetupWithManager(local),
+		}).SetupWithManager(run.local),
+		"leavingpods": run.ifSharing((&leavingpods.Reconciler{
+			Client: consumer, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
+		}).SetupWithManager),
 	} {
 		if err != nil {
 			return fmt.Errorf("adding the %s controller: %w", name, err)

@@ -89,6 +89,39 @@ type NamespaceMapStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Failed *int32 `json:"failed,omitempty"`
+	// leavingPods counts, by local namespace, the pods that must leave the virtual node
+	// before the remote namespace, or the NamespaceOffloading, can go. It is written only
+	// where replicas of the manager share the ClusterBindings: the one that decides about
+	// NamespaceOffloadings does not watch those pods itself.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
+	LeavingPods []LeavingPods `json:"leavingPods,omitempty"`
+}
+
+// LeavingPods counts the pods of one local namespace that must leave a virtual node.
+type LeavingPods struct {
+	// namespace is the local one.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+	// count of the pods that are still there.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Count *int32 `json:"count,omitempty"`
+	// names of the first few of them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=317
+	Names []string `json:"names,omitempty"`
+	// refused says of the first few that the API server refuses to evict why that is.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=1024
+	Refused []string `json:"refused,omitempty"`
 }
 
 // CurrentMapping describes one remote namespace.

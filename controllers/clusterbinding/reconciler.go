@@ -34,6 +34,7 @@ import (
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/throttle"
 )
 
@@ -53,6 +54,8 @@ type Reconciler struct {
 	Live      client.Reader
 	Fleet     *fleet.Fleet
 	Inventory *inventory.Inventory
+	// Owner says which bindings this replica connects.
+	Owner shard.Owner
 	// Namespace is the manager's own, with the kubeconfig Secrets.
 	Namespace string
 	// PolicyServed reports whether the consumer can run the admission policy.
@@ -94,6 +97,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if !r.Owner.Owns(cb.Name) {
+		r.yield(cb.Name)
+		return ctrl.Result{}, nil
+	}
 	if r.written.Behind(cb) {
 		return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
 	}
@@ -122,6 +129,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.tellRotation(o)
 	result.RequeueAfter = retry.Sooner(result.RequeueAfter, untilWarned(o))
 	return result, err
+}
+
+// yield ends all that there is of a binding in this replica, and gives its Lease in the
+// provider back: another replica works for it. Its status is that one's to write.
+func (r *Reconciler) yield(name string) {
+	r.Fleet.Disconnect(name)
+	r.Inventory.Close(name)
+	r.told.Delete(name)
+	r.Pace.Forget(name)
+	r.rotations.forget(name)
 }
 
 // contradicted reports whether somebody has reverted our report that another manager

@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -34,6 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.routed), builder.WithPredicates(rangeChanges())).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, r.ofResidents)).
+		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
 		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), handler.TypedEnqueueRequestsFromMapFunc(
 			func(_ context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request {
 				return []reconcile.Request{trigger.Named(cb.Name)}

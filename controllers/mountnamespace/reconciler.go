@@ -34,6 +34,7 @@ import (
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/shard"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
@@ -57,6 +58,8 @@ const (
 type Reconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
+	// Owner says which bindings this replica works for.
+	Owner shard.Owner
 	// Origin is the identity of the consumer.
 	Origin string
 	// ManagerNamespace is never a target.
@@ -77,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		r.serverErrors.Forget(req.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if binding.Spec.MountNamespace == "" || binding.Spec.Paused {
+	if binding.Spec.MountNamespace == "" || binding.Spec.Paused || !r.Owner.Owns(binding.Name) {
 		return ctrl.Result{}, nil
 	}
 	provider, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))

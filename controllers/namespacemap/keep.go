@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
@@ -53,7 +54,7 @@ func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1al
 	if earlier, err := r.ofEarlier(ctx, d); err != nil || earlier {
 		return false, err
 	}
-	holding, err := r.Inventory.Holding(ctx, nso, binding)
+	holding, err := inventory.Holding(ctx, r.Inventory, nso, binding)
 	if err != nil {
 		return false, err
 	}

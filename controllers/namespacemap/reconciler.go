@@ -34,6 +34,7 @@ import (
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/throttle"
 )
 
@@ -51,8 +52,10 @@ type Reconciler struct {
 	// is deleted.
 	Live      client.Reader
 	Inventory *inventory.Inventory
-	Settings  namespaceoffloading.Settings
-	Clock     clock.PassiveClock
+	// Owner says which maps this replica works for.
+	Owner    shard.Owner
+	Settings namespaceoffloading.Settings
+	Clock    clock.PassiveClock
 	// Pace limits the writes of one map's status.
 	Pace *throttle.Pacer
 
@@ -82,6 +85,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	}
 	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !r.Owner.Owns(binding.Name) {
+		r.forget(req.Name)
+		return ctrl.Result{}, nil
 	}
 	if binding.Spec.Paused || !nsm.DeletionTimestamp.IsZero() || !metav1.IsControlledBy(nsm, binding) {
 		return ctrl.Result{}, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -41,6 +42,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 		Watches(&corev1.Namespace{}, trigger.ToBinding,
 			mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithEngageWithProviderClusters(true),
 			mcbuilder.WithPredicates(remoteChanges())).
+		WatchesRawSource(shard.Source(r.Owner, trigger.NamedLocally)).
 		WithOptions(trigger.Options[mcreconcile.Request](mgr.GetLocalManager(), workers)).
 		Build(r)
 	if err != nil {

@@ -37,9 +37,11 @@ import (
 type Lifecycle struct {
 	Client    client.Client
 	Inventory *inventory.Inventory
-	Settings  namespaceoffloading.Settings
-	Events    events.EventRecorder
-	Clock     clock.PassiveClock
+	// Left counts the pods that have to leave.
+	Left     inventory.Counter
+	Settings namespaceoffloading.Settings
+	Events   events.EventRecorder
+	Clock    clock.PassiveClock
 }
 
 // Reconcile reconciles one NamespaceOffloading.
@@ -58,7 +60,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
 		return ctrl.Result{}, nil
 	}
-	world, err := r.Inventory.World(ctx, r.Client, nso)
+	world, err := inventory.World(ctx, r.Client, r.Left, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
 		return ctrl.Result{}, nil // Enqueued again once it is known.
 	}

@@ -32,7 +32,9 @@ import (
 type Mapping struct {
 	Client    client.Client
 	Inventory *inventory.Inventory
-	Settings  namespaceoffloading.Settings
+	// Left counts the pods that must leave.
+	Left     inventory.Counter
+	Settings namespaceoffloading.Settings
 	// Pace limits the writes of one map.
 	Pace *throttle.Pacer
 }
@@ -91,7 +93,7 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 			continue
 		}
 		if asked {
-			left, err := r.Inventory.Holding(ctx, nso, binding)
+			left, err := inventory.Holding(ctx, r.Left, nso, binding)
 			if err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package namespaceoffloading
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -32,7 +33,7 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.NamespaceMap{}, handler.Funcs{
 			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 				enqueueDropped(e.ObjectOld, e.ObjectNew, q)
-				if nsm, ok := e.ObjectNew.(*v1alpha1.NamespaceMap); ok && nsm.Status.ObservedGeneration == nsm.Generation {
+				if nsm, ok := e.ObjectNew.(*v1alpha1.NamespaceMap); ok && (nsm.Status.ObservedGeneration == nsm.Generation || countChanges(e)) {
 					for _, request := range r.deleting(ctx, nsm) {
 						q.Add(request)
 					}
@@ -48,6 +49,14 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
+}
+
+// countChanges reports whether another count of pods that have to leave stands in a map
+// than before.
+func countChanges(e event.UpdateEvent) bool {
+	before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
+	after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
+	return ok1 && ok2 && !equality.Semantic.DeepEqual(before.Status.LeavingPods, after.Status.LeavingPods)
 }
 
 // enqueueDropped enqueues the offloadings whose entries have gone: a deletion may wait
@@ -102,13 +111,13 @@ func mappingChanges() predicate.Predicate {
 }
 
 // entryChanges passes changes of a map's spec, a remote namespace in the status that
-// has no entry, and the first report on one: an entry that nobody wants any more may
-// have waited for that.
+// has no entry, the first report on one, and counts of pods that must leave: an entry
+// that nobody wants any more may have waited for that.
 func entryChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
 		after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
-		return !ok1 || !ok2 || before.Generation != after.Generation || namespacemap.Answered(before, after) ||
+		return !ok1 || !ok2 || before.Generation != after.Generation || namespacemap.Answered(before, after) || countChanges(e) ||
 			len(namespacemap.Entries(after)) > len(after.Spec.DesiredMapping)
 	}}
 }

@@ -18,14 +18,16 @@ func drained(reason string) *v1alpha1.ClusterBinding {
 func TestEntryChanges(t *testing.T) {
 	accepted := func() *builder.MapBuilder { return builder.Map("eu").Accepted("team", "team-home") }
 	there := builder.Map("eu").Current("team", "team-home", v1alpha1.MappingAccepted, "", "").Obj()
-	edited := accepted().Obj()
+	edited, counted := accepted().Obj(), accepted().Obj()
 	edited.Generation++
+	counted.Status.LeavingPods = []v1alpha1.LeavingPods{{Namespace: "team"}}
 	for name, test := range map[string]struct {
 		before, after *v1alpha1.NamespaceMap
 		want          bool
 	}{
 		"nothing":                          {accepted().Obj(), accepted().Obj(), false},
 		"the spec":                         {accepted().Obj(), edited, true},
+		"how many pods must leave":         {accepted().Obj(), counted, true},
 		"one is told of":                   {builder.Map("eu").Desired("team", "team-home").Obj(), accepted().Obj(), true},
 		"one is told of, another no more":  {there, builder.Map("eu").Current("other", "x", v1alpha1.MappingTerminating, "", "").Obj(), true},
 		"one is ready":                     {builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingCreationLoopBackOff, "", "").Obj(), accepted().Obj(), false},

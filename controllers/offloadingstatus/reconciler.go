@@ -39,9 +39,11 @@ import (
 type Reconciler struct {
 	Client    client.Client
 	Inventory *inventory.Inventory
-	Settings  namespaceoffloading.Settings
-	Events    events.EventRecorder
-	Clock     clock.PassiveClock
+	// Left counts the pods that must leave.
+	Left     inventory.Counter
+	Settings namespaceoffloading.Settings
+	Events   events.EventRecorder
+	Clock    clock.PassiveClock
 	// Pace limits the reports of one offloading's progress. Other reports are not delayed,
 	// but progress waits for its turn after them.
 	Pace *throttle.Pacer
@@ -65,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if r.written.Behind(nso) {
 		return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
 	}
-	world, err := r.Inventory.World(ctx, r.Client, nso)
+	world, err := inventory.World(ctx, r.Client, r.Left, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
 		return ctrl.Result{}, nil // Enqueued again once it is known.
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/throttle"
 )
 
@@ -40,7 +41,9 @@ import (
 type Reconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
-	Clock  clock.PassiveClock
+	// Owner says which bindings this replica keeps the Nodes of.
+	Owner shard.Owner
+	Clock clock.PassiveClock
 	// KeepsFeatures reports whether the consumer's API server knows the features that a
 	// node declares. One that does not drops them, and each reconcile would write them
 	// again.
@@ -54,6 +57,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	binding := &v1alpha1.ClusterBinding{}
 	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !r.Owner.Owns(binding.Name) {
+		return ctrl.Result{}, nil
 	}
 	var bindings v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {

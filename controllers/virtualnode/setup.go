@@ -21,6 +21,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
@@ -36,6 +37,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) err
 			mcbuilder.WithEngageWithLocalCluster(true), onlyLocal).
 		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(trigger.SharedWith(r.Client)), mcbuilder.WithEngageWithLocalCluster(true), onlyLocal).
 		Watches(&corev1.Node{}, trigger.ToBinding, mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithPredicates(offerChanges()), onlyProviders).
+		WatchesRawSource(shard.Source(r.Owner, trigger.NamedLocally)).
 		WithOptions(trigger.Options[mcreconcile.Request](mgr.GetLocalManager(), 1)).
 		Build(r)
 	if err != nil {

@@ -14,9 +14,19 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
+// Counter counts the pods that have to leave. An Inventory does, of the virtual nodes
+// that it watches; Reported does, by what others have counted.
+type Counter interface {
+	// Left sums up the pods of an offloading's namespace that have to leave the
+	// virtual node of a binding. ErrUnknown: that is not known yet.
+	Left(ctx context.Context, binding, namespace string) (eviction.Left, error)
+}
+
+var _ Counter = &Inventory{}
+
 // World is what is known of all providers, for decisions about one offloading.
 // cache has the ClusterBindings and NamespaceMaps; what it returns is shared.
-func (r *Inventory) World(ctx context.Context, cache client.Reader, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.World, error) {
+func World(ctx context.Context, cache client.Reader, counter Counter, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.World, error) {
 	var bindings v1alpha1.ClusterBindingList
 	var nsms v1alpha1.NamespaceMapList
 	if err := errors.Join(cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy), cache.List(ctx, &nsms, client.UnsafeDisableDeepCopy)); err != nil {
@@ -31,7 +41,7 @@ func (r *Inventory) World(ctx context.Context, cache client.Reader, nso *v1alpha
 		if !Leaves(nso, binding, byName[binding.Name]) {
 			continue
 		}
-		left, err := r.Left(ctx, binding.Name, nso.Namespace)
+		left, err := counter.Left(ctx, binding.Name, nso.Namespace)
 		if err != nil {
 			return world, err
 		}
@@ -42,11 +52,11 @@ func (r *Inventory) World(ctx context.Context, cache client.Reader, nso *v1alpha
 
 // Holding counts the pods for whose sake the remote namespace of an offloading
 // stays, though the offloading does not ask for it any more.
-func (r *Inventory) Holding(ctx context.Context, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (int, error) {
+func Holding(ctx context.Context, counter Counter, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (int, error) {
 	if seeded.On(seeded.EntryRemovedFirst) || namespaceoffloading.Selects(nso, binding) {
 		return 0, nil
 	}
-	left, err := r.Left(ctx, binding.Name, nso.Namespace)
+	left, err := counter.Left(ctx, binding.Name, nso.Namespace)
 	if errors.Is(err, ErrUnknown) {
 		return 1, nil // There may be some. Source tells when it is known.
 	}

@@ -54,6 +54,9 @@ type Options struct {
 	// WrapTransport, if set, wraps the transport to the consumer: for counting
 	// requests and injecting faults.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
+	// Shard has replicas share the ClusterBindings. Each needs leader election (in
+	// Manager), for what is of the consumer as a whole.
+	Shard bool
 	// SkipMetrics leaves the process-wide registry of metrics alone, so that
 	// several managers can run in one process, one after the other.
 	SkipMetrics bool
@@ -118,6 +121,7 @@ type identity struct {
 func assemble(ctx context.Context, config *rest.Config, o Options, consumer identity) (mcmanager.Manager, error) {
 	o.Fleet.Origin = consumer.origin
 	o.Fleet.Kinds = remoteKinds(controllers.Kinds())
+	sharing := shareBindings(&o, consumer)
 	connections := fleet.New(o.Fleet)
 	if err := syncer.IndexRemote(ctx, connections, controllers.Kinds()); err != nil {
 		return nil, fmt.Errorf("indexing the providers' caches: %w", err)
@@ -129,11 +133,11 @@ func assemble(ctx context.Context, config *rest.Config, o Options, consumer iden
 		// anew: for those who want to know more than usual. Errors are said all the same.
 		o.Manager.Logger = ctrl.Log.V(1)
 	}
-	mgr, err := mcmanager.New(config, connections, o.Manager)
+	mgr, err := sharing.newManager(config, connections, o.Manager)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
-	local, err := consumerViews(ctx, mgr.GetLocalManager(), controllers.Kinds())
+	local, err := consumerViews(ctx, sharing.everywhere(mgr.GetLocalManager()), controllers.Kinds())
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +153,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, consumer iden
 	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
 		Fleet: connections, Kubernetes: consumer.clients, Origin: consumer.origin, PolicyServed: consumer.policyServed, Views: local,
+		Sharing:  sharing.coordinator(),
 		Settings: namespaceoffloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
 	})
 }

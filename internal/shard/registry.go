@@ -190,6 +190,9 @@ func (r *Registry) refresh(ctx context.Context) error {
 func (r *Registry) note(leases []coordinationv1.Lease, began time.Time) []*coordinationv1.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !began.Before(r.read.Add(r.bound())) {
+		r.peers = newPeerTable() // They may have been as unable to renew as this one to look.
+	}
 	r.peers.see(leases, r.name(), r.clock.Now())
 	r.read = began
 	if began.Before(r.until) && began.Sub(r.announced) >= r.interval() {

@@ -251,6 +251,23 @@ func TestWhoCannotSayThatItLivesOwnsNothing(t *testing.T) {
 	}
 }
 
+// After an outage of the API server nobody has renewed, and nobody is dead for that.
+func TestWhatCouldNotBeSeenDoesNotCount(t *testing.T) {
+	l := newLeases()
+	a, b := newReplica(l, "a"), newReplica(l, "b")
+	passes(t, 3, a, b)
+	l.fail = func(string) error { return errors.New("away") }
+	for range 4 * intervals {
+		a.clock.Step(a.interval())
+		_ = a.pass(t.Context())
+	}
+	l.fail = nil
+	passes(t, 2, a)
+	a.sees(t, "it is back, before b is", "a", "b")
+	passes(t, intervals, a)
+	a.sees(t, "b does not come back", "a")
+}
+
 func TestALeaseThatSomebodyHasDeletedOrChangedIsWrittenAgain(t *testing.T) {
 	l := newLeases()
 	a, b := newReplica(l, "a"), newReplica(l, "b")

@@ -40,7 +40,7 @@ var _ mcsource.TypedSource[client.Object, mcreconcile.Request] = OnEngage{}
 // ForCluster makes the source of one provider.
 func (OnEngage) ForCluster(name multicluster.ClusterName, _ cluster.Cluster) (source.TypedSource[mcreconcile.Request], bool, error) {
 	return source.TypedFunc[mcreconcile.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-		queue.Add(localRequest(string(name)))
+		queue.Add(NamedLocally(string(name)))
 		return nil
 	}), name != "", nil
 }
@@ -49,11 +49,12 @@ func (OnEngage) ForCluster(name multicluster.ClusterName, _ cluster.Cluster) (so
 // ClusterBinding in the local cluster.
 func ToBinding(name multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
 	return handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, client.Object) []mcreconcile.Request {
-		return []mcreconcile.Request{localRequest(string(name))}
+		return []mcreconcile.Request{NamedLocally(string(name))}
 	})
 }
 
-func localRequest(name string) mcreconcile.Request {
+// NamedLocally is a request for a cluster-scoped object of the consumer.
+func NamedLocally(name string) mcreconcile.Request {
 	return mcreconcile.Request{Request: Named(name)}
 }
 

@@ -104,6 +104,9 @@ func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
 	if _, ok := v.views[name]; ok {
 		return nil
 	}
+	if err := ctx.Err(); err != nil {
+		return err // It may have been closed for whom ctx belongs to, and nobody would close it again.
+	}
 	view, err := newView(ctx, v.options, clusterID, node)
 	if err != nil {
 		return fmt.Errorf("making the view of ClusterBinding %s: %w", name, err)

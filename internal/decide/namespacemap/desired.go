@@ -9,11 +9,13 @@ package namespacemap
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -157,8 +159,8 @@ func Answered(before, after *v1alpha1.NamespaceMap) bool {
 // of a NamespaceMap.
 func Changed(before, after *v1alpha1.NamespaceMap) sets.Set[string] {
 	type entry struct {
-		desired string
-		current v1alpha1.CurrentMapping
+		desired, leaving string
+		current          v1alpha1.CurrentMapping
 	}
 	index := func(nsm *v1alpha1.NamespaceMap) map[string]entry {
 		entries := make(map[string]entry, len(nsm.Spec.DesiredMapping))
@@ -169,6 +171,11 @@ func Changed(before, after *v1alpha1.NamespaceMap) sets.Set[string] {
 			e := entries[c.Namespace]
 			e.current, e.current.Since = c, nil // Since changes with the rest only.
 			entries[c.Namespace] = e
+		}
+		for _, l := range nsm.Status.LeavingPods {
+			e := entries[l.Namespace]
+			e.leaving = fmt.Sprint(ptr.Deref(l.Count, 0), l.Names, l.Refused)
+			entries[l.Namespace] = e
 		}
 		return entries
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/testing/builder"
@@ -196,10 +197,13 @@ func TestChanged(t *testing.T) {
 		since := later.Status.CurrentMapping[i].Since.DeepCopy()
 		later.Status.CurrentMapping[i].Since = since
 	}
+	leaving := base().Obj()
+	leaving.Status.LeavingPods = []v1alpha1.LeavingPods{{Namespace: "b", Count: ptr.To(int32(2)), Names: []string{"b/web"}}}
 	tests := map[string]struct {
 		after *v1alpha1.NamespaceMap
 		want  sets.Set[string]
 	}{
+		"pods that must leave":        {leaving, sets.New("b")},
 		"nothing":                     {base().Obj(), sets.New[string]()},
 		"a copy of since is the same": {later, sets.New[string]()},
 		"observed generation only":    {base().Unobserved().Obj(), sets.New[string]()},

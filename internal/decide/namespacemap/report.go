@@ -16,7 +16,7 @@ const maxMessage = 512
 // Report is the status of a NamespaceMap: what is known of each entry, and since when.
 // An entry of which nothing is known is left out.
 func Report(nsm *v1alpha1.NamespaceMap, known map[string]Known, now metav1.Time) v1alpha1.NamespaceMapStatus {
-	status := v1alpha1.NamespaceMapStatus{ObservedGeneration: nsm.Generation}
+	status := v1alpha1.NamespaceMapStatus{ObservedGeneration: nsm.Generation, LeavingPods: nsm.Status.LeavingPods}
 	before := make(map[string]v1alpha1.CurrentMapping, len(nsm.Status.CurrentMapping))
 	for _, entry := range nsm.Status.CurrentMapping {
 		before[entry.Namespace] = entry

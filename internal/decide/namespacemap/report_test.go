@@ -30,6 +30,19 @@ func status(observed int64, desired, ready, failed int32, current ...v1alpha1.Cu
 		Desired: ptr.To(desired), Ready: ptr.To(ready), Failed: ptr.To(failed)}
 }
 
+// TestReportKeepsWhatOthersCount: another controller writes it, in the same replica.
+func TestReportKeepsWhatOthersCount(t *testing.T) {
+	nsm := builder.Map("eu").Accepted("a", "ra").Obj()
+	nsm.Status.LeavingPods = []v1alpha1.LeavingPods{{Namespace: "a"}}
+	for what, status := range map[string]v1alpha1.NamespaceMapStatus{
+		"reachable": Report(nsm, nil, now), "away": Unreachable(nsm, "away", now),
+	} {
+		if diff := cmp.Diff(nsm.Status.LeavingPods, status.LeavingPods); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	conflict := loopBackOff(v1alpha1.ReasonNameConflict, "somebody else's")
 	tests := map[string]struct {

@@ -1,0 +1,43 @@
+package controllers
+
+import (
+	ctrl "sigs.k8s.io/controller-runtime"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/shard"
+)
+
+// scope is where what is of one binding runs: in the elected replica, for all bindings;
+// or, if replicas share them, in each, for its own. What is of the consumer as a whole
+// is added to the manager itself, and runs in the elected replica in any case.
+type scope struct {
+	local ctrl.Manager
+	all   mcmanager.Manager
+	owner shard.Owner
+	// sharing is set if replicas share the bindings.
+	sharing bool
+}
+
+func scopeOf(mgr mcmanager.Manager, sharing *shard.Coordinator) scope {
+	if sharing == nil {
+		return scope{local: mgr.GetLocalManager(), all: mgr, owner: shard.All{}}
+	}
+	return scope{local: shard.Everywhere(mgr.GetLocalManager()), all: shard.EverywhereAware(mgr), owner: sharing, sharing: true}
+}
+
+// counter counts the pods that have to leave the virtual nodes of all bindings.
+func (s scope) counter(present *inventory.Inventory) inventory.Counter {
+	if !s.sharing {
+		return present
+	}
+	return inventory.Reported{Reader: s.local.GetClient()}
+}
+
+// ifSharing adds a controller that only replicas need which share the bindings.
+func (s scope) ifSharing(setup func(ctrl.Manager) error) error {
+	if !s.sharing {
+		return nil
+	}
+	return setup(s.local)
+}

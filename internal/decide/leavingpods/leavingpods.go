@@ -1,0 +1,87 @@
+// Package leavingpods decides, without any I/O, which counts of pods that must leave a
+// virtual node stand in the status of its NamespaceMap.
+//
+// Where replicas share the bindings, the one that decides about NamespaceOffloadings
+// does not watch the pods of all virtual nodes. It reads these counts instead, and
+// waits for each that there should be: none says nothing.
+package leavingpods
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+)
+
+const (
+	// mostName and mostRefused are the bounds of the texts in the API.
+	mostName    = 317
+	mostRefused = 1024
+)
+
+// Mapped are the local namespaces that a NamespaceMap asks for or tells of; nil: no map.
+func Mapped(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
+	if nsm == nil {
+		return nil
+	}
+	return namespacemap.Namespaces(nsm)
+}
+
+// Reports reports whether the pods of an offloading's namespace are counted for a
+// binding: because they have to leave its virtual node, and something waits for that.
+// mapped is by Mapped. Where there is no remote namespace, only a mount namespace can
+// have pods.
+func Reports(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, mapped sets.Set[string]) bool {
+	if mapped == nil {
+		return false
+	}
+	if mapped.Has(nso.Namespace) {
+		return !namespaceoffloading.Selects(nso, binding) || evictsAll(binding)
+	}
+	return !nso.DeletionTimestamp.IsZero() && binding.Spec.MountNamespace != ""
+}
+
+// evictsAll reports whether the deletion of the binding takes all pods along.
+func evictsAll(binding *v1alpha1.ClusterBinding) bool {
+	return !binding.DeletionTimestamp.IsZero() && binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan
+}
+
+// Status is what stands in the map, by what is left of each local namespace.
+func Status(left map[string]eviction.Left) []v1alpha1.LeavingPods {
+	var status []v1alpha1.LeavingPods
+	for _, namespace := range slices.Sorted(maps.Keys(left)) {
+		l := left[namespace]
+		status = append(status, v1alpha1.LeavingPods{
+			Namespace: namespace,
+			Count:     ptr.To(int32(min(l.Count, 1<<30))), //nolint:gosec // Bounded just here.
+			Names:     bounded(l.Names, mostName),
+			Refused:   bounded(l.Refused, mostRefused),
+		})
+	}
+	return status
+}
+
+func bounded(texts []string, most int) []string {
+	var all []string
+	for _, text := range texts {
+		runes := []rune(text)
+		all = append(all, string(runes[:min(len(runes), most)]))
+	}
+	return all
+}
+
+// Of is what the map says is left of a local namespace; false if it says nothing.
+func Of(nsm *v1alpha1.NamespaceMap, namespace string) (eviction.Left, bool) {
+	for i := range nsm.Status.LeavingPods {
+		if said := &nsm.Status.LeavingPods[i]; said.Namespace == namespace {
+			return eviction.Left{Count: int(ptr.Deref(said.Count, 0)), Names: said.Names, Refused: said.Refused}, true
+		}
+	}
+	return eviction.Left{}, false
+}

@@ -1,0 +1,49 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/leavingpods"
+)
+
+// Reported counts by what the status of NamespaceMaps says: for a replica that does not
+// watch the virtual nodes of all bindings. It is behind by as much as that is. What
+// goes too early by that, the replica that works for the binding does not carry out: it
+// counts for itself before it deletes anything.
+type Reported struct {
+	// Reader is a cache of ClusterBindings, NamespaceMaps and NamespaceOffloadings.
+	Reader client.Reader
+}
+
+var _ Counter = Reported{}
+
+// Left implements Counter. Where nobody counts, there is nothing to count.
+func (r Reported) Left(ctx context.Context, binding, namespace string) (eviction.Left, error) {
+	cb, nsm, nso := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}, &v1alpha1.NamespaceOffloading{}
+	bound, err1 := r.get(ctx, client.ObjectKey{Name: binding}, cb)
+	mapped, err2 := r.get(ctx, client.ObjectKey{Name: binding}, nsm)
+	offloaded, err3 := r.get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return eviction.Left{}, fmt.Errorf("reading what is left of namespace %s for ClusterBinding %s: %w", namespace, binding, err)
+	}
+	if !bound || !mapped || !offloaded || !leavingpods.Reports(nso, cb, leavingpods.Mapped(nsm)) {
+		return eviction.Left{}, nil
+	}
+	left, said := leavingpods.Of(nsm, namespace)
+	if !said {
+		return eviction.Left{}, ErrUnknown
+	}
+	return left, nil
+}
+
+// get reads an object that is only looked at, and reports whether it is there.
+func (r Reported) get(ctx context.Context, key client.ObjectKey, obj client.Object) (bool, error) {
+	err := r.Reader.Get(ctx, key, obj, client.UnsafeDisableDeepCopy)
+	return err == nil, client.IgnoreNotFound(err)
+}

@@ -1,0 +1,88 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/shard"
+)
+
+// sharing is how replicas share the bindings; nil: they do not.
+type sharing struct {
+	*shard.Coordinator
+	// reader is a cache of the ClusterBindings, once there is a manager.
+	reader client.Reader
+}
+
+// shareBindings completes the options, if replicas are to share the bindings.
+func shareBindings(o *Options, consumer identity) *sharing {
+	if !o.Shard {
+		return nil
+	}
+	if o.Fleet.Identity == "" {
+		o.Fleet.Identity = fleet.NewIdentity()
+	}
+	registry := shard.NewRegistry(shard.RegistryOptions{
+		Leases: consumer.clients.CoordinationV1().Leases(o.Namespace), Identity: o.Fleet.Identity,
+	})
+	o.Fleet.Shares = registry.Lives
+	s := &sharing{}
+	s.Coordinator = shard.New(registry, s.holders, clock.RealClock{})
+	return s
+}
+
+// holders are the bindings, with the manager that has last taken the Lease of each.
+func (s *sharing) holders(ctx context.Context) (map[string]string, error) {
+	var all v1alpha1.ClusterBindingList
+	if err := s.reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	holders := make(map[string]string, len(all.Items))
+	for i := range all.Items {
+		holders[all.Items[i].Name] = all.Items[i].Status.Holder.Identity
+	}
+	return holders, nil
+}
+
+// newManager makes the manager. multicluster-runtime starts a provider in the elected
+// replica only: where the bindings are shared, it does not see that this one can be
+// started, and it is started here.
+func (s *sharing) newManager(config *rest.Config, connections *fleet.Fleet, options ctrl.Options) (mcmanager.Manager, error) {
+	if s == nil {
+		return mcmanager.New(config, connections, options)
+	}
+	mgr, err := mcmanager.New(config, struct{ multicluster.Provider }{connections}, options, mcmanager.WithCoordinator(s.Coordinator))
+	if err != nil {
+		return nil, err
+	}
+	s.reader = mgr.GetLocalManager().GetClient()
+	return mgr, s.everywhere(mgr.GetLocalManager()).Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return connections.Start(ctx, mgr)
+	}))
+}
+
+// everywhere is a manager that runs in all replicas that share the bindings what is
+// added to it.
+func (s *sharing) everywhere(local ctrl.Manager) ctrl.Manager {
+	if s == nil {
+		return local
+	}
+	return shard.Everywhere(local)
+}
+
+func (s *sharing) coordinator() *shard.Coordinator {
+	if s == nil {
+		return nil
+	}
+	return s.Coordinator
+}

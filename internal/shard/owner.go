@@ -1,0 +1,39 @@
+package shard
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// Owner says for which bindings this replica works.
+type Owner interface {
+	// Owns reports whether it works for the binding.
+	Owns(binding string) bool
+	// Subscribe has handle called with each binding of which that changes.
+	Subscribe(handle func(binding string))
+}
+
+var (
+	_ Owner = &Coordinator{}
+	_ Owner = All{}
+)
+
+// All owns all bindings: where replicas do not share them, the elected one works for all.
+type All struct{}
+
+// Owns is true.
+func (All) Owns(string) bool { return true }
+
+// Subscribe does nothing: nothing changes.
+func (All) Subscribe(func(string)) {}
+
+// Source asks a controller for what request makes of each binding that this replica
+// works for from now on, or no more.
+func Source[R comparable](owner Owner, request func(binding string) R) source.TypedSource[R] {
+	return source.TypedFunc[R](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
+		owner.Subscribe(func(binding string) { queue.Add(request(binding)) })
+		return nil
+	})
+}
