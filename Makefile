@@ -95,6 +95,6 @@ upgrade: ## Upgrade an older manager (FROM=commit) under running pods (COUNT=n),
 	@GO='$(GO)' hack/checkout.sh '$(FROM)' bin/upgrade/from
 	$(GO) test -tags upgrade -count=1 -v -timeout 2h $(ARGS) ./test/upgrade
 
-install-yaml: ## Write dist/install.yaml (consumer) and dist/provider.yaml (providers).
+install-yaml: ## Write dist/install.yaml, install-shard.yaml (consumer) and provider.yaml (providers).
 	@mkdir -p $(DIST)
 	@DIST='$(DIST)' IMAGE='$(IMAGE)' KUSTOMIZE='$(tool) kustomize' hack/install-yaml.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes dist/install.yaml, what a consumer's administrator applies, and
+# Writes dist/install.yaml, what a consumer's administrator applies (install-shard.yaml
+# for replicas that share the bindings), and
 # dist/provider.yaml, what a provider's administrator applies. Called by make
 # install-yaml, which sets DIST, IMAGE and KUSTOMIZE.
 set -euo pipefail
@@ -21,4 +22,5 @@ write() {
 }
 
 write "$dist/install.yaml" config/default
+write "$dist/install-shard.yaml" config/shard
 write "$dist/provider.yaml" config/provider

@@ -39,6 +39,8 @@ func main() {
 	flag.StringVar(&options.Manager.PprofBindAddress, "pprof-bind-address", "", "`address` of /debug/pprof, which is for those who look into the manager itself; empty for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
 		"let several managers run, of which one at a time works")
+	flag.BoolVar(&options.Shard, "shard", false,
+		"let several managers run, of which each works for its share of the ClusterBindings; implies --leader-elect, for what is of this cluster as a whole")
 	flag.DurationVar(&options.Fleet.LeaseDuration, "provider-lease-duration", fleet.DefaultLeaseDuration,
 		"how long the Lease in each provider holds that is not renewed, and so `how long` the next manager waits after a crash; some seconds, at most five minutes")
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
@@ -65,6 +67,7 @@ func main() {
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger) //nolint:forbidigo // For what Kubernetes' own libraries log, such as those of leader election.
 	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
+	options.Manager.LeaderElection = options.Manager.LeaderElection || options.Shard
 	options.Manager.LeaderElectionID = "spillway-manager"
 	options.Manager.LeaderElectionNamespace = options.Namespace
 	options.Manager.LeaderElectionReleaseOnCancel = true

@@ -39,6 +39,10 @@ func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 		HealthProbeBindAddress: "0",
 		Controller:             config.Controller{SkipNameValidation: ptr.To(true)},
 	}
+	if options.Shard {
+		options.Manager.LeaderElection, options.Manager.LeaderElectionReleaseOnCancel = true, true
+		options.Manager.LeaderElectionID, options.Manager.LeaderElectionNamespace = "spillway-manager", manager.DefaultNamespace
+	}
 	if options.Fleet.ProbeInterval == 0 {
 		options.Fleet.ProbeInterval = 500 * time.Millisecond
 	}
