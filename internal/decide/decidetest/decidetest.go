@@ -99,6 +99,12 @@ func Data(pairs ...string) Option {
 // Going marks it as being deleted.
 func Going(m *corev1.ConfigMap) { m.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }
 
+// Held is a ConfigMap as the caches hold it: a digest takes the place of its content.
+func Held(m *corev1.ConfigMap) *corev1.ConfigMap {
+	held, _ := translate.WithoutContent(m).(*corev1.ConfigMap)
+	return held
+}
+
 // KeptHome marks it as never sent.
 func KeptHome(m *corev1.ConfigMap) {
 	m.Annotations = decide.With(m.Annotations, v1alpha1.LabelSync, "never")

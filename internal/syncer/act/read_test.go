@@ -9,23 +9,17 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
-	"github.com/spillway-io/spillway/internal/translate"
 )
-
-// held is a ConfigMap as the caches hold it.
-func held(m *corev1.ConfigMap) *corev1.ConfigMap {
-	return translate.WithoutContent(m).(*corev1.ConfigMap)
-}
 
 // TestReadIsOfTheObjectThatWasSeen: of another one of its name nothing is decided yet.
 func TestReadIsOfTheObjectThatWasSeen(t *testing.T) {
 	c, _ := actor()
 	c.Live = &synctest.Cache{Has: []client.Object{fixture.Local()}}
-	if answer, err := c.read(t.Context(), held(fixture.Local())); err != nil || answer.(*corev1.ConfigMap).Data["a"] != "1" {
+	if answer, err := c.read(t.Context(), fixture.Held(fixture.Local())); err != nil || answer.(*corev1.ConfigMap).Data["a"] != "1" {
 		t.Errorf("got %v, %v", answer, err)
 	}
 	c.Live = &synctest.Cache{Has: []client.Object{fixture.Local(func(m *corev1.ConfigMap) { m.UID = "local-2" })}}
-	if _, err := c.read(t.Context(), held(fixture.Local())); !retry.IsGone(err) {
+	if _, err := c.read(t.Context(), fixture.Held(fixture.Local())); !retry.IsGone(err) {
 		t.Errorf("of another one: %v", err)
 	}
 }

@@ -11,11 +11,6 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// held is a ConfigMap as the caches hold it.
-func held(m *corev1.ConfigMap) *corev1.ConfigMap {
-	return translate.WithoutContent(m).(*corev1.ConfigMap)
-}
-
 func TestAnswered(t *testing.T) {
 	answer := func(side decide.Side, version string, uid types.UID) decide.Attempt {
 		return decide.Attempt{Action: decide.Action{Side: side}, Answer: fixture.Local(func(m *corev1.ConfigMap) { m.ResourceVersion, m.UID = version, uid })}
@@ -35,7 +30,7 @@ func TestAnswered(t *testing.T) {
 		"something of another kind": {[]decide.Attempt{{Action: decide.Action{Side: decide.Local}, Answer: &corev1.Secret{}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seen := held(fixture.Local())
+			seen := fixture.Held(fixture.Local())
 			got := answered(seen, test.made)
 			if test.want == "" && got != seen || test.want != "" && (got.ResourceVersion != test.want || translate.LacksContent(nil, got)) {
 				t.Errorf("got version %s with %v", got.ResourceVersion, got.Data)

@@ -21,11 +21,6 @@ func planner() (*Planner[*corev1.ConfigMap], *synctest.Rig) {
 	return &Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "europe", ClusterID: "eu", Memory: rig.Memory, Refusals: rig.Refusals}, rig
 }
 
-// held is a ConfigMap as the caches hold it.
-func held(m *corev1.ConfigMap) *corev1.ConfigMap {
-	return translate.WithoutContent(m).(*corev1.ConfigMap)
-}
-
 // TestAfforded has a copy that there is no room for, until there is.
 func TestAfforded(t *testing.T) {
 	p, rig := planner()
@@ -80,7 +75,7 @@ func TestTooMuchMetadata(t *testing.T) {
 		"whole":                         {fixture.Wanted(fixture.Local(fixture.Sent, long), nil), nil},
 		"shortened":                     {fixture.Wanted(fixture.Local(fixture.Sent, short), nil), nil},
 		"with a copy":                   {fixture.Wanted(fixture.Local(fixture.Sent, long, changed), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
-		"with a copy, shortened":        {fixture.Wanted(held(fixture.Local(fixture.Sent, short, changed)), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
+		"with a copy, shortened":        {fixture.Wanted(fixture.Held(fixture.Local(fixture.Sent, short, changed)), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
 		"with a copy of before it grew": {fixture.Wanted(fixture.Local(fixture.Sent, short, changed), fixture.Remote(long)), []string{translate.ReasonMetadataTooLarge}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,15 +95,15 @@ func TestTooMuchMetadata(t *testing.T) {
 func TestTakenBackContent(t *testing.T) {
 	p, _ := planner()
 	local := fixture.Local(fixture.Sent, fixture.Data("a", "2"))
-	before := held(fixture.Remote())
+	before := fixture.Held(fixture.Remote())
 	s := fixture.Wanted(local, before)
 	first := p.Plan(s, nil)
 	if len(first.Actions) != 1 || first.Actions[0].Verb != decide.Patch {
 		t.Fatalf("got %v", first.Actions)
 	}
-	s.Remote = held(fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })) // As it was.
+	s.Remote = fixture.Held(fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })) // As it was.
 	made := []decide.Attempt{{Action: first.Actions[0], Answer: s.Remote}}
-	s.Local = held(local)
+	s.Local = fixture.Held(local)
 	if plan := p.Plan(s, made); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Read {
 		t.Fatalf("got %v", plan.Actions)
 	}
@@ -158,5 +153,111 @@ func TestRefusedMarkIsToldAndWaits(t *testing.T) {
 	plan = p.effective(s, nil)
 	if len(plan.Actions) != 0 || plan.Problem == nil || plan.Problem.Message != "no" || plan.RetryAfter <= 0 {
 		t.Errorf("the plan is %v", plan)
+	}
+}
+
+// planned is a Syncer that plans this for an object that is on both sides.
+type planned struct {
+	decide.Syncer[*corev1.ConfigMap]
+	plan decide.Plan
+}
+
+func (p planned) Sync(fixture.Snapshot) decide.Plan { return p.plan }
+
+// TestUnkept: what the consumer does not keep of a status is left alone until one of the
+// two objects changes; what it has kept is written.
+func TestUnkept(t *testing.T) {
+	p, rig := planner()
+	seen := func(version string) *corev1.ConfigMap {
+		return fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.ResourceVersion = version })
+	}
+	status := func(version string) decide.Action {
+		return decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Before: seen(version), Object: fixture.Local(fixture.Sent, fixture.Data("a", "2"), func(m *corev1.ConfigMap) { m.ResourceVersion = version })}
+	}
+	actions := func(version string, made ...decide.Attempt) int {
+		t.Helper()
+		s := fixture.Wanted(seen(version), fixture.Remote())
+		p.Kind.Syncer = planned{fixture.Copies, decide.Plan{Actions: []decide.Action{status(version)}}}
+		return len(p.Plan(s, made).Actions)
+	}
+	if got := actions("5"); got != 1 {
+		t.Fatalf("%d are planned at first", got)
+	}
+	if got := actions("6", decide.Attempt{Action: status("5"), Answer: seen("7")}); got != 1 {
+		t.Errorf("%d are planned, though somebody else has written since", got)
+	}
+	if got := actions("6"); got != 1 {
+		t.Errorf("%d are planned: what has taken effect counts as unkept", got)
+	}
+	if got := actions("6", decide.Attempt{Action: status("5"), Answer: seen("6")}); got != 0 {
+		t.Errorf("%d are planned again, without effect", got)
+	}
+	if got := actions("6"); got != 0 {
+		t.Errorf("%d are planned in the next pass", got)
+	}
+	if rig.Refusals.Any() {
+		t.Error("it counts as refused")
+	}
+	if got := actions("8"); got != 1 {
+		t.Errorf("%d are planned after another change", got)
+	}
+}
+
+// TestTakenBack: what the provider takes back is a refusal; of what is only left there,
+// or is written in the consumer, it is none.
+func TestTakenBack(t *testing.T) {
+	change := func(side decide.Side, version string) decide.Action {
+		at := func(m *corev1.ConfigMap) { m.ResourceVersion = version }
+		return decide.Action{Verb: decide.Patch, Side: side, Before: fixture.Remote(at), Object: fixture.Remote(fixture.Data("a", "2"), at)}
+	}
+	for name, test := range map[string]struct {
+		side  decide.Side
+		local *corev1.ConfigMap
+		want  bool
+	}{
+		"in the provider": {decide.Remote, fixture.Local(fixture.Sent), true},
+		"in the consumer": {decide.Local, fixture.Local(fixture.Sent), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, rig := planner()
+			p.Kind.Syncer = planned{fixture.Copies, decide.Plan{Actions: []decide.Action{change(test.side, "10")}}}
+			answer := fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })
+			p.Plan(fixture.Wanted(test.local, answer), []decide.Attempt{{Action: change(test.side, "9"), Answer: answer}})
+			if got := rig.Refusals.Any(); got != test.want {
+				t.Errorf("refused: %t", got)
+			}
+		})
+	}
+}
+
+// TestTooMuch: only what adds to a provider is held against its budget, and only of
+// objects that are there.
+func TestTooMuch(t *testing.T) {
+	for name, test := range map[string]struct {
+		verb  decide.Verb
+		side  decide.Side
+		local *corev1.ConfigMap
+		want  bool
+	}{
+		"a creation":                {decide.Create, decide.Remote, fixture.Local(), true},
+		"a change":                  {decide.Patch, decide.Remote, fixture.Local(), true},
+		"a deletion":                {decide.Delete, decide.Remote, fixture.Local(), false},
+		"a change in the consumer":  {decide.Patch, decide.Local, fixture.Local(), false},
+		"what is left there":        {decide.Patch, decide.Remote, nil, false},
+		"a look":                    {decide.Find, decide.Remote, fixture.Local(), false},
+		"a creation, in a consumer": {decide.Create, decide.Local, fixture.Local(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := planner()
+			p.Exceeds = func(_, _ client.Object) string { return "too much" }
+			got := p.tooMuch(fixture.Wanted(test.local, nil), decide.Action{Verb: test.verb, Side: test.side, Object: fixture.Remote()})
+			if (got != nil) != test.want {
+				t.Errorf("got %v", got)
+			}
+			p.Exceeds = nil
+			if got := p.tooMuch(fixture.Wanted(test.local, nil), decide.Action{Verb: test.verb, Side: test.side, Object: fixture.Remote()}); got != nil {
+				t.Errorf("without a budget: %v", got)
+			}
+		})
 	}
 }
