@@ -50,6 +50,9 @@ type Kind[T decide.Object] struct {
 	// seen is when the change of the remote object that led to it came in; zero
 	// if that did not.
 	Done func(s decide.Snapshot[T], a decide.Action, seen time.Time)
+	// Sample is an object for the tests that every kind passes. node is the virtual node,
+	// and namespace one that is offloaded to its provider.
+	Sample func(namespace, name, node string) Sample[T]
 }
 
 // Title is how messages call the kind.

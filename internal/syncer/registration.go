@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/views"
@@ -23,6 +24,8 @@ type Registration interface {
 	IsClusterScoped() bool
 	// Index is that of the consumer's objects of the kind by what they need.
 	Index() views.Index
+	// Sample is the kind's sample, or nil if it has none.
+	Sample() func(namespace, name, node string) kind.Sample[decide.Object]
 	// attach makes the controller of the kind for a connection.
 	attach(c *connected) error
 }
@@ -57,6 +60,16 @@ func (k registration[T]) Index() views.Index {
 		}
 		return values
 	}}
+}
+
+// Sample implements Registration.
+func (k registration[T]) Sample() func(namespace, name, node string) kind.Sample[decide.Object] {
+	if k.Kind.Sample == nil {
+		return nil
+	}
+	return func(namespace, name, node string) kind.Sample[decide.Object] {
+		return k.Kind.Sample(namespace, name, node).Any()
+	}
 }
 
 // IndexRemote adds to the caches of the providers the index by which the engine

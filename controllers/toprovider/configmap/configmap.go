@@ -14,10 +14,12 @@ import (
 
 // Kind is that of ConfigMaps.
 func Kind() kind.Kind[*corev1.ConfigMap] {
-	return kind.NewCopy("configmap", kind.Referenced,
+	configMaps := kind.NewCopy("configmap", kind.Referenced,
 		func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
 		func() decide.List { return &corev1.ConfigMapList{} },
 		translation{})
+	configMaps.Sample = sample
+	return configMaps
 }
 
 type translation struct{ kind.Namespaced }

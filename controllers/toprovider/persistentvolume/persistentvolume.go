@@ -20,7 +20,7 @@ func Kind() kind.Kind[*corev1.PersistentVolume] {
 		func() *corev1.PersistentVolume { return &corev1.PersistentVolume{} },
 		func() decide.List { return &corev1.PersistentVolumeList{} },
 		translation{})
-	volumes.Scope, volumes.Needs, volumes.For = kind.ScopeCluster, Needs, claimant
+	volumes.Scope, volumes.Needs, volumes.For, volumes.Sample = kind.ScopeCluster, Needs, claimant, sample
 	return volumes
 }
 

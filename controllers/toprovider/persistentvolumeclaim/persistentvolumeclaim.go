@@ -20,7 +20,7 @@ func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
 		func() *corev1.PersistentVolumeClaim { return &corev1.PersistentVolumeClaim{} },
 		func() decide.List { return &corev1.PersistentVolumeClaimList{} },
 		translation{})
-	claims.Needs = Needs
+	claims.Needs, claims.Sample = Needs, sample
 	return claims
 }
 

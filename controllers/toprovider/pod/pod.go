@@ -39,6 +39,7 @@ func Kind() kind.Kind[*corev1.Pod] {
 		Urgent:     awaited,
 		Ended:      podsync.EndedThere,
 		Done:       measure,
+		Sample:     sample,
 	}
 }
 

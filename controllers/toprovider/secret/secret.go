@@ -14,10 +14,12 @@ import (
 
 // Kind is that of Secrets.
 func Kind() kind.Kind[*corev1.Secret] {
-	return kind.NewCopy("secret", kind.Referenced,
+	secrets := kind.NewCopy("secret", kind.Referenced,
 		func() *corev1.Secret { return &corev1.Secret{} },
 		func() decide.List { return &corev1.SecretList{} },
 		translation{})
+	secrets.Sample = sample
+	return secrets
 }
 
 type translation struct{ kind.Namespaced }

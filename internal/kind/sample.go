@@ -1,0 +1,132 @@
+package kind
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/internal/decide"
+)
+
+// Sample is an object of a kind, and what happens to it. Every kind has one: the tests
+// in test/kinds hold all kinds to the same promises, and know nothing else of them.
+type Sample[T decide.Object] struct {
+	// Object is what its owner creates.
+	Object T
+	// With is created after it, in this order: what has it sent, if it is not sent by
+	// itself, and what it needs.
+	With []decide.Object
+	// Shows is the part of an object that is the same in both clusters.
+	Shows func(T) string
+	// Change is a change by its owner that must arrive in the provider.
+	Change func(local T)
+	// Drift is a change by somebody in the provider that must be put right.
+	Drift func(remote T)
+	// Hostile writes a word to every part of a remote object, status included, that a
+	// provider may write, and that must not come back to the consumer.
+	Hostile func(remote T, word string)
+	// Report, if set, is a change of the status in the provider that must come back, and
+	// Reported the part of an object in which it does.
+	Report   func(remote T)
+	Reported func(T) string
+	// Lost, if set, reports whether a local object says that the remote one was deleted by
+	// somebody else. If it is not set, the remote object is made again.
+	Lost func(local T) bool
+}
+
+// Any is the sample as one of any kind.
+func (s Sample[T]) Any() Sample[decide.Object] {
+	return Sample[decide.Object]{
+		Object: s.Object, With: s.With,
+		Shows: text(s.Shows), Change: change(s.Change), Drift: change(s.Drift),
+		Hostile: func(remote decide.Object, word string) { s.Hostile(remote.(T), word) },
+		Report:  change(s.Report), Reported: text(s.Reported), Lost: lost(s.Lost),
+	}
+}
+
+func text[T decide.Object](f func(T) string) func(decide.Object) string {
+	if f == nil {
+		return nil
+	}
+	return func(obj decide.Object) string { return f(obj.(T)) }
+}
+
+func change[T decide.Object](f func(T)) func(decide.Object) {
+	if f == nil {
+		return nil
+	}
+	return func(obj decide.Object) { f(obj.(T)) }
+}
+
+func lost[T decide.Object](f func(T) bool) func(decide.Object) bool {
+	if f == nil {
+		return nil
+	}
+	return func(obj decide.Object) bool { return f(obj.(T)) }
+}
+
+// SampleLabel is a label of samples that their owners change.
+const SampleLabel = "sample"
+
+// SampleMeta is the metadata of a sample.
+func SampleMeta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{SampleLabel: "created"}}
+}
+
+// SamplePod is a pod on a node, which may need a volume.
+func SamplePod(namespace, name, node string, needs ...corev1.VolumeSource) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: SampleMeta(namespace, name),
+		Spec: corev1.PodSpec{
+			NodeName:                      node,
+			Containers:                    []corev1.Container{{Name: "app", Image: "example.com/app:1"}},
+			TerminationGracePeriodSeconds: ptr.To[int64](30),
+		},
+	}
+	for _, source := range needs {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "needed", VolumeSource: source})
+	}
+	return pod
+}
+
+const (
+	sampleClass = "example"
+	sampleSize  = "1Gi"
+)
+
+// SampleClaim is a claim for the volume of its name.
+func SampleClaim(namespace, name string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: SampleMeta(namespace, name),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			VolumeName: name, StorageClassName: ptr.To(sampleClass), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(sampleSize)}},
+		},
+	}
+}
+
+// SampleVolume is a volume for the claim of its name.
+func SampleVolume(namespace, name string) *corev1.PersistentVolume {
+	return &corev1.PersistentVolume{
+		ObjectMeta: SampleMeta("", name),
+		Spec: corev1.PersistentVolumeSpec{
+			StorageClassName: sampleClass, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(sampleSize)},
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+			PersistentVolumeSource:        corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{Server: "nfs.example.com", Path: "/data"}},
+			ClaimRef:                      &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: namespace, Name: name},
+		},
+	}
+}
+
+// SampleClaimSource has a pod need the claim of that name.
+func SampleClaimSource(name string) corev1.VolumeSource {
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
+}
+
+// HostileMeta writes a word to the metadata of a remote object.
+func HostileMeta(remote decide.Object, word string) {
+	remote.SetLabels(decide.With(remote.GetLabels(), "example.com/hostile", word))
+	remote.SetAnnotations(decide.With(remote.GetAnnotations(), "example.com/hostile", word))
+}

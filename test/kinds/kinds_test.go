@@ -1,0 +1,80 @@
+package kinds
+
+import (
+	"context"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/spillway-io/spillway/controllers"
+	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/faults/oracle"
+	"github.com/spillway-io/spillway/test/faults/world"
+)
+
+const (
+	// lanes is how many kinds are played at the same time.
+	lanes = 3
+	// patience is for one wait, on a machine that may be busy with other things.
+	patience = 2 * time.Minute
+)
+
+func TestMain(m *testing.M) {
+	clusters.RequireBinaries()
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+// stranger are the labels of what somebody else has made in the provider. One of them
+// is for the end of the run, which takes it away.
+func (s *stage) stranger() map[string]string {
+	return map[string]string{"example.com/owner": "somebody", oracle.LabelLane: s.ConsumerID}
+}
+
+// TestKinds plays all parts for each kind.
+func TestKinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	site, err := world.Up(t.Context(), lanes, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := site.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	free := make(chan *world.Lane, lanes)
+	for _, lane := range site.Lanes {
+		free <- lane
+	}
+	var group sync.WaitGroup
+	for _, kind := range controllers.Kinds() {
+		group.Go(func() {
+			t.Run(kind.KindName(), func(t *testing.T) {
+				lane := <-free
+				defer func() { free <- lane }()
+				verdicts, err := play(t.Context(), lane, kind, patience, parts())
+				if err != nil {
+					t.Error(err)
+				}
+				for _, v := range verdicts {
+					t.Run(v.part, func(t *testing.T) {
+						t.Logf("took %s", v.took.Round(time.Millisecond))
+						if v.err != nil {
+							t.Error(v.err)
+						}
+					})
+				}
+			})
+		})
+	}
+	group.Wait()
+}

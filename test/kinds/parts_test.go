@@ -1,0 +1,403 @@
+package kinds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+)
+
+// part is one promise that every kind keeps.
+type part struct {
+	name string
+	play func(context.Context, *stage) error
+	// alone says that no other part is played at the same time, and that those before
+	// have ended.
+	alone bool
+}
+
+// parts are all of them. The last ones take away what the others need.
+func parts() []part {
+	return []part{
+		{name: "created", play: created},
+		{name: "changed here", play: changedHere},
+		{name: "drifted there", play: driftedThere},
+		{name: "reported there", play: reportedThere},
+		{name: "deleted there", play: deletedThere},
+		{name: "deleted here", play: deletedHere},
+		{name: "made again under its name", play: madeAgain},
+		{name: "made again beside what is left of the first", play: madeAgainBeside},
+		{name: "a foreign object in the way", play: foreignInTheWay},
+		{name: "a long name", play: longName},
+		{name: "hostile content", play: hostileContent},
+		{name: "killed after each write", play: killedAfterEachWrite, alone: true},
+		{name: "restarted over what is done", play: restarted, alone: true},
+		{name: "un-offloaded", play: unOffloaded, alone: true},
+		{name: "binding drained", play: drained, alone: true},
+	}
+}
+
+// created: it is sent, once, with our mark.
+func created(ctx context.Context, s *stage) error {
+	_, _, err := s.createSent(ctx, team, "created")
+	return err
+}
+
+// changedHere: a change by its owner arrives.
+func changedHere(ctx context.Context, s *stage) error {
+	u, _, err := s.createSent(ctx, team, "changed")
+	if err != nil {
+		return err
+	}
+	return u.changeHere(ctx)
+}
+
+// changeHere makes the change of its owner, and waits until it has arrived.
+func (u *subject) changeHere(ctx context.Context) error {
+	local, err := u.local(ctx)
+	if err != nil {
+		return err
+	}
+	if err := u.differs(local, u.Change); err != nil {
+		return err
+	}
+	if err := change(ctx, u.here(), local, u.Change); err != nil {
+		return err
+	}
+	_, err = u.sent(ctx)
+	return err
+}
+
+// driftedThere: a change by somebody in the provider is put right.
+func driftedThere(ctx context.Context, s *stage) error {
+	u, remote, err := s.createSent(ctx, team, "drifted")
+	if err != nil {
+		return err
+	}
+	if err := u.differs(remote, u.Drift); err != nil {
+		return err
+	}
+	if err := change(ctx, s.there(), remote, u.Drift); err != nil {
+		return err
+	}
+	_, err = u.sent(ctx)
+	return err
+}
+
+// differs wants a change to be one of what the sample shows.
+func (u *subject) differs(object client.Object, by func(decide.Object)) error {
+	changed := object.DeepCopyObject().(client.Object)
+	by(changed)
+	if u.Shows(changed) == u.Shows(object) {
+		return errors.New("this change of the sample changes nothing that it shows")
+	}
+	return nil
+}
+
+// reportedThere: a status comes back, if the kind has one that does.
+func reportedThere(ctx context.Context, s *stage) error {
+	u, remote, err := s.createSent(ctx, team, "reported")
+	if err != nil || u.Report == nil {
+		return err
+	}
+	return u.report(ctx, remote)
+}
+
+// report has the status in the provider change, and waits until it has come back.
+func (u *subject) report(ctx context.Context, remote client.Object) error {
+	var want string
+	err := u.eventually(ctx, "a remote object that has something to report", func(ctx context.Context) error {
+		if err := u.there().Get(ctx, client.ObjectKeyFromObject(remote), remote); err != nil {
+			return err
+		}
+		before := remote.DeepCopyObject().(client.Object)
+		u.Report(remote)
+		if want = u.Reported(remote); want == u.Reported(before) {
+			return errors.New("the report of the sample changes nothing that is reported")
+		}
+		return u.there().Status().Patch(ctx, remote, client.MergeFrom(before))
+	})
+	if err != nil {
+		return err
+	}
+	return u.eventually(ctx, "the report to come back", func(ctx context.Context) error {
+		local, err := u.local(ctx)
+		if err != nil {
+			return err
+		}
+		return same("what is reported", u.Reported(local), want)
+	})
+}
+
+// deletedThere: it is made again, or its local object says that it is lost, for good.
+func deletedThere(ctx context.Context, s *stage) error {
+	u, remote, err := s.createSent(ctx, team, "deleted-there")
+	if err != nil {
+		return err
+	}
+	uid := remote.GetUID()
+	if err := s.there().Delete(ctx, remote, client.GracePeriodSeconds(0), client.Preconditions{UID: &uid}); err != nil {
+		return err
+	}
+	if u.Lost == nil {
+		return u.eventually(ctx, "another one", func(ctx context.Context) error {
+			next, err := u.isSent(ctx)
+			if err == nil && next.GetUID() == uid {
+				return errors.New("it is there still")
+			}
+			return err
+		})
+	}
+	lost := func(ctx context.Context) error {
+		local, err := u.local(ctx)
+		if err != nil {
+			return err
+		}
+		if !u.Lost(local) {
+			return fmt.Errorf("it does not say that it is lost: %s; there: %w", brief(local), u.nothingThere(ctx))
+		}
+		return u.nothingThere(ctx)
+	}
+	if err := u.eventually(ctx, "the loss to be told", lost); err != nil {
+		return err
+	}
+	if err := s.passed(ctx, team, u.name); err != nil {
+		return err
+	}
+	return lost(ctx)
+}
+
+// holder is a finalizer by which somebody in the provider keeps an object.
+const holder = "example.com/hold"
+
+func hold(object decide.Object) { object.SetFinalizers([]string{holder}) }
+
+// release lets go of an object that somebody keeps in the provider.
+func (s *stage) release(ctx context.Context, object client.Object) error {
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	return client.IgnoreNotFound(s.there().Patch(ctx, object, patch))
+}
+
+// deletedHere: it goes in the provider first, and then here.
+func deletedHere(ctx context.Context, s *stage) error {
+	u, remote, err := s.createSent(ctx, team, "deleted-here")
+	if err != nil {
+		return err
+	}
+	if err := change(ctx, s.there(), remote, hold); err != nil {
+		return err
+	}
+	if err := s.here().Delete(ctx, u.Object); err != nil {
+		return err
+	}
+	if err := s.leaving(ctx, remote); err != nil {
+		return err
+	}
+	if err := s.passed(ctx, team, u.name); err != nil {
+		return err
+	}
+	if local, err := u.local(ctx); err != nil {
+		return fmt.Errorf("it must stay until it is gone in the provider: %w", err)
+	} else if local.GetUID() != u.uid {
+		return errors.New("it is another one")
+	}
+	if err := s.release(ctx, remote); err != nil {
+		return err
+	}
+	return u.gone(ctx, u.Object)
+}
+
+// leaving waits until an object of the provider is being deleted.
+func (s *stage) leaving(ctx context.Context, remote client.Object) error {
+	is := remote.DeepCopyObject().(client.Object)
+	return s.eventually(ctx, "the remote object to be deleted", func(ctx context.Context) error {
+		if err := s.there().Get(ctx, client.ObjectKeyFromObject(remote), is); err != nil {
+			return err
+		}
+		if is.GetDeletionTimestamp().IsZero() {
+			return errors.New("nobody has deleted it")
+		}
+		return same("the UID", is.GetUID(), remote.GetUID())
+	})
+}
+
+// madeAgain: another object of the name is sent anew.
+func madeAgain(ctx context.Context, s *stage) error {
+	first, was, err := s.createSent(ctx, team, "again")
+	if err != nil {
+		return err
+	}
+	if err := first.remove(ctx); err != nil {
+		return err
+	}
+	second, is, err := s.createSent(ctx, team, "again")
+	if err != nil {
+		return err
+	}
+	if first.uid == second.uid || was.GetUID() == is.GetUID() {
+		return errors.New("it is the first one still")
+	}
+	return nil
+}
+
+// madeAgainBeside: another object of the name waits until what stands for the first is
+// gone, whatever has become of that.
+func madeAgainBeside(ctx context.Context, s *stage) error {
+	first, was, err := s.createSent(ctx, team, "beside")
+	if err != nil {
+		return err
+	}
+	if err := change(ctx, s.there(), was, hold); err != nil {
+		return err
+	}
+	if err := first.force(ctx); err != nil {
+		return err
+	}
+	second, err := s.create(ctx, team, "beside")
+	if err != nil {
+		return err
+	}
+	if err := s.leaving(ctx, was); err != nil {
+		return err
+	}
+	if err := s.passed(ctx, team, second.name); err != nil {
+		return err
+	}
+	if remotes, err := second.standIns(ctx); err != nil || len(remotes) != 1 || remotes[0].GetUID() != was.GetUID() {
+		return fmt.Errorf("%d objects stand for it while the first is held: %w", len(remotes), err)
+	}
+	if err := s.release(ctx, was); err != nil {
+		return err
+	}
+	is, err := second.sent(ctx)
+	if err != nil {
+		return err
+	}
+	if first.uid == second.uid || was.GetUID() == is.GetUID() {
+		return errors.New("it is the first one still")
+	}
+	return nil
+}
+
+// force takes the local objects away, whoever wants to keep them.
+func (u *subject) force(ctx context.Context) error {
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	for _, object := range u.all() {
+		if err := client.IgnoreNotFound(u.here().Delete(ctx, object, client.GracePeriodSeconds(0))); err != nil {
+			return err
+		}
+		if err := client.IgnoreNotFound(u.here().Patch(ctx, object, patch)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foreignInTheWay: what somebody else has made is left alone, users are told, and it
+// goes on when that is out of the way.
+func foreignInTheWay(ctx context.Context, s *stage) error {
+	const name = "foreign"
+	first, remote, err := s.createSent(ctx, team, name)
+	if err != nil {
+		return err
+	}
+	if err := first.remove(ctx); err != nil {
+		return err
+	}
+	foreign := s.kind.Sample()(team, name, "").Object
+	foreign.SetNamespace(remote.GetNamespace())
+	foreign.SetName(remote.GetName())
+	foreign.SetLabels(s.stranger())
+	if err := s.there().Create(ctx, foreign); err != nil {
+		return err
+	}
+	u, err := s.create(ctx, team, name)
+	if err != nil {
+		return err
+	}
+	told := func(ctx context.Context) error { return u.told(ctx, v1alpha1.ReasonNameConflict) }
+	if err := s.eventually(ctx, "somebody to be told of the foreign object", told); err != nil {
+		return err
+	}
+	is := s.kind.Object()
+	if err := s.there().Get(ctx, client.ObjectKeyFromObject(foreign), is); err != nil {
+		return err
+	}
+	if err := errors.Join(
+		same("the UID of the foreign object", is.GetUID(), foreign.GetUID()), same("that it stays", is.GetDeletionTimestamp().IsZero(), true),
+		same("what it shows", u.Shows(is), u.Shows(foreign)), same("that it has our mark", s.mark().IsOn(is), false),
+	); err != nil {
+		return err
+	}
+	if err := s.there().Delete(ctx, foreign, client.GracePeriodSeconds(0)); err != nil {
+		return err
+	}
+	_, err = u.sent(ctx)
+	return err
+}
+
+// longName: what Kubernetes accepts as a name is sent, and two names are never one.
+func longName(ctx context.Context, s *stage) error {
+	const longest, label = 253, 63
+	var seen []client.ObjectKey
+	for _, end := range []string{"a", "b"} {
+		name := strings.Repeat("n", longest-1) + end
+		probe := s.kind.Sample()(team, name, "").Object
+		if err := s.here().Create(ctx, probe, client.DryRunAll); apierrors.IsInvalid(err) {
+			name = name[longest-label:]
+		} else if err != nil {
+			return err
+		}
+		_, remote, err := s.createSent(ctx, team, name)
+		if err != nil {
+			return err
+		}
+		seen = append(seen, client.ObjectKeyFromObject(remote))
+	}
+	if seen[0] == seen[1] {
+		return fmt.Errorf("two objects are one in the provider: %s", seen[0])
+	}
+	return nil
+}
+
+// hostileContent: a word that somebody in the provider writes wherever he may does not
+// come to the consumer.
+func hostileContent(ctx context.Context, s *stage) error {
+	const word = "hostile-word"
+	u, remote, err := s.createSent(ctx, team, "content")
+	if err != nil {
+		return err
+	}
+	by := func(object decide.Object) { u.Hostile(object, word) }
+	if err := change(ctx, s.there(), remote, by); err != nil {
+		return err
+	}
+	if err := changeStatus(ctx, s.there(), remote, by); err != nil {
+		return err
+	}
+	// What comes after it is seen: so was this.
+	if u.Report != nil {
+		err = u.report(ctx, remote)
+	} else {
+		err = u.changeHere(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for _, object := range u.all() {
+		if err := s.here().Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		if text := asJSON(object); strings.Contains(text, word) {
+			return fmt.Errorf("the word has come to the consumer: %s", text)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package kinds
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/test/faults/world"
+)
+
+// subject is a sample that somebody has created.
+type subject struct {
+	*stage
+	kind.Sample[decide.Object]
+	namespace, name string
+	// key is that of the local object, and uid the one that it was created with.
+	key client.ObjectKey
+	uid types.UID
+}
+
+// create creates a sample of the kind.
+func (s *stage) create(ctx context.Context, namespace, name string) (*subject, error) {
+	u := &subject{stage: s, Sample: s.kind.Sample()(namespace, name, v1alpha1.VirtualNodePrefix+world.P1), namespace: namespace, name: name}
+	u.key = client.ObjectKeyFromObject(u.Object)
+	err := s.Create(ctx, u.all()...)
+	u.uid = u.Object.GetUID()
+	return u, err
+}
+
+// createSent creates one, and waits until it is sent.
+func (s *stage) createSent(ctx context.Context, namespace, name string) (*subject, client.Object, error) {
+	u, err := s.create(ctx, namespace, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	remote, err := u.sent(ctx)
+	return u, remote, err
+}
+
+// all are the objects of the sample, its own first.
+func (u *subject) all() []client.Object {
+	all := []client.Object{u.Object}
+	for _, object := range u.With {
+		all = append(all, object)
+	}
+	return all
+}
+
+// local is the local object as it is now.
+func (u *subject) local(ctx context.Context) (client.Object, error) {
+	local := u.kind.Object()
+	return local, u.here().Get(ctx, u.key, local)
+}
+
+// mark is that of all that the manager makes in the provider.
+func (s *stage) mark() provenance.Mark { return provenance.Mark{Origin: s.Origin, ClusterID: world.P1} }
+
+// remotes are all objects of the kind in the provider that are the consumer's.
+func (s *stage) remotes(ctx context.Context) ([]client.Object, error) {
+	gvk, err := apiutil.GVKForObject(s.kind.Object(), s.there().Scheme())
+	if err != nil {
+		return nil, err
+	}
+	empty, err := s.there().Scheme().New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err != nil {
+		return nil, err
+	}
+	list, ok := empty.(client.ObjectList)
+	if !ok {
+		return nil, fmt.Errorf("%T is no list", empty)
+	}
+	if err := s.there().List(ctx, list, client.MatchingLabelsSelector{Selector: s.mark().Selector()}); err != nil {
+		return nil, err
+	}
+	var all []client.Object
+	return all, meta.EachListItem(list, func(item runtime.Object) error {
+		object, ok := item.(client.Object)
+		if !ok {
+			return fmt.Errorf("%T is no object", item)
+		}
+		all = append(all, object)
+		return nil
+	})
+}
+
+// standIns are those that stand for the local object, or for one of its name before it.
+func (u *subject) standIns(ctx context.Context) ([]client.Object, error) {
+	all, err := u.remotes(ctx)
+	return slices.DeleteFunc(all, func(remote client.Object) bool {
+		stands := provenance.LocalOf(remote)
+		return stands.Namespace != u.key.Namespace || stands.Name != u.key.Name
+	}), err
+}
+
+// sent waits until exactly one object in the provider stands for the local one, shows
+// what it shows, and is recorded on it; and returns that.
+func (u *subject) sent(ctx context.Context) (client.Object, error) {
+	var remote client.Object
+	return remote, u.eventually(ctx, fmt.Sprintf("%s %s to be sent", u.kind.KindName(), u.key), func(ctx context.Context) error {
+		var err error
+		remote, err = u.isSent(ctx)
+		return err
+	})
+}
+
+func (u *subject) isSent(ctx context.Context) (client.Object, error) {
+	local, err := u.local(ctx)
+	if err != nil {
+		return nil, err
+	}
+	remotes, err := u.standIns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(remotes) != 1 {
+		return nil, fmt.Errorf("%d objects of the provider stand for it; it is %s", len(remotes), brief(local))
+	}
+	remote := remotes[0]
+	errs := []error{
+		same("the UID that it stands for", provenance.LocalOf(remote).UID, local.GetUID()),
+		same("that it stays", remote.GetDeletionTimestamp().IsZero(), true),
+		same("what it shows", u.Shows(remote), u.Shows(local)),
+	}
+	if u.Reported != nil {
+		errs = append(errs, same("what is reported here", u.Reported(local), u.Reported(remote)))
+	}
+	if !u.kind.IsClusterScoped() {
+		errs = append(errs, same("its namespace", remote.GetNamespace(), u.Remote(u.namespace)))
+	}
+	if !u.kind.Pins() {
+		errs = append(errs, same("the UID that is recorded", provenance.RemoteOf(local).UID, remote.GetUID()))
+	} else {
+		errs = append(errs,
+			same("the label of the local object", local.GetLabels()[v1alpha1.LabelSyncedTo+world.P1], v1alpha1.SyncedToTrue),
+			same("the annotation of the local object", local.GetAnnotations()[v1alpha1.AnnotationRemote+world.P1], decide.Location(client.ObjectKeyFromObject(remote))),
+			same("the finalizer of the local object", slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+world.P1), true))
+	}
+	return remote, errors.Join(errs...)
+}
+
+// delete deletes all objects of the sample.
+func (u *subject) delete(ctx context.Context) error {
+	for _, object := range u.all() {
+		if err := client.IgnoreNotFound(u.here().Delete(ctx, object)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes all objects of the sample, and waits until nothing of it is left.
+func (u *subject) remove(ctx context.Context) error {
+	if err := u.delete(ctx); err != nil {
+		return err
+	}
+	return u.gone(ctx, u.all()...)
+}
+
+// gone waits until local objects are gone, and nothing in the provider stands for that of the kind.
+func (u *subject) gone(ctx context.Context, objects ...client.Object) error {
+	return u.eventually(ctx, fmt.Sprintf("%s %s to be gone on both sides", u.kind.KindName(), u.key), func(ctx context.Context) error {
+		for _, object := range objects {
+			object = object.DeepCopyObject().(client.Object)
+			err := u.here().Get(ctx, client.ObjectKeyFromObject(object), object)
+			if err == nil {
+				return fmt.Errorf("%T %s is there: %s", object, object.GetName(), brief(object))
+			}
+			if !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+		return u.nothingThere(ctx)
+	})
+}
+
+// nothingThere wants nothing in the provider to stand for the local object.
+func (u *subject) nothingThere(ctx context.Context) error {
+	remotes, err := u.standIns(ctx)
+	if err == nil && len(remotes) > 0 {
+		return fmt.Errorf("in the provider there is %s", brief(remotes[0]))
+	}
+	return err
+}
+
+// change changes an object of a cluster.
+func change(ctx context.Context, c client.Client, object client.Object, by func(decide.Object)) error {
+	before := object.DeepCopyObject().(client.Object)
+	by(object)
+	if err := c.Patch(ctx, object, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("changing %s: %w", object.GetName(), err)
+	}
+	return nil
+}
+
+// changeStatus changes the status of an object, if its kind has one.
+func changeStatus(ctx context.Context, c client.Client, object client.Object, by func(decide.Object)) error {
+	before := object.DeepCopyObject().(client.Object)
+	by(object)
+	return client.IgnoreNotFound(c.Status().Patch(ctx, object, client.MergeFrom(before)))
+}
+
+// told reports whether the reason is shown on an object of the sample, by a condition
+// or an event.
+func (u *subject) told(ctx context.Context, reason string) error {
+	var events corev1.EventList
+	if err := u.here().List(ctx, &events); err != nil {
+		return err
+	}
+	for _, object := range u.all() {
+		is := object.DeepCopyObject().(client.Object)
+		if err := u.here().Get(ctx, client.ObjectKeyFromObject(object), is); err != nil {
+			return err
+		}
+		if strings.Contains(asJSON(is), `"reason":"`+reason+`"`) {
+			return nil
+		}
+		if slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.InvolvedObject.UID == is.GetUID() && e.Reason == reason }) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no condition and no event has the reason %s", reason)
+}
+
+// unmarked wants a local object that is pinned to be as its owner has made it, and one
+// that is not to be gone.
+func (u *subject) unmarked(ctx context.Context) error {
+	local, err := u.local(ctx)
+	if !u.kind.Pins() {
+		if err == nil {
+			return fmt.Errorf("it is there: %s", brief(local))
+		}
+		return client.IgnoreNotFound(err)
+	}
+	if err != nil {
+		return err
+	}
+	marks := slices.Clone(local.GetFinalizers())
+	for _, keys := range []map[string]string{local.GetLabels(), local.GetAnnotations()} {
+		for key := range keys {
+			marks = append(marks, key)
+		}
+	}
+	marks = slices.DeleteFunc(marks, func(mark string) bool { return !strings.Contains(mark, v1alpha1.Domain) })
+	if len(marks) > 0 {
+		return fmt.Errorf("it is marked still: %v", marks)
+	}
+	return nil
+}
+
+func asJSON(object client.Object) string {
+	object.SetManagedFields(nil)
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}
+
+// brief is an object in a line of a report.
+func brief(object client.Object) string {
+	const most = 1500
+	text := asJSON(object.DeepCopyObject().(client.Object))
+	return text[:min(len(text), most)]
+}
+
+// same wants two values to be equal.
+func same[T comparable](what string, got, want T) error {
+	if got != want {
+		return fmt.Errorf("%s is %v, wanted %v", what, got, want)
+	}
+	return nil
+}
