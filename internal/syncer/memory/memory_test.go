@@ -168,3 +168,24 @@ func TestPending(t *testing.T) {
 		t.Error("what was told is to be told again")
 	}
 }
+
+// TestProblems: a change is another problem, or the end of one.
+func TestProblems(t *testing.T) {
+	m, _ := testMemory()
+	for i, step := range []struct {
+		problem *decide.Problem
+		want    bool
+	}{
+		{nil, false},
+		{&decide.Problem{Reason: "A", Message: "because"}, true},
+		{&decide.Problem{Reason: "A", Message: "because"}, false},
+		{&decide.Problem{Reason: "A", Message: "because of something else"}, true},
+		{nil, true},
+		{nil, false},
+		{&decide.Problem{Reason: "A", Message: "because of something else"}, true},
+	} {
+		if got := m.Problems.Change(web, step.problem); got != step.want {
+			t.Errorf("step %d: changed is %t, want %t", i, got, step.want)
+		}
+	}
+}
