@@ -118,6 +118,16 @@ var _ = Describe("Replicas that share the bindings", func() {
 		eachWorksForItsOwn(consumer, a, d)
 		consumer.offloadingIsReady(teams...)
 
+		By("one that cannot reach the consumer leaving the providers to the other")
+		began = time.Now()
+		d.lost.Store(true)
+		Eventually(consumer.shares).Should(And(HaveLen(1), HaveKeyWithValue("a", HaveLen(bindings))))
+		AddReportEntry("after one has lost the consumer, its bindings are those of others within", time.Since(began).String())
+		eachWorksForItsOwn(consumer, a, d)
+		d.lost.Store(false)
+		Eventually(consumer.shares).Should(And(HaveKeyWithValue("a", HaveLen(3)), HaveKeyWithValue("d", HaveLen(3))), "it is back")
+		eachWorksForItsOwn(consumer, a, d)
+
 		By("unbinding")
 		Expect(settled(stays)).To(Equal(before))
 		for i, team := range teams {
@@ -138,8 +148,9 @@ var _ = Describe("Replicas that share the bindings", func() {
 type sharingReplica struct {
 	*managerRun
 	name string
-	// cut is set for one that reaches nobody any more.
-	cut atomic.Bool
+	// cut is set for one that reaches nobody any more, and lost for one that does not
+	// reach the consumer.
+	cut, lost atomic.Bool
 
 	mu sync.Mutex
 	// asked counts the requests to the provider of each binding.
@@ -159,7 +170,7 @@ func startReplica(consumer *controlPlane, name string) *sharingReplica {
 
 func (r *sharingReplica) transport(binding string, rt http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(request *http.Request) (*http.Response, error) {
-		if r.cut.Load() {
+		if r.cut.Load() || binding == "" && r.lost.Load() {
 			return nil, errors.New("cut off by the spec")
 		}
 		r.mu.Lock()
