@@ -49,6 +49,14 @@ func (c *connected) limit(ctx context.Context, limits *translate.Limits) {
 	}
 }
 
+// lacking is what the provider gives no right to, such as "list and watch configmaps".
+func lacking(of *rights.Rights, resource string) string {
+	if verbs := of.Lacks(resource); verbs != "" {
+		return verbs + " " + resource
+	}
+	return ""
+}
+
 // attach implements Registration.
 func (k registration[T]) attach(c *connected) error {
 	kind := &k.Kind
@@ -82,7 +90,7 @@ func (k registration[T]) attach(c *connected) error {
 			Consumer: c.Consumer, Provider: c.provider.GetClient(), Live: c.Live,
 			Sent: func(obj client.Object) { fleet.Sent(c.provider, obj) }, Clock: c.Clock,
 		},
-		paused: c.namespaces.paused, lacking: func() string { return c.rights.Lacks(resource) }, notify: c.graph.notify,
+		paused: c.namespaces.paused, lacking: func() string { return lacking(c.rights, resource) }, notify: c.graph.notify,
 	}
 	controller.watcher = &watch.Watcher[T]{
 		Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: &controller.queue,
