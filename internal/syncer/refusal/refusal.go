@@ -59,10 +59,10 @@ func (r *Refusals[T]) In(a decide.Action) string {
 
 // Note remembers what an API server has refused. Of a change or a deletion of a copy
 // its owner is notified at once, on the object itself: what needs it may run, and ask
-// for nothing any more. A creation is shown by what waits for it.
+// for nothing any more. A creation is shown by what waits for it, if anything does.
 func (r *Refusals[T]) Note(s decide.Snapshot[T], a decide.Action, problem decide.Problem) {
 	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: r.In(a), Problem: problem}
-	if isNews := r.Memory.Note(s.Key, Version(s.Local), refused); !isNews || !r.Kind.Selection.Pins() || a.Verb == decide.Create {
+	if isNews := r.Memory.Note(s.Key, Version(s.Local), refused); !isNews || !r.Kind.Selection.Pins() || a.Verb == decide.Create && r.Kind.Selection == kind.Referenced {
 		return
 	}
 	r.Events.Eventf(s.Local, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))

@@ -67,11 +67,12 @@ func TestNotify(t *testing.T) {
 		verb      decide.Verb
 		want      []string
 	}{
-		"a change":         {kind.Referenced, decide.Patch, []string{"Rejected"}},
-		"a deletion":       {kind.Referenced, decide.Delete, []string{"Rejected"}},
-		"a creation":       {kind.Referenced, decide.Create, nil},
-		"one on the node":  {kind.OnVirtualNode, decide.Patch, nil},
-		"one in a mapping": {kind.InMappedNamespace, decide.Patch, []string{"Rejected"}},
+		"a change":                               {kind.Referenced, decide.Patch, []string{"Rejected"}},
+		"a deletion":                             {kind.Referenced, decide.Delete, []string{"Rejected"}},
+		"a creation":                             {kind.Referenced, decide.Create, nil},
+		"one on the node":                        {kind.OnVirtualNode, decide.Patch, nil},
+		"one in a mapped namespace":              {kind.InMappedNamespace, decide.Patch, []string{"Rejected"}},
+		"one there that nothing waits for, made": {kind.InMappedNamespace, decide.Create, []string{"Rejected"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := synctest.New()
