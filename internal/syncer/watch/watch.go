@@ -95,18 +95,12 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 		w.Queue.Enqueue(key)
 		return
 	}
-	if w.Kind.Selection == kind.InMappedNamespace {
-		if w.Mapped(key.Namespace) {
-			w.Queue.Enqueue(key)
-		}
-		return
-	}
-	found, err := w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
+	selected, found, err := w.selected(ctx, key)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "an event is lost", "kind", w.Kind.Name, "object", key)
 		return // The cache is ending, and the connection with it.
 	}
-	if len(found) == 0 {
+	if !selected {
 		return
 	}
 	w.Queue.Enqueue(key)
@@ -118,6 +112,15 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 			w.Uses.Enqueue(decide.Ref{Kind: name, NamespacedName: key})
 		}
 	}
+}
+
+// selected reports whether an object that is not pinned is to be sent, and what needs it.
+func (w *Watcher[T]) selected(ctx context.Context, key types.NamespacedName) (selected bool, found map[string][]types.NamespacedName, err error) {
+	if w.Kind.Selection == kind.InMappedNamespace {
+		return w.Mapped(key.Namespace), nil, nil
+	}
+	found, err = w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
+	return len(found) > 0, found, err
 }
 
 func (w *Watcher[T]) onRemote(e informer.Change) {
@@ -182,17 +185,11 @@ func (w *Watcher[T]) enqueueUnheld(ctx context.Context, namespace string) error 
 		return err
 	}
 	for _, key := range unheld {
-		if w.Kind.Selection == kind.InMappedNamespace {
-			if w.Mapped(key.Namespace) {
-				w.Queue.Enqueue(key)
-			}
-			continue
-		}
-		found, err := w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
+		selected, _, err := w.selected(ctx, key)
 		if err != nil {
 			return err
 		}
-		if len(found) > 0 {
+		if selected {
 			w.Queue.Enqueue(key)
 		}
 	}
