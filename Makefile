@@ -86,14 +86,8 @@ faults: ## Crash, cut and fault the manager at every write, and compare the end 
 	@$(MAKE) --no-print-directory kube
 	$(GO) test -tags faults,seeded -count=1 -v -timeout 24h $(ARGS) ./test/faults
 
-# FROM is the commit that is upgraded, COUNT how many pods run meanwhile, and
-# ORDER=consumer-first or provider-first one order only.
-FROM ?= ec470b9
-upgrade: ## Upgrade an older manager (FROM=commit) under running pods (COUNT=n), in both orders.
-	@hack/have-tests.sh test/upgrade
-	@$(MAKE) --no-print-directory build kube
-	@GO='$(GO)' hack/checkout.sh '$(FROM)' bin/upgrade/from
-	$(GO) test -tags upgrade -count=1 -v -timeout 2h $(ARGS) ./test/upgrade
+upgrade: ## Say what there is to upgrade from: nothing, until the first release.
+	@echo 'There is no release yet, so there is nothing to upgrade from.'
 
 install-yaml: ## Write dist/install.yaml, install-shard.yaml (consumer) and provider.yaml (providers).
 	@mkdir -p $(DIST)

@@ -55,11 +55,6 @@ func Kustomized(ctx context.Context, directory string) ([]*unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	return KustomizedOf(ctx, root, directory)
-}
-
-// KustomizedOf does the same for another checkout of the repository.
-func KustomizedOf(ctx context.Context, root, directory string) ([]*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, buildPatience, fmt.Errorf("it takes longer than %s", buildPatience))
 	defer cancel()
 	command := exec.CommandContext(ctx, "go", "tool", "-modfile=go.tools.mod", "kustomize", "build", directory)

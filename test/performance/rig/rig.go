@@ -67,9 +67,6 @@ type Options struct {
 	Name string
 	// Providers are the clusterIDs of the providers.
 	Providers []string
-	// Checkout is the top of the checkout of the repository whose manifests are
-	// installed. Default: this one.
-	Checkout string
 	// Nodes is how many nodes each provider has, with a scheduler, whose client
 	// is not limited, and kwok, which runs the pods. Without nodes there is
 	// neither: whoever needs them plays them.
@@ -144,7 +141,7 @@ func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 	if c.Admin, err = client.New(config, client.Options{Scheme: manager.Scheme()}); err != nil {
 		return c, fmt.Errorf("making a client for cluster %s: %w", id, err)
 	}
-	if err := install(ctx, c.Admin, r.options.Checkout, shipped); err != nil {
+	if err := install(ctx, c.Admin, shipped); err != nil {
 		return c, fmt.Errorf("installing %s in cluster %s: %w", shipped, id, err)
 	}
 	if c.Watched, err = cache.New(up.Config(), cache.Options{
