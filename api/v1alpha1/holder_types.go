@@ -10,8 +10,7 @@ const (
 	// ReasonLeaseHeld: the manager holds the Lease, and renews it.
 	ReasonLeaseHeld = "LeaseHeld"
 	// ReasonLeaseForbidden: the credentials have no right to Leases in the namespace
-	// spillway-provider, as with a provider.yaml from before that right existed. All else
-	// works.
+	// spillway-provider. All else works.
 	ReasonLeaseForbidden = "LeaseForbidden"
 	// ReasonLeaseUnavailable: the provider has no namespace spillway-provider for the
 	// Lease. All else works.

@@ -15,8 +15,7 @@ const (
 	LabelBinding = "spillway.io/binding"
 	// LabelAccount carries the name of the ServiceAccount, in the provider's namespace
 	// spillway-provider, that created an object. The provider's policies compare it with
-	// the requesting account. Objects from before this label lack it, and stay as they
-	// are.
+	// the requesting account. What was created with credentials of another kind lacks it.
 	LabelAccount = "spillway.io/account"
 
 	// AnnotationLocalNamespace names the consumer's namespace that a remote object

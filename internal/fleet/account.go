@@ -35,7 +35,7 @@ func AccountOf(cl cluster.Cluster) string {
 
 // account asks the provider as whom it knows us. Everybody who is authenticated
 // may ask that; where it was taken away, or is not served, we go without: then
-// the provider's policies take us for the account of the shipped manifests.
+// the provider's policies, if they hold us, let us create nothing, and say why.
 func (c *keeper) account(ctx context.Context, remote *remote) (string, error) {
 	client, err := authenticationclient.NewForConfigAndClient(c.target.Config, remote.httpClient)
 	if err != nil {

@@ -28,8 +28,8 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestAccountOfTheMark is about what an earlier version, or another account of
-// the same consumer, has created: it is ours as before.
+// TestAccountOfTheMark is about what the same consumer has created by another account,
+// or by none that the policies hold: it is ours as before.
 func TestAccountOfTheMark(t *testing.T) {
 	ours := Mark{Origin: "origin-uid", ClusterID: "eu", Account: "spillway-consumer"}
 	if got := ours.Labels()[v1alpha1.LabelAccount]; got != "spillway-consumer" {
@@ -39,11 +39,11 @@ func TestAccountOfTheMark(t *testing.T) {
 		t.Error("there is a label of no account")
 	}
 	for name, labels := range map[string]map[string]string{
-		"of an earlier version": mark.Labels(),
-		"by another account":    with(maps.Clone(ours.Labels()), v1alpha1.LabelAccount, "other"),
+		"by no account":      mark.Labels(),
+		"by another account": with(maps.Clone(ours.Labels()), v1alpha1.LabelAccount, "other"),
 	} {
 		if !ours.IsOn(object(labels, nil)) {
-			t.Errorf("what is %s is not ours", name)
+			t.Errorf("what is made %s is not ours", name)
 		}
 	}
 	if ours.Selector().String() != mark.Selector().String() {

@@ -3,8 +3,8 @@
 // Everything that Spillway creates in a provider carries a Mark: who made it
 // (Spillway), for which consumer (its origin), and through which ClusterBinding
 // (its clusterID). The mark also says by which account in the provider, which is
-// for the provider's policies: we know our own without it, since what an earlier
-// version created lacks it, and an account may be replaced by another one.
+// for the provider's policies: we know our own without it, since an account may be
+// replaced by another one, and is not known with credentials of another kind.
 // Annotations name the local object that it stands for, with its UID. An object that lacks any of it is somebody else's: it is reported,
 // and never written or deleted.
 package provenance
@@ -93,8 +93,7 @@ type Remote struct {
 	Namespace string
 	Name      string
 	UID       types.UID
-	// For is the UID of the local object that this was written for. It is empty
-	// where a manager of old has written it.
+	// For is the UID of the local object that this was written for.
 	For types.UID
 }
 

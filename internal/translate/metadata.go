@@ -73,8 +73,8 @@ func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 // MergeMetadata returns the labels and annotations that remote should have: those of
 // desired, which Metadata made, and those that the provider has added. What was copied
 // before, as remote itself records, and is gone from desired is removed. The account
-// label stays as it is: remote may be older than that label, and the provider's
-// policies let nobody change it.
+// label stays as it is: remote may have been created by another account, or by none,
+// and the provider's policies let nobody change it.
 func MergeMetadata(desired, remote metav1.Object) (labels, annotations map[string]string) {
 	was := readCopied(remote.GetAnnotations()[v1alpha1.AnnotationCopied])
 	labels = merge(desired.GetLabels(), remote.GetLabels(), was.labels)

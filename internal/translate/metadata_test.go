@@ -73,8 +73,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestMergeMetadataKeepsTheAccount is about objects that are older than the label, or
-// were created by another account: the label causes no write.
+// TestMergeMetadataKeepsTheAccount is about objects that were created by another account,
+// or by none: the label causes no write.
 func TestMergeMetadataKeepsTheAccount(t *testing.T) {
 	ours := mapped
 	ours.Mark.Account = "spillway-consumer"

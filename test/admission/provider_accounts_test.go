@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// shippedAccount is the one of config/provider; what carries no account is its.
+// shippedAccount is the one of config/provider.
 const shippedAccount = "spillway-consumer"
 
 // notYours is part of what an account is told about what is another one's.
@@ -33,7 +33,8 @@ func second(t *testing.T) client.Client {
 	return accountClient(t, "second")
 }
 
-// markOf is the mark as an account writes it; without one, as an earlier version did.
+// markOf is the mark as an account writes it; without one, as credentials of another
+// kind do.
 func markOf(account string) map[string]string { return markBut(v1alpha1.LabelAccount, account) }
 
 func TestConsumerAccountsAndNamespaces(t *testing.T) {
@@ -43,13 +44,13 @@ func TestConsumerAccountsAndNamespaces(t *testing.T) {
 		labels map[string]string
 		want   string // Part of the refusal; empty: allowed.
 	}{
-		"one's own":                           {other, markOf("second"), ""},
-		"another's":                           {other, markOf(shippedAccount), notYours},
-		"nobody's":                            {other, markOf("nobody"), notYours},
-		"one that says nothing":               {other, mark(), notYours},
-		"the shipped one's own":               {shipped, markOf(shippedAccount), ""},
-		"another's, as the shipped one":       {shipped, markOf("second"), notYours},
-		"one of an earlier version's manager": {shipped, mark(), ""},
+		"one's own":                         {other, markOf("second"), ""},
+		"another's":                         {other, markOf(shippedAccount), notYours},
+		"nobody's":                          {other, markOf("nobody"), notYours},
+		"one that says nothing":             {other, markOf(""), notYours},
+		"the shipped one's own":             {shipped, markOf(shippedAccount), ""},
+		"another's, as the shipped one":     {shipped, markOf("second"), notYours},
+		"one that says nothing, as shipped": {shipped, markOf(""), notYours},
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: held(test.labels)}}
@@ -65,7 +66,7 @@ func TestConsumerAccountsAndNamespaces(t *testing.T) {
 func TestConsumerAccountsAndObjects(t *testing.T) {
 	shipped, other := inProvider(t), second(t)
 	const wrong = "metadata.labels[spillway.io/account] must be, and have been, "
-	unlabelled, first, its := namespaceOf(t, held(mark())), namespaceOf(t, held(markOf(shippedAccount))), namespaceOf(t, held(markOf("second")))
+	unlabelled, first, its := namespaceOf(t, held(markOf(""))), namespaceOf(t, held(markOf(shippedAccount))), namespaceOf(t, held(markOf("second")))
 	for name, test := range map[string]struct {
 		as        client.Client
 		namespace string
@@ -73,17 +74,16 @@ func TestConsumerAccountsAndObjects(t *testing.T) {
 		want      string // Part of the refusal; empty: allowed.
 	}{
 		"one's own": {other, its, markOf("second"), ""},
-		"without account, in one's own namespace":  {other, its, mark(), ""},
-		"the other's, in one's own namespace":      {other, its, markOf(shippedAccount), wrong},
-		"one's own, in the other's namespace":      {other, first, markOf("second"), notYours},
-		"the other's":                              {other, first, markOf(shippedAccount), notYours},
-		"one's own, where no account is":           {other, unlabelled, markOf("second"), notYours},
-		"without account, where none is":           {other, unlabelled, mark(), notYours},
-		"the shipped one's, of an earlier version": {shipped, unlabelled, mark(), ""},
-		"the shipped one's, where no account is":   {shipped, unlabelled, markOf(shippedAccount), ""},
-		"the shipped one's":                        {shipped, first, markOf(shippedAccount), ""},
-		"the second's, as the shipped one":         {shipped, its, markOf("second"), notYours},
-		"without account, as the shipped one":      {shipped, its, mark(), notYours},
+		"without account, in one's own namespace": {other, its, markOf(""), ""},
+		"the other's, in one's own namespace":     {other, its, markOf(shippedAccount), wrong},
+		"one's own, in the other's namespace":     {other, first, markOf("second"), notYours},
+		"the other's":                             {other, first, markOf(shippedAccount), notYours},
+		"one's own, where no account is":          {other, unlabelled, markOf("second"), notYours},
+		"without account, where none is":          {shipped, unlabelled, markOf(""), notYours},
+		"the shipped one's, where no account is":  {shipped, unlabelled, markOf(shippedAccount), notYours},
+		"the shipped one's":                       {shipped, first, markOf(shippedAccount), ""},
+		"the second's, as the shipped one":        {shipped, its, markOf("second"), notYours},
+		"without account, as the shipped one":     {shipped, its, markOf(""), notYours},
 	} {
 		for kind, object := range inNamespaces {
 			meta := metav1.ObjectMeta{Namespace: test.namespace, GenerateName: "object-", Labels: test.labels}
@@ -128,8 +128,8 @@ func TestConsumerAccountsAndVolumes(t *testing.T) {
 	}{
 		"one's own":                      {other, markOf("second"), ""},
 		"another's":                      {other, markOf(shippedAccount), notYours},
-		"without account":                {other, mark(), notYours},
-		"of an earlier version":          {shipped, mark(), ""},
+		"without account":                {other, markOf(""), notYours},
+		"without account, as shipped":    {shipped, markOf(""), notYours},
 		"the shipped one's":              {shipped, markOf(shippedAccount), ""},
 		"the second's, as the first one": {shipped, markOf("second"), notYours},
 	} {

@@ -56,7 +56,7 @@ func TestConsumerLeases(t *testing.T) {
 	}{
 		"make its own":                      {create(consumer, of("spillway-consumer")), ""},
 		"make one for another account":      {create(consumer, of("other-consumer")), foreign},
-		"make one for no account":           {create(consumer, mark()), foreign},
+		"make one for no account":           {create(consumer, of("")), foreign},
 		"make one without the mark":         {create(consumer, map[string]string{v1alpha1.LabelAccount: "spillway-consumer"}), "does not carry the labels"},
 		"renew its own":                     {change(consumer, theirs, renewal), ""},
 		"renew another's":                   {change(other, theirs, renewal), foreign},

@@ -49,7 +49,9 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	own, others := client.MatchingLabels(mark()), client.MatchingLabels(markBut(v1alpha1.LabelOrigin, "other"))
+	// A manager selects by what tells its own from others', which the account does not.
+	own, others := client.MatchingLabels(markOf("")), client.MatchingLabels(markOf(""))
+	others[v1alpha1.LabelOrigin] = "other"
 	for kind, list := range map[string]func() client.ObjectList{
 		"pods":       func() client.ObjectList { return &corev1.PodList{} },
 		"configmaps": func() client.ObjectList { return &corev1.ConfigMapList{} },

@@ -134,10 +134,11 @@ func says(err error, want string) bool {
 	return (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && strings.Contains(err.Error(), want)
 }
 
-// mark is what carries the mark of one consumer and binding.
+// mark is what carries the mark of one consumer and binding, by the shipped account.
 func mark() map[string]string {
 	return map[string]string{
 		v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway, v1alpha1.LabelOrigin: "origin", v1alpha1.LabelBinding: "eu",
+		v1alpha1.LabelAccount: shippedAccount,
 	}
 }
 

@@ -92,7 +92,6 @@ func TestAuthorities(t *testing.T) {
 		"known":               {"uid", []string{"ca"}, connection.State{UID: "uid", Authority: "ca"}, "uid", []string{"ca"}},
 		"another vouches":     {"uid", []string{"ca"}, connection.State{UID: "uid", Authority: "next"}, "uid", []string{"ca", "next"}},
 		"the first again":     {"uid", []string{"ca", "next"}, connection.State{UID: "uid", Authority: "ca"}, "uid", []string{"ca", "next"}},
-		"after an upgrade":    {"uid", nil, connection.State{UID: "uid", Authority: "ca"}, "uid", []string{"ca"}},
 		"another cluster":     {"uid", []string{"ca"}, connection.State{UID: "other", Authority: "its own"}, "uid", []string{"ca"}},
 		"away":                {"uid", []string{"ca"}, connection.State{}, "uid", []string{"ca"}},
 		"there are too many":  {"uid", full, connection.State{UID: "uid", Authority: "9"}, "uid", full},

@@ -49,10 +49,10 @@ func TestNothingToWaitFor(t *testing.T) {
 func TestObserve(t *testing.T) {
 	inEU := builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")
 	eu := func() *builder.BindingBuilder {
-		return builder.Binding("eu").Label("region", "eu").Pinned("eu").Connected()
+		return builder.Binding("eu").Label("region", "eu").Pinned("eu").Authorities("ca").Connected()
 	}
 	us := func() *builder.BindingBuilder {
-		return builder.Binding("us").Label("region", "us").Pinned("us").Connected()
+		return builder.Binding("us").Label("region", "us").Pinned("us").Authorities("ca").Connected()
 	}
 	accepted := func(name, remote string) *v1alpha1.NamespaceMap {
 		return builder.Map(name).Accepted("team", remote).Obj()
@@ -96,7 +96,7 @@ func TestObserve(t *testing.T) {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu(), us().Pinned("eu").Created(time.Hour)}, nil,
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}}}},
 		"it is, where the older one only says that it is of the same": {
-			builder.Offloading("team"), []*builder.BindingBuilder{eu().Authorities("its own"), us().Pinned("eu").Authorities("ca").Created(time.Hour)}, nil,
+			builder.Offloading("team"), []*builder.BindingBuilder{eu().Authorities("its own"), us().Pinned("eu").Created(time.Hour)}, nil,
 			Snapshot{RemoteName: "team-c", Clusters: []Cluster{{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"}, {ClusterID: "us", Selected: true, RemoteNamespace: "team-c"}}}},
 		"unless the remote namespace is there already": {
 			builder.Offloading("team"), []*builder.BindingBuilder{eu(), us().Pinned("eu").Created(time.Hour)}, []*v1alpha1.NamespaceMap{accepted("us", "team-c")},

@@ -37,14 +37,9 @@ func Contradicting(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBindi
 // under different clusterIDs: it says so, and an authority vouches for both that would
 // not vouch for anybody else. It makes no difference whether one of them is connected
 // at the moment: what it has in the provider is still there.
-//
-// For a binding that was last connected by a manager which recorded no authorities, the
-// UID alone counts: otherwise everything shared would move for a moment after an
-// upgrade.
 func SameProvider(a, b *v1alpha1.ClusterBinding) bool {
-	ofA, ofB := a.Status.RemoteClusterAuthorities, b.Status.RemoteClusterAuthorities
-	return SameIdentity(a, b) && (len(ofA) == 0 || len(ofB) == 0 ||
-		slices.ContainsFunc(ofA, func(authority string) bool { return slices.Contains(ofB, authority) }))
+	vouchesForB := func(authority string) bool { return slices.Contains(b.Status.RemoteClusterAuthorities, authority) }
+	return SameIdentity(a, b) && slices.ContainsFunc(a.Status.RemoteClusterAuthorities, vouchesForB)
 }
 
 // SameIdentity reports whether the providers of two bindings under different clusterIDs

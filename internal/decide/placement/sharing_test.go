@@ -27,19 +27,19 @@ func TestSharing(t *testing.T) {
 		other                  *builder.BindingBuilder
 		sharing, contradicting []string
 	}{
-		"the same":                     {of("eu", "uid", "ca"), []string{"eu"}, nil},
-		"another":                      {of("eu", "other", "ca"), nil, nil},
-		"another that is not known":    {of("eu", ""), nil, nil},
-		"somebody who says it is":      {of("eu", "uid", "its own"), nil, []string{"eu"}},
-		"by an authority that is gone": {of("eu", "uid", "older", "ca"), []string{"eu"}, nil},
-		"connected last by a manager that noted no authority": {of("eu", "uid"), []string{"eu"}, nil},
-		"not connected": {of("eu", "uid", "ca").Unreachable("no route"), []string{"eu"}, nil},
+		"the same":                                   {of("eu", "uid", "ca"), []string{"eu"}, nil},
+		"another":                                    {of("eu", "other", "ca"), nil, nil},
+		"another that is not known":                  {of("eu", ""), nil, nil},
+		"somebody who says it is":                    {of("eu", "uid", "its own"), nil, []string{"eu"}},
+		"by an authority that is gone":               {of("eu", "uid", "older", "ca"), []string{"eu"}, nil},
+		"one that nobody vouches for":                {of("eu", "uid"), nil, []string{"eu"}},
+		"not connected":                              {of("eu", "uid", "ca").Unreachable("no route"), []string{"eu"}, nil},
 		"not connected, and somebody who says it is": {of("eu", "uid", "its own").Unreachable("no route"), nil, []string{"eu"}},
-		"one that goes":                 {of("eu", "uid", "ca").Deleted(0), nil, nil},
-		"one that goes and says it is":  {of("eu", "uid", "its own").Deleted(0), nil, nil},
-		"a younger one":                 {of("eu", "uid", "ca").Created(2 * time.Hour), nil, nil},
-		"a younger one that says it is": {of("eu", "uid", "its own").Created(2 * time.Hour), nil, []string{"eu"}},
-		"one of the same clusterID":     {of("eu", "uid", "its own").ClusterID("us"), nil, nil},
+		"one that goes":                              {of("eu", "uid", "ca").Deleted(0), nil, nil},
+		"one that goes and says it is":               {of("eu", "uid", "its own").Deleted(0), nil, nil},
+		"a younger one":                              {of("eu", "uid", "ca").Created(2 * time.Hour), nil, nil},
+		"a younger one that says it is":              {of("eu", "uid", "its own").Created(2 * time.Hour), nil, []string{"eu"}},
+		"one of the same clusterID":                  {of("eu", "uid", "its own").ClusterID("us"), nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			us := of("us", "uid", "ca", "next").Created(time.Hour).Obj()

@@ -71,12 +71,13 @@ func held(p *corev1.Pod) { p.Finalizers = []string{"example.com/held"} }
 func started(p *corev1.Pod) {
 	p.Annotations = map[string]string{
 		v1alpha1.AnnotationRemoteNamespace: "team-home", v1alpha1.AnnotationRemoteName: "web", v1alpha1.AnnotationRemoteUID: "remote-1",
+		v1alpha1.AnnotationRemoteFor: "local-1",
 	}
 }
 
 // writtenFor says which local pod the annotations are about.
 func writtenFor(uid string) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { p.Annotations["spillway.io/remote-for-uid"] = uid }
+	return func(p *corev1.Pod) { p.Annotations[v1alpha1.AnnotationRemoteFor] = uid }
 }
 
 func initialized(p *corev1.Pod) {
@@ -264,16 +265,13 @@ func TestDecide(t *testing.T) {
 		"and the provider allows that":                   {in(local(nfs), nil, func(s *snapshot) { s.Limits = &translate.Limits{VolumeTypes: []string{"nfs"}} }), []string{"create in the provider"}},
 		"there are no limits for a moment":               {in(local(), nil, unlimited), []string{"problem LimitsMissing", "again after 2s"}},
 		"there are none for long":                        {in(local(), nil, unlimited, waiting("LimitsMissing", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False LimitsMissing", "problem LimitsMissing", "event LimitsMissing"}},
-		"it was there, before there were limits":         {in(local(nfs, started, writtenFor("local-1")), nil, unlimited), []string{"find in the provider, UID remote-1"}},
+		"it was there, before there were limits":         {in(local(nfs, started), nil, unlimited), []string{"find in the provider, UID remote-1"}},
 		"it was there: the provider is asked":            {in(local(started, phase("Running")), nil), []string{"find in the provider, UID remote-1"}},
 		"it is lost":                                     {in(local(started, phase("Running")), nil, func(s *snapshot) { s.Lost = true }), []string{"patch the status of in the consumer: Failed, RemotePodLost, remote remote-1", "event RemotePodLost"}},
-		"lost wins over any refusal":                     {in(local(started, writtenFor("local-1")), nil, notOffloaded), []string{"find in the provider, UID remote-1"}},
+		"lost wins over any refusal":                     {in(local(started), nil, notOffloaded), []string{"find in the provider, UID remote-1"}},
 		"it is made from the manifest of another pod":    {in(local(started, writtenFor("local-0")), nil), []string{"create in the provider"}},
 		"and has waited":                                 {in(local(started, writtenFor("local-0"), offloaded("False", "Rejected", "no")), nil), []string{"create in the provider"}},
-		"and of one of an older version":                 {in(local(started), nil), []string{"create in the provider"}},
-		"and of that, and has waited":                    {in(local(started, offloaded("False", "Rejected", "no")), nil), []string{"create in the provider"}},
-		"an older version has started it":                {in(local(started, initialized), nil), []string{"find in the provider, UID remote-1"}},
-		"an older version has started it at last":        {in(local(started, offloaded("True", "Offloaded", "")), nil), []string{"find in the provider, UID remote-1"}},
+		"the annotations do not say of which pod":        {in(local(started, phase("Running"), writtenFor("")), nil), []string{"create in the provider"}},
 
 		// live, there
 		"nothing has changed":   {in(local(), remote()), nil},
@@ -328,8 +326,7 @@ func TestDecide(t *testing.T) {
 		"both stay":                              {in(local(started, phase("Running"), address("10.8.0.1"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed), nil},
 		"it is not routed any more":              {in(local(started, phase("Running"), address("10.8.0.1"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
 		"it is routed now":                       {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1")), routed), []string{"patch the status of in the consumer: Running, remote remote-1, shows 10.8.0.1, tells of 10.8.0.1"}},
-		"an earlier version has shown it":        {in(local(started, phase("Running"), address("10.8.0.1")), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
-		"and of one that has ended":              {in(local(started, phase("Succeeded"), address("10.8.0.1")), remote(phase("Succeeded"), address("10.8.0.1"))), nil},
+		"it is not, and the pod has ended":       {in(local(started, phase("Succeeded"), address("10.8.0.1")), remote(phase("Succeeded"), address("10.8.0.1"))), nil},
 		"it is the same, and told":               {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"), address("10.8.0.1"))), nil},
 		"it comes later than the rest":           {in(local(started, phase("Running")), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},
 		"it has none any more":                   {in(local(started, phase("Running"), told("10.8.0.1")), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},

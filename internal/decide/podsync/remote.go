@@ -29,33 +29,8 @@ func remoteAnnotations(local, remote *corev1.Pod, now time.Time) map[string]stri
 // created.
 func recorded(local *corev1.Pod) *corev1.Pod {
 	remote := provenance.RemoteOf(local)
-	if remote.UID == "" || remote.For == "" && !heard(&local.Status) {
-		return nil
-	}
-	if remote.For != "" && remote.For != local.UID && !seeded.On(seeded.CopiedPodBelieved) {
+	if remote.UID == "" || remote.For != local.UID && !seeded.On(seeded.CopiedPodBelieved) {
 		return nil
 	}
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: remote.Namespace, Name: remote.Name, UID: remote.UID}}
-}
-
-// heard reports whether a status has anything that comes with the annotations of a
-// started pod. Managers before this one wrote no AnnotationRemoteFor. The API server
-// empties the status of a new pod, whatever its manifest says: so one that says nothing
-// yet was not started.
-func heard(status *corev1.PodStatus) bool {
-	if status.Phase != corev1.PodPending && status.Phase != "" || status.StartTime != nil || status.PodIP != "" || status.HostIP != "" ||
-		len(status.InitContainerStatuses)+len(status.ContainerStatuses)+len(status.EphemeralContainerStatuses) > 0 {
-		return true
-	}
-	for i := range status.Conditions {
-		switch c := &status.Conditions[i]; c.Type {
-		case corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady:
-			return true
-		case v1alpha1.PodOffloaded:
-			if c.Status == corev1.ConditionTrue {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -55,7 +55,7 @@ func (c *Actor[T]) recorded(local T, found client.Object) bool {
 		return false
 	}
 	remote := provenance.RemoteOf(local)
-	return remote.UID == found.GetUID() && (remote.For == "" || remote.For == local.GetUID()) && provenance.LocalOf(found).UID == local.GetUID()
+	return remote.UID == found.GetUID() && remote.For == local.GetUID() && provenance.LocalOf(found).UID == local.GetUID()
 }
 
 // relabel puts our mark back.
