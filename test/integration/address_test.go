@@ -22,7 +22,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/manager"
 )
 
 // address is one that leads to a cluster, or to another one, with the same
@@ -96,16 +95,12 @@ func (a *address) kubeconfig() []byte {
 	})
 }
 
-var _ = Describe("The address of a provider", Ordered, func() {
+var _ = Describe("The address of a provider", Ordered, slow, func() {
 	It("leads to another cluster between two probes, in which nothing is read and nothing written", func() {
 		there := newAddress()
 		there.lead(eu)
 		t := newTeamWith(there.kubeconfig())
 		local, remote := t.running()
-		restart := func(options fleet.Options) {
-			running.stop()
-			running = startManager(home, manager.Options{ConsumerID: homeID, Fleet: options})
-		}
 		DeferCleanup(restart, fleet.Options{})
 		restart(fleet.Options{ProbeInterval: time.Hour})
 		home.isRenewed(time.Now(), t.cb)

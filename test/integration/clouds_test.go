@@ -100,7 +100,7 @@ func (c *cloud) watch(over *controlPlane) (stop func()) {
 	return stop
 }
 
-var _ = Describe("On a cloud that knows no such machine, the virtual node of a provider that is away", Ordered, func() {
+var _ = Describe("On a cloud that knows no such machine, the virtual node of a provider that is away", Ordered, slow, func() {
 	var (
 		t             team
 		local, remote *corev1.Pod

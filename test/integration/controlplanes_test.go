@@ -21,8 +21,8 @@ import (
 const (
 	// nodeGrace is how long the lease of a virtual node may be silent before
 	// the node becomes NotReady. It is renewed every 5 seconds; the rest is for
-	// a manager to start in.
-	nodeGrace = 20 * time.Second
+	// a manager to start in, on a slow machine.
+	nodeGrace = 30 * time.Second
 	// requestTimeout bounds each request of the specs, so that an API server
 	// that hangs is an error that names the request.
 	requestTimeout = time.Minute

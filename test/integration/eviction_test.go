@@ -39,7 +39,7 @@ var _ = Describe("Taking back what has pods", func() {
 		Eventually(home.condition(t.cb, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonEvictingPods, "1 pod ("+nameOf(guarded)+")"))
 		Eventually(home.offloading(t.namespace)).Should(inPhase(v1alpha1.OffloadingPhaseNoClusterSelected,
 			"only ClusterBindings that are being deleted: "+t.cb.Name+", with 1 pod ("+nameOf(guarded)+") left", "The disruption budget "+budget.Name), "the team is told")
-		Consistently(now(home, guarded)).Should(Not(going), "its budget does not let it go")
+		Expect(now(home, guarded)()).To(Not(going), "its budget does not let it go")
 		Expect(home.entry(t.cb, t.namespace)()).To(accepted)
 
 		home.drop(budget)
@@ -58,7 +58,7 @@ var _ = Describe("Taking back what has pods", func() {
 		home.nothingOf(t.cb)
 	})
 
-	It("a ClusterBinding, for which pods of DaemonSets are not waited", func() {
+	It("a ClusterBinding, for which pods of DaemonSets are not waited", slow, func() {
 		home.create(daemonSet(t))
 		var pods corev1.PodList
 		Eventually(func() ([]corev1.Pod, error) {
@@ -71,7 +71,7 @@ var _ = Describe("Taking back what has pods", func() {
 		home.nothingOf(t.cb)
 	})
 
-	It("a ClusterBinding whose NamespaceMap somebody has deleted", func() {
+	It("a ClusterBinding whose NamespaceMap somebody has deleted", slow, func() {
 		home.create(newConfigMap(t.namespace, "settings", "1"))
 		local, remote := t.running(withConfigMap("settings", false), labelled("app", "guarded"))
 		budget := home.guard(t.namespace, "guarded", 1)
@@ -87,7 +87,7 @@ var _ = Describe("Taking back what has pods", func() {
 		eu.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.remote}}) // Nobody has said that it is to go.
 	})
 
-	It("a ClusterBinding with deletionPolicy Orphan, which leaves pods and what they need", func() {
+	It("a ClusterBinding with deletionPolicy Orphan, which leaves pods and what they need", slow, func() {
 		home.create(newConfigMap(t.namespace, "settings", "1"))
 		local, remote := t.running(withConfigMap("settings", false))
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan })
@@ -121,7 +121,7 @@ var _ = Describe("Taking back what has pods", func() {
 			remoteCondition(t.cb, v1alpha1.RemoteNamespaceRequired, isFalse(v1alpha1.ReasonClusterNotSelected, "evicted from the virtual node first")),
 		))
 		Eventually(now(eu, remote)).Should(going, "it is evicted")
-		Consistently(home.entry(t.cb, t.namespace)).Should(accepted, "its remote namespace waits for it")
+		Expect(home.entry(t.cb, t.namespace)()).To(accepted, "its remote namespace waits for it")
 		eu.end(remote)
 		Eventually(home.fetching(newOffloading(t.namespace, nil))).Should(absent)
 		Expect(eu.has(t.remote)()).To(BeFalse())
@@ -129,7 +129,7 @@ var _ = Describe("Taking back what has pods", func() {
 		Expect(phases.all()).To(HaveExactElements("Ready/Ready", "Terminating/EvictingPods", "Terminating/DeletingNamespaces"))
 	})
 
-	It("a provider that is not selected any more", func() {
+	It("a provider that is not selected any more", slow, func() {
 		local, remote := t.running()
 		change(home, newOffloading(t.namespace, nil), func(nso *v1alpha1.NamespaceOffloading) {
 			nso.Spec.ClusterSelector = selecting(labelSpec, unique("elsewhere"))
@@ -148,14 +148,15 @@ var _ = Describe("Taking back what has pods", func() {
 		_, remote := t.running()
 		home.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}})
 		Eventually(now(eu, remote)).Should(going, "Kubernetes deletes the pods of the namespace")
-		Consistently(eu.namespace(t.remote)).Should(Not(going), "the pods go first")
+		home.passes(selecting(labelSpec, t.spec))
+		Expect(eu.namespace(t.remote)()).To(Not(going), "the pods go first")
 		eu.end(remote)
 		Eventually(home.has(t.namespace)).Should(BeFalse(), "the remote pod has ended")
 		Expect(eu.has(t.remote)()).To(BeFalse())
 	})
 })
 
-var _ = Describe("Taking back what has pods from a provider that cannot be reached", func() {
+var _ = Describe("Taking back what has pods from a provider that cannot be reached", slow, func() {
 	It("waits, names them, and releases what it has to leave behind", func() {
 		door := newGate(eu)
 		t := newTeamThrough(door.kubeconfig(eu))

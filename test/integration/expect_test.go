@@ -98,6 +98,13 @@ func (c *controlPlane) offloadingIsReady(namespaces ...string) {
 	}
 }
 
+// passes waits until a namespace that is offloaded now is ready there: what the manager
+// was going to do for others before, it has begun to do.
+func (c *controlPlane) passes(selector *v1alpha1.ClusterSelector) {
+	GinkgoHelper()
+	c.offloadingIsReady(c.offloadNew(selector))
+}
+
 // clustersOf are the clusterIDs that the status of an offloading tells of.
 func clustersOf(matcher types.GomegaMatcher) types.GomegaMatcher {
 	return WithTransform(func(status v1alpha1.NamespaceOffloadingStatus) []string {

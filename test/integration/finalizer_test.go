@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-var _ = Describe("The finalizer of an offloading that somebody removes", func() {
+var _ = Describe("The finalizer of an offloading that somebody removes", slow, func() {
 	It("takes the remote namespace not along, and comes back", func() {
 		t := newTeam()
 		before, err := eu.namespace(t.remote)()

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -9,10 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-var _ = Describe("A provider that hangs", func() {
+var _ = Describe("A provider that hangs", slow, func() {
 	It("holds up no pod but those that wait for it", func() {
 		const each = 100 // Many more than there are workers for a provider.
 		spec := unique("spec")
@@ -20,6 +22,9 @@ var _ = Describe("A provider that hangs", func() {
 		home.bindingIsReady(toEU, toUS)
 		team := home.offloadNew(selecting(labelSpec, spec))
 		home.offloadingIsReady(team)
+		restart(defaults) // Its probes are to find out that nobody answers.
+		DeferCleanup(restart, fleet.Options{})
+		home.isRenewed(time.Now(), toEU, toUS)
 
 		Expect(eu.PauseAPIServer(ctx)).To(Succeed())
 		resume := func() { Expect(eu.ResumeAPIServer(ctx)).To(Succeed()) }

@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
-var _ = Describe("A manager that is killed while a binding leaves its provider", func() {
+var _ = Describe("A manager that is killed while a binding leaves its provider", slow, func() {
 	DescribeTable("leaves no Lease there for long, and a binding that is made again works", func(method string, sent bool) {
 		spec := unique("spec")
 		cb := home.bind(eu, spec, func(cb *v1alpha1.ClusterBinding) { cb.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan })
@@ -27,7 +27,7 @@ var _ = Describe("A manager that is killed while a binding leaves its provider",
 		running.stop()
 		stopped := time.Now()
 		running = startManager(home, manager.Options{ConsumerID: homeID, WrapTransport: m.wrap,
-			Fleet: fleet.Options{WrapTransport: func(_ string, next http.RoundTripper) http.RoundTripper { return m.wrap(next) }}})
+			Fleet: fleet.Options{LeaseDuration: fleet.DefaultLeaseDuration, WrapTransport: func(_ string, next http.RoundTripper) http.RoundTripper { return m.wrap(next) }}})
 		home.isRenewed(stopped, cb) // It holds the Lease.
 		m.dieAt(method, sent)
 		home.drop(cb)

@@ -52,7 +52,7 @@ var _ = Describe("A provider that does not let everything be read", Ordered, fun
 		Expect(eu.fetching(in(t.remote, late))()).To(absent, "nothing is written that could not be followed")
 	})
 
-	It("goes on by itself when the right is given", func() {
+	It("goes on by itself when the right is given", slow, func() {
 		eu.grant(role, "configmaps", read...)
 		t.goesOn(waiting)
 		Expect(eu.value(in(t.remote, late))()).To(Equal("1"))
@@ -60,7 +60,7 @@ var _ = Describe("A provider that does not let everything be read", Ordered, fun
 			HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", v1alpha1.BindingLimited)))), "nothing is missing any more")
 	})
 
-	It("loses nothing when a right is missing at the next start", func() {
+	It("loses nothing when a right is missing at the next start", slow, func() {
 		_, remote := t.running(withConfigMap(late.GetName(), false))
 		running.stop()
 		eu.grant(role, "configmaps", blind...)

@@ -30,8 +30,18 @@ var _ = Describe("What a manager says of a connection", func() {
 		Eventually(func() error { _, err := home.binding(cb.Name); return err }).ShouldNot(Succeed(), "the binding should go")
 
 		lines := aboutBinding(output.text(), cb.Name)
-		Expect(len(lines)).To(And(BeNumerically(">=", 2), BeNumerically("<=", 5)),
-			"it is connected twice, and disconnected once; there are these lines:\n%s", strings.Join(lines, "\n"))
+		var others []string
+		begins := 0
+		for _, line := range lines {
+			switch {
+			case strings.Contains(line, `"provider is connected"`):
+				begins++
+			case !strings.Contains(line, `"provider is not connected"`): // As on a slow machine.
+				others = append(others, line)
+			}
+		}
+		Expect(begins).To(BeNumerically(">=", 2), "it is connected twice; there are these lines:\n%s", strings.Join(lines, "\n"))
+		Expect(len(others)).To(BeNumerically("<=", 3), "there are these lines:\n%s", strings.Join(lines, "\n"))
 		for _, line := range lines {
 			keys := keyOfLog.FindAllString(line, -1)
 			slices.Sort(keys)

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -26,7 +27,8 @@ type managerRun struct {
 }
 
 // startManager runs a manager for the consumer, as the ServiceAccount that is
-// shipped, with short probes unless the options say otherwise.
+// shipped. Unless the options say otherwise it probes often, so that it notices soon
+// what a spec does, and is lenient: a slow machine loses it no connection and no Lease.
 func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 	GinkgoHelper()
 	kubeconfig := consumer.kubeconfig(manager.DefaultNamespace, "spillway-manager")
@@ -43,9 +45,9 @@ func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 		options.Manager.LeaderElection, options.Manager.LeaderElectionReleaseOnCancel = true, true
 		options.Manager.LeaderElectionID, options.Manager.LeaderElectionNamespace = "spillway-manager", manager.DefaultNamespace
 	}
-	if options.Fleet.ProbeInterval == 0 {
-		options.Fleet.ProbeInterval = 500 * time.Millisecond
-	}
+	options.Fleet.ProbeInterval = cmp.Or(options.Fleet.ProbeInterval, 500*time.Millisecond)
+	options.Fleet.ProbeTimeout = cmp.Or(options.Fleet.ProbeTimeout, lenient)
+	options.Fleet.LeaseDuration = cmp.Or(options.Fleet.LeaseDuration, lenient)
 	mgr, err := manager.New(ctx, identity, options)
 	Expect(err).NotTo(HaveOccurred(), "making a manager for %s", consumer.Name)
 	runCtx, cancel := context.WithCancel(ctx)
@@ -62,8 +64,18 @@ func (r *managerRun) stop() {
 	Eventually(r.done).Should(Receive(Succeed()), "the manager does not end")
 }
 
+// restart ends the manager of home, and starts another one.
+func restart(options fleet.Options) {
+	GinkgoHelper()
+	running.stop()
+	running = startManager(home, manager.Options{ConsumerID: homeID, Fleet: options})
+}
+
+// lenient is how long a probe may take, and how long a Lease in a provider holds.
+const lenient = 30 * time.Second
+
 // defaults are the fleet's own intervals, for specs about outages.
-var defaults = fleet.Options{ProbeInterval: 3 * time.Second}
+var defaults = fleet.Options{ProbeInterval: 3 * time.Second, ProbeTimeout: 4 * time.Second, LeaseDuration: fleet.DefaultLeaseDuration}
 
 // log collects what is logged.
 type log struct {

@@ -60,7 +60,7 @@ var _ = Describe("The mount namespace", func() {
 		Expect(eu.has(mount)()).To(BeFalse())
 	})
 
-	It("is somebody else's: it is left alone, and nothing is sent there", func() {
+	It("is somebody else's: it is left alone, and nothing is sent there", slow, func() {
 		mount := unique("mount")
 		foreign := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: mount}}
 		eu.create(foreign)

@@ -56,27 +56,6 @@ var _ = Describe("The address of a pod", Ordered, func() {
 		endsAt("10.77.0.5")
 	})
 
-	It("breaks no Service, whatever it is", func() {
-		for i, ip := range []string{"127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "::1", "10.77.0.5"} {
-			told := ""
-			if ip == "10.77.0.5" { // That of a local pod: an address as good as any.
-				told = ip
-			}
-			eu.setPodStatus(remote, corev1.PodRunning, func(status *corev1.PodStatus) {
-				setAddress(status, ip)
-				status.HostIP, status.HostIPs = ip, []corev1.HostIP{{IP: ip}}
-				status.Message = unique("hostile")
-			})
-			Eventually(now(home, local)).Should(And(HaveField("Status.Message", remote.Status.Message), showing(), telling(told), isReady), "%s is not shown", ip)
-			if i == 0 {
-				endsAt("10.77.0.5")
-			}
-		}
-		endsAt("10.77.0.5")
-		eu.setPodStatus(remote, corev1.PodRunning)
-		Eventually(now(home, local)).Should(telling("10.1.2.3"))
-	})
-
 	It("is shown once the binding says that it is routed", func() {
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Network = routed("10.1.0.0/16") })
 		Eventually(home.condition(t.cb, v1alpha1.BindingNetwork)).Should(isTrue(v1alpha1.ReasonRouted, "10.1.0.0/16"))

@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-var _ = Describe("An outage", Ordered, func() {
+var _ = Describe("An outage", Ordered, slow, func() {
 	var (
 		spec       = unique("spec")
 		everywhere = selecting(labelSpec, spec)
@@ -35,10 +35,7 @@ var _ = Describe("An outage", Ordered, func() {
 		Eventually(home.counts(toEU)).Should(Equal("1/1"))
 		Eventually(home.counts(toUS)).Should(Equal("1/1"))
 		// With the intervals that the manager has by default.
-		DeferCleanup(func() {
-			running.stop()
-			running = startManager(home, manager.Options{ConsumerID: homeID})
-		})
+		DeferCleanup(restart, fleet.Options{})
 	})
 
 	It("of the manager changes nothing", func() {
@@ -48,9 +45,8 @@ var _ = Describe("An outage", Ordered, func() {
 			home.isRenewed(time.Now(), toEU, toUS)
 			return maps.Equal(before, home.versions(toEU, toUS, team))
 		}).Should(BeTrue(), "all should be written that there is to write")
-		running.stop()
 		stopped := time.Now()
-		running = startManager(home, manager.Options{ConsumerID: homeID, Fleet: defaults})
+		restart(defaults)
 		home.isRenewed(stopped, toEU, toUS) // The providers are engaged, with full caches.
 		home.isRenewed(time.Now(), toEU, toUS)
 		Expect(home.versions(toEU, toUS, team)).To(Equal(before), "nothing has changed, so nothing is written")
@@ -133,37 +129,6 @@ var _ = Describe("An outage", Ordered, func() {
 		teams, _ := outage(2)
 		resume()
 		healed(teams)
-	})
-
-	It("of a remote namespace, which is made again", func() {
-		before, err := eu.namespace(remoteName(team))()
-		Expect(err).NotTo(HaveOccurred())
-		eu.hold(before.Name)
-		eu.drop(before)
-		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, "made again when it is gone"))
-		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseInProgress, toEU.Spec.ClusterID),
-			remoteCondition(toEU, v1alpha1.RemoteNamespaceReady, isFalse(v1alpha1.ReasonNamespaceTerminating)),
-			remoteCondition(toUS, v1alpha1.RemoteNamespaceReady, isTrue(v1alpha1.ReasonNamespaceActive))))
-		Expect(eu.namespace(before.Name)()).To(HaveField("UID", before.UID), "it is not made again before it has gone")
-
-		eu.release(before.Name)
-		home.offloadingIsReady(team)
-		Expect(eu.namespace(remoteName(team))()).To(And(HaveField("UID", Not(Equal(before.UID))),
-			HaveField("Labels", Equal(before.Labels)), HaveField("Annotations", Equal(before.Annotations))))
-	})
-
-	It("of the mark on a remote namespace, which is not touched any more", func() {
-		remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: remoteName(team)}}
-		change(eu, remote, func(namespace *corev1.Namespace) { delete(namespace.Labels, v1alpha1.LabelManagedBy) })
-		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict,
-			"namespace "+remote.Name+" exists", "left alone", "not created by Spillway"))
-		Eventually(home.offloading(team)).Should(inPhase(v1alpha1.OffloadingPhaseSomeFailed, toEU.Spec.ClusterID))
-		Consistently(eu.namespace(remote.Name)).Should(HaveField("ResourceVersion", remote.ResourceVersion), "without the mark it is not ours")
-
-		change(eu, remote, func(namespace *corev1.Namespace) {
-			namespace.Labels[v1alpha1.LabelManagedBy] = v1alpha1.ManagedBySpillway
-		})
-		home.offloadingIsReady(team)
 	})
 })
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-var _ = Describe("A clusterSelector that is changed while a pod waits for a node", func() {
+var _ = Describe("A clusterSelector that is changed while a pod waits for a node", slow, func() {
 	It("has the offloading say so, and what to do, until the pod is gone", func() {
 		spec := unique("spec")
 		first := home.bind(eu, spec, withLabels(region, "first"))
@@ -32,7 +32,7 @@ var _ = Describe("A clusterSelector that is changed while a pod waits for a node
 			HaveField("Message", And(ContainSubstring("1 pod ("+nameOf(pod)+") waits for a node"), ContainSubstring("kubectl rollout restart")))))))
 		Eventually(home.eventsAbout(nso)).Should(ContainElement(And(HaveField("Reason", v1alpha1.ReasonPodsOutdated), noting(nameOf(pod)))))
 		home.end(pod)
-		Eventually(home.offloading(team), "60s").Should(Not(saysOutdated), "it is gone")
+		Eventually(home.offloading(team)).Should(Not(saysOutdated), "it is gone")
 	})
 })
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-var _ = Describe("The virtual node of a binding that is paused", func() {
+var _ = Describe("The virtual node of a binding that is paused", slow, func() {
 	It("is Ready again when Kubernetes has taken it for lost and its provider answers, and is otherwise left as it is", func() {
 		provided := providerNode("2", "4Gi")
 		us.create(provided)

@@ -6,7 +6,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -33,16 +32,6 @@ var _ = Describe("The deletion of a pod", Ordered, func() {
 		Eventually(home.fetching(local)).Should(absent, "the local pod goes after the remote one")
 	})
 
-	It("leaves no orphan if it is forced", func() {
-		local, remote := t.running()
-		eu.keep(remote)
-		Expect(home.Delete(ctx, local, atOnce)).To(Succeed())
-		Expect(home.fetching(local)()).To(absent)
-		Eventually(now(eu, remote)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "nobody else would ask for it")
-		eu.letGo(remote)
-		Eventually(eu.standIns(t.cb, local)).Should(BeEmpty(), "it goes as all pods do")
-	})
-
 	It("needs no provider for a pod that was never sent", func() {
 		local := t.run(withConfigMap("missing", false))
 		t.staysHome(local, v1alpha1.ReasonReferenceNotFound, "missing")
@@ -50,7 +39,7 @@ var _ = Describe("The deletion of a pod", Ordered, func() {
 		Eventually(home.fetching(local)).Should(absent, "no kubelet would let it go")
 	})
 
-	It("waits while the binding is paused, as all else does", func() {
+	It("waits while the binding is paused, as all else does", slow, func() {
 		local, remote := t.running()
 		leaving, staying := t.running()
 		forced, orphan := t.running()
@@ -75,7 +64,7 @@ var _ = Describe("The deletion of a pod", Ordered, func() {
 		Eventually(home.podPhase(local)).Should(Equal(corev1.PodSucceeded), "what has ended meanwhile ends here")
 	})
 
-	It("is asked for once more if the API server was broken off while it removed the pod", func() {
+	It("is asked for once more if the API server was broken off while it removed the pod", slow, func() {
 		local, remote := t.running()
 		held := newPod(t.namespace)
 		held.Finalizers = []string{holdFinalizer}
@@ -93,24 +82,6 @@ var _ = Describe("The deletion of a pod", Ordered, func() {
 		Eventually(now(home, local)).Should(HaveField("DeletionGracePeriodSeconds", HaveValue(BeZero())), "the first step should be done")
 		home.drop(policy)
 		Eventually(home.fetching(local)).Should(absent, "nobody else would ask for it")
-	})
-
-	It("comes with that of the namespace", func() {
-		namespace := home.offloadNew(selecting(labelSpec, t.spec))
-		home.offloadingIsReady(namespace)
-		home.takesPods(namespace)
-		eu.takesPods(remoteName(namespace))
-		t.sweepAfterwards(namespace)
-		pod := home.runPod(t.cb, namespace)
-		remote := eu.remotePod(t.cb, pod)
-		eu.schedule(remote)
-
-		home.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-		Eventually(now(eu, remote)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "the pod is told to go")
-		Expect(home.fetching(pod)()).To(Succeed(), "it may not go before the remote one has")
-		Expect(eu.namespace(remote.Namespace)()).To(HaveField("DeletionTimestamp", BeNil()))
-		Expect(eu.Delete(ctx, remote, atOnce)).To(Succeed())
-		Eventually(home.fetching(pod)).Should(absent, "the local pod goes after the remote one")
 	})
 })
 

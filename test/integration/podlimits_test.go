@@ -88,7 +88,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 		Expect(now(eu, in(t.remote, settings))()).To(HaveField("ObjectMeta.Annotations", HaveKeyWithValue(key, "true")), "it keeps what it has")
 	})
 
-	It("are missing: pods wait and say so, and nobody else is held up", func() {
+	It("are missing: pods wait and say so, and nobody else is held up", slow, func() {
 		limits := eu.limits()
 		Expect(eu.Delete(ctx, limits)).To(Succeed())
 		DeferCleanup(func() { Expect(client.IgnoreAlreadyExists(eu.Create(ctx, newLimits(limits.Data)))).To(Succeed()) })
@@ -108,7 +108,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 		Eventually(home.condition(t.cb, v1alpha1.BindingLimitsKnown)).Should(isTrue(v1alpha1.ReasonLimitsRead))
 	})
 
-	It("have a key that there is not: pods wait, and are told which", func() {
+	It("have a key that there is not: pods wait, and are told which", slow, func() {
 		change(eu, eu.limits(), func(limits *corev1.ConfigMap) {
 			limits.Data = maps.Clone(limits.Data)
 			limits.Data["tolerations"] = "example.com/gpu"

@@ -31,7 +31,7 @@ var _ = Describe("What a pod refers to", Ordered, func() {
 		Expect(eu.value(in(t.remote, late))()).To(Equal("1"))
 	},
 		Entry("a ConfigMap", "ConfigMap", newConfigMap, withConfigMap),
-		Entry("a Secret", "Secret", newSecret, withSecret),
+		Entry("a Secret", slow, "Secret", newSecret, withSecret),
 	)
 
 	DescribeTable("is optional, and is sent when it appears", func(fresh maker, needs need) {
@@ -41,25 +41,8 @@ var _ = Describe("What a pod refers to", Ordered, func() {
 		Eventually(eu.value(in(t.remote, late))).Should(Equal("1"), "the pod that is there already may use it")
 	},
 		Entry("a ConfigMap", newConfigMap, withConfigMap),
-		Entry("a Secret", newSecret, withSecret),
+		Entry("a Secret", slow, newSecret, withSecret),
 	)
-
-	It("lacks a key, of which the kubelet of the provider tells", func() {
-		settings := newConfigMap(t.namespace, unique("settings"), "1")
-		home.make(settings)
-		pod := t.run(func(pod *corev1.Pod) {
-			pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
-				LocalObjectReference: corev1.LocalObjectReference{Name: settings.GetName()}, Key: "missing"}}}}
-		})
-		remote := eu.remotePod(t.cb, pod)
-		eu.schedule(remote)
-		waiting := &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: "couldn't find key missing in ConfigMap"}
-		eu.setPodStatus(remote, corev1.PodPending, func(status *corev1.PodStatus) {
-			status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: waiting}
-		})
-		Eventually(now(home, pod)).Should(HaveField("Status.ContainerStatuses", ConsistOf(HaveField("State.Waiting", waiting))),
-			"the owner of the pod should see what the kubelet says")
-	})
 
 	DescribeTable("is kept at home", func(keep, release func(*metav1.ObjectMeta)) {
 		kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("kept")}}
@@ -83,7 +66,7 @@ var _ = Describe("What a pod refers to", Ordered, func() {
 		Entry("by a label",
 			func(o *metav1.ObjectMeta) { metav1.SetMetaDataLabel(o, v1alpha1.LabelSync, v1alpha1.SyncNever) },
 			func(o *metav1.ObjectMeta) { delete(o.Labels, v1alpha1.LabelSync) }),
-		Entry("by an annotation",
+		Entry("by an annotation", slow,
 			func(o *metav1.ObjectMeta) { metav1.SetMetaDataAnnotation(o, v1alpha1.LabelSync, v1alpha1.SyncNever) },
 			func(o *metav1.ObjectMeta) { delete(o.Annotations, v1alpha1.LabelSync) }),
 	)
@@ -102,6 +85,6 @@ var _ = Describe("What a pod refers to", Ordered, func() {
 		Expect(now(home, secret)()).To(HaveField("Finalizers", BeEmpty()))
 	},
 		Entry("as a ServiceAccount", corev1.SecretTypeServiceAccountToken),
-		Entry("as a node that joins", corev1.SecretTypeBootstrapToken),
+		Entry("as a node that joins", slow, corev1.SecretTypeBootstrapToken),
 	)
 })

@@ -30,7 +30,7 @@ var _ = Describe("A pod that the provider", Ordered, func() {
 
 	BeforeAll(func() { t = newTeam() })
 
-	It("rejects, says why, and is tried again now and then, and when it has changed", func() {
+	It("rejects, says why, and is tried again now and then, and when it has changed", slow, func() {
 		denied := newPod(t.remote)
 		denied.Name = unique("denied")
 		try := func() error { return eu.Create(ctx, denied.DeepCopy(), client.DryRunAll) }
@@ -53,7 +53,7 @@ var _ = Describe("A pod that the provider", Ordered, func() {
 		Eventually(now(eu, t.goesOn(pod))).Should(HaveField("Spec.Containers", ConsistOf(HaveField("Image", "example.com/app:2"))), "it is sent as it is now")
 	})
 
-	It("has no room for goes on when there is some", func() {
+	It("has no room for goes on when there is some", slow, func() {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: "full"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": resource.MustParse("0"), corev1.ResourcePods: resource.MustParse("0")}},
@@ -70,16 +70,6 @@ var _ = Describe("A pod that the provider", Ordered, func() {
 		t.goesOn(pod)
 		t.goesOn(needing)
 	})
-
-	DescribeTable("ends, ends here with the same reason", func(reason, message string) {
-		local, remote := t.running()
-		eu.setPodStatus(remote, corev1.PodFailed, func(status *corev1.PodStatus) { status.Reason, status.Message = reason, message })
-		Eventually(now(home, local)).Should(HaveField("Status", And(
-			HaveField("Phase", corev1.PodFailed), HaveField("Reason", reason), HaveField("Message", message))), "the owner should see why it has ended")
-	},
-		Entry("evicts", "Evicted", "The node was low on resource: memory."),
-		Entry("preempts", "Preempting", "Preempted in order to admit critical pod"),
-	)
 })
 
 // deny has a policy deny an operation on the pods of a namespace for which the

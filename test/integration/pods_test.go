@@ -27,7 +27,7 @@ var _ = Describe("Pods that were made before their namespace was offloaded", Ord
 		home.bindingIsReady(toEU)
 	})
 
-	DescribeTable("get a toleration for what is selected, and their owner is told", func(strategy v1alpha1.PodOffloadingStrategy, message string) {
+	It("get a toleration for what is selected, and their owner is told", func() {
 		namespace := home.newNamespace()
 		pod := newPod(namespace)
 		Eventually(func() error { return home.Create(ctx, pod) }).Should(Succeed(), "the namespace should have a ServiceAccount")
@@ -35,7 +35,7 @@ var _ = Describe("Pods that were made before their namespace was offloaded", Ord
 
 		// Kubernetes tells times of creation apart by the second.
 		Eventually(func() bool { return time.Since(pod.CreationTimestamp.Time) > time.Second }).Should(BeTrue(), "time should pass")
-		home.offload(namespace, selecting(labelSpec, spec), podsGo(strategy))
+		home.offload(namespace, selecting(labelSpec, spec), podsGo(v1alpha1.PodsLocalAndRemote))
 		Eventually(func() (*corev1.Pod, error) { return pod, home.Get(ctx, client.ObjectKeyFromObject(pod), pod) }).
 			Should(toleratesVirtualNodes, "the pod was made too early for the policy")
 		Expect(pod.Spec.Tolerations).To(ContainElement(And(
@@ -43,13 +43,9 @@ var _ = Describe("Pods that were made before their namespace was offloaded", Ord
 		Expect(virtualNodeTolerations(pod)).To(HaveLen(1))
 		Eventually(home.eventsAbout(pod)).Should(ContainElement(And(
 			HaveField("Reason", "OffloadedLate"),
-			HaveField("Note", And(ContainSubstring("made before its namespace was offloaded"), ContainSubstring(toEU.Spec.ClusterID), ContainSubstring(message))),
+			HaveField("Note", And(ContainSubstring("made before its namespace was offloaded"), ContainSubstring(toEU.Spec.ClusterID), ContainSubstring("it may run on the virtual nodes"))),
 		)), "the owner of the pod should be told")
-	},
-		Entry("LocalAndRemote", v1alpha1.PodsLocalAndRemote, "it may run on the virtual nodes"),
-		Entry("Remote", v1alpha1.PodsRemote, "it may also run on a local node"),
-		Entry("LocalFirst", v1alpha1.PodsLocalFirst, "without the preference for local nodes"),
-	)
+	})
 
 	It("stay as they are with podOffloadingStrategy Local", func() {
 		namespace := home.newNamespace()

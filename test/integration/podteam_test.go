@@ -127,6 +127,15 @@ func (t team) goesOn(pod *corev1.Pod) *corev1.Pod {
 	return remote
 }
 
+// passes waits until a pod that is made now is in the provider, with what it needs:
+// what the manager was going to do of that kind before, it has begun to do.
+func (t team) passes() {
+	GinkgoHelper()
+	settings := newConfigMap(t.namespace, unique("witness"), "1")
+	home.make(settings)
+	eu.remotePod(t.cb, t.run(withConfigMap(settings.GetName(), false)))
+}
+
 // standIns are the pods of a provider that stand for a local one.
 func (c *controlPlane) standIns(cb *v1alpha1.ClusterBinding, local *corev1.Pod) func() ([]*corev1.Pod, error) {
 	return func() ([]*corev1.Pod, error) {

@@ -42,11 +42,6 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 		Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning))
 	})
 
-	It("its image", func() {
-		change(home, local, func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "example.com/app:2" })
-		Eventually(now(eu, remote)).Should(HaveField("Spec.Containers", ConsistOf(HaveField("Image", "example.com/app:2"))), "the image goes down")
-	})
-
 	It("a toleration that is added, unless it is for virtual nodes", func() {
 		added := corev1.Toleration{Key: offeredKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](60)}
 		change(home, local, func(pod *corev1.Pod) {
@@ -98,7 +93,7 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 		}, Equal("200m")), "the resize goes down")
 	})
 
-	It("nothing that the provider refuses, and says so while it does", func() {
+	It("nothing that the provider refuses, and says so while it does", slow, func() {
 		refused := func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "example.com/app:3" }
 		policy := eu.deny(t.remote, admissionv1.Update, "object.spec.containers[0].image != 'example.com/app:3'", func() error {
 			current, err := now(eu, remote)()
@@ -120,7 +115,7 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded), "nothing is refused any more")
 	})
 
-	It("nothing that the provider takes back, and says so while it does", func() {
+	It("nothing that the provider takes back, and says so while it does", slow, func() {
 		fixed := func(value string) types.GomegaMatcher {
 			return HaveField("Labels", HaveKeyWithValue("example.com/kept", value))
 		}

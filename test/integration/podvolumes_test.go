@@ -94,7 +94,7 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		Expect(now(eu, before)()).To(HaveField("UID", Not(Equal(before.UID))), "by a volume that is made anew")
 	})
 
-	It("waits for the Secret of its driver while that one's namespace is not offloaded", func() {
+	It("waits for the Secret of its driver while that one's namespace is not offloaded", slow, func() {
 		elsewhere := home.newNamespace()
 		secret := newSecret(elsewhere, unique("driver"), "1")
 		home.make(secret)
@@ -113,33 +113,6 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		home.offload(elsewhere, selecting(labelSpec, t.spec))
 		// The Secret goes now. The volume is for the policy of this provider, which lets none name a Secret elsewhere.
 		t.staysHome(pod, v1alpha1.ReasonRejected, "PersistentVolume "+volume.Name, "must not name Secrets of another namespace")
-	})
-
-	It("is tied to the nodes of the consumer", func() {
-		onNode := &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}},
-		}}}}
-		pods, volumes := map[string]*corev1.Pod{}, map[string]*corev1.PersistentVolume{
-			"spec.hostPath": newVolume(func(spec *corev1.PersistentVolumeSource) {
-				spec.HostPath = &corev1.HostPathVolumeSource{Path: "/data"}
-			}),
-			"spec.local": newVolume(func(spec *corev1.PersistentVolumeSource) {
-				spec.Local = &corev1.LocalVolumeSource{Path: "/data"}
-			}),
-			"spec.nodeAffinity": newVolume(nfs),
-		}
-		volumes["spec.local"].Spec.NodeAffinity, volumes["spec.nodeAffinity"].Spec.NodeAffinity = onNode, onNode
-		for field, volume := range volumes {
-			claim := newClaim(t.namespace)
-			bindTo(volume, claim)
-			home.create(volume)
-			home.create(claim)
-			pods[field] = t.run(withClaim(claim.Name))
-		}
-		for field, pod := range pods {
-			t.staysHome(pod, translate.ReasonVolumeNotPortable, "PersistentVolume "+volumes[field].Name, field)
-			Expect(eu.fetching(in(t.remote, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: volumes[field].Spec.ClaimRef.Name}}))()).To(absent)
-		}
 	})
 })
 

@@ -11,11 +11,11 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-var _ = Describe("A consumer that is restored from a backup under its manager", Ordered, func() {
+var _ = Describe("A consumer that is restored from a backup under its manager", Ordered, slow, func() {
 	It("is read anew, by a manager that begins anew", func() {
 		consumer := newControlPlane(clusters.Options{Name: "restored"})
 		consumer.install("config/default")
-		options := manager.Options{ConsumerID: "restored"}
+		options := manager.Options{ConsumerID: "restored", Fleet: defaults}
 		run := startManager(consumer, options)
 		spec := unique("spec")
 		cb := newBinding(unique("restored"), withLabels(labelSpec, spec))

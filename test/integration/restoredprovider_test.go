@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-var _ = Describe("A provider that is restored from a backup", Ordered, func() {
+var _ = Describe("A provider that is restored from a backup", Ordered, slow, func() {
 	It("gets what has changed since, and loses what it has not kept, for good", func() {
 		provider := newControlPlane(clusters.Options{
 			Name: "restored-provider", Components: []clusters.Component{clusters.KubeControllerManager}, ControllerManagerArgs: quiet,

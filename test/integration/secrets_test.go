@@ -55,54 +55,14 @@ var _ = Describe("A Secret that cannot be used", func() {
 		noCredentialIsShown(canary)
 	},
 		Entry("not YAML", v1alpha1.ReasonInvalidKubeconfig, "YAML", func() []byte { return []byte("\t" + canary + ": [") }),
-		Entry("empty", v1alpha1.ReasonInvalidKubeconfig, "kubeconfig", func() []byte { return nil }),
 		Entry("exec", v1alpha1.ReasonForbiddenField, "users[0].user.exec", user(func(user *clientcmdapi.AuthInfo) {
 			user.Exec = &clientcmdapi.ExecConfig{
 				APIVersion: "client.authentication.k8s.io/v1", Command: "sh", Args: []string{"-c", canary},
 				InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 			}
 		})),
-		Entry("auth-provider", v1alpha1.ReasonForbiddenField, "users[0].user.auth-provider", user(func(user *clientcmdapi.AuthInfo) {
-			user.AuthProvider = &clientcmdapi.AuthProviderConfig{Name: "oidc", Config: map[string]string{"id-token": canary}}
-		})),
-		Entry("a file with a token", v1alpha1.ReasonForbiddenField, "users[0].user.tokenFile", user(func(user *clientcmdapi.AuthInfo) {
-			user.TokenFile = "/" + canary
-		})),
-		Entry("a file with a certificate", v1alpha1.ReasonForbiddenField, "users[0].user.client-certificate", user(func(user *clientcmdapi.AuthInfo) {
-			user.ClientCertificate = "/" + canary
-		})),
-		Entry("a file with a key", v1alpha1.ReasonForbiddenField, "users[0].user.client-key", user(func(user *clientcmdapi.AuthInfo) {
-			user.ClientKey = "/" + canary
-		})),
-		Entry("impersonation", v1alpha1.ReasonForbiddenField, "users[0].user.as", user(func(user *clientcmdapi.AuthInfo) {
-			user.Impersonate = canary
-		})),
-		Entry("a password", v1alpha1.ReasonForbiddenField, "users[0].user.username", user(func(user *clientcmdapi.AuthInfo) {
-			user.Username, user.Password = "admin", canary
-		})),
-		Entry("a broken token", v1alpha1.ReasonInvalidKubeconfig, "users[0].user.token", user(func(user *clientcmdapi.AuthInfo) {
-			user.Token = canary + "\n"
-		})),
-		Entry("no credentials", v1alpha1.ReasonInvalidKubeconfig, "users[0].user", user(func(user *clientcmdapi.AuthInfo) {
-			user.Token = ""
-		})),
-		Entry("a file with a CA", v1alpha1.ReasonForbiddenField, "clusters[0].cluster.certificate-authority", server(func(cluster *clientcmdapi.Cluster) {
-			cluster.CertificateAuthority = "/" + canary
-		})),
-		Entry("insecure-skip-tls-verify", v1alpha1.ReasonForbiddenField, "clusters[0].cluster.insecure-skip-tls-verify", server(func(cluster *clientcmdapi.Cluster) {
-			cluster.InsecureSkipTLSVerify, cluster.CertificateAuthorityData = true, nil
-		})),
-		Entry("no CA", v1alpha1.ReasonInvalidKubeconfig, "clusters[0].cluster.certificate-authority-data", server(func(cluster *clientcmdapi.Cluster) {
-			cluster.CertificateAuthorityData = nil
-		})),
-		Entry("plain http", v1alpha1.ReasonForbiddenField, "clusters[0].cluster.server", server(func(cluster *clientcmdapi.Cluster) {
-			cluster.Server = "http://127.0.0.1:1"
-		})),
 		Entry("a password in the URL", v1alpha1.ReasonForbiddenField, "clusters[0].cluster.server", server(func(cluster *clientcmdapi.Cluster) {
 			cluster.Server = "https://admin:" + canary + "@127.0.0.1:1"
-		})),
-		Entry("proxy-url", v1alpha1.ReasonForbiddenField, "clusters[0].cluster.proxy-url", server(func(cluster *clientcmdapi.Cluster) {
-			cluster.ProxyURL = "http://admin:" + canary + "@127.0.0.1:1"
 		})),
 	)
 })
@@ -210,7 +170,7 @@ var _ = Describe("A kubeconfig that leads elsewhere", func() {
 			isFalse(v1alpha1.ReasonUnreachable, "connection refused by https://127.0.0.1:1"), "nothing listens there")
 	})
 
-	It("suddenly leads to another cluster, in which nothing is written", func() {
+	It("suddenly leads to another cluster, in which nothing is written", slow, func() {
 		cb := home.bind(eu, spec)
 		team := home.offloadNew(selecting(labelSpec, spec))
 		home.offloadingIsReady(team)

@@ -19,7 +19,7 @@ const webhookFails = "failed calling webhook"
 
 // An API server that answers with 500 once, or for a moment, is tried again and
 // nothing is said; test/faults has it answer so to each write.
-var _ = Describe("A webhook of the provider that does not answer", Ordered, func() {
+var _ = Describe("A webhook of the provider that does not answer", Ordered, slow, func() {
 	var t team
 
 	BeforeAll(func() { t = newTeam() })

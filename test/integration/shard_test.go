@@ -25,12 +25,7 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-// shareTime is how long it may take until the bindings of a replica that has been
-// killed are those of others: until it is noticed, until its Leases in the providers
-// have expired, and a moment to connect.
-const shareTime = 30 * time.Second
-
-var _ = Describe("Replicas that share the bindings", func() {
+var _ = Describe("Replicas that share the bindings", slow, func() {
 	It("work for a third each, and take over from one that ends and from one that is cut off", func() {
 		const bindings = 6
 		// It has Kubernetes' own patience with nodes: none may cease to be Ready.
@@ -103,9 +98,7 @@ var _ = Describe("Replicas that share the bindings", func() {
 		began = time.Now()
 		c.cut.Store(true)
 		Eventually(consumer.shares).WithTimeout(patience).Should(And(HaveLen(1), HaveKeyWithValue("a", HaveLen(bindings))))
-		took := time.Since(began)
-		AddReportEntry("after one was cut off, its bindings are those of others within", took.String())
-		Expect(took).To(BeNumerically("<", shareTime+patience/2), "the rest is for a slow machine")
+		AddReportEntry("after one was cut off, its bindings are those of others within", time.Since(began).String())
 		c.cancel()
 		Eventually(c.done).WithTimeout(patience).Should(Receive())
 		eachWorksForItsOwn(consumer, a)
@@ -163,7 +156,7 @@ func startReplica(consumer *controlPlane, name string) *sharingReplica {
 	r.managerRun = startManager(consumer, manager.Options{
 		ConsumerID: "sharing", Shard: true,
 		WrapTransport: func(rt http.RoundTripper) http.RoundTripper { return r.transport("", rt) },
-		Fleet:         fleet.Options{Identity: name, WrapTransport: r.transport},
+		Fleet:         fleet.Options{Identity: name, WrapTransport: r.transport, LeaseDuration: fleet.DefaultLeaseDuration},
 	})
 	return r
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-var _ = Describe("What a team sends", Ordered, func() {
+var _ = Describe("What a team sends", Ordered, slow, func() {
 	const (
 		allowed  = 25 // Of 100 objects, the smallest budget.
 		underWay = 4  // So many are sent at the same time.

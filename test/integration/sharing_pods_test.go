@@ -12,7 +12,7 @@ import (
 )
 
 // The remote pods of these specs are on no node, and go as soon as they are told.
-var _ = Describe("Pods in a provider that is shared", func() {
+var _ = Describe("Pods in a provider that is shared", slow, func() {
 	It("by two consumers, are apart, whatever becomes of those of the other", func() {
 		spec := unique("spec")
 		ours := home.bind(eu, spec)

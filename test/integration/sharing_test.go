@@ -45,12 +45,12 @@ var _ = Describe("A provider that is shared", func() {
 		other.drop(theirs)
 		Eventually(other.fetching(theirs)).Should(absent, "the second consumer unbinds the provider")
 		Expect(eu.has(team + "-" + otherID)()).To(BeFalse())
-		Consistently(eu.namespace(name)).Should(HaveField("ResourceVersion", taken.ResourceVersion), "the namespace is that of the first consumer")
+		Expect(eu.namespace(name)()).To(HaveField("ResourceVersion", taken.ResourceVersion), "the namespace is that of the first consumer")
 		Expect(eu.namespace(remoteName(team))()).To(HaveField("DeletionTimestamp", BeNil()))
 		Expect(home.offloading(team)()).To(inPhase(v1alpha1.OffloadingPhaseReady))
 	})
 
-	It("by two bindings, of which the first comes first", func() {
+	It("by two bindings, of which the first comes first", slow, func() {
 		spec, mount := unique("spec"), unique("mount")
 		eu.create(providerNode("8", "8Gi"))
 		half := func(cb *v1alpha1.ClusterBinding) {
@@ -109,7 +109,7 @@ var _ = Describe("A provider that is shared", func() {
 		Expect(eu.namespace(remoteName(ofSecond))()).To(HaveField("DeletionTimestamp", BeNil()))
 	})
 
-	It("by two bindings, if one authority vouches for both", func() {
+	It("by two bindings, if one authority vouches for both", slow, func() {
 		spec := unique("spec")
 		eu.create(providerNode("8", "8Gi"))
 		first := home.bind(eu, spec)

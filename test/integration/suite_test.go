@@ -50,6 +50,14 @@ var (
 	keep = flag.Bool("keep-clusters", false, "leave the control planes running, for looking into them")
 )
 
+// slow is the label of what go test -short leaves out: specs that are about shards,
+// clouds, outages, restores, hangs, managers that are killed, addresses that others take
+// over, and requests that are not answered; that wait for a grace period, for a Lease,
+// token or time-out to end, for the next try of what was refused, or for seconds in
+// which nothing may happen; that start control planes or managers of their own; and the
+// further variants of what a quick spec shows already.
+var slow = Label("slow")
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	clusters.RequireBinaries()
@@ -57,9 +65,6 @@ func TestMain(m *testing.M) {
 }
 
 func TestIntegration(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts control planes")
-	}
 	// Everything that the code would log at most, so that the search for
 	// credentials in it means something.
 	logger := funcr.New(output.write, funcr.Options{LogTimestamp: true, Verbosity: 4})
@@ -73,14 +78,17 @@ func TestIntegration(t *testing.T) {
 	SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	suite, reporter := GinkgoConfiguration()
+	if testing.Short() && suite.LabelFilter == "" {
+		suite.LabelFilter = "!slow"
+	}
 	if deadline, ok := t.Deadline(); ok {
 		suite.Timeout = time.Until(deadline) - farewell
 	}
 	RunSpecs(t, "Integration", suite, reporter)
 }
 
-// Each process of the suite has control planes of its own. The turn is that of
-// all, and the first of them awaits it.
+// go test runs the suite in one process. If ginkgo splits it between several, each has
+// control planes of its own. The turn is that of all, and the first of them awaits it.
 var _ = SynchronizedBeforeSuite(clusters.AwaitTurn, func() {
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())

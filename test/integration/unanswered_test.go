@@ -64,7 +64,7 @@ func (s silenced) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var _ = Describe("A pod of a StatefulSet whose creation is not answered", func() {
+var _ = Describe("A pod of a StatefulSet whose creation is not answered", slow, func() {
 	It("has no successor before the provider was asked for it, and it has gone there", func() {
 		var answers lost
 		there := newAddress()

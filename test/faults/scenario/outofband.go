@@ -108,7 +108,7 @@ var namespaceUnlabelled = Scenario{
 	}},
 }
 
-// test/integration/podstatus_test.go: the labels of a running pod are put back.
+// The labels of a running pod are put back.
 var podUnlabelled = Scenario{
 	Name: "mark-stripped-off-pod", Prepare: all(withPod(world.P1), note(world.P1, remotely(team, web))),
 	Steps: []Step{{
@@ -118,8 +118,8 @@ var podUnlabelled = Scenario{
 	}, podSucceeds},
 }
 
-// test/integration/podconflicts_test.go: a copy that has lost our label is left
-// alone, and pods that need it say so, until it is out of the way.
+// A copy that has lost our label is left alone, and pods that need it say so, until
+// it is out of the way.
 var copyUnlabelled = Scenario{
 	Name: "mark-stripped-off-copy", Prepare: withObjects(world.P1),
 	Steps: []Step{{
