@@ -58,6 +58,37 @@ func names(list string) []string {
 	return all
 }
 
+// TestSecurityNamesSlowTests checks that the page says which of its files in
+// test/integration have specs that only make test-long runs.
+func TestSecurityNamesSlowTests(t *testing.T) {
+	page, err := os.ReadFile("security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(page), "labelled `slow` in ")
+	list, _, found := strings.Cut(after, ".\n")
+	if !found {
+		t.Fatal("security.md does not say which specs are slow")
+	}
+	said := map[string]bool{}
+	for _, match := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(list, -1) {
+		said[match[1]] = true
+	}
+	named := map[string]bool{}
+	for _, match := range regexp.MustCompile("`test/integration/([a-z]+_test.go)`").FindAllStringSubmatch(string(page), -1) {
+		named[match[1]] = true
+	}
+	for file := range named {
+		text, err := os.ReadFile(filepath.Join("..", "test", "integration", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slow := regexp.MustCompile(`, slow\b`).Match(text); slow != said[file] {
+			t.Errorf("%s has slow specs: %t; the page says so: %t", file, slow, said[file])
+		}
+	}
+}
+
 // mentions checks that a file of the repository has each of these in it.
 func mentions(t *testing.T, file string, names []string) {
 	t.Helper()

@@ -1,75 +1,89 @@
 #!/usr/bin/env bash
-# Runs go test with the race detector: the packages of PKG, with the arguments
-# of this script for go test. Called by make test, which sets KUBEBUILDER_ASSETS
-# to where the real API servers are. Nothing is vetted here: make verify does it.
+# The quick tests (make test): all that can be told within minutes on two cores. With
+# -short, tests leave out what make test-long runs. Called by make, which sets
+# KUBEBUILDER_ASSETS to where the real API servers are. Nothing is vetted here: make
+# verify does it.
+#
+# PKG and arguments of this script are for go test, which then runs just that, and
+# nothing is left out. With CI=true a test that fails is tried once more; one that passes
+# then is named in a line that begins with FLAKY.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. hack/scratch.sh
 
 GO=${GO:-go}
-PKG=${PKG:-./...}
-race=(-race)
+PKG=${PKG:-}
 # For each package by itself; the longest takes a quarter of it on two quiet cores.
-timeout=45m
+timeout=20m
 
-# The race detector is linked through cgo on every system but macOS.
-if [[ $("$GO" env GOOS) != darwin ]]; then
-  if command -v "$("$GO" env CC | cut -d' ' -f1)" >/dev/null; then
-    export CGO_ENABLED=1
-  else
-    export CGO_ENABLED=0
-    race=()
-    cat >&2 <<'EOT'
+# race prints -race if the race detector can be had. It is linked through cgo on
+# every system but macOS.
+race() {
+  if [[ $("$GO" env GOOS) == darwin ]] || command -v "$("$GO" env CC | cut -d' ' -f1)" >/dev/null; then
+    echo -race
+    return
+  fi
+  cat >&2 <<'EOT'
 *******************************************************************************
 *  WARNING: no C compiler was found, so the tests run WITHOUT the race        *
 *  detector. Install gcc or clang (or set CC) to run them as CI does.         *
 *******************************************************************************
 EOT
-  fi
-fi
-
-# shellcheck disable=SC2086 # PKG may hold several patterns.
-packages=$("$GO" list $PKG)
-module=$("$GO" list -m)
-
-# among prints those of the packages that are matched, as grep has it.
-among() { grep "$@" <<<"$packages" || true; }
-
-# The packages below test/ bring up whole clusters, for which they wait most of
-# the time. A small machine bears two of them at a time, the longest first, beside
-# the suite of test/integration.
-light=$(among -v "^$module/test/")
-suite=$(among -xF "$module/test/integration")
-heavy=$(among -xF "$module/test/crash"; among "^$module/test/" | grep -vxF -e "$module/test/crash" -e "$module/test/integration" || true)
-
-status=0
-
-# run WHAT PACKAGES ARGUMENTS... does so if there are any packages.
-run() {
-  local what=$1 list=$2
-  shift 2
-  [[ -n $list ]] || return 0
-  echo "=== test: $(wc -l <<<"$list" | tr -d ' ') packages, $what"
-  # shellcheck disable=SC2086 # No package has a space in its name.
-  "$GO" test "${race[@]}" -vet=off -timeout "$timeout" $list "$@" || status=1
 }
 
-run "side by side" "$light" "$@"
-if [[ -z $suite || $# -gt 0 ]]; then
-  # Arguments are for go test, which runs the suite like any other package.
-  run "two at a time" "$(printf '%s\n' "$suite" "$heavy" | sed '/^$/d')" -p 2 "$@"
-  exit $status
+gotestsum() { "$GO" tool -modfile=go.tools.mod gotestsum --format standard-quiet --hide-summary=skipped "$@"; }
+
+# run NAME PACKAGES ARGUMENTS... runs the quick tests of packages.
+run() {
+  local name=$1 packages=$2 retry=()
+  shift 2
+  [[ ${CI:-} != true ]] || retry=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-report="$TMPDIR/$name.reruns")
+  echo "=== test: $name: $(wc -l <<<"$packages" | tr -d ' ') packages"
+  gotestsum --jsonfile "$TMPDIR/$name.events" "${retry[@]}" --packages="$(tr '\n' ' ' <<<"$packages")" -- \
+    -short -vet=off -timeout "$timeout" "$@"
+}
+
+# report says which tests have passed at the second try, and which were the slowest.
+report() {
+  # A line says: NAME: 2 runs, 1 failures
+  find "$TMPDIR" -maxdepth 1 -name '*.reruns' -exec cat {} + | awk '$(NF-1) < $(NF-3) { sub(/: [0-9]+ runs, .*/, ""); print "FLAKY: " $0 }'
+  echo "=== test: the ten slowest"
+  cat "$TMPDIR"/*.events | "$GO" tool -modfile=go.tools.mod gotestsum tool slowest --threshold 1s --num 10 || true
+}
+
+begin=$SECONDS
+scratch_begin
+trap scratch_end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+if [[ -n $PKG || $# -gt 0 ]]; then
+  # shellcheck disable=SC2046,SC2086 # PKG may hold several patterns.
+  "$GO" test $(race) -vet=off -timeout 60m "$@" ${PKG:-./...}
+  exit
 fi
 
-# Two processes share the specs of the suite, each with clusters of its own. What it
-# prints is shown at its end. Job control puts it into a group of processes, which
-# ends with this script.
-set -m
-output=$(mktemp)
-echo "=== test: $suite, in two processes"
-"$GO" tool -modfile=go.tools.mod ginkgo "${race[@]}" -vet=off -timeout "$timeout" -procs 2 -no-color ./test/integration >"$output" 2>&1 &
-running=$!
-# shellcheck disable=SC2064 # As it is now.
-trap "kill -- -$running 2>/dev/null || true; rm -f '$output'" EXIT
-run "two at a time beside it" "$heavy" -p 2
-wait "$running" || status=1
-cat "$output"
+packages=$("$GO" list ./...)
+module=$("$GO" list -m)
+units=$(grep -v "^$module/test/" <<<"$packages")
+suite=$module/test/integration
+# One at a time beside the suite: it has four control planes, and no other more than three.
+others=$(grep "^$module/test/" <<<"$packages" | grep -vx "$suite")
+
+status=0
+# shellcheck disable=SC2046 # It is one flag, or none.
+run units "$units" $(race) || status=1
+
+# The suite tries its specs again by itself, and not as a whole.
+echo "=== test: integration, of which the output comes last"
+tries=1
+[[ ${CI:-} != true ]] || tries=2
+# With -v, go test shows the output of a package that passes.
+"$GO" test -v -short -count=1 -vet=off -timeout "$timeout" ./test/integration -ginkgo.no-color -ginkgo.flake-attempts=$tries >"$TMPDIR/integration" 2>&1 &
+suite=$!
+run clusters "$others" -p 1 -count=1 || status=1
+wait "$suite" || status=1
+cat "$TMPDIR/integration"
+report
+echo "=== test: $( ((status == 0)) && echo passed || echo FAILED) after $((SECONDS - begin)) s"
 exit $status

@@ -23,7 +23,7 @@ var _ = Describe("A container that runs in a provider", Ordered, Label("pods"), 
 		amber = newTeam("amber", dc)
 	})
 
-	It("reads its ConfigMap and its Secret, and its exit code comes back", func() {
+	It("reads its ConfigMap and its Secret, and its exit code comes back", short, func() {
 		pod := reader(amber.namespace, "reader", 7)
 		consumer.create(pod)
 		Eventually(consumer.pod(pod)).Should(HaveField("Status.Phase", corev1.PodFailed), "the container ends with 7")
@@ -92,7 +92,7 @@ var _ = Describe("A container that runs in a provider", Ordered, Label("pods"), 
 		Eventually(amber.remotePod(pod)).Should(beGone(), "the remote pod of a local one that is gone is deleted")
 	})
 
-	It("goes with its namespace", func() {
+	It("goes with its namespace", short, func() {
 		Expect(consumer.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: amber.namespace}})).To(Succeed())
 		Eventually(read(consumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: amber.namespace}}, &corev1.Namespace{})).
 			Should(beGone(), "the namespace is deleted")

@@ -17,7 +17,7 @@ var _ = Describe("A Deployment in a provider", Ordered, Label("pods"), func() {
 
 	BeforeAll(func() { green = newTeam("green", eu) })
 
-	It("becomes ready, with the ConfigMap and the Secret that it needs", func() {
+	It("becomes ready, with the ConfigMap and the Secret that it needs", short, func() {
 		consumer.create(newDeployment(green.namespace, "web", 2))
 		green.rolledOut("web")
 		green.bothSidesAgree()
@@ -86,7 +86,7 @@ var _ = Describe("A Deployment in a provider", Ordered, Label("pods"), func() {
 		green.bothSidesAgree()
 	})
 
-	It("goes with its namespace, first in the provider and then in the consumer", func() {
+	It("goes with its namespace, first in the provider and then in the consumer", short, func() {
 		local := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: green.namespace}}
 		Expect(consumer.Delete(ctx, local)).To(Succeed())
 		Eventually(read(consumer, local, &corev1.Namespace{})).Should(beGone(), "the namespace is deleted")

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-var _ = Describe("Namespaces", Ordered, func() {
+var _ = Describe("Namespaces", Ordered, short, func() {
 	var blue *team
 
 	BeforeAll(func() { blue = newTeam("blue", eu) })

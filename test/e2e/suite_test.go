@@ -27,6 +27,10 @@ import (
 // that does nothing else.
 const patience = 60 * time.Second
 
+// short labels what runs with -short: the way of a namespace and of a pod with what it
+// needs, from the binding to the end.
+var short = Label("short")
+
 var (
 	// ctx ends with the suite.
 	ctx context.Context
@@ -59,7 +63,11 @@ func TestEndToEnd(t *testing.T) {
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	SetDefaultConsistentlyDuration(2 * time.Second)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "End to end")
+	suite, reporter := GinkgoConfiguration()
+	if testing.Short() && suite.LabelFilter == "" {
+		suite.LabelFilter = "short"
+	}
+	RunSpecs(t, "End to end", suite, reporter)
 }
 
 var _ = BeforeSuite(func() {

@@ -39,9 +39,6 @@ func (s *stage) stranger() map[string]string {
 
 // TestKinds plays all parts for each kind.
 func TestKinds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a minute")
-	}
 	site, err := world.Up(t.Context(), lanes, os.Stderr)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 // TestWrites takes one set of clusters through all there is to count.
 func TestWrites(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a minute")
+		pods = 50
 	}
 	s := up(t)
 	t.Run("the life of a pod", s.lives)

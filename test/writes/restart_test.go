@@ -17,12 +17,11 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-const (
-	// pods are that many, half of them in each provider.
-	pods = 500
-	// shared is how many ConfigMaps and how many Secrets they use.
-	shared = 10
-)
+// shared is how many ConfigMaps and how many Secrets the pods use.
+const shared = 10
+
+// pods are that many, half of them in each provider; fewer with -short.
+var pods = 500
 
 // inRestart is the namespace of all of them.
 var inRestart = len(lives)
