@@ -8,9 +8,9 @@ import (
 	"github.com/spillway-io/spillway/internal/shard"
 )
 
-// scope is where what is of one binding runs: in the elected replica, for all bindings;
-// or, if replicas share them, in each, for its own. What is of the consumer as a whole
-// is added to the manager itself, and runs in the elected replica in any case.
+// scope is where the work for single bindings runs: in the elected replica, for all
+// bindings; or, if replicas share them, in each, for its own. Work for the whole consumer
+// is added to the manager itself, and always runs in the elected replica.
 type scope struct {
 	local ctrl.Manager
 	all   mcmanager.Manager
@@ -26,7 +26,7 @@ func scopeOf(mgr mcmanager.Manager, sharing *shard.Coordinator) scope {
 	return scope{local: shard.Everywhere(mgr.GetLocalManager()), all: shard.EverywhereAware(mgr), owner: sharing, sharing: true}
 }
 
-// counter counts the pods that have to leave the virtual nodes of all bindings.
+// counter counts the pods that must leave the virtual nodes of all bindings.
 func (s scope) counter(present *inventory.Inventory) inventory.Counter {
 	if !s.sharing {
 		return present
@@ -34,7 +34,7 @@ func (s scope) counter(present *inventory.Inventory) inventory.Counter {
 	return inventory.Reported{Reader: s.local.GetClient()}
 }
 
-// ifSharing adds a controller that only replicas need which share the bindings.
+// ifSharing adds a controller needed only if replicas share the bindings.
 func (s scope) ifSharing(setup func(ctrl.Manager) error) error {
 	if !s.sharing {
 		return nil

@@ -65,7 +65,7 @@ func main() {
 	manager.LimitMemory(os.Getenv)
 	logger := logs.Bounded(zap.New(zap.UseFlagOptions(&logging)))
 	ctrl.SetLogger(logger)
-	klog.SetLogger(logger) //nolint:forbidigo // For what Kubernetes' own libraries log, such as those of leader election.
+	klog.SetLogger(logger) //nolint:forbidigo // For Kubernetes' own libraries, such as leader election.
 	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
 	options.Manager.LeaderElection = options.Manager.LeaderElection || options.Shard
 	options.Manager.LeaderElectionID = "spillway-manager"
@@ -77,7 +77,7 @@ func main() {
 	}
 }
 
-// run runs the manager until it is told to stop.
+// run runs the manager until it is stopped.
 func run(options manager.Options) error {
 	ctx := ctrl.SetupSignalHandler()
 	config, err := ctrl.GetConfig()

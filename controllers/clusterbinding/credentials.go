@@ -17,8 +17,8 @@ import (
 // one before: whoever replaced the Secret waits for that.
 const reasonRotated = "CredentialsRotated"
 
-// rotations has the fingerprint of each binding's last credentials. A restarted manager
-// has none, and reports nothing about earlier replacements.
+// rotations has the fingerprint of each binding's last credentials that were accepted. A
+// restarted manager has none, and reports nothing about earlier replacements.
 type rotations struct {
 	mu   sync.Mutex
 	last map[string]string

@@ -75,7 +75,8 @@ type Reconciler struct {
 // observed is the input of a reconcile.
 type observed struct {
 	clusterbinding.Snapshot
-	config      *rest.Config
+	config *rest.Config
+	// fingerprint is of the Secret's content.
 	fingerprint string
 	// drain is the input of its deletion, if it is being deleted; unknown is set while
 	// that is incomplete.
@@ -131,8 +132,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// yield ends all that there is of a binding in this replica, and gives its Lease in the
-// provider back: another replica works for it. Its status is that one's to write.
+// yield ends all work for a binding in this replica, and gives its Lease in the provider
+// back: another replica works for it, and writes its status.
 func (r *Reconciler) yield(name string) {
 	r.Fleet.Disconnect(name)
 	r.Inventory.Close(name)

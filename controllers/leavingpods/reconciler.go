@@ -53,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	left, err := r.count(ctx, binding, nsm)
 	if errors.Is(err, inventory.ErrUnknown) {
-		return ctrl.Result{}, nil // That it is known brings us back.
+		return ctrl.Result{}, nil // The inventory queues us again once it is known.
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -73,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// count counts what is to be counted, by local namespace.
+// count counts the pods to report, by local namespace.
 func (r *Reconciler) count(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (map[string]eviction.Left, error) {
 	var all v1alpha1.NamespaceOffloadingList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -112,7 +112,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// owned asks for every binding that this replica works for.
+// owned queues every binding that this replica works for.
 func (r *Reconciler) owned(ctx context.Context, _ client.Object) []reconcile.Request {
 	return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return r.Owner.Owns(cb.Name) })
 }

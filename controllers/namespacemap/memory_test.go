@@ -129,7 +129,7 @@ func TestAssumptions(t *testing.T) {
 		now      time.Time
 		cached   remotes
 		want     remotes
-		kept     int // How much is remembered after that.
+		kept     int // How much is remembered afterwards.
 		next     time.Duration
 	}{
 		"nothing":                               {func(*assumptions) {}, first, at(0), remotes{"r": created}, remotes{"r": created}, 0, 0},

@@ -37,7 +37,7 @@ import (
 type Lifecycle struct {
 	Client    client.Client
 	Inventory *inventory.Inventory
-	// Left counts the pods that have to leave.
+	// Left counts the pods that must leave.
 	Left     inventory.Counter
 	Settings namespaceoffloading.Settings
 	Events   events.EventRecorder

@@ -51,8 +51,7 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// countChanges reports whether another count of pods that have to leave stands in a map
-// than before.
+// countChanges reports whether a map's counts of pods that must leave have changed.
 func countChanges(e event.UpdateEvent) bool {
 	before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
 	after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)

@@ -32,7 +32,7 @@ func TestRestored(t *testing.T) {
 			if err == nil {
 				return
 			}
-			_ = r.note(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "eu", ResourceVersion: "98"}}) // Which blocks nobody.
+			_ = r.note(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "eu", ResourceVersion: "98"}}) // It blocks nobody.
 			select {
 			case told := <-r.signal():
 				if told.Error() != err.Error() {

@@ -1,5 +1,4 @@
-// Package conditions reads and writes conditions in the few ways that the
-// controllers need.
+// Package conditions reads and writes conditions as the controllers need them.
 package conditions
 
 import (
@@ -9,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxMessage bounds a message well below the 32768 bytes that Kubernetes
-// allows: part of it may come from a provider.
+// maxMessage limits a message to well below the 32768 bytes that Kubernetes allows: part
+// of it may come from a provider.
 const maxMessage = 1024
 
 // New makes a condition of that type.
@@ -21,14 +20,14 @@ func New(kind string, status metav1.ConditionStatus, reason, message string) met
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 }
 
-// Set puts condition among conditions, about that generation. The transition
-// time changes with the status only.
+// Set sets condition in conditions, for that generation. Only a changed status changes
+// the transition time.
 func Set(conditions *[]metav1.Condition, generation int64, condition metav1.Condition) {
 	condition.ObservedGeneration = generation
 	meta.SetStatusCondition(conditions, condition)
 }
 
-// Reason of the condition of that type, or "" if there is none.
+// Reason returns the reason of the condition of that type, or "" without one.
 func Reason(conditions []metav1.Condition, kind string) string {
 	if c := meta.FindStatusCondition(conditions, kind); c != nil {
 		return c.Reason
@@ -36,8 +35,8 @@ func Reason(conditions []metav1.Condition, kind string) string {
 	return ""
 }
 
-// Note bounds the note of an event to the 1024 bytes that Kubernetes allows; one
-// that is longer would be refused, and the event lost.
+// Note limits the note of an event to the 1024 bytes that Kubernetes allows; a longer one
+// would be refused, and the event lost.
 func Note(note string) string {
 	const most, ellipsis = 1024, "…"
 	if len(note) <= most {

@@ -1,6 +1,6 @@
-// Package connection says how a provider is connected. It is apart from
-// internal/fleet, which connects them, so that decisions about the state of a
-// connection need no client.
+// Package connection describes how a provider is connected. It is apart from
+// internal/fleet, which makes the connections, so that decisions about their state need
+// no client.
 package connection
 
 import (
@@ -13,14 +13,14 @@ import (
 type Phase string
 
 const (
-	// NotConnected: there is no connection, and none is being made.
+	// NotConnected: no connection exists or is being made.
 	NotConnected Phase = "NotConnected"
-	// Connecting: it is not known yet whether the provider answers.
+	// Connecting: whether the provider answers is not known yet.
 	Connecting Phase = "Connecting"
-	// Connected: the provider answers, and can be used.
+	// Connected: the provider answers and can be used.
 	Connected Phase = "Connected"
-	// Disconnected: the provider was tried, and cannot be used; it is tried
-	// again every few seconds.
+	// Disconnected: the provider was tried and cannot be used; it is retried every few
+	// seconds.
 	Disconnected Phase = "Disconnected"
 	// Left: the binding has left the provider, and its Lease there is gone.
 	Left Phase = "Left"
@@ -32,23 +32,23 @@ type State struct {
 	// Reason and Message say why a provider is Disconnected. Reason is one of
 	// those of the conditions Connected and CredentialsValid.
 	Reason, Message string
-	// Untried is set while the credentials are others than those of the connection
-	// before, and the provider has not answered whether it accepts them.
+	// Untried is set while the credentials differ from those of the connection before,
+	// and the provider has not answered whether it accepts them.
 	Untried bool
-	// UID is the identity of the provider, once it is known.
+	// UID is the identity of the provider, once known.
 	UID string
-	// Authority is a hash of the key of the certificate authority that vouches for
-	// who has said so.
+	// Authority is a hash of the key of the certificate authority that vouches for the
+	// server that gave the UID.
 	Authority string
-	// Version of the provider, such as v1.36.3, once it is known.
+	// Version of the provider, such as v1.36.3, once known.
 	Version string
 	// LastContact is when the provider last answered.
 	LastContact time.Time
 	// Holder is what the ClusterBinding should remember of the Lease.
 	Holder v1alpha1.HolderStatus
-	// Fence tells of the Lease in the provider.
+	// Fence reports whether we hold the Lease in the provider.
 	Fence Fence
-	// Limited says what the provider does not let us read, such as "list and watch
+	// Limited names what the provider does not let us read, such as "list and watch
 	// configmaps"; empty: nothing that we need.
 	Limited string
 	// Limits reports whether what the provider allows is known.

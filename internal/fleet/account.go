@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/rights"
 )
 
-// connectedCluster is the provider during one connection, with what was asked of it once. It
-// goes with the cluster, so that nobody uses what another connection was told.
+// connectedCluster is the provider during one connection, with what was asked of it once.
+// Keeping the two together stops anybody from using another connection's answers.
 type connectedCluster struct {
 	cluster.Cluster
 	account string

@@ -15,12 +15,11 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// Budget is what the caches of one provider may hold. Zero values take the
-// defaults of the API.
+// Budget limits the caches of one provider. Zero values take the defaults of the API.
 type Budget struct {
 	// Memory is in bytes.
 	Memory int64
-	// Objects is a number.
+	// Objects is a count.
 	Objects int32
 }
 
@@ -29,17 +28,16 @@ func (b *Budget) defaults() {
 	b.Objects = cmp.Or(b.Objects, v1alpha1.DefaultBudgetObjects)
 }
 
-// listShare is how much of the memory the answer to a list may take as it is
-// sent. While it is decoded there is that, and twice to three times as much.
+// listShare is the part of the memory (1/listShare) that an encoded list may take.
+// Decoding it takes twice to three times as much on top.
 const listShare = 4
 
-// ledger knows how much the caches of a session hold, and of which namespaces of the
-// consumer, and ends the session when that is too much. Whatever is about to be stored
-// passes through note, which is before anybody else has it: a watch that begins with
-// all there is, is kept apart until its end is reached, and no list or store would show
-// what has come so far. What has been counted of one that breaks off, and is not there
-// any more when it is tried again, stays counted until the session ends. What was sent
-// (Sent) is counted until the watch has come past it.
+// ledger counts what the caches of a session hold, in all and by namespace of the
+// consumer, and ends the session when that is too much. Everything about to be stored
+// passes through note first: a watch that begins with all objects keeps them apart until
+// it has them all, so no list or store would show what has come so far. If it breaks off,
+// objects gone before the next try stay counted until the session ends. Sent objects
+// (Sent) are counted until the watch has passed them.
 type ledger struct {
 	budget Budget
 	end    func(error)
@@ -47,11 +45,11 @@ type ledger struct {
 	mu    sync.Mutex
 	kinds map[reflect.Type]*holding
 	all   amount
-	// namespaces are those of the consumer that objects say they come from.
+	// namespaces are those of the consumer that the objects name as their origin.
 	namespaces map[string]amount
 }
 
-// holding is what there is of one kind.
+// holding is what the caches hold of one kind.
 type holding struct {
 	objects map[client.ObjectKey]entry
 	memory  int64
@@ -72,7 +70,7 @@ func newLedger(budget Budget, end func(error)) *ledger {
 	return &ledger{budget: budget, end: end, kinds: map[reflect.Type]*holding{}, namespaces: map[string]amount{}}
 }
 
-// note counts an object in place of what was there under its name.
+// note counts an object in place of the one before of that name.
 func (l *ledger) note(object client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +78,7 @@ func (l *ledger) note(object client.Object) {
 	l.count(object)
 }
 
-// holding is what is held of the kind of an object.
+// holding returns what is held of the kind of an object.
 func (l *ledger) holding(object client.Object) *holding {
 	kind, ok := l.kinds[reflect.TypeOf(object)]
 	if !ok {
@@ -90,7 +88,7 @@ func (l *ledger) holding(object client.Object) *holding {
 	return kind
 }
 
-// count takes an object for what there is under its name. The lock is held.
+// count counts an object in place of the one before of that name. The lock is held.
 func (l *ledger) count(object client.Object) {
 	if seeded.On(seeded.BudgetUnbounded) {
 		return
@@ -126,7 +124,7 @@ func (l *ledger) subtract(kind *holding, was entry) {
 	}
 }
 
-// exceeded says what there would be too much of with more from a namespace, or "".
+// exceeded says what would be too much with more from a namespace, or "".
 func (l *ledger) exceeded(namespace string, more amount) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +148,8 @@ func (l *ledger) drop(object client.Object) {
 	}
 }
 
-// excess names the limit and the kind of which there is most. It has no numbers
-// but the limit, so that it is the same each time.
+// excess names the exceeded limit and the kind that takes most of it. The limit is the
+// only number in it, so that the text is the same each time.
 func (l *ledger) excess() error {
 	var most reflect.Type
 	tooMany := l.all.objects > int64(l.budget.Objects)
@@ -176,7 +174,7 @@ func (l *ledger) excess() error {
 		limit, most.Elem().Name(), field)}
 }
 
-// counted is a transformation that notes what it has made.
+// counted is a transformation that notes its result.
 func (l *ledger) counted(transform cache.TransformFunc) cache.TransformFunc {
 	return func(in any) (any, error) {
 		out, err := transform(in)
@@ -187,8 +185,8 @@ func (l *ledger) counted(transform cache.TransformFunc) cache.TransformFunc {
 	}
 }
 
-// handler follows what the caches hold. What was deleted passes through the
-// transformation as well, and may be made again before anybody was told.
+// handler follows what the caches hold. Deleted objects pass through the transformation
+// as well, and may be created again before the handlers hear of it.
 func (l *ledger) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(added any) {

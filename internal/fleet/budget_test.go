@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // A machine may have none.
+	_ "time/tzdata" // The machine may lack it.
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestSizes holds what objects are said to take against what they do take.
+// TestSizes compares the counted sizes of objects with the real ones.
 func TestSizes(t *testing.T) {
 	const copies = 200
 	text := func(i, n int) string { return strings.Repeat("x", n) + fmt.Sprint(i) }
@@ -67,7 +67,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSizeLeavesOutTheTimeZone has one that knows the changes of a century.
+// TestSizeLeavesOutTheTimeZone uses a zone with the changes of a century.
 func TestSizeLeavesOutTheTimeZone(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -90,12 +90,12 @@ func TestLedger(t *testing.T) {
 	l := newLedger(Budget{Memory: 10 << 20, Objects: 100}, func(err error) { ended = err })
 	handler := l.handler()
 	read := l.counted(func(in any) (any, error) { return in, nil })
-	for range 1000 { // One that is changed for ever is counted once.
+	for range 1000 { // An object that changes for ever counts once.
 		if _, err := read(configMap("changed", 1<<20)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range 1000 { // So is what comes and goes.
+	for i := range 1000 { // So do objects that come and go.
 		passing := configMap(fmt.Sprint("passing", i), 1<<20)
 		for _, step := range []func(){func() { _, _ = read(passing) }, func() { handler.OnAdd(passing, false) }, func() { _, _ = read(passing) }, func() { handler.OnDelete(passing) }} {
 			step()
@@ -126,7 +126,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// marked makes objects in the provider that carry the mark of a binding.
+// marked creates objects in the provider with the mark of a binding.
 func marked(t *testing.T, clusterID string, number int, change func(*corev1.ConfigMap)) {
 	t.Helper()
 	c, err := client.New(provider, client.Options{})
@@ -142,8 +142,8 @@ func marked(t *testing.T, clusterID string, number int, change func(*corev1.Conf
 	}
 }
 
-// TestContentIsNotHeld has copies in the provider whose content is larger than the
-// budget: 12 MiB for a budget of eight.
+// TestContentIsNotHeld has copies in the provider with more content than the budget: 12
+// MiB for a budget of eight.
 func TestContentIsNotHeld(t *testing.T) {
 	f, _ := startFleetWith(t, Kind{Object: &corev1.ConfigMap{}})
 	marked(t, "content", 16, func(object *corev1.ConfigMap) { object.BinaryData = map[string][]byte{"k": make([]byte, 750_000)} })
@@ -169,8 +169,8 @@ func TestContentIsNotHeld(t *testing.T) {
 	}
 }
 
-// TestTooLarge has more in the provider than the budget: 12 MiB of annotations for
-// a budget of eight. It is read by a watch, which no bound on lists sees.
+// TestTooLarge has more in the provider than the budget: 12 MiB of annotations for a
+// budget of eight. A watch reads it, which no limit on lists catches.
 func TestTooLarge(t *testing.T) {
 	f, _ := startFleetWith(t, Kind{Object: &corev1.ConfigMap{}})
 	marked(t, "large", 50, func(object *corev1.ConfigMap) {

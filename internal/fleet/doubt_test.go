@@ -50,8 +50,8 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// starting refuses who the provider is, as an API server does that has just started,
-// as often as it is told to.
+// starting refuses the request for the identity some times, as an API server does that
+// has just started.
 type starting struct{ left atomic.Int32 }
 
 func (s *starting) wrap(_ string, next http.RoundTripper) http.RoundTripper {
@@ -63,8 +63,8 @@ func (s *starting) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// A provider that has just started is not said to refuse anything, and one that goes
-// on refusing is.
+// A provider that has just started is not reported to refuse anything; one that keeps
+// refusing is.
 func TestAProviderThatHasJustStartedIsAskedAgain(t *testing.T) {
 	forgetLeases(t)
 	server := &starting{}
@@ -93,13 +93,13 @@ func TestAProviderThatHasJustStartedIsAskedAgain(t *testing.T) {
 	first := eventually(t, f, "eu", "is connected", connected).LastContact
 	eventually(t, f, "eu", "has answered a probe", func(s State) bool { return s.LastContact.After(first) })
 
-	server.left.Store(believed - 1) // Its API server is started anew.
+	server.left.Store(believed - 1) // Its API server restarts.
 	eventually(t, f, "eu", "is connected again", func(s State) bool { return connected(s) && m.engaged.Load() == 2 })
 	if server.left.Load() >= 0 || said.Load() > 0 {
 		t.Errorf("it is told %d times that it is not connected, and would be refused %d times more", said.Load(), server.left.Load())
 	}
 
-	server.left.Store(1 << 20) // It does not let us in any more.
+	server.left.Store(1 << 20) // It no longer lets us in.
 	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonForbidden))
 	server.left.Store(0)
 	eventually(t, f, "eu", "is let in", func(s State) bool { return connected(s) && m.engaged.Load() == 3 })

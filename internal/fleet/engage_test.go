@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// inspector looks into the caches of what it is engaged with.
+// inspector reads the caches of the clusters it is engaged with.
 type inspector struct{ found chan error }
 
 func (i *inspector) Engage(ctx context.Context, name multicluster.ClusterName, cl cluster.Cluster) error {
@@ -37,8 +37,8 @@ func (i *inspector) Engage(ctx context.Context, name multicluster.ClusterName, c
 	return nil
 }
 
-// TestEngagedWithFullCaches runs on one processor, on which what starts the
-// caches comes last.
+// TestEngagedWithFullCaches runs on one processor, so that the goroutine that starts the
+// caches runs last.
 func TestEngagedWithFullCaches(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	f := New(Options{Origin: "consumer"})

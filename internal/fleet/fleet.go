@@ -2,26 +2,23 @@
 //
 // # Usage
 //
-// The clusterbinding controller calls Connect with the credentials of a
-// ClusterBinding, and Disconnect when it is gone; neither blocks. Everybody
-// else asks State why a provider can or cannot be used, and gets its cluster
-// (client and cache) through the multicluster manager, whose provider the
-// fleet is. Events tells of every change of state.
+// The clusterbinding controller calls Connect with the credentials of a ClusterBinding,
+// and Disconnect when it is gone; neither blocks. All others ask State whether and why a
+// provider can be used, and get its cluster (client and cache) from the multicluster
+// manager, whose provider the fleet is. Events reports every change of state.
 //
 // # Implementation
 //
-// Each connection has a goroutine of its own, which identifies the provider,
-// fills its caches, engages it with the manager, probes it every few seconds,
-// and disengages it when it does not answer; then it starts again. So a
-// provider that hangs holds up nothing but its own goroutine, and no request
-// outlives its connection. The caches are full before a provider is engaged:
-// engaging one that is not would block all others.
+// Each connection has its own goroutine, which identifies the provider, fills its caches,
+// engages it with the manager, probes it every few seconds, disengages it when it stops
+// answering, and starts again. So a hanging provider blocks only its own goroutine, and
+// no request outlives its connection. Caches are full before a provider is engaged,
+// because engaging waits for them and would block all others.
 //
 // # Trade-offs
 //
-// A lost connection throws its caches away, and the next one fills them again:
-// one LIST per kind for each outage, and in return nothing is ever decided on
-// what the provider looked like before.
+// A lost connection drops its caches, and the next one fills them again: one LIST per
+// kind for each outage. In return nothing is ever decided on outdated caches.
 package fleet
 
 import (
@@ -45,7 +42,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// DefaultLeaseDuration is how long a Lease in a provider holds that is not renewed.
+// DefaultLeaseDuration is how long a Lease in a provider holds without renewal.
 const DefaultLeaseDuration = 15 * time.Second
 
 // Options say how a Fleet keeps its connections. Zero values take defaults.
@@ -62,23 +59,21 @@ type Options struct {
 	ProbeFailures int
 	// SyncTimeout is how long filling the caches may take. Default 60s.
 	SyncTimeout time.Duration
-	// LeaseDuration is how long our Lease in a provider holds that is not renewed,
-	// and so how long the next manager waits after a crash. Default DefaultLeaseDuration.
+	// LeaseDuration is how long our Lease in a provider holds without renewal, and so how
+	// long the next manager waits after a crash. Default DefaultLeaseDuration.
 	LeaseDuration time.Duration
-	// Identity is this manager's in those Leases. Default: the host, and a number
-	// that no other manager has.
+	// Identity is this manager's in those Leases. Default: the host, and a unique number.
 	Identity string
-	// Shares reports whether a manager of that identity lives and shares the bindings
-	// with this one; nil: none does. Its Leases are waited for: it gives them back. A
-	// provider that lets us have no Lease is not used then, for nothing else keeps two
+	// Shares reports whether a live manager of that identity shares the bindings with
+	// this one; nil: none does. This manager waits for such a replica to give its Leases
+	// back. It then uses no provider that denies us a Lease, since nothing else keeps two
 	// replicas from writing there.
 	Shares func(identity string) bool
 	// WrapTransport, if set, wraps the transport to each provider, outermost:
 	// for counting requests and injecting faults.
 	WrapTransport func(binding string, rt http.RoundTripper) http.RoundTripper
-	// Kinds are those that the caches hold of what carries our mark, besides
-	// namespaces. They are of the core API group. What the caches return of
-	// them is shared, and must not be changed.
+	// Kinds are the marked kinds that the caches hold, besides namespaces, all of the
+	// core API group. The caches return shared objects: do not change them.
 	Kinds []Kind
 	// Clock defaults to the real one.
 	Clock clock.WithTickerAndDelayedExecution
@@ -87,7 +82,7 @@ type Options struct {
 // Kind is one that the caches of the providers hold.
 type Kind struct {
 	Object client.Object
-	// ClusterScoped tells that it has no namespace.
+	// ClusterScoped is set if it has no namespace.
 	ClusterScoped bool
 	// Optional tells that the rest works without it: if the provider does not let
 	// us read it, that is said, and the connection goes on (see package rights).
@@ -106,7 +101,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// Target is a provider to be connected to.
+// Target is a provider to connect to.
 type Target struct {
 	// Name is that of the ClusterBinding.
 	Name string
@@ -119,16 +114,15 @@ type Target struct {
 	// PinnedUID is the identity that the provider must have. While it is
 	// empty the provider is identified, and not used for anything.
 	PinnedUID string
-	// Holder is what the ClusterBinding remembers of the Lease in the provider,
-	// and TakeOver the generation that somebody lets us take over.
+	// Holder is what the ClusterBinding remembers of the Lease in the provider, and
+	// TakeOver the generation that a user lets us take over.
 	Holder   v1alpha1.HolderStatus
 	TakeOver int64
-	// Budget is what its caches may hold.
+	// Budget limits its caches.
 	Budget Budget
-	// Leaving is set for a binding that is done with its provider: nothing is
-	// engaged, and the Lease there is deleted, if it could be held. The connection is
-	// in the phase Left then; or Disconnected if that was tried some times in vain,
-	// and is not tried any more.
+	// Leaving is set for a binding that no longer needs its provider: nothing is engaged,
+	// and our Lease there is deleted. The connection then ends in the phase Left, or
+	// after a few failed tries in Disconnected, without another try.
 	Leaving bool
 }
 
@@ -148,12 +142,12 @@ type Fleet struct {
 	running     context.Context // Set by Start; nil before.
 	aware       multicluster.Aware
 	connections map[string]*keeper
-	ended       map[string]*keeper // The last one of each name that was stopped.
+	ended       map[string]*keeper // The last stopped one of each name.
 	engaged     map[multicluster.ClusterName]cluster.Cluster
 	indexes     []index
 }
 
-// index is one that every provider's cache is to have.
+// index is added to every provider's cache.
 type index struct {
 	object  client.Object
 	field   string
@@ -190,8 +184,8 @@ func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	return nil
 }
 
-// ending waits until every connection has given back its Lease: the process may
-// end with the manager. Each bounds its last request.
+// ending waits until every connection has given back its Lease, since the process may end
+// with the manager. Each bounds its last request.
 func (f *Fleet) ending(ctx context.Context) {
 	f.mu.Lock()
 	all := slices.AppendSeq(slices.Collect(maps.Values(f.connections)), maps.Values(f.ended))
@@ -224,9 +218,9 @@ func (f *Fleet) Connect(target Target) {
 	}
 }
 
-// Leave ends the connection of that name, as Disconnect does, for a binding that
-// is gone, because somebody has removed its finalizer: the next one of the name waits
-// until the provider was left.
+// Leave ends the connection of that name, as Disconnect does, for a binding that is gone
+// because somebody removed its finalizer: the next connection of the name waits until the
+// provider was left.
 func (f *Fleet) Leave(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -247,8 +241,8 @@ func (f *Fleet) Disconnect(name string) {
 	f.end(name)
 }
 
-// end stops the connection of that name. The next one of the name waits until
-// it has ended. The lock is held.
+// end stops the connection of that name. The next one of the name waits until it has
+// ended. The lock is held.
 func (f *Fleet) end(name string) {
 	c, ok := f.connections[name]
 	if !ok {
@@ -257,14 +251,13 @@ func (f *Fleet) end(name string) {
 	delete(f.connections, name)
 	c.stop()
 	select {
-	case <-c.done: // By itself, long ago: nothing would drop it.
+	case <-c.done: // It ended by itself, and nothing would drop it.
 	default:
 		f.ended[name] = c
 	}
 }
 
-// State of the connection of that name. A connection that there is none of is
-// in the phase NotConnected.
+// State of the connection of that name; NotConnected if there is none.
 func (f *Fleet) State(name string) State {
 	f.mu.Lock()
 	c, ok := f.connections[name]
@@ -275,13 +268,12 @@ func (f *Fleet) State(name string) State {
 	return c.currentState()
 }
 
-// LastContact is when the provider of that name last answered; zero if it
-// never did or there is no connection.
+// LastContact is when the provider of that name last answered; zero if it never did or is
+// not connected.
 func (f *Fleet) LastContact(name string) time.Time { return f.State(name).LastContact }
 
-// Get is the cluster of a connected provider, by the name of its
-// ClusterBinding. It fails with multicluster.ErrClusterNotFound if the
-// provider is not connected.
+// Get returns the cluster of a connected provider, by the name of its ClusterBinding. It
+// fails with multicluster.ErrClusterNotFound if the provider is not connected.
 func (f *Fleet) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -291,8 +283,8 @@ func (f *Fleet) Get(_ context.Context, name multicluster.ClusterName) (cluster.C
 	return nil, fmt.Errorf("provider of ClusterBinding %s: %w", name, multicluster.ErrClusterNotFound)
 }
 
-// IndexField adds an index to the caches of providers. Those that are engaged
-// already get it with their next connection.
+// IndexField adds an index to the caches of providers. Engaged ones get it with their
+// next connection.
 func (f *Fleet) IndexField(_ context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -300,7 +292,7 @@ func (f *Fleet) IndexField(_ context.Context, obj client.Object, field string, e
 	return nil
 }
 
-// engage hands a cluster that is running, with full caches, to the manager.
+// engage hands a running cluster, with full caches, to the manager.
 func (f *Fleet) engage(ctx context.Context, name string, cl cluster.Cluster) error {
 	f.mu.Lock()
 	f.engaged[multicluster.ClusterName(name)] = cl
@@ -324,7 +316,7 @@ func (f *Fleet) forget(c *keeper) {
 	}
 }
 
-// Connected counts the providers that can be used.
+// Connected counts the usable providers.
 func (f *Fleet) Connected() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -337,8 +329,8 @@ func (f *Fleet) Connected() int {
 	return n
 }
 
-// Events tells of every change of state, by a ClusterBinding that has nothing
-// but its name.
+// Events reports every change of state, with a ClusterBinding of which only the name is
+// set.
 func (f *Fleet) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterBinding] {
 	return f.events
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// provider is the API server that the tests connect to, and providerUID its identity.
+// provider is the API server of the tests, and providerUID its identity.
 var (
 	provider    *rest.Config
 	providerUID string
@@ -62,7 +62,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// The API server makes kube-system by itself, a moment after it is ready.
+	// The API server creates kube-system itself, a moment after it is ready.
 	err = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		namespace := &corev1.Namespace{}
 		err := c.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace)
@@ -76,7 +76,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// manager stands for the controllers that a provider is engaged with.
+// manager replaces the controllers that a provider is engaged with.
 type manager struct{ engaged atomic.Int32 }
 
 func (m *manager) Engage(context.Context, multicluster.ClusterName, cluster.Cluster) error {
@@ -105,8 +105,8 @@ func startFleetWith(t *testing.T, kinds ...Kind) (*Fleet, *manager) {
 	return f, m
 }
 
-// forgetLeases removes what other tests' managers have left: to the Leases, all
-// fleets here work for one consumer, and the bindings of a new one remember nothing.
+// forgetLeases removes what other tests' managers have left: for the Leases, all fleets
+// here work for one consumer, and new bindings remember nothing.
 func forgetLeases(t *testing.T) {
 	t.Helper()
 	c, err := client.New(provider, client.Options{})
@@ -118,8 +118,8 @@ func forgetLeases(t *testing.T) {
 	}
 }
 
-// remember plays the ClusterBindings: what they are to remember is remembered, and
-// what they are told is handed on.
+// remember plays the ClusterBindings: it remembers what they should, and passes on what
+// they are told.
 func remember(ctx context.Context, f *Fleet, told ...func(State)) {
 	for {
 		select {
@@ -216,8 +216,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestHangingProviders connects to providers that accept connections and never
-// answer, then to one that does.
+// TestHangingProviders connects to providers that accept connections and never answer,
+// then to one that does.
 func TestHangingProviders(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -241,7 +241,7 @@ func TestHangingProviders(t *testing.T) {
 	eventually(t, f, "hanging-0", "is given up", refusedFor(v1alpha1.ReasonUnreachable))
 }
 
-// TestReconnecting changes the credentials many times: each time there is one
+// TestReconnecting connects anew many times: each time there is one
 // more engagement, the old one has ended, and nothing is left of it.
 func TestReconnecting(t *testing.T) {
 	f, m := startFleet(t)
@@ -267,7 +267,7 @@ func TestReconnecting(t *testing.T) {
 	var after int
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
 		after = runtime.NumGoroutine()
-		return after < before+20, nil // Less than one for each connection that was replaced.
+		return after < before+20, nil // Less than one for each replaced connection.
 	})
 	if err != nil {
 		t.Errorf("%d goroutines before, %d after 20 connections", before, after)
@@ -305,8 +305,8 @@ func TestTheCacheHoldsOnlyWhatCarriesOurMark(t *testing.T) {
 	}
 }
 
-// What is known of credentials is not known of those that take their place, until the
-// provider has answered.
+// What is known of credentials is not known of their successors until the provider has
+// answered.
 func TestOtherCredentialsAreUntried(t *testing.T) {
 	f, _ := startFleet(t)
 	first := target("eu", "1", providerUID)

@@ -16,15 +16,15 @@ import (
 	"github.com/spillway-io/spillway/internal/ownwrites"
 )
 
-// raiseInterval is how often the generation of a Lease is raised. A copy of the
-// consumer that is younger than the last raise cannot be told from the original.
+// raiseInterval is how often the generation of a Lease is raised. A copy of the consumer
+// younger than the last raise cannot be told from the original.
 const raiseInterval = time.Hour
 
-// refusedDurations is for how many durations of a Lease it has to be refused to one
-// who has held it before that one goes on without.
+// refusedDurations is for how many Lease durations the Lease must be refused to a former
+// holder before it goes on without.
 const refusedDurations = 4
 
-// NewIdentity is one of a manager: where it runs, and a number that no other one has.
+// NewIdentity returns a manager's identity: its host, and a unique number.
 func NewIdentity() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -33,8 +33,8 @@ func NewIdentity() string {
 	return host + "_" + string(uuid.NewUUID())
 }
 
-// hold is what a connection knows of its Lease in the provider. It outlives the
-// sessions: to see that another holder is gone may take longer than one of them.
+// hold is what a connection knows of its Lease in the provider. It outlives the sessions,
+// since seeing that another holder is gone may take longer than one.
 type hold struct {
 	clock    clock.PassiveClock
 	duration time.Duration
@@ -42,12 +42,14 @@ type hold struct {
 	news chan struct{}
 
 	mu    sync.Mutex
-	lease *coordinationv1.Lease // As it was seen last; nil: there was none.
-	// since is when we have first seen it so, and renewed that we had seen it before.
+	lease *coordinationv1.Lease // As last seen; nil: none.
+	// since is when we first saw this version; renewed is set if it replaced one seen
+	// before.
 	since   time.Time
 	renewed bool
 
-	// fenced is unset for a provider that lets us have no Lease: then there is no bound.
+	// fenced is false for a provider that denies us a Lease: then writes have no
+	// deadline.
 	fenced bool
 	until  time.Time // When we must have stopped writing.
 	raised time.Time // When the generation last rose.
@@ -55,16 +57,16 @@ type hold struct {
 	recorded v1alpha1.HolderStatus
 	takeOver int64
 
-	// under is how many writes are under way, and idle is told when none is any
-	// more. brokenOff is when the last one has ended without an answer.
+	// under counts writes in progress, idle is closed when none is left, and brokenOff is
+	// when a write last ended without an answer.
 	under     int
 	idle      chan struct{}
 	brokenOff time.Time
-	// refused is since when the provider lets us have the Lease no more.
+	// refused is since when the provider has denied us the Lease.
 	refused time.Time
-	// waiting is set until the Lease is settled: from then on nobody is waited for.
+	// waiting is set until the Lease is settled: after that we wait for nobody.
 	waiting bool
-	// verdict is why the Lease, as it was read last, is not for us; or nil.
+	// verdict is why the Lease, as last read, is not for us; or nil.
 	verdict error
 }
 
@@ -75,7 +77,7 @@ func newHold(target *Target, options *Options) *hold {
 	}
 }
 
-// record takes over what the ClusterBinding says now.
+// record notes what the ClusterBinding says now.
 func (h *hold) record(recorded v1alpha1.HolderStatus, takeOver int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,15 +95,15 @@ func (h *hold) remembered() (recorded v1alpha1.HolderStatus, takeOver int64) {
 	return h.recorded, h.takeOver
 }
 
-// wake has the Lease looked at again at once.
+// wake has the Lease checked at once.
 func (h *hold) wake() {
 	select {
 	case h.news <- struct{}{}:
-	default: // It is going to be.
+	default: // It will be.
 	}
 }
 
-// see notes what the provider shows; nil: no Lease.
+// see notes the provider's Lease; nil: none.
 func (h *hold) see(lease *coordinationv1.Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,16 +117,16 @@ func (h *hold) see(lease *coordinationv1.Lease) {
 	}
 }
 
-// wentBack reports whether the provider shows an older version than before: its etcd
-// was restored from a backup. Then a watch goes on in the future, and shows nothing.
+// wentBack reports whether the provider shows an older version than before: its etcd was
+// restored from a backup. Then a watch continues from a future version, and shows
+// nothing.
 func (h *hold) wentBack(lease *coordinationv1.Lease) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return lease != nil && h.lease != nil && ownwrites.Older(lease, h.lease)
 }
 
-// wrote notes what has been written, and when that began: nobody can have seen it
-// before.
+// wrote notes a written Lease, and when the write began: nobody can have seen it earlier.
 func (h *hold) wrote(lease *coordinationv1.Lease, began time.Time) {
 	h.see(lease)
 	h.mu.Lock()
@@ -132,7 +134,7 @@ func (h *hold) wrote(lease *coordinationv1.Lease, began time.Time) {
 	h.fenced, h.until, h.refused = true, began.Add(h.duration*4/5), time.Time{}
 }
 
-// raise notes that the generation has risen.
+// raise notes when the generation has risen.
 func (h *hold) raise() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,7 +160,7 @@ func (h *hold) drop() *coordinationv1.Lease {
 	return h.lease
 }
 
-// writing notes that a write is sent.
+// writing notes that a write is being sent.
 func (h *hold) writing() (ended func(answered bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -176,9 +178,9 @@ func (h *hold) writing() (ended func(answered bool)) {
 	}
 }
 
-// settled waits until no write is under way, and reports whether all of late were
-// answered: another one may still be carried out, for as long as a successor waits
-// that finds our Lease.
+// settled waits until no write is in progress, and reports whether all recent ones were
+// answered: an unanswered one may still take effect, for as long as a successor waits on
+// finding our Lease.
 func (h *hold) settled(ctx context.Context) bool {
 	h.mu.Lock()
 	if h.under > 0 && h.idle == nil {
@@ -198,38 +200,38 @@ func (h *hold) settled(ctx context.Context) bool {
 	return h.brokenOff.IsZero() || h.clock.Now().Sub(h.brokenOff) >= h.duration
 }
 
-// wait notes whether the Lease is still waited for.
+// wait notes whether we still wait for the Lease.
 func (h *hold) wait(waiting bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waiting = waiting
 }
 
-// sharing reports whether who holds the Lease that is waited for is about to give it
-// back. The lock is held.
+// sharing reports whether the holder of the Lease we wait for is about to give it back.
+// The lock is held.
 func (h *hold) sharing(shares func(identity string) bool) bool {
 	return shares != nil && h.waiting && h.lease != nil && shares(ptr.Deref(h.lease.Spec.HolderIdentity, ""))
 }
 
-// judge notes why the Lease is not for us, or that it may be.
+// judge notes why the Lease is not for us; nil: it may be.
 func (h *hold) judge(verdict error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.verdict = verdict
 }
 
-// judged returns why the Lease was not for us when it was read last. That holds
-// until it is read again: what cannot be read is not free.
+// judged returns why the Lease was not for us when last read. That holds until the next
+// read: an unreadable Lease is not free.
 func (h *hold) judged() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.verdict
 }
 
-// patient reports whether a refusal of the Lease is too young to go on without it. A
-// right that is missing for a moment must not let two managers write: the other one
-// waits for less than this. One that nobody who works for this binding has ever seen,
-// and that there is not, is not waited for; unread is set if that cannot be said.
+// patient reports whether a refusal of the Lease is too recent to go on without it. A
+// briefly missing right must not let two managers write: the other one waits for less
+// than this. A Lease that does not exist, and that nobody working for this binding has
+// ever seen, is not waited for; unread is set if its existence is unknown.
 func (h *hold) patient(unread bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -243,7 +245,7 @@ func (h *hold) patient(unread bool) bool {
 	return now.Sub(h.refused) < refusedDurations*h.duration
 }
 
-// left is how much time a write has; false if it is not bounded.
+// left is how much time a write has; false if unlimited.
 func (h *hold) left() (time.Duration, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -257,7 +259,7 @@ func (h *hold) held() bool {
 	return h.fenced && h.lease != nil && !h.until.IsZero()
 }
 
-// snapshot is what is decided on.
+// snapshot is the input of the decision.
 func (c *keeper) snapshot(account string) holder.Snapshot {
 	h, options := c.hold, &c.fleet.options
 	h.mu.Lock()

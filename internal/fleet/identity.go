@@ -15,10 +15,10 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 )
 
-// identity is the UID of the provider's kube-system namespace, which is what
-// tells clusters apart. Asking for it proves at once that the provider is
-// there, is the right one, and accepts the credentials. What it says of itself
-// counts together with the authority that vouches for the one who says it.
+// identity is the UID of the provider's kube-system namespace, by which clusters are
+// distinguished. One request proves that the provider answers, is the right one, and
+// accepts the credentials. The UID counts only together with the authority that vouches
+// for the server.
 func (r *remote) identity(ctx context.Context) (uid, authority string, err error) {
 	uid, err = identityOf(transport.WithAuthority(ctx, func(of string) { authority = of }), r.live)
 	return uid, authority, err
@@ -48,8 +48,8 @@ func (r *remote) version(ctx context.Context) (string, error) {
 	return cleanVersion(info.GitVersion), nil
 }
 
-// cleanVersion is what a version has of characters that are in any (see
-// https://semver.org), as much as the field in the API holds: it goes into statuses.
+// cleanVersion keeps the characters that versions may have (see https://semver.org), up
+// to the length of the API field, since the version goes into statuses.
 func cleanVersion(said string) string {
 	const most = 64
 	clean := strings.Map(func(r rune) rune {

@@ -17,12 +17,12 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// errNotUsable is an error that says by itself why a provider is refused.
+// errNotUsable is an error that carries the reason why a provider is refused.
 type errNotUsable struct{ reason, message string }
 
 func (e errNotUsable) Error() string { return e.message }
 
-// keeper keeps one provider connected, over as many sessions as that takes.
+// keeper keeps one provider connected, over any number of sessions.
 type keeper struct {
 	fleet *Fleet
 
@@ -33,10 +33,10 @@ type keeper struct {
 	cancel context.CancelFunc
 
 	hold  *hold
-	doubt doubt // Of the goroutine that has the sessions.
+	doubt doubt // Used only by the goroutine of the sessions.
 
-	// previous is the keeper that this one takes the place of, which must
-	// have disengaged before this one engages under the same name.
+	// previous is the keeper that this one replaces, which must disengage before this one
+	// engages under the same name.
 	previous *keeper
 	done     chan struct{}
 }
@@ -79,7 +79,7 @@ func (c *keeper) pin(uid string) {
 	}
 }
 
-// mark is what our objects in the provider carry.
+// mark is carried by our objects in the provider.
 func (c *keeper) mark() provenance.Mark {
 	return provenance.Mark{Origin: c.fleet.options.Origin, ClusterID: c.target.ClusterID}
 }
@@ -96,7 +96,7 @@ func (c *keeper) currentState() State {
 	return c.state
 }
 
-// setState changes the state, and tells of it if anybody may care.
+// setState changes the state, and sends an event if anybody may care.
 func (c *keeper) setState(ctx context.Context, change func(*State)) {
 	c.mu.Lock()
 	before := c.state
@@ -108,7 +108,7 @@ func (c *keeper) setState(ctx context.Context, change func(*State)) {
 	}
 }
 
-// parting is the target of who goes on from here only to leave.
+// parting is the target of a keeper that continues only to leave.
 func (c *keeper) parting() Target {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *keeper) parting() Target {
 	return target
 }
 
-// run has one session after another until ctx ends. One who leaves is done when it
-// has, or when it has tried in vain.
+// run has one session after another until ctx ends. When leaving, it returns once the
+// provider was left, or that was tried in vain.
 func (c *keeper) run(ctx context.Context) {
 	if c.previous != nil {
 		<-c.previous.done
@@ -148,8 +148,7 @@ func (c *keeper) run(ctx context.Context) {
 	})
 }
 
-// doubted says that it is not known whether the provider can be used: what was said of
-// it last stands.
+// doubted notes that the provider may or may not be usable: its last report stands.
 func (c *keeper) doubted(ctx context.Context, err error) {
 	log.FromContext(ctx).V(1).Info("provider is asked again before it is said what is wrong", "error", err.Error())
 	c.setState(ctx, func(s *State) {
@@ -159,7 +158,7 @@ func (c *keeper) doubted(ctx context.Context, err error) {
 	})
 }
 
-// lost says why the last session has ended.
+// lost reports why the last session ended.
 func (c *keeper) lost(ctx context.Context, err error) {
 	reason, message := verdict(err)
 	c.setState(ctx, func(s *State) {
@@ -167,7 +166,7 @@ func (c *keeper) lost(ctx context.Context, err error) {
 			log.FromContext(ctx).Info("provider is not connected", "reason", reason, "message", message)
 		}
 		if reason == v1alpha1.ReasonStartFailed && s.Reason == reason && retry.SameError(s.Message, message) {
-			return // With another port in its text, it is no news.
+			return // It differs only in details such as a port.
 		}
 		s.Phase, s.Reason, s.Message = Disconnected, reason, message
 		s.Untried = s.Untried && !s.CredentialsRefused()

@@ -17,13 +17,11 @@ import (
 	"github.com/spillway-io/spillway/internal/holder"
 )
 
-// unfencedRetry is how often a Lease is asked for that the provider does not let
-// us have.
+// unfencedRetry is how often to ask for a Lease that the provider denies us.
 const unfencedRetry = time.Minute
 
-// acquire returns when we may write in the provider: because we hold its Lease,
-// or because it lets us have none. For one who leaves it returns when there is none
-// any more.
+// acquire returns when we may write in the provider: because we hold its Lease, or
+// because it denies us one. When leaving, it returns once the Lease is gone.
 func (c *keeper) acquire(ctx context.Context, r *remote) error {
 	ticker := c.fleet.options.Clock.NewTicker(c.lookInterval())
 	defer ticker.Stop()
@@ -42,11 +40,11 @@ func (c *keeper) acquire(ctx context.Context, r *remote) error {
 	}
 }
 
-// sharedLook is how often a Lease is looked at that is waited for, where replicas share
-// the bindings: another one may give it back at any moment.
+// sharedLook is how often to check a Lease we wait for if replicas share the bindings:
+// another one may give it back at any moment.
 const sharedLook = time.Second
 
-// lookInterval is how often a Lease is looked at that is waited for.
+// lookInterval is how often to check a Lease we wait for.
 func (c *keeper) lookInterval() time.Duration {
 	if c.fleet.options.Shares != nil {
 		return min(sharedLook, c.hold.duration/3)
@@ -54,8 +52,8 @@ func (c *keeper) lookInterval() time.Duration {
 	return c.hold.duration / 3
 }
 
-// keep renews the Lease until ctx ends, and calls end when another one has it.
-// What else goes wrong is for the probes to find: the next try may do better.
+// keep renews the Lease until ctx ends, and calls end if another holder has it. Other
+// errors are left to the probes: the next try may succeed.
 func (c *keeper) keep(ctx context.Context, r *remote, end context.CancelCauseFunc) {
 	ticker := c.fleet.options.Clock.NewTicker(c.hold.duration / 3)
 	defer ticker.Stop()
@@ -84,7 +82,7 @@ func (c *keeper) keep(ctx context.Context, r *remote, end context.CancelCauseFun
 	}
 }
 
-// renew writes the Lease as we know it, and looks at it only if that fails.
+// renew writes the Lease as we know it, and reads it only if that fails.
 func (c *keeper) renew(ctx context.Context, r *remote) error {
 	if c.hold.held() {
 		s := c.snapshot(r.account)
@@ -94,7 +92,7 @@ func (c *keeper) renew(ctx context.Context, r *remote) error {
 				return err
 			}
 		}
-		// It has changed, or is gone: perhaps because this is another cluster.
+		// It has changed or is gone, perhaps because this is another cluster.
 		if err := c.probe(ctx, r); err != nil {
 			return err
 		}
@@ -103,13 +101,13 @@ func (c *keeper) renew(ctx context.Context, r *remote) error {
 	return err
 }
 
-// look reads the Lease and does what is to be done about it. It is settled when
-// we hold it, or can have none; or, for one who leaves, when there is none.
+// look reads the Lease and acts on it. It is settled when we hold the Lease or can have
+// none; when leaving, once it is gone.
 func (c *keeper) look(ctx context.Context, r *remote) (settled bool, err error) {
 	lease, err := c.readLease(ctx, r)
 	switch {
 	case err != nil && c.target.Leaving:
-		return false, err // It may be there.
+		return false, err // The Lease may exist.
 	case err != nil:
 		return c.without(ctx, err, true)
 	}
@@ -138,7 +136,7 @@ func (c *keeper) look(ctx context.Context, r *remote) (settled bool, err error) 
 	}
 }
 
-// remember asks for a generation to be written to the status of the ClusterBinding.
+// remember has a generation written to the status of the ClusterBinding.
 func (c *keeper) remember(ctx context.Context, generation int64) {
 	c.setState(ctx, func(s *State) {
 		s.Holder = v1alpha1.HolderStatus{Generation: generation, Identity: c.fleet.options.Identity}
@@ -152,14 +150,14 @@ func (c *keeper) readLease(ctx context.Context, r *remote) (*coordinationv1.Leas
 	err := r.live.Get(ctx, client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: holder.Name(c.mark())}, lease)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // There is none, and that is no error.
+		return nil, nil //nolint:nilnil // No Lease is not an error.
 	case err != nil:
 		return nil, fmt.Errorf("reading the Lease in provider %s: %w", c.target.ClusterID, err)
 	}
 	return lease, nil
 }
 
-// write makes, takes or renews the Lease, unless it has changed since we saw it.
+// write creates, takes or renews the Lease, unless it has changed since we saw it.
 func (c *keeper) write(ctx context.Context, r *remote, s holder.Snapshot, d holder.Decision) (done bool, err error) {
 	began := c.fleet.options.Clock.Now()
 	bounded, cancel := context.WithTimeout(transport.PastTheFence(ctx), c.hold.duration/3)
@@ -185,8 +183,8 @@ func (c *keeper) write(ctx context.Context, r *remote, s holder.Snapshot, d hold
 	return true, nil
 }
 
-// without goes on without a Lease if the provider does not let us have one; unread is
-// set if it does not even let us see whether there is one.
+// without goes on without a Lease if the provider denies us one; unread is set if it does
+// not even let us read it.
 func (c *keeper) without(ctx context.Context, err error, unread bool) (settled bool, _ error) {
 	fence := connection.Fence{}
 	switch {
@@ -213,7 +211,7 @@ func (c *keeper) without(ctx context.Context, err error, unread bool) (settled b
 	return true, nil
 }
 
-// delete deletes the Lease, if there is one, unless it has changed since we saw it.
+// delete deletes the Lease, if any, unless it has changed since we saw it.
 func (c *keeper) delete(ctx context.Context, r *remote, lease *coordinationv1.Lease) (done bool, err error) {
 	if lease == nil {
 		return true, nil
@@ -232,7 +230,7 @@ func (c *keeper) delete(ctx context.Context, r *remote, lease *coordinationv1.Le
 }
 
 // release gives the Lease back, so that the next manager need not wait. Nothing is
-// written in the provider after.
+// written in the provider afterwards.
 func (c *keeper) release(ctx context.Context, r *remote) {
 	lease := c.hold.drop()
 	if lease == nil {

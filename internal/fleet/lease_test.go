@@ -62,7 +62,7 @@ func TestASuccessorWaitsForTheEndOfALease(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
 	second, wrote, _ := startManagerBy(t, clock, origin)
 	second.Connect(remembering(first))
-	for looks := 1; looks <= 3; looks++ { // By the Lease, a second is not over before the fifth look.
+	for looks := 1; looks <= 3; looks++ { // The Lease's second is not over before the fifth look.
 		wrote.looked(t, looks)
 		if got := wrote.written(); len(got) > 0 || second.State("eu").Phase == Connected {
 			t.Fatalf("it has not waited: after %d looks it has written %v", looks, got)
@@ -131,7 +131,7 @@ func TestALeaseOfSomebodyElseIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestAWriteWithoutAnAnswerLeavesTheLease, which may be carried out still.
+// TestAWriteWithoutAnAnswerLeavesTheLease, since it may still take effect.
 func TestAWriteWithoutAnAnswerLeavesTheLease(t *testing.T) {
 	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
 		t.Run(name, func(t *testing.T) {
@@ -157,8 +157,8 @@ func TestAWriteWithoutAnAnswerLeavesTheLease(t *testing.T) {
 	}
 }
 
-// TestALeaseThatIsRefusedLater ends the connection, which goes on without it when
-// another manager would have taken it long ago.
+// TestALeaseThatIsRefusedLater ends the connection, which goes on without it when any
+// other manager would have taken it long ago.
 func TestALeaseThatIsRefusedLater(t *testing.T) {
 	const origin = "refused-later"
 	admin(t)
@@ -184,7 +184,8 @@ func TestALeaseThatIsRefusedLater(t *testing.T) {
 	}
 }
 
-// TestWhoIsRefusedStaysSo while the Lease cannot be read any more: it is not free for that.
+// TestWhoIsRefusedStaysSo while the Lease cannot be read: an unreadable Lease is not
+// free.
 func TestWhoIsRefusedStaysSo(t *testing.T) {
 	const origin = "refused-before"
 	admin(t)

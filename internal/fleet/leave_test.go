@@ -18,8 +18,7 @@ import (
 
 func left(s State) bool { return s.Phase == Left }
 
-// leaving is a target that is to be left, and whose binding remembers what that of
-// another manager did.
+// leaving is a target to leave, whose binding remembers the same as another manager's.
 func leaving(of *Fleet) Target {
 	to := remembering(of)
 	to.Leaving = true
@@ -66,14 +65,14 @@ func TestWithTheBindingTheLeaseGoesBetweenSessions(t *testing.T) {
 	f.mu.Lock()
 	last := f.ended["eu"]
 	f.mu.Unlock()
-	if last != nil { // Else it has ended already.
+	if last != nil { // Otherwise it has ended already.
 		<-last.done
 	}
 	noLeaseIn(t, c, origin)
 }
 
-// TestTheLeaseOfOneThatWasKilledGoes with the binding, by the next manager: once it has
-// expired, and without using the provider for anything else.
+// TestTheLeaseOfOneThatWasKilledGoes with the binding: the next manager deletes it once
+// it has expired, without using the provider for anything else.
 func TestTheLeaseOfOneThatWasKilledGoes(t *testing.T) {
 	const origin = "killed-while-leaving"
 	c := admin(t)
@@ -85,7 +84,7 @@ func TestTheLeaseOfOneThatWasKilledGoes(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
 	second, wrote, _ := startManagerBy(t, clock, origin)
 	second.Connect(leaving(first))
-	for looks := 1; looks <= 3; looks++ { // By the Lease, a second is not over before the fifth look.
+	for looks := 1; looks <= 3; looks++ { // The Lease's second is not over before the fifth look.
 		wrote.looked(t, looks)
 		if got := wrote.written(); len(got) > 0 || second.State("eu").Phase != Connecting {
 			t.Fatalf("it has not waited: after %d looks it is %s, and has written %v", looks, second.State("eu").Phase, got)
@@ -111,7 +110,7 @@ func TestTheLeaseOfOneThatWasKilledGoes(t *testing.T) {
 	eventually(t, second, "eu", "is connected", connected)
 }
 
-// TestWhatWasLeftIsNotLeftAgain: the binding goes when its provider was left.
+// TestWhatWasLeftIsNotLeftAgain: the binding is deleted after its provider was left.
 func TestWhatWasLeftIsNotLeftAgain(t *testing.T) {
 	f, _, _ := startManager(t, "left-once")
 	f.Connect(target("eu", "1", providerUID))
@@ -126,7 +125,7 @@ func TestWhatWasLeftIsNotLeftAgain(t *testing.T) {
 	}
 }
 
-// TestLeaving has one who has held the Lease before stopped, and the next one leave.
+// TestLeaving stops a manager that held the Lease, and lets the next one leave.
 func TestLeaving(t *testing.T) {
 	c := admin(t)
 	type world struct {
@@ -178,7 +177,7 @@ func TestLeaving(t *testing.T) {
 			f.mu.Lock()
 			done := f.connections["eu"].done
 			f.mu.Unlock()
-			<-done // It is not tried any more.
+			<-done // It makes no further try.
 			if !test.stays {
 				noLeaseIn(t, c, w.origin)
 				return

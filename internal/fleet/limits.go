@@ -27,16 +27,16 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// limitsEvery is the time from one look at changed limits to the next: each has
-// passes made over all pods, and a provider may change them as often as it likes.
+// limitsEvery is the time between two looks at changed limits: each starts passes over
+// all pods, and a provider may change its limits as often as it likes.
 const limitsEvery = 2 * time.Second
 
-// limitsResource is how the condition Limited of a binding calls them, when they
-// were read and may not be any more: then what they were goes on to count.
+// limitsResource is how a binding's condition Limited calls the limits if they were read
+// once and no longer may be: then the last known ones still count.
 const limitsResource = "limits"
 
-// limits follows what a provider allows, as long as a session lasts: by a watch
-// of the one ConfigMap, in a cache of its own, since it does not carry our mark.
+// limits follows what a provider allows during a session: by a watch of the one
+// ConfigMap, in its own cache, since it does not carry our mark.
 type limits struct {
 	cache cache.Cache
 	clock clock.Clock
@@ -44,14 +44,14 @@ type limits struct {
 	known chan struct{} // Closed once anything is known.
 
 	mu        sync.Mutex
-	refused   error // What the last try to watch was answered, before the first that succeeded.
+	refused   error // The answer to the last watch, until one succeeds.
 	now       *translate.Limits
 	followers []func(*translate.Limits)
 }
 
-// FollowLimits calls follow with what the provider of a connection allows, at
-// once, and whenever that changes while the connection lasts. A cluster that the
-// fleet has not connected allows nothing.
+// FollowLimits calls follow with what the provider of a connection allows, at once, and
+// on every change while the connection lasts. A cluster that the fleet has not connected
+// allows nothing.
 func FollowLimits(cl cluster.Cluster, follow func(*translate.Limits)) {
 	if p, ok := cl.(*connectedCluster); ok {
 		p.limits.follow(follow)
@@ -60,8 +60,8 @@ func FollowLimits(cl cluster.Cluster, follow func(*translate.Limits)) {
 	}
 }
 
-// LimitsOf returns what the provider of a connection allows now: nothing, if the
-// fleet has not connected it.
+// LimitsOf returns what the provider of a connection allows now; nothing if the fleet has
+// not connected it.
 func LimitsOf(cl cluster.Cluster) *translate.Limits {
 	if p, ok := cl.(*connectedCluster); ok {
 		p.limits.mu.Lock()
@@ -96,8 +96,8 @@ func (c *keeper) newLimits(httpClient *http.Client, held *ledger, missing *right
 	return l, nil
 }
 
-// start follows the limits until lifetime ends, and returns when something is known of
-// them, which may be that they may not be read.
+// start follows the limits until lifetime ends, and returns once something is known of
+// them, even that they cannot be read.
 func (l *limits) start(ctx, lifetime context.Context) error {
 	informer, err := l.cache.GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
 	if err == nil {
@@ -108,7 +108,7 @@ func (l *limits) start(ctx, lifetime context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching the limits of the provider: %w", err)
 	}
-	go func() { _ = l.cache.Start(lifetime) }() // Returns no error but that of a second start.
+	go func() { _ = l.cache.Start(lifetime) }() // Fails only if started twice.
 	go func() {
 		if l.cache.WaitForCacheSync(lifetime) {
 			l.wake()
@@ -130,9 +130,9 @@ func (l *limits) wake() {
 	}
 }
 
-// fail notes that the limits may not be read, which counts before they were. That what goes before RBAC refuses
-// it, too, is an internal error: see config/provider/authorization.yaml. Anything
-// else passes, or ends the session.
+// fail notes that the limits may not be read, which counts only before the first read. A
+// refusal by an authorizer ahead of RBAC is an internal error, too: see
+// config/provider/authorization.yaml. Other errors pass, or end the session.
 func (l *limits) fail(err error) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsInternalError(err) {
 		return
@@ -159,7 +159,7 @@ func (l *limits) run(ctx context.Context, informer cache.Informer) {
 	}
 }
 
-// read is what there is in the cache, or why there is nothing; nil: not known yet.
+// read returns the cached limits, or why there are none; nil: not known yet.
 func (l *limits) read(ctx context.Context, informer cache.Informer) *translate.Limits {
 	if !informer.HasSynced() {
 		l.mu.Lock()
@@ -181,7 +181,7 @@ func (l *limits) read(ctx context.Context, informer cache.Informer) *translate.L
 	return translate.LimitsOf(limits.Data)
 }
 
-// set tells the followers of limits that are not as before.
+// set passes changed limits to the followers.
 func (l *limits) set(now *translate.Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -206,7 +206,7 @@ func (l *limits) follow(follow func(*translate.Limits)) {
 	}
 }
 
-// noteLimits has the ClusterBinding say whether the limits are known.
+// noteLimits has the ClusterBinding report whether the limits are known.
 func (c *keeper) noteLimits(ctx context.Context) func(*translate.Limits) {
 	return func(l *translate.Limits) {
 		verdict := connection.Limits{Reason: v1alpha1.ReasonLimitsRead}

@@ -18,8 +18,7 @@ type unsynced struct{ cache.Informer }
 
 func (unsynced) HasSynced() bool { return false }
 
-// TestLimitsThatCannotBeRead is about a provider that does not let us: that holds
-// up nobody who connects, and allows nothing.
+// TestLimitsThatCannotBeRead: such a provider blocks no connection, and allows nothing.
 func TestLimitsThatCannotBeRead(t *testing.T) {
 	configMaps := schema.GroupResource{Resource: "configmaps"}
 	for name, test := range map[string]struct {
@@ -56,7 +55,7 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestFollowersOfLimits are told what there is, and what changes, and nothing twice.
+// TestFollowersOfLimits get the limits and their changes, and nothing twice.
 func TestFollowersOfLimits(t *testing.T) {
 	l := &limits{known: make(chan struct{})}
 	var told []int

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// trimNode keeps what capacity takes, and the features that a virtual node declares.
+// trimNode keeps what capacity needs, and the features that a virtual node declares.
 func trimNode(obj any) (any, error) {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
@@ -28,7 +28,7 @@ func trimNode(obj any) (any, error) {
 	return trimmed, nil
 }
 
-// hardTaints are those that may keep a pod off, without what only people read.
+// hardTaints are those that may keep a pod off, without values and times.
 func hardTaints(taints []corev1.Taint) []corev1.Taint {
 	var hard []corev1.Taint
 	for _, taint := range taints {
@@ -39,14 +39,14 @@ func hardTaints(taints []corev1.Taint) []corev1.Taint {
 	return hard
 }
 
-// mostFeatures is how many features of a node are looked at: Kubernetes 1.36 knows five.
+// mostFeatures limits the features checked per node: Kubernetes 1.36 has five.
 const mostFeatures = 64
 
-// featureName is what a Node may declare. The consumer would refuse all others, and
-// with one of them the whole status of the virtual node.
+// featureName matches what a Node may declare. One other name, and the consumer refuses
+// the whole status of the virtual node.
 var featureName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}(/[A-Za-z][A-Za-z0-9]{0,62}){0,2}$`)
 
-// boundedFeatures are those that a virtual node could declare as well.
+// boundedFeatures are those that a virtual node may declare, too.
 func boundedFeatures(declared []string) []string {
 	var features []string
 	for _, name := range declared[:min(len(declared), mostFeatures)] {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAnOutageIsNoticedInTime holds the defaults against what docs/concepts.md
-// promises. The provider stops to answer just after a probe.
+// TestAnOutageIsNoticedInTime compares the defaults with the promise in docs/concepts.md.
+// The provider stops answering just after a probe.
 func TestAnOutageIsNoticedInTime(t *testing.T) {
 	const promised = 15 * time.Second
 	var o Options

@@ -10,24 +10,23 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 )
 
-// How much longer than usual a provider waits of which there is too much: at
-// first, and at most. As shipped that is from half a minute to ten.
+// How much longer than usual to wait for a provider that holds too much: at first, and at
+// most. As shipped, from half a minute to ten.
 const (
 	slowFirst = 10
 	slowMost  = 200
 )
 
-// startsMost is how much longer than usual a provider waits at most with which
-// something does not start: as shipped, two minutes. Begun is how long a session
-// lasts that counts as started.
+// startsMost is how much longer than usual to wait at most if something does not start:
+// as shipped, two minutes. A session that lasts for begun counts as started.
 const (
 	startsMost = 40
 	begun      = 2 * startsMost
 )
 
-// pause is how long to wait before the next session. A provider of which there is
-// too much costs that much with each of them, so it waits ever longer; and so does
-// one with which something does not start, for its caches are filled each time.
+// pause is how long to wait before the next session. Each one with a provider that holds
+// too much costs that much, so the wait grows; it also grows if something does not start,
+// because each try fills the caches.
 type pause struct {
 	interval     time.Duration
 	slow, starts wait.Backoff
@@ -39,14 +38,13 @@ func newPause(interval time.Duration) *pause {
 	return p
 }
 
-// reset begins anew. How far both grow is said by their caps, and by nothing else.
+// reset begins anew. Only the caps limit how far both grow.
 func (p *pause) reset() {
 	p.slow = wait.Backoff{Duration: slowFirst * p.interval, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: slowMost * p.interval}
 	p.starts = wait.Backoff{Duration: p.interval, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: startsMost * p.interval}
 }
 
-// after is how long to wait after a session that has lasted so long, and has ended
-// with an error.
+// after is how long to wait after a session of a given length that ended with err.
 func (p *pause) after(err error, lasted time.Duration) time.Duration {
 	if lasted >= begun*p.interval {
 		p.reset()

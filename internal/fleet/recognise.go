@@ -12,11 +12,10 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 )
 
-// recognise asks, by a connection of its own, whether the provider is still the
-// one that this session is with, and ends the session if it is not. It is asked
-// whenever a connection has broken: the next probe would come too late for what is
-// read and written until then, because all of it would be missing in another
-// cluster, and would be made there.
+// recognise asks, by a connection of its own, whether the provider is still the cluster
+// of this session, and ends the session if not. It runs whenever a connection has broken:
+// the next probe would come too late, since in another cluster all our objects would be
+// missing, and would be created.
 func (c *keeper) recognise(ctx context.Context, options transport.Options, end func(error)) error {
 	httpClient, err := transport.HTTPClient(c.target.Config, options)
 	if err != nil {
@@ -38,7 +37,7 @@ func (c *keeper) recognise(ctx context.Context, options transport.Options, end f
 		err = c.verify(uid)
 	}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		// Not to be taken for the answer to the request that the connection is for.
+		// Not to be mistaken for the answer to the request that needs the connection.
 		reason, message := transport.Classify(err)
 		err = errNotUsable{reason, message}
 	}

@@ -21,14 +21,14 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// address is one behind which there is the provider, and later another cluster,
-// with the same certificate, that accepts the same token and is empty.
+// address leads to the provider, and later to another, empty cluster that has the same
+// certificate and accepts the same token.
 type address struct {
 	*httptest.Server
 
 	mu      sync.Mutex
 	another bool
-	asked   []string // Of the other one.
+	asked   []string // From the other one.
 }
 
 func newAddress(t *testing.T) *address {
@@ -70,7 +70,7 @@ func newAddress(t *testing.T) *address {
 	return a
 }
 
-// move has the address lead to the other cluster, or back.
+// move redirects the address to the other cluster, or back.
 func (a *address) move(another bool) {
 	a.mu.Lock()
 	a.another = another
@@ -84,9 +84,8 @@ func (a *address) asks() []string {
 	return slices.Clone(a.asked)
 }
 
-// TestAnotherClusterBehindTheAddress comes between two probes, which are an hour
-// apart. Nothing is read there, so that nothing seems to have gone, and nothing is
-// written.
+// TestAnotherClusterBehindTheAddress appears between two probes, an hour apart. Nothing
+// is read there, so that nothing seems deleted, and nothing is written.
 func TestAnotherClusterBehindTheAddress(t *testing.T) {
 	forgetLeases(t)
 	a := newAddress(t)

@@ -9,14 +9,14 @@ import (
 	"github.com/spillway-io/spillway/internal/gather"
 )
 
-// refusals gathers what the watches of a session are refused, and ends it for the one
-// of them that comes first by its text: the watches of the other kinds are refused in
-// the same moment, and the reason that is reported must be the same each time.
+// refusals gathers the refused watches of a session, and ends it with the refusal whose
+// text sorts first: watches of several kinds are refused at the same moment, and the
+// reported reason must be the same each time.
 type refusals struct {
 	gathering *gather.Gathering
 
 	mu    sync.Mutex
-	first error // By its text.
+	first error // In the order of texts.
 }
 
 func newRefusals(with clock.WithDelayedExecution, end context.CancelCauseFunc) *refusals {

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/gather"
 )
 
-// TestSeveralRefusalsAreOne ends a session for the same reason, in whatever order they come.
+// TestSeveralRefusalsAreOne ends a session for the same reason, whatever their order.
 func TestSeveralRefusalsAreOne(t *testing.T) {
 	nodes, pods, secrets := errors.New("nodes is forbidden"), errors.New("pods is forbidden"), errors.New("secrets is forbidden")
 	for name, order := range map[string][]error{

@@ -51,13 +51,13 @@ func (r *remote) watched() []client.Object {
 	return objects
 }
 
-// allKinds are those that the caches hold. Without the nodes the virtual one keeps
-// the capacity that it has.
+// allKinds are those that the caches hold. Nodes are optional: without them the virtual
+// node keeps its capacity.
 func allKinds(kinds []Kind) []Kind {
 	return append([]Kind{{Object: &corev1.Namespace{}, ClusterScoped: true}, {Object: &corev1.Node{}, ClusterScoped: true, Optional: true}}, kinds...)
 }
 
-// newRemote makes what talks to the provider. fail is told of what the watches are
+// newRemote makes the clients of the provider. fail is called with what the watches are
 // refused; end ends the session at once.
 func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote, error) {
 	held := newLedger(c.target.Budget, end)
@@ -70,7 +70,7 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 	if wrap := c.fleet.options.WrapTransport; wrap != nil {
 		options.Wrap = func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
 	}
-	again := options // The connections by which others are judged.
+	again := options // For the connections that check the others.
 	options.Redialed = func(ctx context.Context) error { return c.recognise(ctx, again, end) }
 	httpClient, err := transport.HTTPClient(c.target.Config, options)
 	if err != nil {
@@ -119,10 +119,9 @@ func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {
 
 func (r *remote) close() { transport.Close(r.httpClient) }
 
-// fillCaches starts the cluster, which then runs until lifetime ends, and
-// returns when all that is watched has been read once. Asking for an informer
-// waits only if the cache runs already, which may take a moment: all of them are
-// asked for first, and waited for afterwards.
+// fillCaches starts the cluster, which runs until lifetime ends, and returns when
+// everything watched has been read once. Asking a running cache for an informer waits for
+// it, so all informers are asked for first and waited for afterwards.
 func (r *remote) fillCaches(ctx, lifetime context.Context) error {
 	for _, obj := range r.watched() {
 		informer, err := r.GetCache().GetInformer(ctx, obj, cache.BlockUntilSynced(false))
@@ -132,11 +131,11 @@ func (r *remote) fillCaches(ctx, lifetime context.Context) error {
 		if err != nil {
 			return fmt.Errorf("watching %T of the provider: %w", obj, err)
 		}
-		if shared, ok := informer.(toolscache.SharedInformer); ok { // As all are of caches that are not by namespace.
+		if shared, ok := informer.(toolscache.SharedInformer); ok { // True for all but caches by namespace.
 			r.ledger.follow(obj, shared.LastSyncResourceVersion)
 		}
 	}
-	go func() { _ = r.Start(lifetime) }() // Returns no error but that of a second start.
+	go func() { _ = r.Start(lifetime) }() // Fails only if started twice.
 	if !r.GetCache().WaitForCacheSync(ctx) {
 		return fmt.Errorf("reading what is watched of the provider: %w", context.Cause(ctx))
 	}
@@ -144,8 +143,8 @@ func (r *remote) fillCaches(ctx, lifetime context.Context) error {
 	return nil
 }
 
-// cacheOptions keeps nothing of a provider but what carries our mark, and of
-// its nodes, which cannot carry it, only what their capacity takes.
+// cacheOptions keeps only what carries our mark, and of the provider's nodes, which
+// cannot carry it, only what their capacity needs.
 func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(error)) cache.Options {
 	objects := map[client.Object]cache.ByObject{
 		&corev1.Node{}: {Label: labels.Everything(), Transform: held.counted(trimNode)},
@@ -159,8 +158,8 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 		DefaultTransform:     held.counted(withoutContent),
 		ByObject:             objects,
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
-			// The library goes on trying for ever and says so in its log only.
-			// What trying cannot mend ends the session, with its reason.
+			// The library retries for ever and says so only in its log. What a retry
+			// cannot fix ends the session, with its reason.
 			var missing rights.MissingError
 			if apierrors.IsForbidden(err) && !errors.As(err, &missing) || apierrors.IsUnauthorized(err) {
 				fail(err)
@@ -178,8 +177,8 @@ func withoutContent(obj any) (any, error) {
 	return translate.WithoutContent(obj), nil
 }
 
-// mapper knows the kinds that are watched, Leases, and ConfigMaps for the limits, so that nothing has to be discovered:
-// discovery costs requests, and would block on a provider that hangs.
+// mapper knows the watched kinds, Leases, and ConfigMaps (for the limits), so that
+// nothing is discovered: discovery costs requests, and blocks on a hanging provider.
 func (f *Fleet) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion})
 	for _, kind := range append(allKinds(f.options.Kinds), Kind{Object: &coordinationv1.Lease{}}, Kind{Object: &corev1.ConfigMap{}}) {

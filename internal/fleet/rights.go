@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// RightsOf says which kinds the provider of a connection does not let us read. It
-// is nil, which lacks none, for a cluster that the fleet has not connected.
+// RightsOf returns which kinds the provider of a connection does not let us read. It is
+// nil, which lacks none, for a cluster that the fleet has not connected.
 func RightsOf(cl cluster.Cluster) *rights.Rights {
 	if p, ok := cl.(*connectedCluster); ok {
 		return p.rights
@@ -25,7 +25,7 @@ func RightsOf(cl cluster.Cluster) *rights.Rights {
 	return nil
 }
 
-// ResourceOf is what rights to a kind of the core API group are asked for.
+// ResourceOf returns the resource of a kind of the core API group, as rights name it.
 func ResourceOf(object client.Object) string {
 	gvk, err := apiutil.GVKForObject(object, scheme.Scheme)
 	if err != nil {
@@ -39,7 +39,7 @@ func resourceOf(gvk schema.GroupVersionKind) string {
 	return plural.Resource
 }
 
-// informers makes those of a session. What is optional of the kinds may be refused.
+// informers makes those of a session. Reads of optional kinds may be refused.
 func informers(kinds []Kind, missing *rights.Rights) newInformer {
 	optional := map[string]bool{}
 	for _, kind := range kinds {
@@ -54,14 +54,14 @@ func informers(kinds []Kind, missing *rights.Rights) newInformer {
 	}
 }
 
-// newInformer is how a cache is told to make its informers.
+// newInformer is how a cache makes its informers.
 type newInformer = func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
 
 func emptyList(gvk schema.GroupVersionKind) runtime.Object {
 	gvk.Kind += "List"
 	list, err := scheme.Scheme.New(gvk)
 	if err != nil {
-		return nil // There is one of each kind that is watched.
+		return nil // Each watched kind has one.
 	}
 	return list
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// gate answers as an API server does whose authorizer says no, and counts what is
-// asked for of each path.
+// gate answers as an API server whose authorizer refuses, and counts the requests of each
+// path.
 type gate struct {
 	mu      sync.Mutex
 	refused map[string]bool
 	asked   map[string]int
-	ends    map[string][]context.CancelFunc // Of the requests about a resource, of which some are watches.
+	ends    map[string][]context.CancelFunc // Of a resource's requests, some of them watches.
 	news    chan struct{}
 }
 
@@ -54,7 +54,7 @@ func (g *gate) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// forbidden is the answer of an API server that refuses a resource.
+// forbidden is an API server's answer when it refuses a resource.
 func forbidden(req *http.Request, resource string) *http.Response {
 	const body = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":%q}`
 	return &http.Response{
@@ -69,7 +69,7 @@ func (g *gate) refuse(resource string, refused bool) {
 	g.refused[resource] = refused
 }
 
-// end ends what is being read of a resource.
+// end ends the reads of a resource.
 func (g *gate) end(resource string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +105,7 @@ func limitedTo(what string) func(State) bool {
 	return func(s State) bool { return s.Phase == Connected && s.Limited == what }
 }
 
-// TestARightThatIsMissingSwitchesItsKindOff from the beginning, and on when it is given.
+// TestARightThatIsMissingSwitchesItsKindOff from the start, and on once it is granted.
 func TestARightThatIsMissingSwitchesItsKindOff(t *testing.T) {
 	f, m, g := startLimited(t, "configmaps", "nodes")
 	f.Connect(target("eu", "1", providerUID))
@@ -120,13 +120,13 @@ func TestARightThatIsMissingSwitchesItsKindOff(t *testing.T) {
 	if got := RightsOf(cl).Lacks(ResourceOf(&corev1.ConfigMap{})); got != "list and watch" {
 		t.Errorf("of ConfigMaps it lacks %q", got)
 	}
-	// Nobody who reads waits for what cannot be had.
+	// No reader waits for the unreadable.
 	bounded, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if err := cl.GetCache().List(bounded, &corev1.ConfigMapList{}); err != nil || !cl.GetCache().WaitForCacheSync(bounded) {
 		t.Errorf("reading what is not to be had: %v", err)
 	}
-	for range 4 { // It is asked for again and again, with others in between.
+	for range 4 { // It is retried again and again, with other requests in between.
 		<-g.news
 	}
 	g.refuse("configmaps", false)
@@ -141,8 +141,8 @@ func TestARightThatIsMissingSwitchesItsKindOff(t *testing.T) {
 	}
 }
 
-// TestLimitsThatMayNotBeReadAnyMore go on to count as they were, which is said until
-// they can be read again.
+// TestLimitsThatMayNotBeReadAnyMore still count as they were, as reported until they can
+// be read again.
 func TestLimitsThatMayNotBeReadAnyMore(t *testing.T) {
 	f, _, g := startLimited(t)
 	f.Connect(target("eu", "1", providerUID))
@@ -152,7 +152,7 @@ func TestLimitsThatMayNotBeReadAnyMore(t *testing.T) {
 	}
 	g.refuse(limitsResource, true)
 	g.end(limitsResource)
-	<-g.news // Of the watch that goes on from the last one, and of the list after it.
+	<-g.news // From the watch that continues the last one, and from the list after it.
 	<-g.news
 	after := eventually(t, f, "eu", "may not read the limits", limitedTo("list and watch limits"))
 	if diff := cmp.Diff(before.Limits, after.Limits); diff != "" {

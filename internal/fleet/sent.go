@@ -5,15 +5,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// follow tells how far the cache of a kind has come: all that is in the provider up to
-// the version that seen returns has been counted, if it was shown. It may be "".
+// follow notes how to ask how far the cache of a kind has come: everything shown up to
+// the version that seen returns is counted. seen may return "".
 func (l *ledger) follow(object client.Object, seen func() string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.holding(object).seen = seen
 }
 
-// sent counts what the cache is going to show. It knows better what it has shown.
+// sent counts an object that the cache has yet to show; an object shown already is
+// counted better.
 func (l *ledger) sent(object client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -25,8 +26,8 @@ func (l *ledger) sent(object client.Object) {
 	l.count(object)
 }
 
-// settle forgets what was sent, and has not been shown though the cache has come past
-// it: it had gone before its answer came, or in a gap of the watch. The lock is held.
+// settle forgets sent objects that the cache has passed without showing them: they were
+// gone before their answer came, or in a gap of the watch. The lock is held.
 func (l *ledger) settle() {
 	for _, kind := range l.kinds {
 		if len(kind.sent) == 0 || kind.seen == nil {
@@ -43,7 +44,8 @@ func (l *ledger) settle() {
 	}
 }
 
-// reaches reports whether a version is another one, or later; false if one is unknown.
+// reaches reports whether a version is the other one or later; false if either is
+// unknown.
 func reaches(version, other string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, other)
 	return err == nil && order >= 0

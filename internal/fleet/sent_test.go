@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// TestWhatWasSentIsCountedUntilItIsGone has answers and the watch come in each order.
+// TestWhatWasSentIsCountedUntilItIsGone delivers answers and watch events in each order.
 func TestWhatWasSentIsCountedUntilItIsGone(t *testing.T) {
 	at := func(version string) *corev1.ConfigMap {
 		object := copyOf("team", "settings", "")
@@ -62,7 +62,7 @@ func TestWhatWasSentIsCountedUntilItIsGone(t *testing.T) {
 	}
 }
 
-// TestWhatHasGoneEndsNoSession though the ledger has not been asked meanwhile.
+// TestWhatHasGoneEndsNoSession even if the ledger was not asked meanwhile.
 func TestWhatHasGoneEndsNoSession(t *testing.T) {
 	l := newLedger(Budget{Objects: 1}, func(err error) { t.Error(err) })
 	l.follow(&corev1.ConfigMap{}, func() string { return "11" })

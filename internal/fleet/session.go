@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// session connects to the provider, and returns when that failed, with why.
+// session connects to the provider, and returns why that ended.
 func (c *keeper) session(ctx context.Context) error {
 	whole := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -33,15 +33,14 @@ func (c *keeper) session(ctx context.Context) error {
 	}()
 	err = c.use(ctx, remote, cancel)
 	if cause := context.Cause(ctx); cause != nil {
-		return cause // What ended the session says more than what was broken off by that.
+		return cause // The cause says more than the errors that it led to.
 	}
 	return err
 }
 
-// use identifies the provider, waits until its identity is pinned and its Lease
-// is ours, engages it, and returns when it cannot be used any more, with why. end
-// ends it from elsewhere. For one who leaves it returns without an error when its
-// Lease is gone.
+// use identifies the provider, waits until its identity is pinned and its Lease is ours,
+// engages it, and returns why it can no longer be used. end ends the session from
+// elsewhere. When leaving, it returns nil once the Lease is gone.
 func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCauseFunc) error {
 	if err := c.identify(ctx, remote); err != nil {
 		return err
@@ -67,9 +66,9 @@ func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCaus
 	return c.watchHealth(ctx, remote)
 }
 
-// connected says that the provider can be used. After a start that has failed, that
-// is so only once the next one has outlived a probe: what fails each time would
-// else be said to work each time.
+// connected reports that the provider can be used. After a failed start it waits until
+// the next one has outlived a probe: otherwise a start that always fails would be
+// reported as working each time.
 func (c *keeper) connected(ctx context.Context, remote *remote) {
 	if s := c.currentState(); s.Phase == Connected {
 		return
@@ -80,7 +79,7 @@ func (c *keeper) connected(ctx context.Context, remote *remote) {
 	})
 }
 
-// startMost bounds what is quoted of why something did not start.
+// startMost limits the quoted reason of a failed start.
 const startMost = 512
 
 // startFailed is the error of a connection that cannot be used as a whole.
@@ -89,7 +88,7 @@ func startFailed(err error) errNotUsable {
 	return errNotUsable{v1alpha1.ReasonStartFailed, "it is tried again: " + string(text[:min(len(text), startMost)])}
 }
 
-// isStartFailed reports whether an error is one of startFailed.
+// isStartFailed reports whether startFailed made the error.
 func isStartFailed(err error) bool {
 	var refused errNotUsable
 	return errors.As(err, &refused) && refused.reason == v1alpha1.ReasonStartFailed
@@ -119,7 +118,7 @@ func (c *keeper) identify(ctx context.Context, remote *remote) error {
 	return nil
 }
 
-// verify refuses the consumer itself, and any cluster but the one that was bound.
+// verify refuses the consumer itself, and any cluster but the bound one.
 func (c *keeper) verify(uid string) error {
 	if uid == c.fleet.options.Origin {
 		return errNotUsable{v1alpha1.ReasonSameCluster, "the kubeconfig leads to the consumer itself: a cluster cannot be its own provider"}
@@ -149,7 +148,7 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	return nil
 }
 
-// watchHealth probes the provider until it does not answer any more.
+// watchHealth probes the provider until it stops answering.
 func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
 	options := c.fleet.options
 	ticker := options.Clock.NewTicker(options.ProbeInterval)

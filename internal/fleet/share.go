@@ -10,15 +10,15 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// What may be sent of the budget: no one namespace of the consumer fills it, and all
-// of them together leave a part to what the provider adds, such as statuses.
+// What may be sent of the budget: no namespace of the consumer fills it alone, and all
+// together leave room for what the provider adds, such as statuses.
 const (
-	namespaceShare = 4               // One of so many parts.
+	namespaceShare = 4               // A quarter.
 	allPercent     = int64(100 - 20) // Of the budget.
 )
 
-// share is what may be sent of a budget. A list of it, with what it takes on the way,
-// is not larger than a list may be.
+// share is the part of a budget that may be sent. Listing it, with what is encoded but
+// not held, stays within the limit of a list.
 type share struct{ namespace, all amount }
 
 func shareOf(budget Budget) share {
@@ -29,8 +29,8 @@ func shareOf(budget Budget) share {
 	}
 }
 
-// exceeded says what there is too much of once more is sent from a namespace, or "".
-// What grows in one way is not held up by what there is too much of in another.
+// exceeded says what would be too much once more is sent from a namespace, or "". Only
+// what grows is checked: too much of one amount does not hold up another.
 func (s share) exceeded(namespace string, from, all, more amount) string {
 	if has, most := exceeded(from, more, s.namespace); has != "" && namespace != "" {
 		return fmt.Sprintf("namespace %s has %s there, and one namespace may have %s", namespace, has, most)
@@ -41,8 +41,8 @@ func (s share) exceeded(namespace string, from, all, more amount) string {
 	return ""
 }
 
-// exceeded says how much there is, and how much is allowed, of what there would be
-// too much of.
+// exceeded returns how much is there, and how much is allowed, of the first amount that
+// would be too much.
 func exceeded(there, more, allowed amount) (have, most string) {
 	kib := func(bytes int64) string { return fmt.Sprintf("%d KiB", bytes>>10) }
 	switch {
@@ -57,8 +57,8 @@ func exceeded(there, more, allowed amount) (have, most string) {
 	}
 }
 
-// Exceeds says why an object is not to be sent to the provider of a connection, in
-// the place of before, which may be nil: there would be too much. "" if it may be.
+// Exceeds says why sending an object to the provider of a connection, in place of before
+// (which may be nil), would be too much; "" if it is not.
 func Exceeds(cl cluster.Cluster, before, after client.Object) string {
 	p, ok := cl.(*connectedCluster)
 	if !ok {

@@ -24,8 +24,8 @@ func named(identity string) func(*Options) {
 	return func(o *Options) { o.Identity = identity }
 }
 
-// TestAReplicaWaitsForTheLeaseOfOneThatShares, and says nothing meanwhile: the other one
-// gives it back in a moment.
+// TestAReplicaWaitsForTheLeaseOfOneThatShares, and reports nothing meanwhile: the other
+// one gives it back in a moment.
 func TestAReplicaWaitsForTheLeaseOfOneThatShares(t *testing.T) {
 	const origin = "sharing"
 	admin(t)
@@ -50,7 +50,7 @@ func TestAReplicaWaitsForTheLeaseOfOneThatShares(t *testing.T) {
 
 // TestReplicasThatShareNeedALease: nothing else keeps two of them from writing.
 func TestReplicasThatShareNeedALease(t *testing.T) {
-	const origin = "sharing-without" // There is no place for Leases.
+	const origin = "sharing-without" // It has no namespace for Leases.
 	f, wrote, _ := startManager(t, origin, sharingWith())
 	f.Connect(target("eu", "1", providerUID))
 	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonLeaseUnavailable))

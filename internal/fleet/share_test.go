@@ -46,7 +46,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// copyOf is a ConfigMap as it is held of a provider.
+// copyOf is a ConfigMap as a provider's cache holds it.
 func copyOf(namespace, name, content string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "remote", Name: name, Annotations: map[string]string{v1alpha1.AnnotationLocalNamespace: namespace}},
@@ -55,7 +55,7 @@ func copyOf(namespace, name, content string) *corev1.ConfigMap {
 }
 
 // TestOneNamespaceDoesNotEndTheSession sends what a namespace may, as the engine does:
-// before this was counted, the content of 270 ConfigMaps of a megabyte ended it.
+// before this was counted, 270 ConfigMaps of a megabyte ended it.
 func TestOneNamespaceDoesNotEndTheSession(t *testing.T) {
 	l := newLedger(Budget{}, func(err error) { t.Errorf("the session ends: %v", err) })
 	provider := &connectedCluster{ledger: l}

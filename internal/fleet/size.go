@@ -10,17 +10,17 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// perObject is what the caches, their indexes and the ledger take for each object
-// besides the object.
+// perObject is what the caches, their indexes and the ledger take for each object,
+// besides itself.
 const perObject = 512
 
-// amount is how much one object, or many, take.
+// amount is the size of one or many objects.
 type amount struct {
 	objects int64
-	// memory is what is held, in bytes.
+	// memory is in bytes, as held.
 	memory int64
-	// sent is the text of it, with content that is not held: about what a list of it
-	// takes, in bytes, as it is sent.
+	// sent is its text in bytes, including content not held: about what it takes in an
+	// encoded list.
 	sent int64
 }
 
@@ -32,19 +32,19 @@ func (a amount) minus(b amount) amount {
 	return amount{a.objects - b.objects, a.memory - b.memory, a.sent - b.sent}
 }
 
-// amountOf is what an object takes. How much was sent says little of the memory: a
-// container without any field is two bytes on the wire, and some 800 here.
+// amountOf measures an object. Its encoded size says little about memory: a container
+// without fields takes two bytes encoded, and some 800 here.
 func amountOf(object client.Object) amount {
 	a := amount{objects: 1, memory: perObject, sent: translate.ContentSize(object)}
 	a.add(reflect.ValueOf(object))
 	return a
 }
 
-// timeType refers to a time zone that all times of a process share. Counted with
-// each of them, it would be the largest part of an object.
+// timeType refers to a time zone that all times of a process share. Counted for each of
+// them, it would be the largest part of an object.
 var timeType = reflect.TypeFor[time.Time]()
 
-// add counts what a value refers to, itself not counted.
+// add counts what a value refers to, but not the value itself.
 func (a *amount) add(v reflect.Value) {
 	if v.Type() == timeType {
 		return
@@ -75,7 +75,7 @@ func (a *amount) add(v reflect.Value) {
 func (a *amount) elements(v reflect.Value) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
 		a.sent += int64(v.Len())
-		return // Of bytes there may be a million, and they refer to nothing.
+		return // There may be a million bytes, and they refer to nothing.
 	}
 	for i := range v.Len() {
 		a.add(v.Index(i))

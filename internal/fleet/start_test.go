@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 )
 
-// failing stands for a controller that cannot be started while it has failures left.
+// failing is a controller whose start fails while it has failures left.
 type failing struct{ failures chan error }
 
 func (f *failing) Engage(ctx context.Context, _ multicluster.ClusterName, _ cluster.Cluster) error {
@@ -52,8 +52,8 @@ func TestAStartThatFailsEndsTheConnectionAndIsTriedAgain(t *testing.T) {
 	eventually(t, f, "eu", "is connected again", connected)
 }
 
-// hopeless stands for a controller that can never be started. Each time it says so
-// with another number in its text.
+// hopeless is a controller whose start always fails, each time with another number in its
+// error.
 type hopeless struct{ starts chan int }
 
 func (h *hopeless) Engage(ctx context.Context, _ multicluster.ClusterName, _ cluster.Cluster) error {
@@ -63,8 +63,8 @@ func (h *hopeless) Engage(ctx context.Context, _ multicluster.ClusterName, _ clu
 	return nil
 }
 
-// TestAStartThatFailsForGoodIsToldOnce: each session ends likewise, and nothing that
-// the binding says changes after the first.
+// TestAStartThatFailsForGoodIsToldOnce: each session ends likewise, and the binding's
+// report never changes after the first.
 func TestAStartThatFailsForGoodIsToldOnce(t *testing.T) {
 	f := New(Options{Origin: "start-for-good", ProbeInterval: 300 * time.Millisecond})
 	controllers := &hopeless{starts: make(chan int, 1024)}
@@ -82,7 +82,7 @@ func TestAStartThatFailsForGoodIsToldOnce(t *testing.T) {
 			}
 		}
 	}
-	hasBegun(2) // All that the first session has changed is told.
+	hasBegun(2) // All changes of the first session are reported.
 	for len(said) > 0 {
 		<-said
 	}

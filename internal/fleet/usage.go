@@ -2,7 +2,7 @@ package fleet
 
 import "github.com/spillway-io/spillway/internal/connection"
 
-// Usage is what the connected providers hold of their budgets.
+// Usage returns how much of their budgets the connected providers use.
 func (f *Fleet) Usage() []connection.Usage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -18,7 +18,6 @@ func (f *Fleet) Usage() []connection.Usage {
 	return all
 }
 
-// usage is what it holds, and may hold.
 func (l *ledger) usage() connection.Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,14 +21,14 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// writer counts what a fleet writes, and dies when it is told to: nothing more is
-// sent, as by a process that has been killed.
+// writer counts a fleet's writes, and dies on command: like a killed process, it then
+// sends nothing more.
 type writer struct {
 	mu     sync.Mutex
 	writes []string
 	looks  int // At a Lease.
 	dead   bool
-	lost   string // The resource, the answers to whose writes are lost.
+	lost   string // The resource whose writes get no answer.
 }
 
 func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
@@ -96,14 +96,13 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 // leaseDuration is short enough for a test to wait for.
 const leaseDuration = 900 * time.Millisecond
 
-// startManager starts a fleet that works for a consumer, and returns what it
-// writes, and how it is stopped.
+// startManager starts a fleet for a consumer, and returns its writer, and how to stop it.
 func startManager(t *testing.T, origin string, changes ...func(*Options)) (*Fleet, *writer, func()) {
 	t.Helper()
 	return startManagerBy(t, clock.RealClock{}, origin, changes...)
 }
 
-// startManagerBy starts one that has a clock of its own.
+// startManagerBy starts one with its own clock.
 func startManagerBy(t *testing.T, clock clock.WithTickerAndDelayedExecution, origin string, changes ...func(*Options)) (*Fleet, *writer, func()) {
 	t.Helper()
 	w := &writer{}
@@ -127,8 +126,8 @@ func startManagerBy(t *testing.T, clock clock.WithTickerAndDelayedExecution, ori
 	return f, w, stop
 }
 
-// admin is a client that sees to the provider, in which there is a place for Leases.
-// Those of the test go with it: the next one of their names begins without.
+// admin is a client that prepares the provider, with a namespace for Leases. The test's
+// Leases are deleted after it, so that the next test of the same names begins without.
 func admin(t *testing.T) client.Client {
 	t.Helper()
 	c, err := client.New(provider, client.Options{})
@@ -144,8 +143,8 @@ func admin(t *testing.T) client.Client {
 	return c
 }
 
-// temporary makes what goes with the test. Nobody empties a namespace here: what is
-// in it has to go before.
+// temporary creates objects that go with the test. Nobody empties a namespace here, so
+// they must go first.
 func temporary(t *testing.T, c client.Client, object client.Object) {
 	t.Helper()
 	if err := c.Create(t.Context(), object); err != nil {
@@ -174,7 +173,7 @@ func leaseIn(t *testing.T, c client.Client, origin string) *coordinationv1.Lease
 	return lease
 }
 
-// remembering is a target whose binding remembers what that of another manager did.
+// remembering is a target whose binding remembers the same as another manager's.
 func remembering(of *Fleet) Target {
 	to := target("eu", "1", providerUID)
 	to.Holder = of.State("eu").Holder

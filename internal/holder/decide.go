@@ -1,18 +1,15 @@
 // Package holder decides, without any I/O, who may write in a provider.
 //
-// Each provider has a Lease for each origin and clusterID. The manager that
-// holds it writes there; any other one reads. Leader election of the consumer
-// cannot see to that: a restored copy of the consumer has an election of its own,
-// which says that each of the two is the leader.
+// Each provider has a Lease for each origin and clusterID. Its holder writes there; any
+// other manager only reads. The consumer's leader election cannot ensure that: a restored
+// copy of the consumer has its own election, so that both have a leader.
 //
-// Who held the Lease last is not enough to tell the copy from the original: when
-// the original restarts, the Lease is free for a moment. So it carries a
-// generation, which is raised whenever it is taken, and from time to time, and
-// which the ClusterBinding remembers before. A copy was made before that, and
-// remembers less.
+// The last holder of the Lease alone does not tell the copy from the original: when the
+// original restarts, the Lease is free for a moment. So the Lease carries a generation,
+// raised whenever it is taken, and from time to time; the ClusterBinding records each one
+// first. A copy made before that remembers less.
 //
-// Clocks of others are not believed: whether a holder is alive is seen by its
-// Lease changing while we look.
+// Clocks of others are not trusted: a holder is alive if its Lease changes while we look.
 package holder
 
 import (
@@ -27,36 +24,36 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// Snapshot is what Decide looks at.
+// Snapshot is the input of Decide.
 type Snapshot struct {
 	// Lease is the one in the provider, or nil.
 	Lease *coordinationv1.Lease
-	// Unchanged is for how long we have seen it as it is, by our own clock, and
-	// Renewed tells that we have seen it change before.
+	// Unchanged is for how long, by our own clock, we have seen it unchanged, and Renewed
+	// is set if we have seen it change.
 	Unchanged time.Duration
 	Renewed   bool
 
-	// Mark and Account are what our Lease carries. The account is empty if the
-	// provider's policies do not know us.
+	// Mark and Account are what our Lease carries. Account is empty if the provider does
+	// not say as whom it knows us.
 	Mark    provenance.Mark
 	Account string
 	// Identity is this manager's.
 	Identity string
-	// Recorded is what the status of the ClusterBinding remembers, and TakeOver
-	// the generation that somebody lets us take over.
+	// Recorded is what the status of the ClusterBinding remembers, and TakeOver the
+	// generation that a user lets us take over.
 	Recorded v1alpha1.HolderStatus
 	TakeOver int64
 	// Binding is the name of the ClusterBinding, for messages.
 	Binding string
 
-	// Duration is how long a Lease holds that is not renewed.
+	// Duration is how long a Lease holds without renewal.
 	Duration time.Duration
-	// RaiseDue tells that the generation has not been raised for long.
+	// RaiseDue is set if the generation has not been raised for long.
 	RaiseDue bool
-	// Leaving tells that the Lease is wanted only to be deleted.
+	// Leaving is set if the Lease is wanted only to delete it.
 	Leaving bool
-	// Sharing tells that the holder is a replica that shares the bindings with us: it
-	// is about to give the Lease back.
+	// Sharing is set if the holder is a replica that shares the bindings with us: it is
+	// about to give the Lease back.
 	Sharing bool
 }
 
@@ -65,23 +62,23 @@ type Action string
 
 // The actions.
 const (
-	// Write makes, takes or renews the Lease. We hold it when that has been done.
+	// Write creates, takes or renews the Lease. We hold it once that succeeded.
 	Write Action = "Write"
-	// Record waits until the ClusterBinding remembers Decision.Record, and decides
-	// anew then.
+	// Record waits until the ClusterBinding remembers Decision.Record, and then decides
+	// anew.
 	Record Action = "Record"
-	// Wait looks again in a moment: it is not known yet whether the holder is alive.
+	// Wait looks again in a moment: the holder may or may not be alive.
 	Wait Action = "Wait"
 	// Refuse does nothing in the provider, for a reason.
 	Refuse Action = "Refuse"
-	// Delete deletes the Lease, if there is one.
+	// Delete deletes the Lease, if any.
 	Delete Action = "Delete"
 )
 
 // Decision is what to do about the Lease.
 type Decision struct {
 	Action Action
-	// Generation is that of the Lease to be written.
+	// Generation is that of the Lease to write.
 	Generation int64
 	// Record is the generation that the ClusterBinding should remember.
 	Record int64
@@ -89,7 +86,8 @@ type Decision struct {
 	Reason, Message string
 }
 
-// Decide says what to do about the Lease. Who leaves deletes what it could hold.
+// Decide returns what to do about the Lease. When leaving, it deletes a Lease that could
+// be held.
 func Decide(s Snapshot) Decision {
 	d := s.hold()
 	if s.Leaving && (d.Action == Write || d.Action == Record) {
@@ -143,8 +141,7 @@ func (s Snapshot) ours() (generation int64, problem string) {
 	return generation, ""
 }
 
-// takeOver is the generation that we may take over by somebody's word: that of
-// the Lease, or none.
+// takeOver is the generation that a user lets us take over: that of the Lease, or 0.
 func (s Snapshot) takeOver(generation int64) int64 {
 	if s.TakeOver != generation {
 		return 0
@@ -152,7 +149,7 @@ func (s Snapshot) takeOver(generation int64) int64 {
 	return generation
 }
 
-// lasts is how long the Lease holds: its holder may count on more than we do.
+// lasts is how long the Lease holds: its holder may have a longer duration than we do.
 func (s Snapshot) lasts() time.Duration {
 	said := time.Duration(ptr.Deref(s.Lease.Spec.LeaseDurationSeconds, 0)) * time.Second
 	return max(s.Duration, min(said, longest))
@@ -166,8 +163,8 @@ func (s Snapshot) take(generation int64) Decision {
 	return Decision{Action: Record, Record: max(s.Recorded.Generation, generation) + 1}
 }
 
-// renew goes on holding. It raises the generation, once that is due, when the
-// ClusterBinding remembers the next one, and does not wait for it.
+// renew keeps the Lease. When a raise is due, it asks the ClusterBinding to remember the
+// next generation, does not wait for that, and raises once it does.
 func (s Snapshot) renew(generation int64) Decision {
 	remembered := int64(0)
 	if s.Recorded.Identity == s.Identity {
@@ -197,7 +194,7 @@ func (s Snapshot) behind(generation int64) string {
 		generation, s.Recorded.Generation, s.Binding, v1alpha1.AnnotationTakeOver, generation)
 }
 
-// identityMost bounds what is quoted of an identity.
+// identityMost limits what is quoted of an identity.
 const identityMost = 128
 
 func clean(identity string) string {

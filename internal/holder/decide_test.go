@@ -25,7 +25,7 @@ var (
 	epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 )
 
-// leaseOf is the Lease of our mark, as its holder has written it.
+// leaseOf is the Lease of our mark, as its holder wrote it.
 func leaseOf(holder string, generation int64) *coordinationv1.Lease {
 	written := Written(Snapshot{Mark: mark, Account: "consumer", Identity: holder, Duration: duration}, Decision{Generation: generation}, epoch)
 	if holder == "" {
@@ -124,7 +124,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestWhoLeavesDeletesWhatItCouldHold, and leaves alone what it may not take.
+// TestWhoLeavesDeletesWhatItCouldHold, and nothing that it may not take.
 func TestWhoLeavesDeletesWhatItCouldHold(t *testing.T) {
 	del, held := Decision{Action: Delete}, leaseOf(them, 4)
 	for name, test := range map[string]struct {
@@ -218,8 +218,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// Whoever is asked reads what may have happened, and a command that works the second
-// time, too.
+// The message says what may have happened, and a command that works the second time, too.
 func TestTakeOverIsAskedFor(t *testing.T) {
 	d := Decide(Snapshot{Binding: "eu", Lease: leaseOf("", 4), Mark: mark, Identity: us, Duration: duration})
 	for _, text := range []string{"another manager has worked in this provider", "or this binding was made anew", "kubectl annotate --overwrite clusterbinding eu spillway.io/take-over=4"} {

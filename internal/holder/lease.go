@@ -15,24 +15,23 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// originInName is how many characters of the hash of the origin a name has.
+// originInName is how many characters of the origin's hash a name has.
 const originInName = 16
 
-// Name of the Lease of an origin and a clusterID: it is the same for whoever
-// works for the two.
+// Name of the Lease of an origin and a clusterID: the same for all who work for the two.
 func Name(mark provenance.Mark) string {
 	sum := sha256.Sum256([]byte(mark.Origin))
 	return "spillway-" + mark.ClusterID + "-" + hex.EncodeToString(sum[:])[:originInName]
 }
 
-// generationOf is the generation of a Lease; false if it says none.
+// generationOf is the generation of a Lease; false if it has none.
 func generationOf(lease *coordinationv1.Lease) (int64, bool) {
 	generation, err := strconv.ParseInt(lease.Annotations[v1alpha1.AnnotationGeneration], 10, 64)
 	return generation, err == nil && generation > 0
 }
 
-// TakeOver is the generation that an annotation of the ClusterBinding lets its
-// manager take over; zero if none.
+// TakeOver returns the generation that the ClusterBinding's annotation lets its manager
+// take over; zero if none.
 func TakeOver(annotations map[string]string) int64 {
 	generation, err := strconv.ParseInt(annotations[v1alpha1.AnnotationTakeOver], 10, 64)
 	if err != nil {
@@ -41,8 +40,8 @@ func TakeOver(annotations map[string]string) int64 {
 	return generation
 }
 
-// Written is the Lease as it is to be after a Decision to write it. now is for
-// those who look at it: nothing is decided on it.
+// Written returns the Lease to write after a Decision to write it. now is only for
+// readers: nothing is decided on it.
 func Written(s Snapshot, d Decision, now time.Time) *coordinationv1.Lease {
 	at := ptr.To(metav1.NewMicroTime(now))
 	lease := &coordinationv1.Lease{}
@@ -63,7 +62,7 @@ func Written(s Snapshot, d Decision, now time.Time) *coordinationv1.Lease {
 		lease.Spec.HolderIdentity, lease.Spec.AcquireTime = ptr.To(s.Identity), at
 		lease.Spec.LeaseTransitions = ptr.To(ptr.Deref(lease.Spec.LeaseTransitions, -1) + 1)
 	}
-	lease.Spec.LeaseDurationSeconds = ptr.To(int32(max(1, s.Duration/time.Second))) //nolint:gosec // It is some seconds.
+	lease.Spec.LeaseDurationSeconds = ptr.To(int32(max(1, s.Duration/time.Second))) //nolint:gosec // CheckDuration limits it to minutes.
 	lease.Spec.RenewTime = at
 	return lease
 }

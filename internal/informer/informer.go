@@ -1,4 +1,4 @@
-// Package informer tells of the changes of what a cache holds.
+// Package informer reports the changes of a cache.
 package informer
 
 import (
@@ -10,18 +10,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Change is what there was of an object, and what there is; one of the two may be nil.
+// Change is an object before and after; one of the two may be nil.
 type Change struct {
 	Before, After client.Object
-	// Initially: the object was there when the cache was filled, or when Watch began.
+	// Initially: the object existed when the cache was filled, or when Watch began.
 	Initially bool
-	// Unseen: no watch has seen the object go, and Before may not be its last state. A
+	// Unseen: no watch saw the deletion, and Before may not be the object's last state. A
 	// list of the version Listed lacked it.
 	Unseen bool
 	Listed string
 }
 
-// Object is what the change is about.
+// Object is the changed object.
 func (c Change) Object() client.Object {
 	if c.After != nil {
 		return c.After
@@ -29,9 +29,9 @@ func (c Change) Object() client.Object {
 	return c.Before
 }
 
-// Watch calls handle with each object of the kind that there is, and with each change,
-// until ctx ends. It does not wait for the cache to be filled. An informer that goes on
-// after ctx keeps no handler.
+// Watch calls handle with each existing object of the kind, and with each change, until
+// ctx ends. It does not wait for the cache to fill. An informer that outlives ctx keeps
+// no handler.
 func Watch(ctx context.Context, from cache.Cache, kind client.Object, handle func(Change)) error {
 	informer, err := from.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -52,7 +52,7 @@ func Watch(ctx context.Context, from cache.Cache, kind client.Object, handle fun
 	if err != nil {
 		return fmt.Errorf("watching %T: %w", kind, err)
 	}
-	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // It fails for one that has stopped.
+	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // Fails only if it has stopped.
 	return nil
 }
 

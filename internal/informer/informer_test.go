@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// source is a cache of what an API server has.
+// source is a cache of an API server's objects.
 type source struct {
 	cache.Cache
 	informer toolscache.SharedIndexInformer
@@ -45,8 +45,8 @@ func inShort(c Change) said {
 	return said{Before: value(c.Before), After: value(c.After), Initially: c.Initially, Unseen: c.Unseen, Listed: c.Listed != ""}
 }
 
-// TestWatch follows objects that come, change and go, seen by a watch or only by the
-// list after it.
+// TestWatch follows objects that come, change and go, seen by a watch or only by the list
+// after it.
 func TestWatch(t *testing.T) {
 	server := cachetesting.NewFakeControllerSource()
 	defer server.Shutdown()
@@ -91,7 +91,7 @@ func TestWatch(t *testing.T) {
 	if err := Watch(ctx, from, &corev1.ConfigMap{}, func(c Change) { others <- c }); err != nil {
 		t.Fatal(err)
 	}
-	for range 100 { // Until the handler is removed, which nothing says.
+	for range 100 { // Until the handler is removed, which nothing reports.
 		server.Modify(configMap("more", "1"))
 		<-others
 		select {

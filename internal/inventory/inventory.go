@@ -1,15 +1,14 @@
-// Package inventory tells what there is on the virtual nodes, and of every
-// change of that.
+// Package inventory knows what is on the virtual nodes, and reports every change.
 //
-// It is what deletions look at: a ClusterBinding is drained when nothing is left
-// on its virtual node, a NamespaceOffloading when none of its pods is left on
-// any. Pods and copies are read from package views, whose life the clusterbinding
-// controller determines through Open and Close; Source tells controllers of
-// changes, so that none of them polls. What the API server said when it refused
-// an eviction is kept here too, for those who report what they wait for.
+// Deletions depend on it: a ClusterBinding is drained when nothing is left on its virtual
+// node, a NamespaceOffloading when none of its pods is left on any. Pods and copies are
+// read from package views, which the clusterbinding controller opens and closes through
+// Open and Close; Source sends changes to controllers, so that none of them polls. The
+// API server's answers to refused evictions are kept here too, for those who report what
+// they wait for.
 //
-// A view that is not full yet proves nothing. Nothing here waits for it: readers
-// are told that it is not known, and Source tells when it is.
+// A view that is not full yet proves nothing. Nothing here waits for it: readers get
+// ErrUnknown, and Source sends a change when it is full.
 package inventory
 
 import (
@@ -42,27 +41,27 @@ type Inventory struct {
 type node struct {
 	view *views.View
 	full bool
-	// stop ends the waiting for the view to be full.
+	// stop ends the wait for the view.
 	stop context.CancelFunc
-	// refused is what the API server said to the last try to evict a pod.
+	// refused is the API server's answer to the last eviction of a pod.
 	refused map[types.NamespacedName]string
 }
 
-// Request is a pod on the virtual node of a binding: what controllers of such pods
-// are asked for.
+// Request is a pod on the virtual node of a binding, as controllers of such pods queue
+// it.
 type Request struct {
 	Binding string
 	types.NamespacedName
 }
 
-// Change is one of what there is on the virtual node of a binding.
+// Change is a change on the virtual node of a binding.
 type Change struct {
 	Binding string
-	// Pod has come, has changed in what matters here, or has gone. If it is nil,
-	// anything may have changed.
+	// Pod was added, has changed in a way that matters here, or is gone. If nil, anything
+	// may have changed.
 	Pod *corev1.Pod
-	// Copies tells that it is no pod that has changed, but what is sent to the
-	// provider because pods need it.
+	// Copies is set if not a pod has changed, but an object sent to the provider because
+	// pods need it.
 	Copies bool
 }
 
@@ -71,12 +70,12 @@ var (
 	_ manager.LeaderElectionRunnable = &Inventory{}
 )
 
-// New watches the views, and in them, besides the pods, the copied kinds.
+// New watches the views: their pods, and the copied kinds.
 func New(v *views.Views, scheme *runtime.Scheme, copied []client.Object) *Inventory {
 	return &Inventory{views: v, scheme: scheme, copied: copied, nodes: map[string]*node{}}
 }
 
-// NeedLeaderElection is true, as it is for the views.
+// NeedLeaderElection is true, as for the views.
 func (*Inventory) NeedLeaderElection() bool { return true }
 
 // Start waits for the views to be full until ctx ends.
@@ -91,11 +90,10 @@ func (r *Inventory) Start(ctx context.Context) error {
 	return nil
 }
 
-// Open makes sure that there is a view of the binding, and that it is watched.
-// It never blocks.
+// Open ensures that the binding has a view, and that it is watched. It never blocks.
 func (r *Inventory) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) error {
 	if view := r.views.Get(binding.Name); view != nil && view.ClusterID != binding.Spec.ClusterID {
-		r.Close(binding.Name) // That of an earlier binding of this name.
+		r.Close(binding.Name) // It belongs to an earlier binding of this name.
 	}
 	if err := r.views.Open(ctx, binding.Name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
 		return err
@@ -110,7 +108,7 @@ func (r *Inventory) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) 
 		r.drop(binding.Name)
 	}
 	n := &node{view: view, refused: map[types.NamespacedName]string{}}
-	if err := r.watch(context.WithoutCancel(ctx), binding.Name, view); err != nil { // For as long as there is the view.
+	if err := r.watch(context.WithoutCancel(ctx), binding.Name, view); err != nil { // For as long as the view exists.
 		return err
 	}
 	r.nodes[binding.Name] = n
@@ -120,7 +118,7 @@ func (r *Inventory) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) 
 	return nil
 }
 
-// Close ends the view of the binding of that name, if there is one.
+// Close ends the view of the binding of that name, if any.
 func (r *Inventory) Close(name string) {
 	r.mu.Lock()
 	r.drop(name)
@@ -138,8 +136,8 @@ func (r *Inventory) drop(name string) {
 	}
 }
 
-// await notes when the view is full, and tells of it. ctx is that of the manager:
-// it outlives a reconcile. The lock is held.
+// await sets full when the view is full, and sends a change. ctx is the manager's: it
+// outlives a reconcile. The lock is held.
 func (r *Inventory) await(ctx context.Context, name string, n *node) {
 	ctx, stop := context.WithCancel(ctx)
 	n.stop = stop
@@ -155,8 +153,8 @@ func (r *Inventory) await(ctx context.Context, name string, n *node) {
 	}()
 }
 
-// subscribe has handle called with each change from now on, and once for each
-// binding whose view is full already.
+// subscribe calls handle with each change from now on, and once for each binding whose
+// view is full already.
 func (r *Inventory) subscribe(handle func(Change)) {
 	r.mu.Lock()
 	r.handlers = append(r.handlers, handle)
@@ -181,7 +179,7 @@ func (r *Inventory) tell(change Change) {
 	}
 }
 
-// full is the node of a binding whose view is full, or nil.
+// full returns the node of a binding whose view is full, or nil.
 func (r *Inventory) full(name string) *node {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,11 +18,11 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 )
 
-// ErrUnknown is returned while a view is not full. Source tells when it is.
+// ErrUnknown is returned while a view is not full. Source reports when it is.
 var ErrUnknown = errors.New("it is not known yet what is on the virtual node")
 
-// Pod is the pod of that name on the virtual node of a binding, or nil. It is
-// shared, and must not be changed.
+// Pod returns the pod of that name on the virtual node of a binding, or nil. It is
+// shared: do not change it.
 func (r *Inventory) Pod(ctx context.Context, binding string, key types.NamespacedName) (*corev1.Pod, error) {
 	n := r.full(binding)
 	if n == nil {
@@ -35,8 +35,8 @@ func (r *Inventory) Pod(ctx context.Context, binding string, key types.Namespace
 	return pod, nil
 }
 
-// Pods are those on the virtual node of a binding, of one namespace or, if that
-// is "", of all. They are shared, and must not be changed.
+// Pods returns those on the virtual node of a binding, of one namespace, or of all if
+// that is "". They are shared: do not change them.
 func (r *Inventory) Pods(ctx context.Context, binding, namespace string) ([]corev1.Pod, error) {
 	n := r.full(binding)
 	if n == nil {
@@ -49,7 +49,7 @@ func (r *Inventory) Pods(ctx context.Context, binding, namespace string) ([]core
 	return list.Items, nil
 }
 
-// Bindings are the names of the bindings whose views are full.
+// Bindings returns the names of the bindings whose views are full.
 func (r *Inventory) Bindings() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,9 +62,8 @@ func (r *Inventory) Bindings() []string {
 	return names
 }
 
-// Left sums up the pods that have to leave the virtual node of a binding before
-// it can be deleted, if namespace is "", or before the remote namespace of that
-// one can be.
+// Left sums up the pods that must leave the virtual node of a binding before it can be
+// deleted, if namespace is "", or else before the remote namespace of that one can be.
 func (r *Inventory) Left(ctx context.Context, binding, namespace string) (eviction.Left, error) {
 	pods, err := r.Pods(ctx, binding, namespace)
 	if err != nil {
@@ -79,7 +78,7 @@ func (r *Inventory) Left(ctx context.Context, binding, namespace string) (evicti
 	return eviction.Summarise(left, r.refusals(binding)), nil
 }
 
-// Copies names what is sent to the provider of a binding because pods need it.
+// Copies names what is sent to a binding's provider because pods need it.
 func (r *Inventory) Copies(ctx context.Context, binding string) ([]string, error) {
 	n := r.full(binding)
 	if n == nil {
@@ -115,9 +114,9 @@ func (r *Inventory) Copies(ctx context.Context, binding string) ([]string, error
 	return names, nil
 }
 
-// Marked are the objects of the consumer that carry the mark of a clusterID,
-// label or finalizer, in whatever state it is. They are copies, of metadata only,
-// and free to be changed. It looks at all objects of the copied kinds.
+// Marked returns the consumer's objects that carry the mark of a clusterID, label or
+// finalizer, in any state. They are copies of metadata only, and may be changed. It reads
+// all objects of the copied kinds.
 func (r *Inventory) Marked(ctx context.Context, clusterID string) ([]*metav1.PartialObjectMetadata, error) {
 	var marked []*metav1.PartialObjectMetadata
 	for _, kind := range r.copied {

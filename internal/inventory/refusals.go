@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NoteRefused keeps what the API server said to a try to evict a pod; "" if that
-// is over. It tells of it if that is news.
+// NoteRefused keeps the API server's answer to the eviction of a pod; "" clears it. It
+// sends a change if the answer is new.
 func (r *Inventory) NoteRefused(binding string, pod *corev1.Pod, answer string) {
 	key := client.ObjectKeyFromObject(pod)
 	if answer == "" {
@@ -39,7 +39,7 @@ func (r *Inventory) refusals(binding string) map[types.NamespacedName]string {
 	return nil
 }
 
-// forget drops what was said about a pod, and reports whether there was anything.
+// forget drops the answer about a pod, and reports whether there was one.
 func (r *Inventory) forget(binding string, key types.NamespacedName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

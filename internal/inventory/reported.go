@@ -12,10 +12,10 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/leavingpods"
 )
 
-// Reported counts by what the status of NamespaceMaps says: for a replica that does not
-// watch the virtual nodes of all bindings. It is behind by as much as that is. What
-// goes too early by that, the replica that works for the binding does not carry out: it
-// counts for itself before it deletes anything.
+// Reported counts by the status of NamespaceMaps, for a replica that does not watch the
+// virtual nodes of all bindings. It lags as much as they do. If that lets something go
+// too early, the replica that works for the binding still waits: it counts itself before
+// it deletes anything.
 type Reported struct {
 	// Reader is a cache of ClusterBindings, NamespaceMaps and NamespaceOffloadings.
 	Reader client.Reader
@@ -23,7 +23,7 @@ type Reported struct {
 
 var _ Counter = Reported{}
 
-// Left implements Counter. Where nobody counts, there is nothing to count.
+// Left implements Counter. Where nobody counts, nothing needs counting.
 func (r Reported) Left(ctx context.Context, binding, namespace string) (eviction.Left, error) {
 	cb, nsm, nso := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}, &v1alpha1.NamespaceOffloading{}
 	bound, err1 := r.get(ctx, client.ObjectKey{Name: binding}, cb)
@@ -42,7 +42,7 @@ func (r Reported) Left(ctx context.Context, binding, namespace string) (eviction
 	return left, nil
 }
 
-// get reads an object that is only looked at, and reports whether it is there.
+// get reads an object without copying it, and reports whether it exists.
 func (r Reported) get(ctx context.Context, key client.ObjectKey, obj client.Object) (bool, error) {
 	err := r.Reader.Get(ctx, key, obj, client.UnsafeDisableDeepCopy)
 	return err == nil, client.IgnoreNotFound(err)

@@ -14,11 +14,11 @@ import (
 	"github.com/spillway-io/spillway/internal/views"
 )
 
-// Settle is how long those wait who look at many pods at once: a thousand pods
-// that leave together are looked at twice a second, not a thousand times.
+// Settle is how long readers of many pods wait: a thousand pods that leave together are
+// read twice a second, not a thousand times.
 const Settle = 500 * time.Millisecond
 
-// Source asks a controller for what requests makes of each change, after delay.
+// Source queues, for a controller, what requests makes of each change, after delay.
 func Source[R comparable](r *Inventory, delay time.Duration, requests func(context.Context, Change) []R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		r.subscribe(func(change Change) {
@@ -34,7 +34,7 @@ func Source[R comparable](r *Inventory, delay time.Duration, requests func(conte
 	})
 }
 
-// watch tells of the changes of a view. What it is filled with is no change.
+// watch sends the changes of a view. Its initial contents are no change.
 func (r *Inventory) watch(ctx context.Context, name string, view *views.View) error {
 	if err := informer.Watch(ctx, view, &corev1.Pod{}, func(e informer.Change) { r.podChanged(name, e) }); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (r *Inventory) podChanged(name string, e informer.Change) {
 	r.tell(Change{Binding: name, Pod: pod})
 }
 
-// matters reports whether it makes a difference to anybody here that a pod has
-// changed: that it is another one, is going, or has ended.
+// matters reports whether a change of a pod matters to anybody here: it is another pod,
+// is being deleted, or has ended.
 func matters(before, after *corev1.Pod) bool {
 	return before.UID != after.UID ||
 		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||

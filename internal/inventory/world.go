@@ -14,18 +14,18 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// Counter counts the pods that have to leave. An Inventory does, of the virtual nodes
-// that it watches; Reported does, by what others have counted.
+// Counter counts the pods that must leave: an Inventory on the virtual nodes it watches,
+// Reported by what others have counted.
 type Counter interface {
-	// Left sums up the pods of an offloading's namespace that have to leave the
-	// virtual node of a binding. ErrUnknown: that is not known yet.
+	// Left sums up the pods of an offloading's namespace that must leave the virtual node
+	// of a binding. ErrUnknown: not known yet.
 	Left(ctx context.Context, binding, namespace string) (eviction.Left, error)
 }
 
 var _ Counter = &Inventory{}
 
-// World is what is known of all providers, for decisions about one offloading.
-// cache has the ClusterBindings and NamespaceMaps; what it returns is shared.
+// World gathers what is known of all providers, for decisions about one offloading. cache
+// has the ClusterBindings and NamespaceMaps; the objects it returns are shared.
 func World(ctx context.Context, cache client.Reader, counter Counter, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.World, error) {
 	var bindings v1alpha1.ClusterBindingList
 	var nsms v1alpha1.NamespaceMapList
@@ -50,39 +50,39 @@ func World(ctx context.Context, cache client.Reader, counter Counter, nso *v1alp
 	return world, nil
 }
 
-// Holding counts the pods for whose sake the remote namespace of an offloading
-// stays, though the offloading does not ask for it any more.
+// Holding counts the pods for which the remote namespace of an offloading stays although
+// the offloading no longer asks for it.
 func Holding(ctx context.Context, counter Counter, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (int, error) {
 	if seeded.On(seeded.EntryRemovedFirst) || namespaceoffloading.Selects(nso, binding) {
 		return 0, nil
 	}
 	left, err := counter.Left(ctx, binding.Name, nso.Namespace)
 	if errors.Is(err, ErrUnknown) {
-		return 1, nil // There may be some. Source tells when it is known.
+		return 1, nil // Perhaps some. Source reports when it is known.
 	}
 	return left.Count, err
 }
 
-// Leaves reports whether the pods of the offloading's namespace have to leave the
-// virtual node of the binding.
+// Leaves reports whether the pods of the offloading's namespace must leave the virtual
+// node of the binding.
 func Leaves(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
 	return !nso.DeletionTimestamp.IsZero() || evictedByBinding(binding) || eviction.Unselected(nso, binding, nsm)
 }
 
-// evictedByBinding reports whether the deletion of the binding takes all pods along.
+// evictedByBinding reports whether deleting the binding evicts all pods.
 func evictedByBinding(binding *v1alpha1.ClusterBinding) bool {
 	return !binding.DeletionTimestamp.IsZero() && binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan
 }
 
-// Awaits reports whether what becomes of an offloading depends on its pods on the
-// virtual node of that binding.
+// Awaits reports whether the fate of an offloading depends on its pods on the virtual
+// node of that binding.
 func Awaits(ctx context.Context, cache client.Reader, nso *v1alpha1.NamespaceOffloading, binding string) bool {
 	if !nso.DeletionTimestamp.IsZero() {
 		return true
 	}
 	cb, nsm := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}
 	if err := cache.Get(ctx, client.ObjectKey{Name: binding}, cb, client.UnsafeDisableDeepCopy); err != nil {
-		return false // One that is gone has no entries.
+		return false // Without a binding there are no entries.
 	}
 	if err := cache.Get(ctx, client.ObjectKey{Name: binding}, nsm, client.UnsafeDisableDeepCopy); err != nil {
 		return false
@@ -90,8 +90,8 @@ func Awaits(ctx context.Context, cache client.Reader, nso *v1alpha1.NamespaceOff
 	return Leaves(nso, cb, nsm)
 }
 
-// Offloadings are the namespaces of the offloadings that a change concerns,
-// because something waits for pods of theirs.
+// Offloadings returns the namespaces of the offloadings that a change concerns, because
+// something waits for their pods.
 func Offloadings(ctx context.Context, cache client.Reader, change Change) []string {
 	if change.Copies {
 		return nil

@@ -92,8 +92,7 @@ func lifeOfAManager(t *testing.T, consumer *rest.Config, c client.Client, genera
 	}
 }
 
-// TestNothingStaysOfAManager that has ended: tests run thousands of them in one
-// process.
+// TestNothingStaysOfAManager that has ended: tests run thousands in one process.
 func TestNothingStaysOfAManager(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
@@ -114,7 +113,7 @@ func TestNothingStaysOfAManager(t *testing.T) {
 		}
 	}
 	const lives = 10
-	lifeOfAManager(t, consumer, c, 0) // What a process has once.
+	lifeOfAManager(t, consumer, c, 0) // What a process needs once.
 	before := settled()
 	for life := range lives {
 		lifeOfAManager(t, consumer, c, int64(life)+1)
@@ -127,7 +126,7 @@ func TestNothingStaysOfAManager(t *testing.T) {
 	}
 }
 
-// settled counts the goroutines, when they have had time to end.
+// settled counts the goroutines after they had time to end.
 func settled() int {
 	count, last := 0, -1
 	_ = wait.PollUntilContextTimeout(context.Background(), 500*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {

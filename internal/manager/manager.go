@@ -1,5 +1,5 @@
-// Package manager puts the manager together: the consumer's caches, the fleet,
-// the controllers, the metrics. The main program and the tests run the same.
+// Package manager assembles the manager: the consumer's caches, the fleet, the
+// controllers, the metrics. The main program and the tests run the same.
 package manager
 
 import (
@@ -34,10 +34,10 @@ import (
 	"github.com/spillway-io/spillway/internal/views"
 )
 
-// DefaultNamespace is where the manager and the kubeconfig Secrets are.
+// DefaultNamespace has the manager and the kubeconfig Secrets.
 const DefaultNamespace = "spillway-system"
 
-// originInDefault is how much of the origin names a consumer that was given no name.
+// originInDefault is how much of the origin names a consumer without a given name.
 const originInDefault = 8
 
 // Options say how to run the manager.
@@ -54,8 +54,8 @@ type Options struct {
 	// WrapTransport, if set, wraps the transport to the consumer: for counting
 	// requests and injecting faults.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
-	// Shard has replicas share the ClusterBindings. Each needs leader election (in
-	// Manager), for what is of the consumer as a whole.
+	// Shard makes replicas share the ClusterBindings. Each needs leader election (in
+	// Manager), for what concerns the consumer as a whole.
 	Shard bool
 	// SkipMetrics leaves the process-wide registry of metrics alone, so that
 	// several managers can run in one process, one after the other.
@@ -70,15 +70,15 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// New makes a manager for the consumer that config leads to. It asks the
-// consumer who it is, and which policies it serves; nothing is written.
+// New makes a manager for the consumer of config. It asks the consumer for its identity
+// and the policies it serves; it writes nothing.
 func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager, error) {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace
 	}
 	config = rest.CopyConfig(config)
-	// client-go's default of 5 requests per second is a trap: priority and
-	// fairness in the API server does this better.
+	// client-go's default of 5 requests per second would throttle us; the API server's
+	// priority and fairness does this better.
 	config.QPS = -1
 	config.UserAgent = "spillway-manager"
 	if o.WrapTransport != nil {
@@ -111,7 +111,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 	return assemble(ctx, config, o, identity{origin, clients, served})
 }
 
-// identity is what the consumer has said about itself.
+// identity is what the consumer says about itself.
 type identity struct {
 	origin       string
 	clients      kubernetes.Interface
@@ -129,8 +129,8 @@ func assemble(ctx context.Context, config *rest.Config, o Options, consumer iden
 	o.Manager.Scheme = Scheme()
 	o.Manager.Cache = cacheOptions(o.Namespace)
 	if o.Manager.Logger.GetSink() == nil {
-		// Controllers say when they start, watch and end, with each provider
-		// anew: for those who want to know more than usual. Errors are said all the same.
+		// Controllers log when they start, watch and end, for each provider anew: only
+		// for more verbose logging. Errors are logged all the same.
 		o.Manager.Logger = ctrl.Log.V(1)
 	}
 	mgr, err := sharing.newManager(config, connections, o.Manager)
@@ -199,10 +199,9 @@ func policyServed(discover discovery.ServerResourcesInterface) (bool, error) {
 	return false, nil
 }
 
-// cacheOptions bound what is kept of the consumer: Secrets of the manager's
-// namespace only, pods only while they wait for a node, and of them what it takes
-// to decide about them, and of nodes that are not virtual nothing but that they
-// are there, and where their pods are.
+// cacheOptions limit what is kept of the consumer: Secrets only of the manager's
+// namespace; pods only while they wait for a node, and only what decisions need; and of
+// other than virtual nodes only that they exist, and where their pods are.
 func cacheOptions(namespace string) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),

@@ -5,21 +5,20 @@ import (
 	"strconv"
 )
 
-// MemoryLimit is the environment variable that says how much memory the container
-// may take, in bytes.
+// MemoryLimit is the environment variable with the container's memory limit, in bytes.
 const MemoryLimit = "MEMORY_LIMIT"
 
-// LimitMemory has the garbage collector work harder before the container is killed.
-// It leaves a tenth of what the container may take: Go's limit leaves out what is
-// not Go's, such as the pages of the program itself, and may be overstepped for a
-// moment. GOMEMLIMIT, if it is set, says it instead.
+// LimitMemory makes the garbage collector work harder before the container is killed. It
+// leaves a tenth of the container's limit: Go's limit excludes memory that is not Go's,
+// such as the program's own pages, and may be exceeded for a moment. GOMEMLIMIT, if set,
+// takes precedence.
 func LimitMemory(getenv func(string) string) {
 	if limit := memoryLimit(getenv(MemoryLimit), getenv("GOMEMLIMIT")); limit > 0 {
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// memoryLimit is Go's limit, or zero to leave it as it is.
+// memoryLimit is Go's limit, or zero to leave it unchanged.
 func memoryLimit(container, set string) int64 {
 	const of, kept = 10, 9
 	limit, err := strconv.ParseInt(container, 10, 64)

@@ -17,14 +17,14 @@ import (
 	"github.com/spillway-io/spillway/internal/shard"
 )
 
-// sharing is how replicas share the bindings; nil: they do not.
+// sharing is how replicas share the bindings; nil if they do not.
 type sharing struct {
 	*shard.Coordinator
-	// reader is a cache of the ClusterBindings, once there is a manager.
+	// reader is a cache of the ClusterBindings, set with the manager.
 	reader client.Reader
 }
 
-// shareBindings completes the options, if replicas are to share the bindings.
+// shareBindings completes the options, if replicas share the bindings.
 func shareBindings(o *Options, consumer identity) *sharing {
 	if !o.Shard {
 		return nil
@@ -41,7 +41,7 @@ func shareBindings(o *Options, consumer identity) *sharing {
 	return s
 }
 
-// holders are the bindings, with the manager that has last taken the Lease of each.
+// holders returns the bindings, each with the manager that last took its Lease.
 func (s *sharing) holders(ctx context.Context) (map[string]string, error) {
 	var all v1alpha1.ClusterBindingList
 	if err := s.reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -55,7 +55,7 @@ func (s *sharing) holders(ctx context.Context) (map[string]string, error) {
 }
 
 // newManager makes the manager. multicluster-runtime starts a provider in the elected
-// replica only: where the bindings are shared, it does not see that this one can be
+// replica only: if replicas share the bindings, it is hidden that the fleet can be
 // started, and it is started here.
 func (s *sharing) newManager(config *rest.Config, connections *fleet.Fleet, options ctrl.Options) (mcmanager.Manager, error) {
 	if s == nil {
@@ -71,8 +71,8 @@ func (s *sharing) newManager(config *rest.Config, connections *fleet.Fleet, opti
 	}))
 }
 
-// everywhere is a manager that runs in all replicas that share the bindings what is
-// added to it.
+// everywhere returns a manager that runs what is added to it in all replicas that share
+// the bindings.
 func (s *sharing) everywhere(local ctrl.Manager) ctrl.Manager {
 	if s == nil {
 		return local

@@ -14,7 +14,7 @@ func trimForeignNode(obj any) (any, error) {
 		return obj, nil
 	}
 	node.ManagedFields = nil
-	owner := metav1.GetControllerOf(node) // Its label may have been taken off.
+	owner := metav1.GetControllerOf(node) // Its label may have been removed.
 	if node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual || (owner != nil && owner.Kind == "ClusterBinding") {
 		return node, nil
 	}
@@ -24,11 +24,10 @@ func trimForeignNode(obj any) (any, error) {
 	}, Spec: corev1.NodeSpec{PodCIDRs: node.Spec.PodCIDRs}}, nil
 }
 
-// trimWaitingPod leaves of a pod that waits for a node what internal/decide/unscheduledpod
-// looks at, and what it takes to patch the tolerations. Most such pods are of
-// namespaces that are not offloaded, and there may be thousands of them. Few are
-// such that they can never be sent; of those all is looked at. A DaemonSet's pods
-// are left alone whatever else they are.
+// trimWaitingPod keeps of a pod that waits for a node what internal/decide/unscheduledpod
+// reads, and what a patch of the tolerations needs. Most such pods are in namespaces that
+// are not offloaded, and may be thousands. The few that can never be sent are kept whole,
+// except for a DaemonSet's, which are left alone in any case.
 func trimWaitingPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -41,7 +40,7 @@ func trimWaitingPod(obj any) (any, error) {
 	return &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod)}, nil
 }
 
-// identityOf is who a pod is, and of what kind its controller.
+// identityOf keeps a pod's identity, and the kind of its controller.
 func identityOf(pod *corev1.Pod) metav1.ObjectMeta {
 	identity := metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
@@ -53,8 +52,8 @@ func identityOf(pod *corev1.Pod) metav1.ObjectMeta {
 	return identity
 }
 
-// requiredNodes is the node affinity that the scheduler insists on, if it says
-// anything of virtual nodes: no other is looked at.
+// requiredNodes is the required node affinity, if it mentions virtual nodes: no other is
+// read.
 func requiredNodes(pod *corev1.Pod) *corev1.Affinity {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return nil

@@ -48,8 +48,8 @@ func trimmed(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	return obj.(*waitingPod).DeepCopyObject().(*corev1.Pod)
 }
 
-// TestTrimWaitingPod holds what is decided about a trimmed pod against what is
-// decided about the whole one, and the patches that follow from it.
+// TestTrimWaitingPod compares the decisions about a trimmed pod, and the patches that
+// follow, with those about the whole one.
 func TestTrimWaitingPod(t *testing.T) {
 	nso := builder.Offloading("team").Obj()
 	going := waitingPodOf("ReplicaSet")
@@ -74,7 +74,7 @@ func TestTrimWaitingPod(t *testing.T) {
 			if diff := cmp.Diff(patch(t, pod, want), patch(t, small, got)); diff != "" {
 				t.Errorf("patch (-whole +trimmed):\n%s", diff)
 			}
-			whole := pod == refused // It is rare, and all of it is looked at.
+			whole := pod == refused // It is rare, and read as a whole.
 			if small.ManagedFields != nil || !whole && (small.Spec.Containers != nil || small.Labels != nil || small.Status.Phase != "") {
 				t.Errorf("too much is kept: %+v", small)
 			}
@@ -82,8 +82,8 @@ func TestTrimWaitingPod(t *testing.T) {
 	}
 }
 
-// TestTrimKeepsWhichNodesAPodAsksFor holds what is decided about the affinity of a
-// trimmed pod against what is decided about that of the whole one.
+// TestTrimKeepsWhichNodesAPodAsksFor compares the decisions about the affinity of a
+// trimmed pod with those about the whole one's.
 func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 	nso := builder.Offloading("team").Obj()
 	nso.Spec.PodOffloadingStrategy = v1alpha1.PodsLocal
@@ -107,7 +107,7 @@ func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 	}
 }
 
-// patch is what adds the tolerations of a plan to a pod.
+// patch adds the tolerations of a plan to a pod.
 func patch(t *testing.T, pod *corev1.Pod, plan unscheduledpod.Plan) string {
 	t.Helper()
 	after := pod.DeepCopy()
@@ -119,8 +119,8 @@ func patch(t *testing.T, pod *corev1.Pod, plan unscheduledpod.Plan) string {
 	return string(raw)
 }
 
-// TestAWaitingPodTakesLittle measures what a cache takes for each: of what was read,
-// an Indexer of client-go's, with the index that controller-runtime has.
+// TestAWaitingPodTakesLittle measures a cache's memory for each, as read: an Indexer of
+// client-go's, with the index that controller-runtime has.
 func TestAWaitingPodTakesLittle(t *testing.T) {
 	const pods, most, least = 4000, 1024, 256
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
@@ -155,7 +155,7 @@ func TestAWaitingPodTakesLittle(t *testing.T) {
 	runtime.KeepAlive(indexer)
 }
 
-// typicalPod is of a Deployment, with what admission plugins add.
+// typicalPod is a Deployment's, with the additions of admission plugins.
 func typicalPod() *corev1.Pod {
 	pod := waitingPodOf("ReplicaSet")
 	pod.Name, pod.UID, pod.ResourceVersion = "web-67ff8d8774", "6b0ddc5c-1c40-4be0-8d6e-5a6e9f4cbd9d", "123456789"

@@ -8,15 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// waitingPod is what the cache holds of a pod that waits for a node: what is looked
-// at of one, without the fields of a Pod that are empty, which are most of what a
-// trimmed one takes. A cache returns copies of what it holds, and a copy of this
-// is a Pod: so it must not be read with UnsafeDisableDeepCopy.
+// waitingPod is what the cache holds of a pod that waits for a node: only what is read of
+// one, without a Pod's empty fields, which take most of a trimmed one. A cache returns
+// copies, and a copy of this is a Pod: so it must not be read with UnsafeDisableDeepCopy.
 type waitingPod struct {
 	metav1.ObjectMeta
 	tolerations []corev1.Toleration
 	affinity    *corev1.Affinity
-	// whole, if set, is all of the pod, which can never be sent. There are few.
+	// whole, if set, is the whole pod, because it can never be sent. Few are.
 	whole *corev1.Pod
 }
 

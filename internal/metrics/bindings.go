@@ -18,16 +18,16 @@ var (
 		"When the credentials of a ClusterBinding expire, in seconds since 1970. Of those of which that is not known there is none.", []string{"binding"}, nil)
 )
 
-// conditionsOfBindings are those that are shown: a label has no others, whatever
-// is written into the status of a binding.
+// conditionsOfBindings are shown: whatever is written into the status of a binding, the
+// label has no other values.
 var conditionsOfBindings = []string{
 	v1alpha1.BindingReady, v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingVirtualNodeReady,
 	v1alpha1.BindingPodAdmission, v1alpha1.BindingMountNamespaceReady, v1alpha1.BindingDrained, v1alpha1.BindingFenced,
 	v1alpha1.BindingLimited, v1alpha1.BindingLimitsKnown, v1alpha1.BindingNetwork, v1alpha1.BindingShared,
 }
 
-// Bindings collects what ClusterBindings say, off the cache, whenever it is asked
-// for: with the binding all of that is gone.
+// Bindings reads ClusterBindings from the cache on each scrape, so that a deleted binding
+// leaves no metrics.
 type Bindings struct{ Reader client.Reader }
 
 var _ prometheus.Collector = &Bindings{}

@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// bound is a cache that holds these ClusterBindings.
+// bound is a cache of these ClusterBindings.
 type bound struct {
 	client.Reader
 	bindings []v1alpha1.ClusterBinding
@@ -38,7 +38,7 @@ func TestBindings(t *testing.T) {
 		"spillway_credentials_expiration_timestamp_seconds eu": float64(builder.Epoch.Unix()),
 	}
 	got := gather(t, &Bindings{Reader: bound{bindings: []v1alpha1.ClusterBinding{*eu, *us}}})
-	for name := range got { // The builder sets some more.
+	for name := range got { // The builder sets more.
 		if _, asked := want[name]; !asked && !strings.Contains(name, "Invented") {
 			delete(got, name)
 		}

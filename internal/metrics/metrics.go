@@ -20,16 +20,16 @@ var OffloadingReady = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
 })
 
-// PodCreated is the time, in seconds, from the binding of a pod to a virtual node
-// to its creation in the provider. The first is known to the second only.
+// PodCreated is the time, in seconds, from the binding of a pod to a virtual node, which
+// is known to the second only, to its creation in the provider.
 var PodCreated = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Name:    "spillway_pod_created_seconds",
 	Help:    "Time from the scheduling of a pod onto a virtual node until it is created in the provider.",
 	Buckets: prometheus.ExponentialBuckets(0.125, 2, 12),
 }, []string{"cluster"})
 
-// PodStatus is the time, in seconds, from the first change of a remote pod that
-// the local one does not show yet until it does.
+// PodStatus is the time, in seconds, from a change of a remote pod until the local one
+// shows it, counted from the first change not shown.
 var PodStatus = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Name:    "spillway_pod_status_seconds",
 	Help:    "Time from the arrival of a change of a remote pod until it is written to the status of the local one.",
@@ -46,10 +46,10 @@ var (
 		[]string{"cluster", "phase"}, nil)
 )
 
-// State collects what is read off the caches whenever it is asked for.
+// State reads the caches on each scrape.
 type State struct {
 	Reader client.Reader
-	// Connected counts the providers that are connected.
+	// Connected counts the connected providers.
 	Connected func() int
 }
 

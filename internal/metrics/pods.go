@@ -15,12 +15,12 @@ import (
 	"github.com/spillway-io/spillway/internal/views"
 )
 
-// scrapeTimeout bounds the reading of a cache. One that is full answers at once;
-// one that is being filled has to be left out, or it would hold up all metrics.
+// scrapeTimeout limits the reading of a cache. A full one answers at once; one still
+// filling is left out, or it would block all metrics.
 const scrapeTimeout = 500 * time.Millisecond
 
-// otherReason is what a reason counts as that is none of those that there are: a
-// label has no others, whatever is written on a pod.
+// otherReason stands for all unknown reasons: whatever is written on a pod, the label has
+// no other values.
 const otherReason = "other"
 
 var (
@@ -33,10 +33,10 @@ var (
 		[]string{"cluster", "reason"}, nil)
 )
 
-// phasesOfPods are all that a pod can be in.
+// phasesOfPods are all phases of a pod.
 var phasesOfPods = []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown}
 
-// dependents are the kinds of objects that are sent because pods need them.
+// dependents are the kinds that are sent because pods need them.
 var dependents = map[string]func() client.ObjectList{
 	"configmap":             func() client.ObjectList { return &corev1.ConfigMapList{} },
 	"secret":                func() client.ObjectList { return &corev1.SecretList{} },
@@ -44,10 +44,9 @@ var dependents = map[string]func() client.ObjectList{
 	"persistentvolume":      func() client.ObjectList { return &corev1.PersistentVolumeList{} },
 }
 
-// Pods collects what is read off the caches of the ClusterBindings whenever it
-// is asked for.
+// Pods reads the caches of the ClusterBindings on each scrape.
 type Pods struct {
-	// Views are the caches there are, by the name of the ClusterBinding.
+	// Views returns the existing caches, by the name of the ClusterBinding.
 	Views func() map[string]*views.View
 }
 
@@ -60,15 +59,15 @@ func (*Pods) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- refusedDesc
 }
 
-// Collect implements prometheus.Collector. A cache that cannot be read is left
-// out: it is not full yet, or ends.
+// Collect implements prometheus.Collector. It skips caches that cannot be read: they are
+// still filling, or ending.
 func (p *Pods) Collect(values chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	collected := map[string]bool{}
 	for _, view := range p.Views() {
 		if collected[view.ClusterID] {
-			continue // Of two bindings of one clusterID. A metric that is there twice is an error of all.
+			continue // Two bindings share the clusterID. One duplicate fails all metrics.
 		}
 		collected[view.ClusterID] = true
 		collect(ctx, view, func(desc *prometheus.Desc, count int, label string) {
@@ -97,8 +96,8 @@ func collect(ctx context.Context, view *views.View, gauge func(desc *prometheus.
 	}
 }
 
-// countPods counts pods by their phase, of which each is there, and by the
-// reason why they are not as they should be in the provider.
+// countPods counts pods by phase, zeros included, and by the reason why they are not as
+// they should be in the provider.
 func countPods(pods []corev1.Pod) (phases map[corev1.PodPhase]int, refused map[string]int) {
 	phases, refused = map[corev1.PodPhase]int{}, map[string]int{}
 	for _, phase := range phasesOfPods {

@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/views"
 )
 
-// full is a cache that holds this.
+// full is a cache with these objects.
 type full struct {
 	cache.Cache
 	pods       []corev1.Pod
@@ -33,7 +33,7 @@ func (f full) List(_ context.Context, list client.ObjectList, _ ...client.ListOp
 	return nil
 }
 
-// unread is a cache that cannot be read.
+// unread is an unreadable cache.
 type unread struct{ cache.Cache }
 
 func (unread) List(context.Context, client.ObjectList, ...client.ListOption) error {
@@ -77,7 +77,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// gather reads what a collector says, by the name of the metric and its labels.
+// gather returns a collector's values, by the name of the metric and its labels.
 func gather(t *testing.T, collector prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

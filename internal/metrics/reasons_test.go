@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// sources are the files of a package, without its tests.
+// sources are a package's files without tests.
 func sources(t *testing.T, dir string) []*ast.File {
 	t.Helper()
 	paths, err := fs.Glob(os.DirFS(dir), "*.go")
@@ -35,7 +35,7 @@ func sources(t *testing.T, dir string) []*ast.File {
 	return files
 }
 
-// constantsOf are the texts that a package declares as constants, by their names.
+// constantsOf returns a package's string constants, by their names.
 func constantsOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	values := map[string]string{}
@@ -61,8 +61,7 @@ func constantsOf(t *testing.T, dir string) map[string]string {
 	return values
 }
 
-// notOfPods are reasons that these packages name for something else than for the
-// condition of a pod that is False.
+// notOfPods are reasons in these packages that are not for a False condition of a pod.
 var notOfPods = map[string]string{
 	"ReasonOffloaded":            "the condition is True",
 	"ReasonRemotePodLost":        "the status of a pod that has ended",
@@ -71,8 +70,8 @@ var notOfPods = map[string]string{
 	"ReasonLimitsRead":           "a condition of the binding",
 }
 
-// TestReasonsOfPods holds the list of reasons against what can be a reason of the
-// condition of a pod: whatever the packages name that decide about pods.
+// TestReasonsOfPods compares the list of reasons with the possible reasons of a pod's
+// condition: all that the packages name that decide about pods.
 func TestReasonsOfPods(t *testing.T) {
 	values := constantsOf(t, "../../api/v1alpha1")
 	for name, value := range constantsOf(t, "../translate") {

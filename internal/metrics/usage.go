@@ -17,7 +17,7 @@ var (
 		"spec.budget.objects of a connected provider: beyond it the connection ends.", []string{"cluster"}, nil)
 )
 
-// Usage collects what providers hold of their budgets, of those that are connected.
+// Usage collects how much of their budgets connected providers use.
 type Usage struct {
 	Of func() []connection.Usage
 }
@@ -36,7 +36,7 @@ func (u *Usage) Collect(values chan<- prometheus.Metric) {
 	collected := map[string]bool{}
 	for _, usage := range u.Of() {
 		if collected[usage.ClusterID] {
-			continue // Of two bindings of one clusterID. A metric that is there twice is an error of all.
+			continue // Two bindings share the clusterID. One duplicate fails all metrics.
 		}
 		collected[usage.ClusterID] = true
 		for desc, value := range map[*prometheus.Desc]float64{

@@ -1,13 +1,12 @@
-// Package ownwrites reads a cache and puts it right by this process's own writes
-// that the cache does not show yet.
+// Package ownwrites reads a cache, and corrects it by this process's own writes that the
+// cache does not show yet.
 //
-// A watch is behind by milliseconds, and a pass that follows a write at once
-// would repeat it. Waiting for the cache would hold a worker; instead what the
-// API server answered to a write is kept until the cache has caught up with it,
-// which resourceVersions tell (they can be compared since Kubernetes 1.35, see
-// KEP-5504, and could be on etcd before), or the deletion of the object is seen.
-// What the cache never shows, because the object came and went while a watch was
-// down, is believed for Lifetime only.
+// A watch lags by milliseconds, and a pass right after a write would repeat it. Waiting
+// for the cache would block a worker; instead the API server's answer to a write is kept
+// until the cache has caught up with it, or shows the object's deletion. Comparing
+// resourceVersions shows that (allowed since Kubernetes 1.35, see KEP-5504, and possible
+// on etcd before). A write that the cache never shows, because the object came and went
+// while a watch was down, is believed for Lifetime only.
 package ownwrites
 
 import (
@@ -28,15 +27,15 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// Lifetime is how long a write is believed though the cache does not show it.
+// Lifetime is how long to believe a write that the cache does not show.
 const Lifetime = 30 * time.Second
 
-// Reader reads one cluster. It belongs to one connection: the caches of the next
-// one start after all writes of the last.
+// Reader reads one cluster. It belongs to one connection: the caches of the next one
+// start after all its writes.
 type Reader struct {
 	cache client.Reader
 	clock clock.PassiveClock
-	held  func(any) any // What is kept of an object; nil: all.
+	held  func(any) any // What to keep of an object; nil: all.
 
 	mu      sync.Mutex
 	written map[key]write
@@ -47,7 +46,7 @@ type key struct {
 	types.NamespacedName
 }
 
-// kindOf tells kinds apart. All metadata is of one type, and carries its kind.
+// kindOf distinguishes kinds. All metadata has one type, and carries its kind.
 func kindOf(obj client.Object) string {
 	if metadata, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		return "metadata of " + metadata.Kind
@@ -59,12 +58,12 @@ type write struct {
 	object client.Object
 	what   outcome
 	at     time.Time
-	// unseen tells that the cache may not have shown the object yet: that it shows
-	// none does not mean then that the object has gone.
+	// unseen is set while the cache may not have shown the object yet: its absence there
+	// does not mean then that the object is gone.
 	unseen bool
 }
 
-// outcome is what a write has made of an object.
+// outcome is what a write has done to an object.
 type outcome int
 
 const (
@@ -78,14 +77,14 @@ func New(cache client.Reader, clock clock.PassiveClock) *Reader {
 	return &Reader{cache: cache, clock: clock, written: map[key]write{}}
 }
 
-// Holding has the Reader keep of what is written what its cache keeps of it.
+// Holding makes the Reader keep of written objects what its cache keeps of them.
 func (r *Reader) Holding(held func(any) any) *Reader {
 	r.held = held
 	return r
 }
 
-// Get reads an object, or fails with NotFound. What it sets must not be changed:
-// it may be shared with the cache.
+// Get reads an object, or fails with NotFound. Do not change what it sets: it may be
+// shared with the cache.
 func (r *Reader) Get(ctx context.Context, name types.NamespacedName, into client.Object) error {
 	id := key{kindOf(into), name}
 	before, had := r.last(id)
@@ -96,7 +95,7 @@ func (r *Reader) Get(ctx context.Context, name types.NamespacedName, into client
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, ok := r.written[id]
-	if !ok { // Another reader may have seen the cache catch up just now, which this one was too early for.
+	if !ok { // Another reader may have seen the cache catch up after our read.
 		last, ok = before, had
 	}
 	if !ok || seeded.On(seeded.WatchTakenAtItsWord) {
@@ -113,7 +112,7 @@ func (r *Reader) Get(ctx context.Context, name types.NamespacedName, into client
 	return nil
 }
 
-// last is the last write of an object, if it is still remembered.
+// last returns the last write of an object, if still remembered.
 func (r *Reader) last(id key) (write, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,12 +136,12 @@ func (w write) shownBy(cached client.Object, found bool) bool {
 	}
 }
 
-// longer reports whether a grace period is longer than the one that was asked for:
-// a deletion may be followed by one that is to be done sooner.
+// longer reports whether a grace period is longer than the requested one: a deletion may
+// be followed by a faster one.
 func longer(grace, asked *int64) bool { return grace != nil && asked != nil && *grace > *asked }
 
-// Older reports whether a is an older version than b, an object of the same kind.
-// What cannot be compared is not.
+// Older reports whether a is an older version than b, of the same kind; false if they
+// cannot be compared.
 func Older(a, b client.Object) bool {
 	return olderVersion(a.GetResourceVersion(), b.GetResourceVersion())
 }
@@ -152,14 +151,14 @@ func olderVersion(a, b string) bool {
 	return err == nil && order < 0
 }
 
-// Wrote notes what the API server answered to a create or patch of obj.
+// Wrote notes the API server's answer to a create or patch.
 func (r *Reader) Wrote(obj client.Object) { r.note(obj, stored) }
 
 // Deleting notes that obj is being deleted, with that grace period in seconds, or nil.
 func (r *Reader) Deleting(obj client.Object, grace *int64) {
 	going, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
-		return // It is one, as it was one before.
+		return // A copy is one, too.
 	}
 	now := metav1.NewTime(r.clock.Now())
 	going.SetDeletionTimestamp(&now)
@@ -167,12 +166,12 @@ func (r *Reader) Deleting(obj client.Object, grace *int64) {
 	r.note(going, deleting)
 }
 
-// Gone notes that obj has been deleted for good.
+// Gone notes that obj is deleted for good.
 func (r *Reader) Gone(obj client.Object) { r.note(obj, gone) }
 
 func (r *Reader) note(obj client.Object, what outcome) {
 	if r.held != nil {
-		obj, _ = r.held(obj).(client.Object) // It makes the same kind.
+		obj, _ = r.held(obj).(client.Object) // The kind stays the same.
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,8 +181,8 @@ func (r *Reader) note(obj client.Object, what outcome) {
 	r.written[id] = write{obj, what, r.clock.Now(), unseen}
 }
 
-// Forget is to be called when the cache reports that obj is deleted, or not
-// selected any more: what is known of it is of no use then.
+// Forget drops what is known of obj. Call it when the cache reports that obj is deleted
+// or no longer selected.
 func (r *Reader) Forget(obj client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,9 +192,9 @@ func (r *Reader) Forget(obj client.Object) {
 	}
 }
 
-// Missing is to be called when the cache has dropped obj because a list of that
-// version lacks it: the watch was down when it was deleted, and the last version
-// that the cache had of it says nothing about what has been written since.
+// Missing handles obj dropped by the cache because a list of that version lacks it: the
+// watch was down when it was deleted, and the cache's last version of it says nothing
+// about later writes.
 func (r *Reader) Missing(obj client.Object, listed string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,14 +208,14 @@ func (r *Reader) Missing(obj client.Object, listed string) {
 	}
 }
 
-// Drop forgets what has been written of an object, whatever the cache shows.
+// Drop forgets the writes of an object, whatever the cache shows.
 func (r *Reader) Drop(obj client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.written, key{kindOf(obj), client.ObjectKeyFromObject(obj)})
 }
 
-// Ahead reports whether the Reader knows more of an object than the cache may.
+// Ahead reports whether the Reader may know more of an object than the cache.
 func (r *Reader) Ahead(obj client.Object, name types.NamespacedName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// shown is a cache that shows one pod, or none.
+// shown is a cache with one pod, or none.
 type shown struct {
 	client.Reader
 	pod *corev1.Pod
@@ -46,7 +46,7 @@ func within(seconds int64) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.DeletionGracePeriodSeconds = &seconds }
 }
 
-// late is a cache that catches up just after it was read for the first time.
+// late is a cache that catches up just after its first read.
 type late struct {
 	shown
 	catchUp func()
@@ -61,9 +61,9 @@ func (l *late) Get(ctx context.Context, key client.ObjectKey, into client.Object
 	return err
 }
 
-// Of two readers of one object, one reads the cache before that shows what was
-// written, the other afterwards: nothing need be remembered of it then. The
-// first one must not find that there is nothing for all that.
+// Of two readers of one object, one reads the cache before it shows a write, the other
+// afterwards, and so forgets the write. The first one must not take the object for
+// missing.
 func TestCacheCatchesUpBetweenTwoReaders(t *testing.T) {
 	key, cache := types.NamespacedName{Namespace: "team", Name: "web"}, &late{}
 	r := New(cache, testclock.NewFakePassiveClock(builder.Epoch))
@@ -81,7 +81,7 @@ func TestCacheCatchesUpBetweenTwoReaders(t *testing.T) {
 	}
 }
 
-// seen is what a reader of the pod sees of it.
+// seen is what a reader shows of the pod.
 type seen struct {
 	UID     types.UID
 	Version string
@@ -95,7 +95,7 @@ func TestGet(t *testing.T) {
 		after time.Duration
 		cache *corev1.Pod
 		want  seen
-		// kept tells that what was written is remembered still.
+		// kept is set if the write is still remembered.
 		kept bool
 	}{
 		"nothing was written":                     {cache: pod("a", "5"), want: seen{"a", "5", false}},
@@ -146,7 +146,7 @@ func TestGet(t *testing.T) {
 				t.Fatalf("got the error %v", err)
 			}
 			if err != nil {
-				got = &corev1.Pod{} // Nobody looks at what comes with an error.
+				got = &corev1.Pod{} // Nobody reads a result that comes with an error.
 			}
 			if diff := cmp.Diff(test.want, seen{got.UID, got.ResourceVersion, got.DeletionTimestamp != nil}); diff != "" {
 				t.Errorf("seen (-want +got):\n%s", diff)

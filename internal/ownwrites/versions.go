@@ -8,14 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// BehindRetry is when to look again at an object of which the cache does not show
-// our last write yet: nearly always it does by then.
+// BehindRetry is when to retry an object whose last write the cache does not show yet: by
+// then it nearly always does.
 const BehindRetry = 100 * time.Millisecond
 
-// Versions remembers which version of each object this process wrote last, for
-// those who need not know more: what is decided on an older one repeats what has
-// been done, and, if the write is locked to a version, is only refused. The zero
-// value is ready. It is for objects of one kind.
+// Versions remembers which version of each object this process wrote last, for callers
+// that need no more: deciding on an older one repeats a write, or has it refused if it is
+// locked to a version. The zero value is ready. It is for objects of one kind.
 type Versions struct {
 	mu      sync.Mutex
 	written map[types.NamespacedName]version
@@ -26,7 +25,7 @@ type version struct {
 	at     time.Time
 }
 
-// Wrote notes the version that the API server has answered to a write with.
+// Wrote notes the version in the API server's answer to a write.
 func (v *Versions) Wrote(obj client.Object) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -36,9 +35,8 @@ func (v *Versions) Wrote(obj client.Object) {
 	v.written[client.ObjectKeyFromObject(obj)] = version{obj.GetResourceVersion(), time.Now()}
 }
 
-// Behind reports whether what was read from a cache is older than what was written,
-// within the Lifetime of that: an API server that was restored from a backup may
-// never come to that version again.
+// Behind reports whether a cached object is older than the last write, within its
+// Lifetime: an API server restored from a backup may never reach that version again.
 func (v *Versions) Behind(cached client.Object) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -46,8 +44,8 @@ func (v *Versions) Behind(cached client.Object) bool {
 	return ok && time.Since(last.at) <= Lifetime && olderVersion(cached.GetResourceVersion(), last.number)
 }
 
-// IsLast reports whether an object is as it was written last. If it is not, somebody
-// else may have changed it.
+// IsLast reports whether an object is as last written. If not, somebody else may have
+// changed it.
 func (v *Versions) IsLast(obj client.Object) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -55,7 +53,7 @@ func (v *Versions) IsLast(obj client.Object) bool {
 	return ok && obj.GetResourceVersion() == last.number
 }
 
-// Forget drops what is known of an object, which is gone.
+// Forget drops what is known of a deleted object.
 func (v *Versions) Forget(name types.NamespacedName) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -28,8 +28,8 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestAccountOfTheMark is about what the same consumer has created by another account,
-// or by none that the policies hold: it is ours as before.
+// TestAccountOfTheMark: objects created by another account of the same consumer, or by
+// one that the policies do not hold, are still ours.
 func TestAccountOfTheMark(t *testing.T) {
 	ours := Mark{Origin: "origin-uid", ClusterID: "eu", Account: "spillway-consumer"}
 	if got := ours.Labels()[v1alpha1.LabelAccount]; got != "spillway-consumer" {

@@ -1,12 +1,11 @@
-// Package provenance says whose an object in a provider is.
+// Package provenance determines to whom an object in a provider belongs.
 //
-// Everything that Spillway creates in a provider carries a Mark: who made it
-// (Spillway), for which consumer (its origin), and through which ClusterBinding
-// (its clusterID). The mark also says by which account in the provider, which is
-// for the provider's policies: we know our own without it, since an account may be
-// replaced by another one, and is not known with credentials of another kind.
-// Annotations name the local object that it stands for, with its UID. An object that lacks any of it is somebody else's: it is reported,
-// and never written or deleted.
+// Everything that Spillway creates in a provider carries a Mark: who made it (Spillway),
+// for which consumer (its origin), and through which ClusterBinding (its clusterID). The
+// mark also names our account there, for the provider's policies; we recognise our own
+// objects without it, since an account may be replaced, and is not known with credentials
+// of another kind. Annotations name the local object, with its UID. An object that lacks
+// any of the rest is not ours: it is reported, and never written or deleted.
 package provenance
 
 import (
@@ -27,12 +26,12 @@ type Mark struct {
 	Origin string
 	// ClusterID is that of the ClusterBinding.
 	ClusterID string
-	// Account is the one that the provider knows us by, if its policies do; see
-	// Account. It is written, and never asked for.
+	// Account is our account in the provider, if its policies know it; see Account. It is
+	// written, and never read to recognise an object.
 	Account string
 }
 
-// Labels are the labels that the mark consists of, in a map of its own.
+// Labels returns the mark as labels, in a new map.
 func (m Mark) Labels() map[string]string {
 	l := m.identity()
 	if m.Account != "" {
@@ -41,7 +40,7 @@ func (m Mark) Labels() map[string]string {
 	return l
 }
 
-// identity is the part of the mark that tells ours from others'.
+// identity is the part of the mark that distinguishes our objects.
 func (m Mark) identity() map[string]string {
 	return map[string]string{
 		v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway,
@@ -50,7 +49,7 @@ func (m Mark) identity() map[string]string {
 	}
 }
 
-// Selector matches what carries the mark, by whichever account.
+// Selector matches objects with the mark, by any account.
 func (m Mark) Selector() labels.Selector {
 	return labels.SelectorFromSet(m.identity())
 }
@@ -60,15 +59,15 @@ func (m Mark) IsOn(obj metav1.Object) bool {
 	return m.Selector().Matches(labels.Set(obj.GetLabels()))
 }
 
-// Local is the object of the consumer that a remote one stands for.
+// Local is the consumer's object that a remote one stands for.
 type Local struct {
 	Namespace string
 	Name      string
 	UID       types.UID
 }
 
-// NamespaceAnnotations are the annotations of a remote namespace that stands
-// for the local namespace of that name and UID.
+// NamespaceAnnotations returns the annotations of the remote namespace of the local one
+// of that name and UID.
 func NamespaceAnnotations(name string, uid types.UID) map[string]string {
 	return map[string]string{
 		v1alpha1.AnnotationLocalNamespace: name,
@@ -77,8 +76,8 @@ func NamespaceAnnotations(name string, uid types.UID) map[string]string {
 	}
 }
 
-// LocalOf reads from a remote object which local one it stands for. The fields
-// are empty where the object does not say.
+// LocalOf returns the local object that a remote one stands for. Fields that the object
+// does not state are empty.
 func LocalOf(obj metav1.Object) Local {
 	annotations := obj.GetAnnotations()
 	return Local{
@@ -88,7 +87,7 @@ func LocalOf(obj metav1.Object) Local {
 	}
 }
 
-// Remote is the object of a provider that a pod of the consumer says it runs as.
+// Remote is the provider's object that a pod of the consumer runs as.
 type Remote struct {
 	Namespace string
 	Name      string
@@ -97,8 +96,8 @@ type Remote struct {
 	For types.UID
 }
 
-// RemoteOf reads from a pod of the consumer which remote one it runs as. The
-// fields are empty where it does not say.
+// RemoteOf returns the remote object that a pod of the consumer runs as. Fields that the
+// pod does not state are empty.
 func RemoteOf(obj metav1.Object) Remote {
 	annotations := obj.GetAnnotations()
 	return Remote{
@@ -109,8 +108,8 @@ func RemoteOf(obj metav1.Object) Remote {
 	}
 }
 
-// Describe says for people whose obj is. It quotes what a provider wrote, cut
-// to a length that fits a condition.
+// Describe says for people to whom obj belongs. It quotes the provider, cut to a length
+// that fits a condition.
 func Describe(obj metav1.Object) string {
 	l := obj.GetLabels()
 	if l[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBySpillway {
@@ -131,9 +130,8 @@ func orUnknown(s string) string {
 	return cut(s)
 }
 
-// Clean keeps a string that a provider wrote on one line, and free of what
-// cannot be printed: it would reach somebody's terminal as escape sequences, or
-// as characters that turn the direction of the text.
+// Clean puts a provider's string on one line, and removes what cannot be printed: escape
+// sequences for a terminal, or characters that turn the direction of text.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -143,7 +141,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-// cut bounds and cleans a string that a provider wrote.
+// cut shortens and cleans a provider's string.
 func cut(s string) string {
 	s = Clean(s)
 	if r := []rune(s); len(r) > 64 {

@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// streakFor is how long answers of one kind may follow each other before
-	// they are taken not to end. What a watch has yet to bring is there by then,
-	// and a quota that others write too lets a creation pass sooner.
+	// streakFor is how long answers of one kind may repeat before they count as endless.
+	// By then a lagging watch has caught up, and a quota that others write too lets a
+	// creation pass.
 	streakFor = 5 * time.Second
 	// conflictsPause ends a streak of conflicts.
 	conflictsPause = 10 * time.Second
-	// serverErrorsPause ends one of server errors, each of which may take as long
-	// as a webhook is waited for, and comes to an object after many others.
+	// serverErrorsPause ends one of server errors: each may take a webhook's whole
+	// timeout, and an object's turn comes after many others.
 	serverErrorsPause = 2 * time.Minute
 )
 
-// Streaks remembers for how long requests about a key have met nothing but answers
-// of one kind, which are tried again soon: an admission webhook may give them for
-// ever. Losing it, with the process, costs some seconds of such tries.
+// Streaks remembers for how long requests about a key have met only answers of one kind,
+// which are retried soon: an admission webhook may give them for ever. Losing it, with
+// the process, costs some seconds of such retries.
 type Streaks[K comparable] struct {
 	pause time.Duration
 
@@ -27,20 +27,20 @@ type Streaks[K comparable] struct {
 	streaks map[K]streak
 }
 
-// streak is when the first answer came, and the last.
+// streak is the time of the first answer and of the last.
 type streak struct{ first, last time.Time }
 
-// NewConflicts is for conflicts, which Done has tried again soon.
+// NewConflicts is for conflicts, which Done retries soon.
 func NewConflicts[K comparable]() *Streaks[K] {
 	return &Streaks[K]{pause: conflictsPause, streaks: map[K]streak{}}
 }
 
-// NewServerErrors is for what IsServerError tells.
+// NewServerErrors is for errors of IsServerError.
 func NewServerErrors[K comparable]() *Streaks[K] {
 	return &Streaks[K]{pause: serverErrorsPause, streaks: map[K]streak{}}
 }
 
-// Note notes one more, and reports whether they do not end: it is a refusal then.
+// Note adds one, and reports whether the streak is endless, and so a refusal.
 func (s *Streaks[K]) Note(key K, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,15 +53,15 @@ func (s *Streaks[K]) Note(key K, now time.Time) bool {
 	return now.Sub(found.first) > streakFor
 }
 
-// Forget drops what is known about a key: a request has succeeded, or there is
-// nothing to be asked any more.
+// Forget drops what is known about a key: a request succeeded, or none is needed any
+// more.
 func (s *Streaks[K]) Forget(key K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.streaks, key)
 }
 
-// ForgetIf drops what is known about all keys for which drop holds.
+// ForgetIf drops what is known about the keys for which drop holds.
 func (s *Streaks[K]) ForgetIf(drop func(K) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,8 +31,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestServerErrors has each take as long as a webhook is waited for, and as what
-// else waits for it.
+// TestServerErrors: each takes as long as a webhook's timeout, and the others that wait
+// for it.
 func TestServerErrors(t *testing.T) {
 	s := NewServerErrors[string]()
 	if s.Note("a", builder.Epoch) {

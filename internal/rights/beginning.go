@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// beginning is a watch that begins with all that there is, and calls shown when it
-// has given that on. The bookmark that says so is taken first: whoever reads has
-// what came before it.
+// beginning is a watch that starts with all objects, and calls shown once it has passed
+// them on. It sends the final bookmark first, so that the reader has everything before
+// it.
 type beginning struct {
 	watch.Interface
 	events  chan watch.Event
@@ -47,7 +47,7 @@ func (b *beginning) Stop() {
 	b.Interface.Stop()
 }
 
-// isShown reports whether an event is the bookmark after all that there is.
+// isShown reports whether an event is the bookmark after all initial objects.
 func isShown(event watch.Event) bool {
 	if event.Type != watch.Bookmark {
 		return false

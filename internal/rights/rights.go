@@ -1,10 +1,10 @@
 // Package rights knows which kinds a provider does not let us read, during one
-// connection. A kind that cannot be read is switched off: nothing is decided about
-// it, because what the cache shows of it is nothing, or old.
+// connection. An unreadable kind is switched off: nothing is decided about it, because
+// the cache shows nothing of it, or something old.
 //
-// Who lists and watches notes each answer; who decides asks Lacks. What is noted
-// counts a moment later: a role that lacks a kind makes several refusals at once,
-// and the message should be the same each time.
+// Those who list and watch note each answer; those who decide ask Lacks. Notes count a
+// moment later: a role that lacks a kind causes several refusals at once, and the message
+// should be the same each time.
 package rights
 
 import (
@@ -20,28 +20,28 @@ import (
 	"github.com/spillway-io/spillway/internal/gather"
 )
 
-// Rights are those that are missing. A nil one lacks nothing.
+// Rights are the missing ones. A nil one lacks nothing.
 type Rights struct {
 	changed   func()
 	gathering *gather.Gathering
 
 	mu sync.Mutex
-	// refused has, for each resource, the verbs that were refused last. settled is
-	// the same, a moment later: decisions look at that.
+	// refused has the verbs last refused for each resource. settled is the same, a moment
+	// later, for decisions.
 	refused, settled map[string][]string
 	followers        map[*func()]bool
 }
 
-// New is for a connection that begins. changed is called when something else is
-// missing than before; optional.
+// New is for a new connection. changed is called when the missing rights change;
+// optional.
 func New(with clock.WithDelayedExecution, changed func()) *Rights {
 	r := &Rights{changed: changed, refused: map[string][]string{}, settled: map[string][]string{}, followers: map[*func()]bool{}}
 	r.gathering = gather.New(with, r.Settle)
 	return r
 }
 
-// Note notes the answer to a verb, such as list, on a resource, such as configmaps.
-// An error that says nothing about rights changes nothing.
+// Note notes the answer to a verb, such as list, on a resource, such as configmaps. It
+// ignores errors that say nothing about rights.
 func (r *Rights) Note(resource, verb string, err error) {
 	if r == nil || err != nil && !apierrors.IsForbidden(err) {
 		return
@@ -61,7 +61,7 @@ func (r *Rights) Note(resource, verb string, err error) {
 	r.gathering.Begin()
 }
 
-// Settle makes what was noted so far count.
+// Settle makes all notes so far count.
 func (r *Rights) Settle() {
 	r.mu.Lock()
 	before := r.settled
@@ -85,8 +85,7 @@ func (r *Rights) Settle() {
 	}
 }
 
-// Lacks says in words which verbs are missing for a resource, such as "list and
-// watch", or "" if none is.
+// Lacks says which verbs are missing for a resource, such as "list and watch", or "".
 func (r *Rights) Lacks(resource string) string {
 	if r == nil {
 		return ""
@@ -96,7 +95,7 @@ func (r *Rights) Lacks(resource string) string {
 	return strings.Join(r.settled[resource], " and ")
 }
 
-// String lists all that is missing, in a fixed order, or "".
+// String lists all missing rights, in a fixed order, or "".
 func (r *Rights) String() string {
 	if r == nil {
 		return ""
@@ -110,8 +109,7 @@ func (r *Rights) String() string {
 	return strings.Join(all, ", ")
 }
 
-// Follow calls the follower whenever something else is missing than before, until
-// ctx ends.
+// Follow calls the follower whenever the missing rights change, until ctx ends.
 func (r *Rights) Follow(ctx context.Context, follower func()) {
 	if r == nil {
 		return

@@ -73,7 +73,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("told %d times of two changes; %q is missing", told, r)
 	}
 	cancel()
-	for followed := true; followed; { // What follows the end of a context is another goroutine.
+	for followed := true; followed; { // The end of a context is handled in another goroutine.
 		r.mu.Lock()
 		followed = len(r.followers) > 0
 		r.mu.Unlock()

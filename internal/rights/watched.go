@@ -14,19 +14,19 @@ import (
 // MissingError is a refusal that switches a kind off, and ends nothing.
 type MissingError struct{ error }
 
-// Unwrap is the answer of the API server.
+// Unwrap returns the API server's answer.
 func (e MissingError) Unwrap() error { return e.error }
 
-// Watched lists and watches a resource that a provider need not let us read, and
-// notes what it answers. An informer goes on asking, ever more seldom, in the end
-// about three times a minute: so a right that is given takes effect by itself.
+// Watched lists and watches a resource that a provider need not let us read, and notes
+// its answers. An informer keeps asking, ever more seldom, in the end about three times a
+// minute: so a granted right takes effect by itself.
 //
-// A right counts as given once the cache has what it lets us read, and not before:
-// what is decided on meanwhile would be decided on nothing.
+// A right counts as granted once the cache has what it lets us read: earlier decisions
+// would rest on nothing.
 //
-// The first list that is refused is answered with an empty one, for nobody can read
-// from a cache that was never filled. A later one is an error, and the cache keeps
-// what it has: nothing was deleted. If empty is nil, the first one is an error, too.
+// The first refused list is answered with an empty one, for nobody can read from a cache
+// that was never filled. A later one is an error, and the cache keeps what it has:
+// nothing was deleted. If empty is nil, the first one is an error, too.
 func (r *Rights) Watched(from toolscache.ListerWatcher, resource string, empty func() runtime.Object) toolscache.ListerWatcher {
 	w := &watched{from: toolscache.ToListerWatcherWithContext(from), resource: resource, rights: r, empty: empty}
 	return &toolscache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.watch}
@@ -40,7 +40,7 @@ type watched struct {
 
 	mu sync.Mutex
 	// filled is set once the cache has got anything from us, and pretended has the
-	// refusal while that is nothing but the empty list.
+	// refusal while that is only the empty list.
 	filled    bool
 	pretended error
 }
@@ -48,7 +48,7 @@ type watched struct {
 func (w *watched) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := w.from.ListWithContext(ctx, options)
 	if err == nil {
-		w.fill(nil) // What it is good for is noted when the watch begins: then the cache has it.
+		w.fill(nil) // The right is noted when the watch begins: then the cache has the list.
 		return list, nil
 	}
 	w.rights.Note(w.resource, "list", err)
@@ -61,8 +61,8 @@ func (w *watched) list(ctx context.Context, options metav1.ListOptions) (runtime
 	return list, MissingError{err}
 }
 
-// fill notes that the cache gets something: what there is, or, if that is refused,
-// nothing. The latter it gets only at first, which is reported.
+// fill notes what the cache gets: a list, or, if refused, an empty one. It gets that only
+// at first, as reported.
 func (w *watched) fill(refused error) (first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *watched) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		pretended := w.pretended
 		w.mu.Unlock()
 		if pretended != nil {
-			return nil, pretended // There is nothing to go on from.
+			return nil, pretended // No list to continue from.
 		}
 		w.rights.Note(w.resource, "list", nil)
 	}
@@ -99,7 +99,7 @@ func (w *watched) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	return stream, nil
 }
 
-// begun notes that a watch that is as good as a list has shown all that there is.
+// begun notes that a watch that replaces a list has shown all objects.
 func (w *watched) begun() {
 	w.fill(nil)
 	w.rights.Note(w.resource, "list", nil)

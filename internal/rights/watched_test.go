@@ -17,14 +17,14 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// provider has one ConfigMap, and lets it be read or not.
+// provider has one ConfigMap, readable or not.
 type provider struct {
 	mu       sync.Mutex
 	refused  bool
 	requests int
 	stream   *watch.FakeWatcher
-	// whole is how long a watch takes that begins with all that there is. If it is
-	// zero, there are none such.
+	// whole is how long a watch takes that begins with all objects; zero: it is not
+	// supported.
 	whole time.Duration
 }
 
@@ -62,7 +62,7 @@ func (p *provider) watch(_ context.Context, options metav1.ListOptions) (watch.I
 	return p.stream, nil
 }
 
-// begin is that of a watch that begins with all that there is.
+// begin is that of a watch that begins with all objects.
 func (p *provider) begin(stream *watch.FakeWatcher) {
 	<-time.After(p.whole)
 	stream.Add(there.DeepCopy())
@@ -70,7 +70,7 @@ func (p *provider) begin(stream *watch.FakeWatcher) {
 	stream.Action(watch.Bookmark, end)
 }
 
-// refuse takes the right away, or gives it, and ends what is watched.
+// refuse takes the right away, or grants it, and ends the watches.
 func (p *provider) refuse(refused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *provider) counted() int {
 	return n
 }
 
-// TestWatched runs in a bubble of its own time: what is waited for is for nothing.
+// TestWatched runs in a bubble of its own time, where waiting is free.
 func TestWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := &provider{refused: true}, New(clock.RealClock{}, nil)
@@ -114,7 +114,7 @@ func TestWatched(t *testing.T) {
 				t.Errorf("%s: it has asked %d times; want at most %d", what, got, requests)
 			}
 		}
-		const hourly = 600 // It is about 380: a try each 20 seconds, of two requests.
+		const hourly = 600 // About 380: every 20 seconds a try of two requests.
 		<-time.After(time.Minute)
 		expect("from the beginning", "list and watch", 0, 20)
 		<-time.After(time.Hour)
@@ -137,11 +137,12 @@ func TestWatched(t *testing.T) {
 	})
 }
 
-// What was not read yet is not believed to be missing: a right counts when the cache is full.
+// What was not read yet does not count as missing: a right counts when the cache is full.
 func TestARightCountsWhenTheCacheIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := &provider{refused: true, whole: 3 * time.Second}, New(clock.RealClock{}, nil)
-		// The library's own handler waits until its last error, of our time, is past.
+		// The library's own handler would wait for its last error's time, outside the
+		// bubble.
 		informer := informerOf(p, r, func(context.Context, *toolscache.Reflector, error) {})
 		settled := 0
 		r.Follow(t.Context(), func() {
@@ -170,6 +171,6 @@ func informerOf(p *provider, r *Rights, onError toolscache.WatchErrorHandlerWith
 	from := &toolscache.ListWatch{ListWithContextFunc: p.list, WatchFuncWithContext: p.watch}
 	informer := toolscache.NewSharedIndexInformer(
 		r.Watched(from, "configmaps", func() runtime.Object { return &corev1.ConfigMapList{} }), &corev1.ConfigMap{}, 0, toolscache.Indexers{})
-	_ = informer.SetWatchErrorHandlerWithContext(onError) // It fails for one that has started.
+	_ = informer.SetWatchErrorHandlerWithContext(onError) // Fails only if it has started.
 	return informer
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/shard"
 )
 
-// decideInterval is how often it is decided anew who works for which binding. Nothing
-// but memory is read for that.
+// decideInterval is how often to decide anew who works for which binding. That reads only
+// memory.
 const decideInterval = time.Second
 
-// Coordinator knows which bindings this replica is to work for. It is a Coordinator of
-// multicluster-runtime: what is engaged with it gets to all that wait for that at once,
-// under the context of its own connection, because who does not own a binding does
-// not connect its provider in the first place.
+// Coordinator knows which bindings this replica works for. It is a Coordinator of
+// multicluster-runtime: an engaged cluster reaches all who wait for it at once, with the
+// context of its own connection, because a replica that does not own a binding does not
+// connect its provider at all.
 type Coordinator struct {
 	*basic.Coordinator
 	registry peers.Registry
@@ -40,34 +40,34 @@ type Holders func(ctx context.Context) (map[string]string, error)
 
 var _ mcmanager.Coordinator = &Coordinator{}
 
-// New makes a Coordinator that owns nothing before it runs.
+// New makes a Coordinator that owns nothing until it runs.
 func New(registry peers.Registry, holders Holders, c clock.WithTicker) *Coordinator {
 	return &Coordinator{Coordinator: basic.New(), registry: registry, holders: holders, clock: c, owned: map[string]bool{}}
 }
 
-// Owns reports whether this replica is to work for the binding.
+// Owns reports whether this replica works for the binding.
 func (c *Coordinator) Owns(binding string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.owned[binding]
 }
 
-// Subscribe has handle called with the name of each binding that comes or goes from
-// now on, after Owns says so. It must not block.
+// Subscribe calls handle with each binding that is gained or lost from now on, once Owns
+// reports it. handle must not block.
 func (c *Coordinator) Subscribe(handle func(binding string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.handlers = append(c.handlers, handle)
 }
 
-// Runnable runs the registry, and decides who works for what. It runs in all replicas.
+// Runnable runs the registry and the decisions, in all replicas.
 func (c *Coordinator) Runnable() manager.Runnable { return runnable{c} }
 
 type runnable struct{ c *Coordinator }
 
 var _ manager.LeaderElectionRunnable = runnable{}
 
-// NeedLeaderElection is false: all replicas share the bindings, whoever is elected.
+// NeedLeaderElection is false: all replicas share the bindings, whichever is elected.
 func (runnable) NeedLeaderElection() bool { return false }
 
 // Start runs until ctx ends, and returns once this replica has left the others.
@@ -87,7 +87,7 @@ func (r runnable) Start(ctx context.Context) error {
 	}
 }
 
-// decide decides anew, and tells of what has changed.
+// decide decides anew, and reports changes to the handlers.
 func (c *Coordinator) decide(ctx context.Context) {
 	replicas, self := identities(c.registry), c.registry.Self().ID
 	var assigned map[string]string
@@ -118,7 +118,7 @@ func (c *Coordinator) decide(ctx context.Context) {
 	}
 }
 
-// take makes owned what this replica owns, and returns what has changed, in order.
+// take sets what this replica owns, and returns what has changed, in order.
 func (c *Coordinator) take(owned map[string]bool) (changed []string, handlers []func(string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +137,7 @@ func (c *Coordinator) take(owned map[string]bool) (changed []string, handlers []
 	return changed, slices.Clone(c.handlers)
 }
 
-// identities are those of the replicas that live; none if this one is not among them.
+// identities are those of the living replicas; none if this one is not among them.
 func identities(registry peers.Registry) []string {
 	var all []string
 	for _, peer := range registry.Snapshot() {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 )
 
-// members is a registry of which the test says who lives.
+// members is a registry in which the test determines who lives.
 type members struct {
 	mu   sync.Mutex
 	live []string
@@ -113,7 +113,7 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 	if !c.Owns("eu") {
 		t.Error("it is given away because it cannot be read")
 	}
-	registry.live = nil // That takes no reading.
+	registry.live = nil // That needs no read.
 	c.decide(t.Context())
 	if c.Owns("eu") {
 		t.Error("it is owned by who may not live")
@@ -161,7 +161,7 @@ func (e *engaged) Engage(ctx context.Context, name multicluster.ClusterName, _ c
 	return nil
 }
 
-// TestEachConnectionHasAContextOfItsOwn is what the stock coordinator fails.
+// TestEachConnectionHasAContextOfItsOwn fails with the stock coordinator.
 func TestEachConnectionHasAContextOfItsOwn(t *testing.T) {
 	c, aware := New(&members{}, held(nil), testclock.NewFakeClock(time.Now())), &engaged{contexts: map[string]context.Context{}}
 	c.AddAware(aware)

@@ -5,9 +5,9 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 )
 
-// Everywhere is a manager that runs what is added to it in all replicas, elected or
-// not: what is of one binding each. multicluster-runtime's controllers do not pass on
-// that they need no election.
+// Everywhere returns a manager that runs what is added to it in all replicas, elected or
+// not: for what concerns one binding each. multicluster-runtime's controllers do not pass
+// on that they need no election.
 func Everywhere(mgr manager.Manager) manager.Manager { return everywhere{mgr} }
 
 type everywhere struct{ manager.Manager }

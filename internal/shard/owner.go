@@ -7,11 +7,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Owner says for which bindings this replica works.
+// Owner knows for which bindings this replica works.
 type Owner interface {
 	// Owns reports whether it works for the binding.
 	Owns(binding string) bool
-	// Subscribe has handle called with each binding of which that changes.
+	// Subscribe calls handle with each binding for which that changes.
 	Subscribe(handle func(binding string))
 }
 
@@ -20,7 +20,7 @@ var (
 	_ Owner = All{}
 )
 
-// All owns all bindings: where replicas do not share them, the elected one works for all.
+// All owns all bindings: unless replicas share them, the elected one works for all.
 type All struct{}
 
 // Owns is true.
@@ -29,8 +29,8 @@ func (All) Owns(string) bool { return true }
 // Subscribe does nothing: nothing changes.
 func (All) Subscribe(func(string)) {}
 
-// Source asks a controller for what request makes of each binding that this replica
-// works for from now on, or no more.
+// Source queues, for a controller, what request makes of each binding that this replica
+// starts or stops working for.
 func Source[R comparable](owner Owner, request func(binding string) R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		owner.Subscribe(func(binding string) { queue.Add(request(binding)) })

@@ -40,7 +40,7 @@ func TestSourceAsksForWhatComesAndGoes(t *testing.T) {
 	}
 }
 
-// added is a manager that keeps what is added to it.
+// added is a manager that keeps what is added.
 type added struct {
 	manager.Manager
 	runnable manager.Runnable

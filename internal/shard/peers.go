@@ -8,12 +8,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// peerTable is what was seen of the Leases of the other replicas.
+// peerTable is what was seen of the other replicas' Leases.
 type peerTable struct {
 	seen map[string]sighting // By the name of the Lease.
 }
 
-// sighting is a Lease, and since when, by our own clock, it is as it is.
+// sighting is a Lease, and since when, by our own clock, it is unchanged.
 type sighting struct {
 	lease *coordinationv1.Lease
 	since time.Time
@@ -21,7 +21,7 @@ type sighting struct {
 
 func newPeerTable() *peerTable { return &peerTable{seen: map[string]sighting{}} }
 
-// see notes which Leases there are now, but the one of that name.
+// see notes which Leases exist now, except for the one named own.
 func (t *peerTable) see(leases []coordinationv1.Lease, own string, now time.Time) {
 	seen := make(map[string]sighting, len(leases))
 	for i := range leases {
@@ -38,9 +38,9 @@ func (t *peerTable) see(leases []coordinationv1.Lease, own string, now time.Time
 	t.seen = seen
 }
 
-// living are the identities of the replicas whose Leases have changed, or were seen
-// first, within duration. One that was dead when we looked first counts as alive that
-// long: to leave its bindings alone costs less than to try for those of one that lives.
+// living returns the identities of the replicas whose Leases changed, or were first seen,
+// within duration. One that was dead when we first looked counts as alive that long:
+// leaving its bindings alone costs less than trying for those of a living one.
 func (t *peerTable) living(now time.Time, duration time.Duration) []string {
 	var identities []string
 	for _, s := range t.seen {
@@ -52,7 +52,7 @@ func (t *peerTable) living(now time.Time, duration time.Duration) []string {
 	return slices.Compact(identities)
 }
 
-// dead are the Leases that have not changed for that long.
+// dead returns the Leases that have not changed for that long.
 func (t *peerTable) dead(now time.Time, long time.Duration) []*coordinationv1.Lease {
 	var leases []*coordinationv1.Lease
 	for _, s := range t.seen {

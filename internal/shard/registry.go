@@ -22,7 +22,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// What this may do in the manager's namespace is in config/shard: most do without it.
+// Its rights in the manager's namespace are in config/shard: most do without them.
 
 // Registry knows which replicas live. It is a peers.Registry of multicluster-runtime.
 type Registry struct {
@@ -31,14 +31,14 @@ type Registry struct {
 	duration time.Duration
 	clock    clock.WithTicker
 
-	// own is the Lease of this replica as it was written last, or nil. It is of Run alone.
+	// own is the last written Lease of this replica, or nil. Only Run uses it.
 	own *coordinationv1.Lease
 
 	mu    sync.Mutex
 	peers *peerTable
-	// announced is since when the others can know this replica, and until when it may
-	// count on that they do. read is when their Leases were read last, and settled is
-	// set once that was long enough after announced.
+	// announced is since when the others can know this replica, and until how long it may
+	// count on that. read is when their Leases were last read, and settled is set once
+	// that was long enough after announced.
 	announced, until, read time.Time
 	settled                bool
 }
@@ -51,14 +51,14 @@ type RegistryOptions struct {
 	Leases coordinationclient.LeaseInterface
 	// Identity is this replica's, also in the Leases of the providers.
 	Identity string
-	// Duration is how long a replica lives without renewing its Lease: a number of
-	// seconds. Default: DefaultDuration.
+	// Duration is how long a replica lives without renewing its Lease, in whole seconds.
+	// Default: DefaultDuration.
 	Duration time.Duration
 	// Clock defaults to the real one.
 	Clock clock.WithTicker
 }
 
-// NewRegistry makes a Registry. It asks nobody anything before Run.
+// NewRegistry makes a Registry. It sends no request before Run.
 func NewRegistry(o RegistryOptions) *Registry {
 	if o.Duration == 0 {
 		o.Duration = DefaultDuration
@@ -69,12 +69,12 @@ func NewRegistry(o RegistryOptions) *Registry {
 	return &Registry{leases: o.Leases, identity: o.Identity, duration: o.Duration, clock: o.Clock, peers: newPeerTable()}
 }
 
-// Self is this replica. All weigh the same.
+// Self is this replica. All have the same weight.
 func (r *Registry) Self() sharder.PeerInfo { return sharder.PeerInfo{ID: r.identity, Weight: 1} }
 
-// Snapshot are the replicas that live, with this one. It is empty while this replica
-// cannot be sure that the others know of it, or does not know of them; and so it is for
-// one interval at the start, for the sake of those that start together.
+// Snapshot returns the living replicas, this one included. It is empty while this replica
+// cannot be sure that the others know of it, or does not know of them, and for one
+// interval at the start, so that replicas started together find each other.
 func (r *Registry) Snapshot() []sharder.PeerInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *Registry) Snapshot() []sharder.PeerInfo {
 	return snapshot
 }
 
-// Lives reports whether a replica of that identity lives, other than this one.
+// Lives reports whether another replica of that identity lives.
 func (r *Registry) Lives(identity string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,9 +101,9 @@ func (r *Registry) Lives(identity string) bool {
 	return false
 }
 
-// Run renews the Lease of this replica and reads those of the others until ctx ends.
-// Then it deletes its own, so that the others need not wait. What fails is tried
-// again: a replica that cannot reach the consumer owns nothing meanwhile.
+// Run renews the Lease of this replica and reads the others' until ctx ends. Then it
+// deletes its own, so that the others need not wait. It retries what fails: a replica
+// that cannot reach the consumer owns nothing meanwhile.
 func (r *Registry) Run(ctx context.Context) error {
 	ticker := r.clock.NewTicker(r.interval())
 	defer ticker.Stop()
@@ -122,8 +122,7 @@ func (r *Registry) Run(ctx context.Context) error {
 
 func (r *Registry) interval() time.Duration { return r.duration / intervals }
 
-// bound is how long this replica counts on a write or a read of its own: the others
-// wait longer.
+// bound is how long this replica relies on its own write or read: the others wait longer.
 func (r *Registry) bound() time.Duration { return r.duration * 4 / 5 }
 
 // pass renews and reads once.
@@ -132,7 +131,7 @@ func (r *Registry) pass(ctx context.Context) error {
 	return errors.Join(renewed, r.refresh(ctx))
 }
 
-// renew writes the Lease of this replica. The others cannot have seen that before it
+// renew writes the Lease of this replica. The others cannot have seen it before that
 // began.
 func (r *Registry) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.interval())
@@ -151,7 +150,7 @@ func (r *Registry) renew(ctx context.Context) error {
 	return nil
 }
 
-// write makes the Lease, or writes it anew.
+// write creates or updates the Lease.
 func (r *Registry) write(ctx context.Context, now time.Time) error {
 	var err error
 	if r.own == nil {
@@ -186,12 +185,12 @@ func (r *Registry) refresh(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// note takes over what was read, and returns the Leases of replicas that are long dead.
+// note stores what was read, and returns the Leases of replicas long dead.
 func (r *Registry) note(leases []coordinationv1.Lease, began time.Time) []*coordinationv1.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !began.Before(r.read.Add(r.bound())) {
-		r.peers = newPeerTable() // They may have been as unable to renew as this one to look.
+		r.peers = newPeerTable() // They may have been as unable to renew as this one to read.
 	}
 	r.peers.see(leases, r.name(), r.clock.Now())
 	r.read = began
@@ -231,17 +230,17 @@ func (r *Registry) delete(ctx context.Context, lease *coordinationv1.Lease) erro
 // selector selects the Leases of replicas.
 const selector = v1alpha1.LabelReplica + "=true"
 
-// hashInName is how many characters of the hash of the identity a name has.
+// hashInName is how many characters of the identity's hash a name has.
 const hashInName = 16
 
-// name of the Lease of this replica: its identity may be no name.
+// name of the Lease of this replica. The identity itself may be no valid name.
 func (r *Registry) name() string {
 	sum := sha256.Sum256([]byte(r.identity))
 	return "spillway-replica-" + hex.EncodeToString(sum[:])[:hashInName]
 }
 
-// lease is that of this replica, in place of the one that there is, which may be nil.
-// The time is for people: nobody decides on it.
+// lease is that of this replica, replacing there, which may be nil. The time is for
+// people: nothing is decided on it.
 func (r *Registry) lease(there *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	at := ptr.To(metav1.NewMicroTime(now))
 	lease := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{AcquireTime: at}}
@@ -254,7 +253,7 @@ func (r *Registry) lease(there *coordinationv1.Lease, now time.Time) *coordinati
 	}
 	lease.Labels[v1alpha1.LabelReplica] = "true"
 	lease.Spec.HolderIdentity = &r.identity
-	lease.Spec.LeaseDurationSeconds = ptr.To(int32(r.duration / time.Second)) //nolint:gosec // It is some seconds.
+	lease.Spec.LeaseDurationSeconds = ptr.To(int32(r.duration / time.Second)) //nolint:gosec // Some seconds.
 	lease.Spec.RenewTime = at
 	return lease
 }

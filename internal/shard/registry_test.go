@@ -20,14 +20,14 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// leases are those of the manager's namespace. What is not played panics.
+// leases are those of the manager's namespace. Other methods panic.
 type leases struct {
 	coordinationclient.LeaseInterface
 	mu       sync.Mutex
 	all      map[string]*coordinationv1.Lease
 	version  int
 	requests []string
-	// fail, if set, is asked before each request.
+	// fail, if set, is called before each request.
 	fail func(verb string) error
 }
 
@@ -127,7 +127,7 @@ func (l *leases) List(ctx context.Context, o metav1.ListOptions) (*coordinationv
 	return list, nil
 }
 
-// replica is a Registry whose passes the test makes.
+// replica is a Registry whose passes the test runs.
 type replica struct {
 	*Registry
 	clock *testclock.FakeClock
@@ -138,7 +138,7 @@ func newReplica(l *leases, identity string) replica {
 	return replica{NewRegistry(RegistryOptions{Leases: l, Identity: identity, Clock: clock}), clock}
 }
 
-// passes makes passes, an interval apart, of all of the replicas.
+// passes runs passes of all the replicas, an interval apart.
 func passes(t *testing.T, count int, replicas ...replica) {
 	t.Helper()
 	for range count {
@@ -199,7 +199,7 @@ func TestWhoDoesNotRenewIsDeadWhateverItsClockSays(t *testing.T) {
 	}
 }
 
-// A replica that finds the Lease of a dead one cannot know that at first.
+// At first, a replica cannot know that a Lease is a dead one's.
 func TestWhoIsSeenForTheFirstTimeLives(t *testing.T) {
 	l := newLeases()
 	dead, a := newReplica(l, "dead"), newReplica(l, "a")
@@ -251,7 +251,7 @@ func TestWhoCannotSayThatItLivesOwnsNothing(t *testing.T) {
 	}
 }
 
-// After an outage of the API server nobody has renewed, and nobody is dead for that.
+// After an outage of the API server nobody has renewed, yet nobody counts as dead.
 func TestWhatCouldNotBeSeenDoesNotCount(t *testing.T) {
 	l := newLeases()
 	a, b := newReplica(l, "a"), newReplica(l, "b")

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// TestRightsAreNoWider holds what is shipped for replicas that share the bindings against
-// what a Registry asks for: it reads and writes its Lease by the right to the Lease of
-// the elected one, and needs two verbs more, in one namespace.
+// TestRightsAreNoWider compares the shipped rights of replicas that share the bindings
+// with the requests of a Registry: it reads and writes its Lease by the right to the
+// elected one's Lease, and needs two verbs more, in one namespace.
 func TestRightsAreNoWider(t *testing.T) {
 	content, err := os.ReadFile("../../config/shard/replica_role.yaml")
 	if err != nil {

@@ -7,25 +7,25 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Allowance lets a few writes of each key go at once, and after them one in each
-// interval. What was not used comes back, one in each interval. What it knows is
-// lost with the process, which costs a few early writes.
+// Allowance lets a few writes of each key go at once, and then one per interval. Used
+// ones come back at one per interval. Its knowledge is lost with the process, which costs
+// a few early writes.
 type Allowance[K comparable] struct {
 	few      int
 	interval time.Duration
 	clock    clock.PassiveClock
 
 	mu sync.Mutex
-	// used is when all of a key will have come back.
+	// used is when all writes of a key will have come back.
 	used map[K]time.Time
 }
 
-// NewAllowance returns an Allowance of a few writes, and then one in each interval.
+// NewAllowance returns an Allowance of a few writes, and then one per interval.
 func NewAllowance[K comparable](few int, interval time.Duration, clock clock.PassiveClock) *Allowance[K] {
 	return &Allowance[K]{few: few, interval: interval, clock: clock, used: map[K]time.Time{}}
 }
 
-// Wait is how long a write of key has to wait still; zero if it may go now.
+// Wait returns how long a write of key must still wait; zero: it may go now.
 func (a *Allowance[K]) Wait(key K) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -36,7 +36,7 @@ func (a *Allowance[K]) Wait(key K) time.Duration {
 	return max(0, until.Sub(a.clock.Now())-time.Duration(a.few-1)*a.interval)
 }
 
-// Wrote notes that key was written just now.
+// Wrote notes that key was just written.
 func (a *Allowance[K]) Wrote(key K) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

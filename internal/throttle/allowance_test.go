@@ -23,15 +23,15 @@ func TestAllowance(t *testing.T) {
 		allowance.Wrote("a")
 	}
 	expect("a", time.Second)
-	expect("b", 0) // Keys have nothing to do with each other.
+	expect("b", 0) // Keys are independent.
 	pass(400 * time.Millisecond)
 	expect("a", 600*time.Millisecond)
-	for range 5 { // Then there is one in each interval,
+	for range 5 { // Then one per interval,
 		pass(allowance.Wait("a"))
 		allowance.Wrote("a")
 		expect("a", time.Second)
 	}
-	allowance.Wrote("a") // and one that could not wait is made up for.
+	allowance.Wrote("a") // and one sent too early is made up for.
 	expect("a", 2*time.Second)
 	pass(3 * time.Second)
 	expect("a", 0) // Two have come back.
@@ -39,7 +39,7 @@ func TestAllowance(t *testing.T) {
 	expect("a", 0)
 	allowance.Wrote("a")
 	expect("a", time.Second)
-	pass(time.Hour) // No more than a few do.
+	pass(time.Hour) // No more than a few come back.
 	for range 3 {
 		expect("a", 0)
 		allowance.Wrote("a")
@@ -52,7 +52,7 @@ func TestAllowance(t *testing.T) {
 	}
 }
 
-// TestAllowanceIsBounded has a hundred changes a second for five of them.
+// TestAllowanceIsBounded makes a hundred changes a second for five seconds.
 func TestAllowanceIsBounded(t *testing.T) {
 	const few, seconds, rate = 5, 5, 100
 	clock := testclock.NewFakePassiveClock(time.Now())

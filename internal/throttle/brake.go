@@ -7,12 +7,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Brake holds back what is sent of a key after too much of it was ended too soon.
-// A few early ends close it, unless they are spread over a long time. While it is
-// closed, one is sent at a time, ever more slowly, to try. It opens when nothing has
-// ended early while what was tried has lived long enough. A key of which nothing has
-// ended early for long begins anew, so that there is no end of keys that are used no
-// more. What a Brake knows is lost with the process.
+// Brake holds back what is sent for a key after too much of it ended too soon. A few
+// early ends close it, unless spread over a long time. While closed, it lets one through
+// at a time, ever more slowly, as a trial. It opens once a trial has lived long enough
+// with no early end meanwhile. A key without an early end for long is forgotten, so that
+// unused keys do not pile up. A Brake's knowledge is lost with the process.
 type Brake struct {
 	ends   *Allowance[string]
 	trials *Pacer
@@ -20,20 +19,20 @@ type Brake struct {
 	clock  clock.PassiveClock
 
 	mu sync.Mutex
-	// closed is when the first was tried since the last early end of a key; zero if none was.
+	// closed is when the first trial was sent since a key's last early end; zero if none.
 	closed map[string]time.Time
-	// ended is when something of a key has last ended early. Nothing is known of others.
+	// ended is the last early end of each known key.
 	ended map[string]time.Time
 }
 
-// NewBrake returns a Brake that is closed by more early ends than there are to
-// be, and then lets one trial through in its turn. What ends before it has lived
-// for as long as soon has ended early.
+// NewBrake returns a Brake that more early ends than ends allows close, and that then
+// lets trials through one by one. Whatever ends before it has lived for soon has ended
+// early.
 func NewBrake(ends *Allowance[string], trials *Pacer, soon time.Duration, clock clock.PassiveClock) *Brake {
 	return &Brake{ends: ends, trials: trials, soon: soon, clock: clock, closed: map[string]time.Time{}, ended: map[string]time.Time{}}
 }
 
-// Wait is how long the next of key has to wait still; zero if it may go now.
+// Wait returns how long the next one of key must still wait; zero: it may go now.
 func (b *Brake) Wait(key string) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +55,7 @@ func (b *Brake) wait(key string) time.Duration {
 	return min(lives, b.trials.Wait(key))
 }
 
-// Take reports whether one of key may be sent now, of all that want to be.
+// Take reports whether one of key may be sent now, and counts it as a trial if closed.
 func (b *Brake) Take(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +68,7 @@ func (b *Brake) Take(key string) bool {
 	return true
 }
 
-// Sent notes that one of key was sent just now.
+// Sent notes that one of key was just sent.
 func (b *Brake) Sent(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +77,7 @@ func (b *Brake) Sent(key string) {
 	}
 }
 
-// Ended notes that one of key was ended that had lived for so long.
+// Ended notes that one of key ended after lived.
 func (b *Brake) Ended(key string, lived time.Duration) {
 	if lived >= b.soon {
 		return
@@ -99,9 +98,9 @@ func (b *Brake) Ended(key string, lived time.Duration) {
 	b.trials.Wrote(key)
 }
 
-// forget drops the keys of which nothing has ended early for longer than it takes
-// until all of their early ends have come back, and for twice as long as there is
-// between two trials: who wanted to send has done so since.
+// forget drops the keys without an early end for longer than all their allowance takes to
+// come back, and twice the time between two trials: whoever wanted to send has done so
+// since.
 func (b *Brake) forget() {
 	rest := max(2*b.trials.most, time.Duration(b.ends.few)*b.ends.interval) + b.soon
 	for key, at := range b.ended {

@@ -26,12 +26,12 @@ func TestBrake(t *testing.T) {
 	}
 	pass := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
 
-	for range 100 { // What has lived long enough holds up nothing,
+	for range 100 { // Lives that are long enough hold up nothing,
 		brake.Sent("a")
 		brake.Ended("a", soon)
 		expect("a", 0)
 	}
-	for range 100 { // nor what ends early now and then.
+	for range 100 { // nor do early ends now and then.
 		brake.Ended("a", 0)
 		expect("a", 0)
 		pass(10 * time.Second)
@@ -43,7 +43,7 @@ func TestBrake(t *testing.T) {
 	}
 	brake.Ended("a", soon-1)
 	expect("a", 10*time.Second)
-	expect("b", 0) // Keys have nothing to do with each other.
+	expect("b", 0) // Keys are independent.
 
 	for _, next := range []time.Duration{20 * time.Second, 40 * time.Second, 80 * time.Second} {
 		pass(brake.Wait("a"))
@@ -57,15 +57,15 @@ func TestBrake(t *testing.T) {
 	}
 	pass(brake.Wait("a"))
 	brake.Take("a")
-	expect("a", 160*time.Second) // It was not sent, for some other cause.
+	expect("a", 160*time.Second) // It was not sent, for another reason.
 	pass(brake.Wait("a"))
 	brake.Take("a")
 	brake.Sent("a")
-	expect("a", soon) // Not for the next turn: what was tried may live,
+	expect("a", soon) // Not until the next turn: the trial may live,
 	pass(soon - 1)
 	expect("a", 1)
 	pass(1)
-	expect("a", 0) // and then all go.
+	expect("a", 0) // and then all may go.
 	for range 2 {
 		if !brake.Take("a") {
 			t.Error("one waits still")
@@ -76,7 +76,7 @@ func TestBrake(t *testing.T) {
 	}
 }
 
-// TestBrakeForgets has namespaces come and go, in each of which it was closed.
+// TestBrakeForgets lets namespaces come and go, each with a closed key.
 func TestBrakeForgets(t *testing.T) {
 	brake, clock := testBrake()
 	known := func() map[string]int {
@@ -85,7 +85,7 @@ func TestBrakeForgets(t *testing.T) {
 	for range 3 {
 		brake.Ended("stays", 0)
 	}
-	const most = 22 // Of one in each minute, those of the last 21, and one that stays.
+	const most = 22 // With one per minute: those of the last 21, and one that stays.
 	for i := range 100 {
 		key := fmt.Sprint("gone-", i)
 		for range 4 {
@@ -107,8 +107,8 @@ func TestBrakeForgets(t *testing.T) {
 	}
 }
 
-// TestBrakeIsBounded has a provider end all at once for a day, while somebody
-// makes another one whenever one has ended.
+// TestBrakeIsBounded: for a day, a provider ends everything at once, and somebody
+// replaces each one that ends.
 func TestBrakeIsBounded(t *testing.T) {
 	brake, clock := testBrake()
 	sent := 0
@@ -120,7 +120,7 @@ func TestBrakeIsBounded(t *testing.T) {
 		}
 		clock.SetTime(clock.Now().Add(time.Second))
 	}
-	if most := 4 + 7 + 24*6; sent > most || sent < 24*6 { // What closes it, while it slows down, and each ten minutes.
+	if most := 4 + 7 + 24*6; sent > most || sent < 24*6 { // Until it closes, while it slows down, and every ten minutes.
 		t.Errorf("%d were sent, want at most %d", sent, most)
 	}
 }

@@ -1,5 +1,5 @@
-// Package throttle spaces out writes of one object, so that many changes that come
-// in a short time are one write. The first write is not delayed.
+// Package throttle spaces out writes of one object, so that many changes in a short time
+// become one write. The first write is not delayed.
 package throttle
 
 import (
@@ -9,11 +9,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Pacer keeps an interval between writes of the same key. The interval doubles
-// while one write follows the other as soon as it may, and is back at its first
-// value after a rest: a change of hundreds of things at once takes few writes,
-// however long it takes, and a change of one waits for nothing. What a Pacer
-// knows is lost with the process, which costs at most one early write.
+// Pacer keeps an interval between writes of the same key. It doubles while writes follow
+// each other as soon as they may, and is back at its first value after a rest: hundreds
+// of changes at once take few writes, however long they take, and a single change waits
+// for nothing. A Pacer's knowledge is lost with the process, which costs at most one
+// early write.
 type Pacer struct {
 	first, most time.Duration
 	clock       clock.PassiveClock
@@ -22,19 +22,19 @@ type Pacer struct {
 	last map[string]write
 }
 
-// write is the last one of a key, and how far the next one is from it at least.
+// write is the last one of a key, and the least time until the next.
 type write struct {
 	at       time.Time
 	interval time.Duration
 }
 
-// New returns a Pacer whose interval between two writes of a key is first, and
+// New returns a Pacer whose interval between two writes of a key starts at first, and
 // grows up to most.
 func New(first, most time.Duration, clock clock.PassiveClock) *Pacer {
 	return &Pacer{first: first, most: most, clock: clock, last: map[string]write{}}
 }
 
-// Wait is how long a write of key has to wait still; zero if it may go now.
+// Wait returns how long a write of key must still wait; zero: it may go now.
 func (p *Pacer) Wait(key string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +45,7 @@ func (p *Pacer) Wait(key string) time.Duration {
 	return max(0, last.interval-p.clock.Since(last.at))
 }
 
-// Wrote notes that key was written just now.
+// Wrote notes that key was just written.
 func (p *Pacer) Wrote(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,17 +19,17 @@ func TestPacer(t *testing.T) {
 	pass := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
 
 	expect("a", 0) // The first is never delayed,
-	expect("a", 0) // however often it is asked for.
+	expect("a", 0) // however often one asks.
 	pacer.Wrote("a")
 	expect("a", time.Second)
-	expect("b", 0) // Keys have nothing to do with each other.
+	expect("b", 0) // Keys are independent.
 	pass(400 * time.Millisecond)
 	expect("a", 600*time.Millisecond)
 	pass(600 * time.Millisecond)
 	expect("a", 0)
 	pass(time.Hour)
 	expect("a", 0)
-	pacer.Wrote("a") // After a rest it begins with the first interval again.
+	pacer.Wrote("a") // After a rest it starts at the first interval again.
 	expect("a", time.Second)
 	for _, next := range []time.Duration{2 * time.Second, 4 * time.Second, 4 * time.Second} {
 		pass(pacer.Wait("a"))
@@ -46,7 +46,7 @@ func TestPacer(t *testing.T) {
 	expect("a", 0)
 	pacer.Forget("never heard of")
 	pacer.Wrote("a")
-	pass(-time.Hour) // A clock that is set back delays, but never for longer than it was set back.
+	pass(-time.Hour) // A clock set back delays, but no longer than it was set back.
 	expect("a", time.Hour+time.Second)
 }
 

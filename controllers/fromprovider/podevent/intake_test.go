@@ -21,7 +21,7 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer"
 )
 
-// provider is a cache that shows these namespaces, and no pods.
+// provider is a cache with these namespaces, and no pods.
 type provider struct {
 	cache.Cache
 	namespaces map[string]*corev1.Namespace

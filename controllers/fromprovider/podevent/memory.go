@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/throttle"
 )
 
-// memory is what is remembered of local pods that have events. A provider has no say in
-// when one is forgotten.
+// memory is what is remembered of local pods that have events. A provider cannot
+// influence when one is forgotten.
 type memory struct {
 	clock clock.PassiveClock
 
@@ -30,7 +30,7 @@ func newMemory(clock clock.PassiveClock) *memory {
 	return &memory{clock: clock, pods: map[types.UID]*written{}}
 }
 
-// of is what is remembered of a pod. Only the one worker uses it.
+// of returns what is remembered of a pod. Only the one worker uses it.
 func (m *memory) of(pod types.UID) *written {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -43,7 +43,7 @@ import (
 // fieldPod indexes the consumer's events by the UID of the pod that they are about.
 const fieldPod = "spillway.pod"
 
-// Kind is that of warnings about pods.
+// Kind is the kind of warnings about pods.
 type Kind struct {
 	// Consumer writes.
 	Consumer client.Client

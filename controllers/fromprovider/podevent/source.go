@@ -56,8 +56,8 @@ func (c *reconciler) Start(ctx context.Context) error {
 	return nil
 }
 
-// EnqueueNamespace implements syncer.Runner. Where a namespace goes makes no difference
-// to what is said about pods that are there.
+// EnqueueNamespace implements syncer.Runner. A change of one namespace does not affect
+// warnings about its pods.
 func (c *reconciler) EnqueueNamespace(_ context.Context, namespace string) {
 	queue := c.queue.Load()
 	if queue == nil || namespace != "" {

@@ -12,7 +12,7 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;patch
 
-// Kind is that of ConfigMaps.
+// Kind is the kind of ConfigMaps.
 func Kind() kind.Kind[*corev1.ConfigMap] {
 	configMaps := kind.NewCopy("configmap", kind.Referenced,
 		func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
@@ -29,8 +29,8 @@ func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ func(st
 	return translate.ConfigMap(local, t)
 }
 
-// Merge implements decide.Translation: the whole content of the copy is ours. Of the
-// content remote has a digest.
+// Merge implements decide.Translation: the whole content of the copy is ours. remote has
+// a digest instead of its content.
 func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)

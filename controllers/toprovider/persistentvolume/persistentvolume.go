@@ -14,7 +14,7 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;list;watch;patch
 
-// Kind is that of PersistentVolumes.
+// Kind is the kind of PersistentVolumes.
 func Kind() kind.Kind[*corev1.PersistentVolume] {
 	volumes := kind.NewCopy("persistentvolume", kind.Referenced,
 		func() *corev1.PersistentVolume { return &corev1.PersistentVolume{} },

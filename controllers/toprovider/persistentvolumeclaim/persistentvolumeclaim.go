@@ -14,7 +14,7 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
 
-// Kind is that of PersistentVolumeClaims.
+// Kind is the kind of PersistentVolumeClaims.
 func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	claims := kind.NewCopy("persistentvolumeclaim", kind.Referenced,
 		func() *corev1.PersistentVolumeClaim { return &corev1.PersistentVolumeClaim{} },

@@ -9,9 +9,9 @@ import (
 	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 )
 
-// checkCA requires PEM with at least one certificate and nothing but
-// certificates. Text around them is fine, as in many bundles. crypto/x509
-// would skip what it cannot read, and trust the rest.
+// checkCA requires PEM with at least one certificate and nothing but certificates. Text
+// around them is fine, as in many bundles. crypto/x509 would skip what it cannot read,
+// and trust the rest.
 func checkCA(field string, data []byte) error {
 	if len(data) == 0 {
 		return invalid(field, "is missing; without it the provider's certificate cannot be verified")
@@ -37,9 +37,8 @@ func checkCA(field string, data []byte) error {
 	return nil
 }
 
-// checkClientCertificate requires a token, a client certificate with its key,
-// or both. That a certificate has expired is not checked: the provider's clock
-// counts, not ours.
+// checkClientCertificate requires a token, a client certificate with its key, or both. It
+// accepts expired certificates: the provider's clock counts, not ours.
 func checkClientCertificate(path string, u *clientcmdv1.AuthInfo) error {
 	hasCert, hasKey := len(u.ClientCertificateData) > 0, len(u.ClientKeyData) > 0
 	switch {
@@ -62,7 +61,7 @@ func checkClientCertificate(path string, u *clientcmdv1.AuthInfo) error {
 	return nil
 }
 
-// leaf returns the first certificate of a PEM chain, which is the client's own.
+// leaf returns the first certificate of a PEM chain: the client's own.
 func leaf(data []byte) (*x509.Certificate, bool) {
 	for {
 		var block *pem.Block

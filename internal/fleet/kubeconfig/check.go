@@ -37,8 +37,8 @@ func currentContext(doc *clientcmdv1.Config) (cluster entry[clientcmdv1.Cluster]
 	return cluster, user, err
 }
 
-// find returns the one item of a list that the field reference names. Two of
-// one name are refused: which of them counts is not for us to guess.
+// find returns the one item of a list that the field reference names. It refuses
+// duplicate names rather than guess which one counts.
 func find[N, T any](list, field, reference string, items []N, name string, split func(N) (string, T)) (entry[T], error) {
 	var found entry[T]
 	if name == "" {
@@ -101,8 +101,8 @@ func checkCluster(path string, c *clientcmdv1.Cluster) error {
 	return checkCA(join(path, "certificate-authority-data"), c.CertificateAuthorityData)
 }
 
-// checkServer accepts https://host[:port][/path]. Errors do not quote the
-// server, which can have a password in it.
+// checkServer accepts https://host[:port][/path]. Errors do not quote the server, which
+// may contain a password.
 func checkServer(field, server string) error {
 	if server == "" {
 		return invalid(field, "is missing; it must be the URL of the API server, such as https://host:6443")
@@ -133,8 +133,8 @@ func validPort(u *url.URL) bool {
 	return err == nil && port > 0
 }
 
-// checkServerName accepts what can stand in a certificate. The name weakens
-// nothing: the certificate must still be signed by the CA.
+// checkServerName accepts the names that certificates can have. The name weakens nothing:
+// the CA must still have signed the certificate.
 func checkServerName(field, name string) error {
 	if name == "" || net.ParseIP(name) != nil || len(validation.IsDNS1123Subdomain(strings.ToLower(name))) == 0 {
 		return nil
@@ -166,8 +166,8 @@ func checkUser(path string, u *clientcmdv1.AuthInfo) error {
 	return checkClientCertificate(path, u)
 }
 
-// checkToken refuses what cannot stand in a header, first of all the line
-// break that copying a token often adds.
+// checkToken refuses characters that a header cannot have, first of all the line break
+// that copying a token often adds.
 func checkToken(field, token string) error {
 	for _, c := range []byte(token) {
 		if c <= ' ' || c > '~' {

@@ -10,14 +10,14 @@ import (
 	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 )
 
-// decode fills doc from a YAML tree that checkPlain has accepted. Names of
-// fields are case-sensitive, as they are for kubectl.
+// decode fills doc from a YAML tree that checkPlain has accepted. Field names are
+// case-sensitive, as for kubectl.
 func decode(root *yaml.Node, doc *clientcmdv1.Config) error {
 	return decodeValue(root, reflect.ValueOf(doc).Elem(), "")
 }
 
-// decodeValue fills v, which is a part of a Config, from node. An explicit
-// null leaves v as it is, like a field that is not there.
+// decodeValue fills v, a part of a Config, from node. An explicit null leaves v as it is,
+// like a missing field.
 func decodeValue(node *yaml.Node, v reflect.Value, path string) error {
 	if node.ShortTag() == "!!null" {
 		return nil
@@ -48,13 +48,13 @@ func decodeStruct(node *yaml.Node, v reflect.Value, path string) error {
 		case !known:
 			return malformed(key, path, "unknown field; fields are case-sensitive")
 		case key.Value == "extensions" || key.Value == "preferences":
-			return nil // Written by minikube and kubectl, and for them only.
+			return nil // Only minikube and kubectl use them.
 		}
 		return decodeValue(value, v.Field(index), join(path, key.Value))
 	})
 }
 
-// fieldsByName maps the names of a struct's fields in a document to their indices.
+// fieldsByName maps the field names of a struct in a document to their indices.
 func fieldsByName(t reflect.Type) map[string]int {
 	fields := make(map[string]int, t.NumField())
 	for i := range t.NumField() {
@@ -64,8 +64,8 @@ func fieldsByName(t reflect.Type) map[string]int {
 	return fields
 }
 
-// decodeMap fills a map from strings. Its keys are the user's, so that errors
-// about its values name the map.
+// decodeMap fills a map with string keys. Errors about its values name only the map,
+// since its keys are the user's.
 func decodeMap(node *yaml.Node, v reflect.Value, path string) error {
 	v.Set(reflect.MakeMap(v.Type()))
 	return eachPair(node, path, func(key, value *yaml.Node) error {
@@ -78,8 +78,8 @@ func decodeMap(node *yaml.Node, v reflect.Value, path string) error {
 	})
 }
 
-// eachPair calls f with the pairs of a mapping, in their order, and refuses a
-// key that is not a string or that comes twice.
+// eachPair calls f for the pairs of a mapping, in order, and refuses a key that is no
+// string or a duplicate.
 func eachPair(node *yaml.Node, path string, f func(key, value *yaml.Node) error) error {
 	if node.Kind != yaml.MappingNode {
 		return malformed(node, path, "must be a mapping")
@@ -140,7 +140,7 @@ func decodeScalar(node *yaml.Node, v reflect.Value, path string) error {
 	return nil
 }
 
-// malformed is an error about the place of a node in the document.
+// malformed is an error with the line of a node.
 func malformed(node *yaml.Node, path, message string) error {
 	return invalid(path, fmt.Sprintf("line %d: %s", node.Line, message))
 }

@@ -2,19 +2,18 @@ package kubeconfig
 
 import "github.com/spillway-io/spillway/api/v1alpha1"
 
-// Error says why a kubeconfig is not used. It holds no text of the kubeconfig,
-// and wraps no error that could, so that it can be shown in a condition.
+// Error says why a kubeconfig is not used. It can be shown in a condition, since it holds
+// no text of the kubeconfig, and wraps no error that could.
 type Error struct {
 	// Reason is v1alpha1.ReasonInvalidKubeconfig or v1alpha1.ReasonForbiddenField.
 	Reason string
-	// Field is the path of the field, such as users[0].user.exec. Empty when
-	// the error is about the document as a whole.
+	// Field is the path of the field, such as users[0].user.exec; empty for the document
+	// as a whole.
 	Field string
 	// Message says what is wrong with the field and what to do instead.
 	Message string
 }
 
-// Error is the field and the message.
 func (e *Error) Error() string {
 	if e.Field == "" {
 		return e.Message

@@ -10,24 +10,23 @@ import (
 )
 
 const (
-	// maxTokenSize bounds what is decoded of a token, in bytes. Tokens of
-	// service accounts have about one KiB.
+	// maxTokenSize limits the size of a token to decode, in bytes. Tokens of service
+	// accounts have about one KiB.
 	maxTokenSize = 64 << 10
-	// maxExpiry is the end of the year 9999, in Unix seconds: the last that
-	// can be written as RFC 3339.
+	// maxExpiry is the end of the year 9999, in Unix seconds: the last time that RFC 3339
+	// can express.
 	maxExpiry = 253402300799
 )
 
-// TokenExpiry returns when a bearer token expires, in UTC and whole seconds,
-// if it is a JWT that says so. It does not verify the token: what it returns
-// is good for a message such as "the token expired at …", never for a decision.
+// TokenExpiry returns when a bearer token expires, in UTC and whole seconds, if it is a
+// JWT with that claim. It does not verify the token: use the result in messages such as
+// "the token expired at …", never in decisions.
 func TokenExpiry(token string) (time.Time, bool) {
 	_, until, ok := tokenValidity(token)
 	return until, ok
 }
 
-// tokenValidity returns since when a token is valid as well, zero if it does not
-// say so.
+// tokenValidity also returns since when a token is valid, zero if unstated.
 func tokenValidity(token string) (from, until time.Time, ok bool) {
 	if len(token) > maxTokenSize {
 		return from, until, false
@@ -54,7 +53,7 @@ func tokenValidity(token string) (from, until time.Time, ok bool) {
 	return from, until, true
 }
 
-// unix reads the time of a claim, if it is one that can be written as RFC 3339.
+// unix reads the time of a claim, if RFC 3339 can express it.
 func unix(seconds *float64) (time.Time, bool) {
 	if seconds == nil || *seconds < 0 || *seconds > maxExpiry {
 		return time.Time{}, false
@@ -62,8 +61,8 @@ func unix(seconds *float64) (time.Time, bool) {
 	return time.Unix(int64(*seconds), 0).UTC(), true
 }
 
-// CertificateExpiry returns when the client certificate in PEM form, such as
-// the CertData of a rest.Config, expires, in UTC.
+// CertificateExpiry returns when a client certificate in PEM form, such as the CertData
+// of a rest.Config, expires, in UTC.
 func CertificateExpiry(certPEM []byte) (time.Time, bool) {
 	cert, ok := leaf(certPEM)
 	if !ok {
@@ -72,8 +71,8 @@ func CertificateExpiry(certPEM []byte) (time.Time, bool) {
 	return cert.NotAfter.UTC(), true
 }
 
-// Validity returns when the credentials in config can be used, and which of them
-// says so, the one that expires first; zero times where they do not say.
+// Validity returns when the credentials in config can be used, and which of them limits
+// that, the one that expires first; zero times if unstated.
 func Validity(config *rest.Config) (what string, from, until time.Time) {
 	if since, expiry, ok := tokenValidity(config.BearerToken); ok {
 		what, from, until = "the token", since, expiry

@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// FuzzLoad checks, for any document, that Load returns either an error that
-// is safe to show or a rest.Config that is safe to use.
+// FuzzLoad checks, for any document, that Load returns an error that is safe to show, or
+// a rest.Config that is safe to use.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(document(f, "", "")))
 	for _, r := range refusals() {
@@ -33,7 +33,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// expectSafeError checks that err is typed, says what is wrong, and tells no secret.
+// expectSafeError checks that err is typed, says what is wrong, and shows no secret.
 func expectSafeError(t *testing.T, err error) {
 	var e *Error
 	if !errors.As(err, &e) || errors.Unwrap(e) != nil {
@@ -48,8 +48,8 @@ func expectSafeError(t *testing.T, err error) {
 	expectNoSecret(t, err)
 }
 
-// expectSafeConfig rebuilds the rest.Config by hand from the fields that are
-// allowed, so that one more field that is set shows as a difference.
+// expectSafeConfig rebuilds the rest.Config by hand from the allowed fields, so that any
+// other field shows as a difference.
 func expectSafeConfig(t *testing.T, got *rest.Config) {
 	want := &rest.Config{
 		Host:        got.Host,

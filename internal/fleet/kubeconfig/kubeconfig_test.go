@@ -13,12 +13,12 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// canary stands for every secret of a kubeconfig: it is the token, and part of
-// whatever a test case puts into a document. No error may contain it.
+// canary stands for every secret of a kubeconfig: it is the token, and part of whatever
+// test cases put into a document. No error may contain it.
 const canary = "c4narySecret"
 
-// good is a kubeconfig as kubectl and minikube write it. The second cluster,
-// user and context are as bad as can be, and not used.
+// good is a kubeconfig as kubectl and minikube write it. The second cluster, user and
+// context are as bad as can be, and unused.
 const good = `apiVersion: v1
 kind: Config
 preferences: {colors: true}
@@ -135,7 +135,7 @@ func wrapped(data []byte) string {
 	return text[:64] + "\n      " + text[64:]
 }
 
-// refusal is a document that Load refuses, and the error that it should return.
+// refusal is a document that Load refuses, and the expected error.
 type refusal struct {
 	old, new string
 	reason   string
@@ -149,7 +149,7 @@ const (
 	serverURL    = "https://provider.example:6443"
 )
 
-// addUser is the replacement of userField with one more field.
+// addUser is userField with one more field.
 func addUser(field string) string { return userField + "    " + field + "\n" }
 
 func addCluster(field string) string { return clusterField + "    " + field + "\n" }
@@ -296,7 +296,7 @@ func expectRefusal(t *testing.T, err error, want refusal) {
 	expectNoSecret(t, err)
 }
 
-// expectNoSecret looks for secrets in all the ways to print an error.
+// expectNoSecret looks for secrets in all printed forms of an error.
 func expectNoSecret(t testing.TB, err error) {
 	t.Helper()
 	for _, format := range []string{"%v", "%+v", "%#v", "%q"} {

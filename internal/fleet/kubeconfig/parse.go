@@ -10,7 +10,6 @@ import (
 	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 )
 
-// parse reads a document strictly.
 func parse(data []byte) (*clientcmdv1.Config, error) {
 	root, err := parseYAML(data)
 	if err != nil {
@@ -32,8 +31,8 @@ func parse(data []byte) (*clientcmdv1.Config, error) {
 	return doc, nil
 }
 
-// parseYAML returns the root node of the one document that data must hold.
-// The YAML parser's errors quote the document and are dropped for that.
+// parseYAML returns the root node of the single document in data. It drops the YAML
+// parser's errors, which quote the document.
 func parseYAML(data []byte) (*yaml.Node, error) {
 	switch {
 	case len(data) > MaxSize:
@@ -58,10 +57,10 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// checkPlain refuses what makes YAML more than nested mappings, lists and
-// values: aliases, which can make a small document huge and hide where a value
-// comes from, and tags, which change what a value is. The depth of the
-// recursion is bounded by the parser, which gives up at 10000 levels.
+// checkPlain refuses everything in YAML beyond nested mappings, lists and values:
+// aliases, which can make a small document huge and hide where a value comes from, and
+// tags, which change what a value is. The parser limits the depth of the recursion to
+// 10000 levels.
 func checkPlain(node *yaml.Node) error {
 	switch {
 	case node.Kind == yaml.AliasNode || node.Anchor != "":

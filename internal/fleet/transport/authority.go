@@ -8,20 +8,19 @@ import (
 	"net/http"
 )
 
-// noteAuthority is the key of a context of whose answers the authority is wanted.
+// noteAuthority is the context key of the function that wants the authority.
 type noteAuthority struct{}
 
-// WithAuthority has told which certificate authority vouches for who has answered a
-// request: a hash of its key, which stays the same while its certificate is renewed.
-// Of the authorities in a kubeconfig it is the one that the chain ends at. It is asked
-// of the very answer: behind one address, a connection may lead to one cluster, and
-// the next one to another.
+// WithAuthority passes note the certificate authority that vouches for the server that
+// answers: a hash of its key, which survives the renewal of its certificate. Of several
+// authorities in a kubeconfig it is the one at the end of the chain. It comes from the
+// answer itself: behind one address, each connection may lead to another cluster.
 func WithAuthority(ctx context.Context, note func(authority string)) context.Context {
 	return context.WithValue(ctx, noteAuthority{}, note)
 }
 
-// WithoutAuthority is ctx for a request that is made on behalf of another one, such as
-// when its connection is opened: what is wanted is not the authority of its answer.
+// WithoutAuthority is ctx for a request made on behalf of another one, such as when its
+// connection is opened: the authority of its answer is not wanted.
 func WithoutAuthority(ctx context.Context) context.Context {
 	return context.WithValue(ctx, noteAuthority{}, nil)
 }

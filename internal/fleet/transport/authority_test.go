@@ -17,11 +17,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestAuthority has one address that leads to two servers in turn. Who vouches for an
-// answer is asked of its own connection, which need not be the latest: a provider can
-// hand connections on to another one, whose certificate is then verified.
+// TestAuthority uses one address that leads to two servers in turn. An answer's authority
+// comes from its own connection, which need not be the latest: a provider can pass
+// connections on to another server, whose certificate is then verified.
 func TestAuthority(t *testing.T) {
-	// The first server says when it is asked, and answers when that one has.
+	// The first server reports when it is asked, and answers after the second.
 	asked, held, open := make(chan struct{}, 2), make(chan struct{}), make(chan struct{})
 	close(open)
 	server := func(name string, wait <-chan struct{}) (*httptest.Server, []byte) {
@@ -31,7 +31,7 @@ func TestAuthority(t *testing.T) {
 			<-wait
 			_, _ = io.WriteString(w, name)
 		}, func(s *httptest.Server) {
-			s.EnableHTTP2 = false // So that the second request has a connection of its own.
+			s.EnableHTTP2 = false // So that the second request has its own connection.
 			s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
 		})
 		return s, pemOf(certificate.Certificate[0])
@@ -88,7 +88,7 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
-// stateOf is that of a connection which a certificate alone vouches for.
+// stateOf is that of a connection vouched for by a certificate alone.
 func stateOf(t *testing.T, certificate []byte) *tls.ConnectionState {
 	t.Helper()
 	block, _ := pem.Decode(certificate)
@@ -99,7 +99,7 @@ func stateOf(t *testing.T, certificate []byte) *tls.ConnectionState {
 	return &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{parsed}}}
 }
 
-// TestWithoutAuthority: a request on behalf of another one says nothing of its own.
+// TestWithoutAuthority: a request on behalf of another one reports nothing.
 func TestWithoutAuthority(t *testing.T) {
 	certificate := selfSigned(t, time.Now().AddDate(0, 0, 100))
 	server := startServer(t, func(http.ResponseWriter, *http.Request) {}, func(s *httptest.Server) {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// maxRetryAfter, in seconds, is the longest that a provider can make client-go
-// sleep before it repeats a request. The goroutine that sleeps may be one of
-// the few that work for all providers.
+// maxRetryAfter, in seconds, is the longest that a provider can make client-go sleep
+// before it retries a request. The sleeping goroutine may be one of the few that work for
+// all providers.
 const maxRetryAfter = 5
 
-// TimeoutError is the error of a request that was not answered in time.
-// It is a context.DeadlineExceeded to errors.Is.
+// TimeoutError is the error of a request without a timely answer. To errors.Is it is a
+// context.DeadlineExceeded.
 type TimeoutError struct {
 	// After is how long the request was allowed to take.
 	After time.Duration
@@ -24,13 +24,13 @@ type TimeoutError struct {
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("no complete answer within %s", e.After) }
 
-// Timeout is true. It makes this a timeout to net.Error and url.Error.
+// Timeout is true, which makes this a timeout to net.Error and url.Error.
 func (e *TimeoutError) Timeout() bool { return true }
 
 // Temporary is true, as for other timeouts.
 func (e *TimeoutError) Temporary() bool { return true }
 
-// Is says that this is a context.DeadlineExceeded.
+// Is reports that this is a context.DeadlineExceeded.
 func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // SizeError is the error of reading an answer that is too large.
@@ -43,7 +43,7 @@ func (e *SizeError) Error() string {
 	return "the answer is larger than " + inMiB(e.Limit)
 }
 
-// bounded bounds each request in time and in size.
+// bounded limits the time and the size of each request.
 type bounded struct {
 	next        http.RoundTripper
 	connections *connections
@@ -56,7 +56,7 @@ type bounded struct {
 func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	if b.connections.closed.Load() {
 		if req.Body != nil {
-			_ = req.Body.Close() // Asked of every RoundTripper.
+			_ = req.Body.Close() // Every RoundTripper must.
 		}
 		return nil, ErrClosed
 	}
@@ -100,11 +100,10 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections makes http.Client's method of this name work. Close
-// does more.
+// CloseIdleConnections serves the http.Client method of this name. Close does more.
 func (b *bounded) CloseIdleConnections() { b.connections.pool.CloseIdleConnections() }
 
-// WrappedRoundTripper lets client-go look through.
+// WrappedRoundTripper lets client-go unwrap b.
 func (b *bounded) WrappedRoundTripper() http.RoundTripper { return b.next }
 
 func (b *bounded) timeout(kind requestKind) time.Duration {
@@ -114,8 +113,8 @@ func (b *bounded) timeout(kind requestKind) time.Duration {
 	return b.opts.ListTimeout
 }
 
-// explain returns why a request failed, if it was for our own doing. What
-// net/http says then differs with the protocol and the moment.
+// explain returns why a request failed if we ended it ourselves. net/http's own error for
+// that varies with the protocol and the moment.
 func (b *bounded) explain(d *deadline, err error) error {
 	var timeout *TimeoutError
 	switch {
@@ -127,15 +126,14 @@ func (b *bounded) explain(d *deadline, err error) error {
 	return err
 }
 
-// capRetryAfter shortens the wait that an answer asks for.
 func capRetryAfter(header http.Header) {
 	if seconds, err := strconv.Atoi(header.Get("Retry-After")); err == nil && seconds > maxRetryAfter {
 		header.Set("Retry-After", strconv.Itoa(maxRetryAfter))
 	}
 }
 
-// deadline is a context that ends with a *TimeoutError as its cause. Unlike
-// that of context.WithTimeout, its deadline can be lifted.
+// deadline is a context that ends with a *TimeoutError as its cause. Unlike that of
+// context.WithTimeout, its deadline can be lifted.
 type deadline struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
@@ -155,14 +153,14 @@ func (d *deadline) cancel() {
 	d.end(nil)
 }
 
-// body is the body of an answer, up to its limit and its deadline.
+// body is the body of an answer, within its limits and its deadline.
 type body struct {
 	io.ReadCloser
 	owner    *bounded
 	deadline *deadline
 	limit    int64 // in bytes; zero: none
 	size     int64
-	// exceeds, if set, says why what was read is too much.
+	// exceeds, if set, returns an error if what was read is too much.
 	exceeds func([]byte) error
 }
 

@@ -70,8 +70,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A list that begins after the watch, and runs into the same deadline, tells
-// when the watch would have ended.
+// A list that begins after the watch, with the same deadline, shows when the watch would
+// have ended.
 func TestWatchHasNoDeadlineOnceBegun(t *testing.T) {
 	goOn := make(chan struct{})
 	server := startServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -116,8 +116,8 @@ func TestContextOfTheCallerStillCounts(t *testing.T) {
 	}
 }
 
-// The server sees a watch end when its body is closed, so that nothing of it
-// is left here either.
+// The server sees a watch end when its body is closed, so nothing of it is left here
+// either.
 func TestClosingTheBodyEndsTheRequest(t *testing.T) {
 	ended := make(chan struct{})
 	server := startServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -148,7 +148,7 @@ func TestSizes(t *testing.T) {
 		"single over the limit": {"/api/v1/nodes/a", single + 1, false, single},
 		"list at the limit":     {"/api/v1/nodes", list, false, 0},
 		"list over the limit":   {"/api/v1/nodes", list + 1, false, list},
-		"watch":                 {"/api/v1/nodes?watch=true", 100 * list, false, 0}, // Its events are bounded.
+		"watch":                 {"/api/v1/nodes?watch=true", 100 * list, false, 0}, // Its events have a limit.
 		"compressed, fits":      {"/api/v1/nodes", list, true, 0},
 		"compressed, too large": {"/api/v1/nodes", 1 << 20, true, list},
 		"far over the limit":    {"/version", 10 << 20, false, single},

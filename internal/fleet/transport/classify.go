@@ -26,14 +26,12 @@ import (
 )
 
 // Classify explains the error of a request to a provider: with one of
-// v1alpha1.ReasonUnauthorized, ReasonForbidden, ReasonWrongCA, ReasonTooLarge
-// and ReasonUnreachable, and with a message for a condition. Without an error both
-// are empty.
+// v1alpha1.ReasonUnauthorized, ReasonForbidden, ReasonWrongCA, ReasonTooLarge and
+// ReasonUnreachable, and with a message for a condition. Without an error both are empty.
 //
-// The message is the same each time that the same thing is wrong, and has
-// nothing in it that changes from try to try, such as the port of a
-// connection: it would cause a write each time. It quotes neither the
-// credentials nor, but for what it knows the form of, the provider.
+// The same problem always gets the same message, without details that change from try to
+// try, such as the port of a connection: each change would cause a write. It never quotes
+// the credentials, and the provider only where the form is known.
 func Classify(err error) (reason, message string) {
 	if err == nil {
 		return "", ""
@@ -45,18 +43,18 @@ func Classify(err error) (reason, message string) {
 			return reason, message
 		}
 	}
-	// client-go has no types for what it says about an answer that it does
-	// not understand. It does for what is said about connections.
+	// client-go has no types for its errors about answers that it does not understand,
+	// but has them for connections.
 	if from := server(err); from != unnamed {
 		return v1alpha1.ReasonUnreachable, "the request to " + from + " failed"
 	}
 	return v1alpha1.ReasonUnreachable, notKubernetes
 }
 
-// unnamed is what a provider is called whose URL an error does not know.
+// unnamed stands for a provider whose URL an error does not have.
 const unnamed = "the provider"
 
-// server is the provider's URL without path and credentials, if err knows it.
+// server is the provider's URL without path and credentials, if err has it.
 func server(err error) string {
 	var request *url.Error
 	if errors.As(err, &request) {
@@ -67,7 +65,7 @@ func server(err error) string {
 	return unnamed
 }
 
-// classifyExcess explains that there was too much of an answer, or of answers.
+// classifyExcess explains answers that were too large or too many.
 func classifyExcess(err error) (reason, message string) {
 	var (
 		excess *ExcessError
@@ -82,7 +80,7 @@ func classifyExcess(err error) (reason, message string) {
 	return "", ""
 }
 
-// classifyAnswer explains an answer with a status that is an error.
+// classifyAnswer explains an answer with an error status.
 func classifyAnswer(err error) (reason, message string) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -103,8 +101,8 @@ func classifyAnswer(err error) (reason, message string) {
 
 const notKubernetes = "the provider's answer is not one of a Kubernetes API; check the server of the kubeconfig"
 
-// isUnexpected reports whether client-go made the status itself, out of an
-// answer that was not one.
+// isUnexpected reports whether client-go made the status itself, from an answer that had
+// none.
 func isUnexpected(status *metav1.Status) bool {
 	return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool {
 		return c.Type == metav1.CauseTypeUnexpectedServerResponse
@@ -112,15 +110,14 @@ func isUnexpected(status *metav1.Status) bool {
 }
 
 var (
-	// The parts of the message of an authorizer that we repeat. What does not
-	// look like this is not repeated, for it can be anything.
+	// The parts of an authorizer's message that we repeat. Text of another form is not
+	// repeated, for it can be anything.
 	deniedResource = regexp.MustCompile(
 		`cannot ([a-z]{1,32}) resource "([a-z0-9./-]{1,128})" in API group "([a-z0-9.-]{0,128})"(?: (at the cluster scope|in the namespace "[a-z0-9-]{1,63}"))?`)
 	deniedPath = regexp.MustCompile(`cannot ([a-z]{1,32}) path "(/[a-z0-9./-]{0,128})"`)
 )
 
-// missingRight words the message of a 403 answer. Whose right it is we know,
-// and do not repeat.
+// missingRight words the message of a 403 answer, without naming our user again.
 func missingRight(message string) string {
 	const prefix = "the provider accepts the credentials, but they lack a right: "
 	if m := deniedResource.FindStringSubmatch(message); m != nil {
@@ -158,11 +155,10 @@ func classifyCertificate(err error) (reason, message string) {
 	return "", ""
 }
 
-// brokeOff reports whether the provider broke off the TLS connection with an
-// alert. What the alert says is not told: a server that wants a client
-// certificate sends it after the handshake of TLS 1.3, and whether net/http
-// then returns the alert, that HTTP/2 could not begin, or a broken pipe is a
-// matter of chance. An API server does none of this: it answers 401.
+// brokeOff reports whether the provider ended the TLS connection with an alert. The
+// alert's text is not reported: a server that wants a client certificate sends it after
+// the handshake of TLS 1.3, and net/http then returns the alert, a failed start of
+// HTTP/2, or a broken pipe, by chance. An API server does none of this: it answers 401.
 func brokeOff(err error) bool {
 	var operation *net.OpError
 	if errors.As(err, &operation) && operation.Op == "remote error" {
@@ -172,7 +168,7 @@ func brokeOff(err error) bool {
 	return strings.Contains(err.Error(), "http2: client conn could not be established")
 }
 
-// classifyConnection explains why there was no answer, or not all of it.
+// classifyConnection explains a missing or incomplete answer.
 func classifyConnection(err error) (reason, message string) {
 	var (
 		name        *net.DNSError
@@ -203,7 +199,7 @@ func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
-// classifyContent explains an answer that was a success, but not of an API server.
+// classifyContent explains a successful answer that no API server gives.
 func classifyContent(err error) (reason, message string) {
 	var (
 		syntax    *json.SyntaxError

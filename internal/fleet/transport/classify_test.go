@@ -24,8 +24,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// expectClass checks what Classify says, and that it is fit for a condition.
-// $URL in message stands for the URL of the server.
+// expectClass checks Classify's result, and that it is fit for a condition. $URL in
+// message stands for the server's URL.
 func expectClass(t *testing.T, err error, server, reason, message string) {
 	t.Helper()
 	gotReason, gotMessage := Classify(err)
@@ -37,8 +37,8 @@ func expectClass(t *testing.T, err error, server, reason, message string) {
 	}
 }
 
-// A provider that cannot be reached, or not be trusted. Each is tried twice:
-// the message must be the same.
+// A provider that cannot be reached or trusted. Each is tried twice: the message must be
+// the same.
 func TestClassifyConnections(t *testing.T) {
 	ok := func(http.ResponseWriter, *http.Request) {}
 	withTLS := func(config *tls.Config) func(*httptest.Server) {
@@ -100,7 +100,7 @@ func TestClassifyConnections(t *testing.T) {
 	}
 }
 
-// at is the configuration of a client for an address where no provider is.
+// at is the configuration of a client for an address without a provider.
 func at(t *testing.T, address string) *rest.Config {
 	cfg := configFor(startServer(t, hang("")))
 	cfg.Host = "https://" + address
@@ -116,7 +116,7 @@ func nobodyListens(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// reset waits for the first byte, so that the client's write has succeeded.
+// reset waits for the first byte, so that the client's write succeeds.
 func reset(conn net.Conn) {
 	_, _ = conn.Read(make([]byte, 1))
 	_ = conn.(*net.TCPConn).SetLinger(0)
@@ -134,7 +134,7 @@ func TestClassifyCutOffAnswer(t *testing.T) {
 	expectClass(t, err, "", v1alpha1.ReasonUnreachable, "the provider closed the connection")
 }
 
-// What an API server, or what is taken for one, may answer to client-go.
+// What an API server, or something taken for one, may answer to client-go.
 func TestClassifyAnswers(t *testing.T) {
 	const noRight = "the provider accepts the credentials, but they lack a right: "
 	const page = "<html>" + canary + "</html>"
@@ -188,7 +188,7 @@ func TestClassifyAnswers(t *testing.T) {
 	}
 }
 
-// status answers as an API server does.
+// status answers like an API server.
 func status(code int, message string) http.HandlerFunc {
 	return raw(code, "application/json", fmt.Sprintf(
 		`{"kind":"Status","apiVersion":"v1","status":"Failure","message":%q,"code":%d}`, message, code))
@@ -202,7 +202,7 @@ func raw(code int, contentType, content string) http.HandlerFunc {
 	}
 }
 
-// Errors that are hard to come by.
+// Errors that are hard to provoke.
 func TestClassifyErrors(t *testing.T) {
 	request := func(err error) error {
 		return &url.Error{Op: "Get", URL: "https://u:c4narySecret@host:6443/api?token=c4narySecret", Err: err}

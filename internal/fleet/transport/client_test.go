@@ -92,8 +92,8 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 
 var askedProxy atomic.Int32
 
-// environmentProxy starts a proxy that counts its connections, for the whole
-// process: net/http reads the environment only once.
+// environmentProxy starts a proxy that counts its connections, for the whole process:
+// net/http reads the environment only once.
 var environmentProxy = sync.OnceValues(func() (net.Addr, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -112,8 +112,8 @@ var environmentProxy = sync.OnceValues(func() (net.Addr, error) {
 	return listener.Addr(), nil
 })
 
-// The environment's proxy is never used for 127.0.0.1, so that this needs a
-// name. It need not resolve: a proxy would be asked before that is tried.
+// The environment's proxy is never used for 127.0.0.1, so this needs a name. It need not
+// resolve: a proxy would be asked first.
 func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 	proxy, err := environmentProxy()
 	if err != nil {
@@ -186,7 +186,7 @@ func TestCloseFreesConnectionsAndGoroutines(t *testing.T) {
 	}
 }
 
-// connectAndClose closes a client with two watches under way.
+// connectAndClose closes a client with two open watches.
 func connectAndClose(t *testing.T, server *httptest.Server) {
 	t.Helper()
 	client := newClient(t, configFor(server), Options{})
@@ -218,8 +218,8 @@ func countOpen(open *atomic.Int32) func(net.Conn, http.ConnState) {
 	}
 }
 
-// clientGoroutines returns the stacks of goroutines that net/http runs for a
-// client's connections and that this package waits in.
+// clientGoroutines returns the stacks of goroutines that net/http runs for a client's
+// connections, and those waiting in this package.
 func clientGoroutines() string {
 	var all bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 2)
@@ -245,7 +245,7 @@ func TestIdleConnectionsCanBeClosed(t *testing.T) {
 	}
 }
 
-// Close may come while a connection is being made.
+// Close may come while a connection opens.
 func TestNoConnectionOutlivesClose(t *testing.T) {
 	addr := startTCP(t, func(net.Conn) {})
 	server := startServer(t, hang(""))
@@ -258,7 +258,7 @@ func TestNoConnectionOutlivesClose(t *testing.T) {
 	Close(client)
 }
 
-// The way to the provider stops carrying anything, without a word.
+// The connection to the provider silently stops carrying anything.
 func TestBlackHoleEndsAWatch(t *testing.T) {
 	server := startServer(t, hang("x"))
 	relay := startRelay(t, server.Listener.Addr().String())

@@ -12,22 +12,22 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet/transport/decoded"
 )
 
-// isProtobuf reports whether an answer is Protobuf. Whatever else one with a success
-// is called, it is read as JSON: nobody is to decode it as what it was not measured
-// for. Those with an error may be text, for people.
+// isProtobuf reports whether an answer is Protobuf. A successful answer of any other type
+// is read as JSON, so that nobody decodes it as something it was not measured for.
+// Answers with an error may be text, for people.
 func isProtobuf(resp *http.Response) bool {
 	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case err == nil && mediaType == runtime.ContentTypeProtobuf:
 		return true
 	case err == nil && (mediaType == runtime.ContentTypeJSON || resp.StatusCode >= http.StatusBadRequest && strings.HasPrefix(mediaType, "text/")):
-		return false // With what else it says of itself.
+		return false // Its parameters are kept.
 	}
 	resp.Header.Set("Content-Type", runtime.ContentTypeJSON)
 	return false
 }
 
-// meterOf measures an answer that is an object, or a list of them.
+// meterOf returns a meter for an object or a list.
 func meterOf(resp *http.Response) decoded.Meter {
 	if isProtobuf(resp) {
 		return decoded.NewObject()
@@ -35,7 +35,7 @@ func meterOf(resp *http.Response) decoded.Meter {
 	return &decoded.JSON{}
 }
 
-// ofOne bounds what an answer takes that is neither list nor watch.
+// ofOne limits the memory of an answer that is neither list nor watch.
 func ofOne(resp *http.Response) func([]byte) error {
 	meter := meterOf(resp)
 	var sum int64
@@ -51,7 +51,7 @@ func ofOne(resp *http.Response) func([]byte) error {
 	}
 }
 
-// ofEvents bounds each event of a watch.
+// ofEvents limits each event of a watch.
 func (b *bounded) ofEvents(resp *http.Response, resource string) func([]byte) error {
 	found := &events{isProtobuf: isProtobuf(resp)}
 	return func(p []byte) error {
@@ -66,9 +66,8 @@ func (b *bounded) ofEvents(resp *http.Response, resource string) func([]byte) er
 	}
 }
 
-// notMeasured is the error of an answer that says not what it is, or that has a
-// quantity which must not be decoded. The connection ends: the caches would ask for it
-// again and again.
+// notMeasured is the error of an unrecognizable answer, or one with a quantity that must
+// not be decoded. The connection ends: the caches would repeat the request for ever.
 func notMeasured(err error, what string) *ExcessError {
 	var quantity *decoded.QuantityError
 	if errors.As(err, &quantity) {

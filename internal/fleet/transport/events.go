@@ -7,25 +7,25 @@ import (
 )
 
 const (
-	// maxEventBytes is the largest event of a watch, as it is sent. An API server
-	// stores no object that is half as large, unless it is told to.
+	// maxEventBytes is the largest encoded event of a watch. An API server stores no
+	// object half as large, unless configured to.
 	maxEventBytes = 4 << 20
-	// maxDecoded is the most memory that an event may take, or any answer that is
-	// no list, once it is decoded.
+	// maxDecoded is the most memory that an event, or any answer but a list, may take
+	// once decoded.
 	maxDecoded = 64 << 20
 )
 
-// events finds where each event of a watch ends, so that one that is too large is
-// noticed before it has been read: client-go puts an event of JSON together in
-// memory, however long it is, and decodes one of Protobuf to whatever it says.
+// events finds where each event of a watch ends, to notice one that is too large before
+// it is read: client-go collects a JSON event in memory, however long it is, and decodes
+// a Protobuf one to whatever it says.
 type events struct {
 	isProtobuf bool
 
-	// The event so far: as it was sent, and as it will be decoded.
+	// The event so far: encoded, and decoded.
 	size, took int64
 
-	// Of Protobuf: the length that stands before each event, how much of that has
-	// been read, and how much of the event is to come.
+	// For Protobuf: the length before each event, how much of it has been read, and how
+	// much of the event is to come.
 	length [4]byte
 	known  int
 	rest   int64
@@ -34,8 +34,8 @@ type events struct {
 	text decoded.JSON
 }
 
-// read looks at more of the answer. It says what is too large of an event; the
-// error is about bytes that are none.
+// read measures more of the answer. It says what is too large of an event; the error is
+// about invalid bytes.
 func (e *events) read(p []byte) (excess string, err error) {
 	for len(p) > 0 && excess == "" && err == nil {
 		if e.isProtobuf {
@@ -53,8 +53,7 @@ func (e *events) read(p []byte) (excess string, err error) {
 	return excess, err
 }
 
-// protobuf looks at the length of an event, or at what there is of it, and returns
-// what is left.
+// protobuf measures the length of an event, or a part of it, and returns the rest.
 func (e *events) protobuf(p []byte) (left []byte, err error) {
 	if e.rest > 0 {
 		n := min(e.rest, int64(len(p)))
@@ -70,7 +69,7 @@ func (e *events) protobuf(p []byte) (left []byte, err error) {
 	return p[1:], nil
 }
 
-// json looks at a byte. An event of JSON says nothing of its length before.
+// json measures one byte. A JSON event does not state its length.
 func (e *events) json(p []byte) (left []byte, err error) {
 	took, err := e.text.Read(p[:1])
 	e.size, e.took = e.size+1, e.took+took

@@ -12,11 +12,11 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet/transport/decoded"
 )
 
-// ExcessError is why a connection ends whose provider sends more than it may,
-// of what no single request would notice. Classify tells its reason.
+// ExcessError ends the connection of a provider that sends too much in a way that no
+// single request would notice. Classify returns its reason.
 type ExcessError struct {
-	// Reason and Message are those of the condition Connected. The message is the
-	// same each time that the same thing is too much.
+	// Reason and Message are those of the condition Connected. The same excess always has
+	// the same message.
 	Reason, Message string
 }
 
@@ -27,29 +27,28 @@ func tooLarge(format string, args ...any) *ExcessError {
 }
 
 const (
-	// maxPages is how many pages a list may have. client-go asks for 500 objects at
-	// a time, and goes on for as long as the provider names a next page.
+	// maxPages limits the pages of a list. client-go asks for 500 objects at a time, for
+	// as long as the provider names a next page.
 	maxPages = 2000
-	// restartBurst and restartInterval are how often lists and watches may begin:
-	// some kinds begin together, and a watch lasts for minutes. client-go begins a
-	// watch again at once that has brought a single event, and one that is answered
-	// with 410 Gone.
+	// restartBurst and restartInterval limit how often lists and watches may begin: some
+	// kinds begin together, and a watch lasts for minutes. client-go restarts a watch at
+	// once after a single event, or after 410 Gone.
 	restartBurst    = 100
 	restartInterval = time.Second
 )
 
-// sequence is a list that is under way, with all its pages so far.
+// sequence is a list in progress, with all its pages so far.
 type sequence struct {
 	pages int
-	size  int64 // As it was sent.
-	took  int64 // As it is decoded.
+	size  int64 // Encoded.
+	took  int64 // Decoded.
 }
 
-// excess watches over what is done with many requests. A list is kept in memory
-// until its last page has come, and nobody else sees it before that.
+// excess limits what many requests do together. A list stays in memory until its last
+// page has come, and nobody else sees it earlier.
 type excess struct {
 	limit    int64 // In bytes, for all pages of a list.
-	memory   int64 // The same, once they are decoded.
+	memory   int64 // The same, decoded.
 	restarts *rate.Limiter
 	told     func(error)
 
@@ -68,7 +67,7 @@ func newExcess(opts Options) *excess {
 	}
 }
 
-// begin admits a list or a watch, or says why there are too many of them.
+// begin admits a list or a watch, or says why that is one too many.
 func (e *excess) begin(req *http.Request, resource string) error {
 	if req.URL.Query().Get("continue") != "" {
 		e.mu.Lock()
@@ -89,7 +88,7 @@ func (e *excess) begin(req *http.Request, resource string) error {
 	return nil
 }
 
-// read counts what has come of a list, and what it takes once it is decoded.
+// read counts what has come of a list, and what it takes decoded.
 func (e *excess) read(path, resource string, p []byte, meter decoded.Meter) error {
 	took, err := meter.Read(p)
 	if err != nil {
@@ -119,8 +118,8 @@ func (e *excess) list(path string) *sequence {
 	return s
 }
 
-// tell hands an error on to who can end the connection: those who make requests
-// for the caches would only write it into the log, and try again.
+// tell passes an error to Exceeded, which can end the connection: the callers of requests
+// for caches would only log it and retry.
 func (e *excess) tell(err error) error {
 	e.told(err)
 	return err

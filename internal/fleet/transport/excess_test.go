@@ -13,14 +13,14 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// told is what a client has said ends the connection.
+// told collects the errors with which a client ends the connection.
 type told struct{ errs []error }
 
 func (t *told) options(limit int64) Options {
 	return Options{MaxListBytes: limit, Exceeded: func(err error) { t.errs = append(t.errs, err) }}
 }
 
-// expect wants both the request and the owner of the client to be told, the same.
+// expect wants the request and the owner of the client to get the same error.
 func (t *told) expect(test *testing.T, err error, reason, message string) {
 	test.Helper()
 	var excess *ExcessError
@@ -108,12 +108,12 @@ func added(object []byte) []byte {
 	return append(field(1, []byte("ADDED")), field(2, field(1, object))...)
 }
 
-// emptyContainers is an event about a pod that has so many of them.
+// emptyContainers is an event about a pod with that many of them.
 func emptyContainers(count int) []byte {
 	return added(object("Pod", field(2, bytes.Repeat(field(2, nil), count))))
 }
 
-// hugeQuantity is one about a node that has it: a decoder would compute for seconds.
+// hugeQuantity is one about a node with it: decoding would take seconds.
 func hugeQuantity() []byte { return added(object("Node", node())) }
 
 func node() []byte {
@@ -121,8 +121,8 @@ func node() []byte {
 	return field(3, field(2, cpu))
 }
 
-// TestWhatAListTakesIsBounded has one of half a megabyte, which would take more
-// than a hundred once it is decoded, and an answer that is no list.
+// TestWhatAListTakesIsBounded: half a megabyte that would take more than a hundred once
+// decoded, as a list and as another answer.
 func TestWhatAListTakesIsBounded(t *testing.T) {
 	for name, test := range map[string]struct{ path, contentType, body, want string }{
 		"of Protobuf": {"/api/v1/pods", "application/vnd.kubernetes.protobuf",

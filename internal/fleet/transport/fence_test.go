@@ -18,7 +18,7 @@ func TestFence(t *testing.T) {
 		method string
 		left   func() (time.Duration, bool)
 		past   bool
-		want   error // nil: it is sent, and after says when it is given up.
+		want   error // nil: it is sent, and given up after that time.
 		after  time.Duration
 	}{
 		"a read has all its time":         {http.MethodGet, left(0, true), false, nil, timeout},

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// requestKind is what the bounds of a request depend on.
+// requestKind determines the limits of a request.
 type requestKind int
 
 const (
@@ -18,8 +18,8 @@ const (
 	watch
 )
 
-// kindOf tells what a request is. prefix is the path of the server itself.
-// What it does not know, such as discovery, is single.
+// kindOf returns the kind of a request. prefix is the path of the server itself. Unknown
+// requests, such as discovery, are single.
 func kindOf(req *http.Request, prefix string) requestKind {
 	if watching, err := strconv.ParseBool(req.URL.Query().Get("watch")); err == nil && watching && req.Method == http.MethodGet {
 		return watch

@@ -24,18 +24,18 @@ import (
 // canary is the token of all clients. No message may contain it.
 const canary = "c4narySecret"
 
-// startServer starts a TLS server with HTTP/2 for the time of a test.
+// startServer starts a TLS server with HTTP/2 for a test.
 func startServer(t *testing.T, handler http.HandlerFunc, change ...func(*httptest.Server)) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // Failed handshakes are what is tested.
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // Failed handshakes are expected.
 	for _, f := range change {
 		f(server)
 	}
 	server.StartTLS()
 	t.Cleanup(func() {
-		server.CloseClientConnections() // So that Close does not wait for handlers that hang.
+		server.CloseClientConnections() // So that Close does not wait for hanging handlers.
 		server.Close()
 	})
 	return server
@@ -49,7 +49,7 @@ func configFor(server *httptest.Server) *rest.Config {
 	}
 }
 
-// newClient makes a client that is closed at the end of the test.
+// newClient makes a client, and closes it at the end of the test.
 func newClient(t *testing.T, cfg *rest.Config, opts Options) *http.Client {
 	t.Helper()
 	client, err := HTTPClient(cfg, opts)
@@ -83,7 +83,7 @@ func hang(begin string) http.HandlerFunc {
 	}
 }
 
-// eventually waits until a condition holds that nothing announces.
+// eventually waits for a condition that nothing announces.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	ticker, end := time.NewTicker(5*time.Millisecond), time.After(20*time.Second)
@@ -97,8 +97,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// startTCP starts a listener that gives each of its connections to serve, and
-// closes them all at the end of the test.
+// startTCP starts a listener that passes each connection to serve, and closes them all at
+// the end of the test.
 func startTCP(t *testing.T, serve func(net.Conn)) net.Addr {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

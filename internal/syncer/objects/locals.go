@@ -27,7 +27,7 @@ const FieldNeeds = "spillway.needs"
 
 // Locals are the consumer's objects of one kind. Of kinds that are pinned, the view
 // holds those that are pinned for this binding, and the catalogue the metadata of all;
-// of others the view holds all that there are.
+// of others the view, which may be shared by all bindings, holds all that there are.
 type Locals[T client.Object] struct {
 	Kind      *kind.Kind[T]
 	ClusterID string

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// objects are such as there are, and such as somebody may send who means harm.
+// objects are ordinary ones, and ones from somebody who means harm.
 func objects() map[string]kruntime.Object {
 	metadata := metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "1", Labels: map[string]string{}, OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet"}}}
 	for i := range 50 {
@@ -46,7 +46,7 @@ func objects() map[string]kruntime.Object {
 	}
 }
 
-// encode is an object as an API server sends it.
+// encode returns an object as an API server sends it.
 func encode(t testing.TB, object kruntime.Object) []byte {
 	t.Helper()
 	kinds, _, err := scheme.Scheme.ObjectKinds(object)
@@ -63,7 +63,7 @@ func encode(t testing.TB, object kruntime.Object) []byte {
 
 var serializer = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 
-// measure reads in pieces of a length of its own each.
+// measure reads in pieces of several lengths.
 func measure(t testing.TB, meter Meter, raw []byte) int64 {
 	t.Helper()
 	var took int64
@@ -79,8 +79,8 @@ func measure(t testing.TB, meter Meter, raw []byte) int64 {
 	return took
 }
 
-// TestObjectsAndEvents holds what an answer is said to take against what decoding it does
-// take. It may be said to take more, but never much less.
+// TestObjectsAndEvents compares the measured memory of an answer with what decoding
+// takes. The measure may be larger, but never much smaller.
 func TestObjectsAndEvents(t *testing.T) {
 	for name, object := range objects() {
 		t.Run(name, func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestObjectsAndEvents(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoAnswer has bytes that no API server sends, among them such as would
-// be measured as another kind than they are decoded as.
+// TestWhatIsNoAnswer has bytes that no API server sends, some of which would be measured
+// as another kind than they are decoded as.
 func TestWhatIsNoAnswer(t *testing.T) {
 	message := func(parts ...string) string { return strings.Join(parts, "") }
 	bytesField := func(number byte, content string) string {
@@ -163,7 +163,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// FuzzProtobuf has a decoder try what was measured: it never takes much more.
+// FuzzProtobuf decodes what was measured: it never takes much more.
 func FuzzProtobuf(f *testing.F) {
 	for _, object := range objects() {
 		if raw := encode(f, object); len(raw) < 10_000 {
@@ -183,7 +183,7 @@ func FuzzProtobuf(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		_, _, _ = serializer.Decode(raw, nil, nil)
 		runtime.ReadMemStats(&after)
-		const besides = 1 << 20 // Of the decoder itself, and of whatever else goes on.
+		const besides = 1 << 20 // For the decoder itself, and everything else.
 		if took := int64(after.TotalAlloc - before.TotalAlloc); took > 4*said+besides {
 			t.Errorf("%d bytes are said to take %d, and take %d", len(raw), said, took)
 		}

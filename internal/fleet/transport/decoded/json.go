@@ -8,23 +8,22 @@ import (
 )
 
 const (
-	// perElement is what an element of a list of JSON takes: of what there is, none
-	// is larger than a pod.
+	// perElement is what an element of a JSON list takes: none is larger than a pod.
 	perElement = 2048
-	// perField is what a field takes, or an object that has none.
+	// perField is what a field takes, or an empty object.
 	perField = 64
-	// deepest is how far lists and objects may be in each other. A decoder follows
-	// farther, but nothing that Kubernetes serves is nearly as deep.
+	// deepest limits how deep lists and objects nest. A decoder goes deeper, but nothing
+	// that Kubernetes serves comes near it.
 	deepest = 1000
 )
 
 // JSON measures a message, and finds where it ends.
 type JSON struct {
-	in             []within // From the outermost to the one that this is in.
+	in             []within // From the outermost to the current one.
 	quoted, escape bool
 
-	isKey bool   // What is quoted next is the name of a field.
-	now   spot   // What comes next, or is under way.
+	isKey bool   // The next string is a field's name.
+	now   spot   // The next or current value.
 	text  []byte // Of a name, or of a quantity.
 }
 
@@ -34,15 +33,15 @@ type within struct {
 	spot
 }
 
-// spot is where a value stands, and the name of the last field on the way there that
-// the Go types know.
+// spot is where a value stands, and the last field name on the way that the Go types
+// know.
 type spot struct {
 	place *place
 	name  string
 }
 
-// longestName is the most that is kept of the name of a field, and more than any has
-// that leads to a quantity, with each character written as six.
+// longestName limits what is kept of a field's name. No name that leads to a quantity is
+// as long, even with each character escaped as six.
 const longestName = 512
 
 // Read implements Meter.
@@ -58,7 +57,7 @@ func (m *JSON) Read(p []byte) (int64, error) {
 	return took, nil
 }
 
-// Ends reports whether a byte ends what is outermost.
+// Ends reports whether a byte ends the outermost value.
 func (m *JSON) Ends(b byte) bool {
 	return len(m.in) == 0 && !m.quoted && (b == '}' || b == ']')
 }
@@ -92,7 +91,7 @@ func (m *JSON) next(b byte) (int64, error) {
 // blanks stand before and after a number.
 var blanks = []byte(" \t\r\n:")
 
-// inQuotes looks at a byte of a name or of a text.
+// inQuotes measures a byte of a string.
 func (m *JSON) inQuotes(b byte) error {
 	switch {
 	case m.escape:
@@ -126,7 +125,7 @@ func (m *JSON) enter(list bool) {
 	m.begin()
 }
 
-// begin is before the next element of a list, or the next field of an object.
+// begin prepares for the next element of a list, or field of an object.
 func (m *JSON) begin() {
 	m.now, m.isKey, m.text = spot{}, false, m.text[:0]
 	if len(m.in) == 0 {
@@ -139,7 +138,7 @@ func (m *JSON) begin() {
 	}
 }
 
-// known goes on when the name of a field has been read.
+// known handles a complete field name.
 func (m *JSON) known() {
 	m.isKey = false
 	if len(m.in) == 0 {
@@ -148,7 +147,7 @@ func (m *JSON) known() {
 	top := m.in[len(m.in)-1]
 	key := string(m.text)
 	if bytes.IndexByte(m.text, '\\') >= 0 {
-		_ = json.Unmarshal([]byte(`"`+key+`"`), &key) // What fails is no name that is known.
+		_ = json.Unmarshal([]byte(`"`+key+`"`), &key) // A name that fails is unknown.
 	}
 	m.now = spot{top.place.of(key), top.name}
 	if top.place != nil && top.place.fields[key] != nil {
@@ -168,7 +167,7 @@ func (m *JSON) keep(b byte) error {
 	return nil
 }
 
-// amount looks at a value that has ended.
+// amount checks a complete value.
 func (m *JSON) amount() error {
 	if m.now.isAmount() && !quantity.Bounded(string(m.text)) {
 		return &QuantityError{m.now.name}
@@ -176,7 +175,7 @@ func (m *JSON) amount() error {
 	return nil
 }
 
-// each is what comes with the beginning of a list or an object, and with a comma.
+// each is what the start of a list or an object, or a comma, takes.
 func (m *JSON) each() int64 {
 	if len(m.in) > 0 && m.in[len(m.in)-1].list {
 		return perElement

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// TestEachKindCanBeMeasured fills every field of every kind that client-go knows:
-// what API servers send of it is measured, and holds at least its content.
+// TestEachKindCanBeMeasured fills every field of every kind that client-go knows: the
+// encoded object can be measured, and takes at least its content.
 func TestEachKindCanBeMeasured(t *testing.T) {
 	measured := 0
 	for gvk, kind := range scheme.Scheme.AllKnownTypes() {
@@ -45,8 +45,8 @@ func TestEachKindCanBeMeasured(t *testing.T) {
 	}
 }
 
-// fill sets all that a value has to something, and returns in how many places that
-// is the text. Each list has so many elements.
+// fill sets every part of a value, and returns in how many places it has put the text.
+// Each list has that many elements.
 func fill(v reflect.Value, text string, each, depth int) (texts int) {
 	const deepest = 12
 	switch v.Addr().Interface().(type) {

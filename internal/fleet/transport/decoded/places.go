@@ -11,17 +11,17 @@ import (
 	"sync"
 )
 
-// place is where a value of JSON can stand, as far as there are quantities below it.
-// Of which kind an answer is, JSON may say at its end, or not at all: so a place is of
-// all kinds together that a client may decode.
+// place is where a JSON value can stand, if quantities can be below it. JSON may state
+// the kind of an answer at its end, or not at all, so a place covers all kinds that a
+// client may decode.
 type place struct {
 	amount   bool              // A quantity stands here.
 	fields   map[string]*place // Of a struct.
-	values   *place            // Of a map, whatever the key is.
+	values   *place            // Of a map, for any key.
 	elements *place            // Of a list.
 }
 
-// of is the place of a field, or nil: no quantity is below it.
+// of returns the place of a field; nil: no quantity is below it.
 func (p *place) of(key string) *place {
 	if p == nil {
 		return nil
@@ -32,7 +32,7 @@ func (p *place) of(key string) *place {
 	return p.values
 }
 
-// in is the place of the elements of a list.
+// in returns the place of a list's elements.
 func (p *place) in() *place {
 	if p == nil {
 		return nil
@@ -40,12 +40,12 @@ func (p *place) in() *place {
 	return p.elements
 }
 
-// outermost is the place of an answer, and so of an event of a watch, which has an
-// object. What else holds an object of any kind is not decoded.
+// outermost is the place of an answer, and so of an event of a watch, which contains an
+// object. No other field with an object of any kind is decoded.
 var outermost = sync.OnceValue(func() *place {
 	types := slices.Collect(maps.Values(kinds))
 	b := &builder{leads: map[reflect.Type]bool{quantityType: true}, made: map[string]*place{}}
-	for before := 0; before != len(b.leads); { // Types may be in each other.
+	for before := 0; before != len(b.leads); { // Types may contain each other.
 		before = len(b.leads)
 		seen := map[reflect.Type]bool{}
 		for _, t := range types {
@@ -57,13 +57,13 @@ var outermost = sync.OnceValue(func() *place {
 	return p
 })
 
-// builder makes the places. Those of the same types are one.
+// builder makes the places, one for each set of types.
 type builder struct {
-	leads map[reflect.Type]bool // The types that have a quantity below them.
+	leads map[reflect.Type]bool // The types with a quantity below them.
 	made  map[string]*place
 }
 
-// look finds more of those types.
+// look adds to leads.
 func (b *builder) look(t reflect.Type, seen map[reflect.Type]bool) {
 	if seen[t] {
 		return
@@ -85,7 +85,7 @@ func (b *builder) look(t reflect.Type, seen map[reflect.Type]bool) {
 	}
 }
 
-// place is the one of these types; nil if none of them leads to a quantity.
+// place returns the place of these types; nil if none leads to a quantity.
 func (b *builder) place(types []reflect.Type) *place {
 	byName := map[string]reflect.Type{}
 	for _, t := range types {
@@ -101,7 +101,7 @@ func (b *builder) place(types []reflect.Type) *place {
 		return made
 	}
 	p := &place{fields: map[string]*place{}}
-	b.made[key] = p // Before what is below it, which may be the same.
+	b.made[key] = p // First, since a place below may be the same.
 	b.fill(p, maps.Values(byName))
 	return p
 }
@@ -130,7 +130,7 @@ func (b *builder) fill(p *place, types iter.Seq[reflect.Type]) {
 	}
 }
 
-// fieldsOf adds the types of the fields of a struct, by their names in JSON.
+// fieldsOf adds the types of a struct's fields, by their JSON names.
 func fieldsOf(t reflect.Type, fields map[string][]reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -8,15 +8,14 @@ import (
 	"github.com/spillway-io/spillway/internal/quantity"
 )
 
-// errWire is said of what is no Protobuf of Kubernetes'. Its decoder refuses most
-// of that, too; the rest, which it would overlook, nobody sends.
+// errWire is the error for anything but Kubernetes Protobuf. The decoder refuses most of
+// that, too; nobody sends the rest, which it would overlook.
 var errWire = errors.New("the answer is not one of a Kubernetes API: it cannot be measured")
 
 // magic begins each object.
 const magic = "k8s\x00"
 
-// The messages that objects come in. The fields of an object that say what it is
-// are numbers of level.object.
+// The messages that contain objects. identify uses the numbers of an object's fields.
 var (
 	event    = &shape{fields: []field{1: {perByte: 1}, 2: {of: extended}}} // metav1.WatchEvent
 	extended = &shape{fields: []field{1: {perByte: 1, of: object}}}        // runtime.RawExtension
@@ -30,23 +29,23 @@ const longest = 256
 
 // Protobuf measures a message.
 type Protobuf struct {
-	levels []level // From the outermost to the one that this is in.
-	at     int64   // How much has been read.
+	levels []level // From the outermost to the current one.
+	at     int64   // The bytes read so far.
 
-	// The number that is being read, and what it is.
+	// The number being read, and its meaning.
 	number uint64
 	shift  uint
 	is     token
-	now    field // That it is of.
+	now    field // Its field.
 	which  int32
 
-	skip int64   // How much of a field is left that is not looked into.
-	text *[]byte // Where that goes, if it is wanted.
-	// What is there of a quantity.
+	skip int64   // What is left of a field to skip.
+	text *[]byte // Where the skipped bytes go, if anywhere.
+	// The bytes of a quantity so far.
 	quantity []byte
 
-	begin int // How much of the magic is still to come.
-	// What the object says that it is, and whether its content has begun.
+	begin int // How much of the magic is to come.
+	// What the object says it is, and whether its content has begun.
 	apiVersion, kind []byte
 	content          bool
 }
@@ -55,10 +54,10 @@ type Protobuf struct {
 type level struct {
 	shape *shape
 	end   int64
-	name  string // Of the field that led here, or of one that it is in.
+	name  string // Of the field that led here, or of one around it.
 }
 
-// token is what a number stands for.
+// token is the meaning of a number.
 type token int
 
 const (
@@ -67,18 +66,18 @@ const (
 	value
 )
 
-// The ways in which a field is sent. Groups are not among them.
+// The wire types. Groups are refused.
 const (
 	wireVarint, wire64, wireBytes, wire32 = 0, 1, 2, 5
 	bits                                  = 3
 )
 
-// NewObject is for an answer that is an object, or a list of them.
+// NewObject measures an object, or a list of them.
 func NewObject() *Protobuf {
 	return &Protobuf{levels: []level{{shape: object, end: math.MaxInt64}}, begin: len(magic)}
 }
 
-// NewEvent is for an event of a watch that is so long.
+// NewEvent measures an event of a watch of that length.
 func NewEvent(length int64) *Protobuf { return &Protobuf{levels: []level{{shape: event, end: length}}} }
 
 // Read implements Meter.
@@ -97,7 +96,7 @@ func (m *Protobuf) Read(p []byte) (int64, error) {
 	return took, nil
 }
 
-// next looks at some bytes, and returns how many.
+// next measures some bytes, and returns how many.
 func (m *Protobuf) next(p []byte) (n int, took int64, err error) {
 	switch {
 	case m.skip > 0:
@@ -134,23 +133,23 @@ func (m *Protobuf) next(p []byte) (n int, took int64, err error) {
 	return 1, took, err
 }
 
-// known goes on when a number has been read, up to there.
+// known handles a complete number that ends at at.
 func (m *Protobuf) known(number uint64, at int64) (int64, error) {
 	switch m.is {
 	case tag:
 		return m.field(number)
 	case length:
 		m.is = tag
-		return m.enter(int64(number), at) //nolint:gosec // As the decoder does: what overflows is negative.
+		return m.enter(int64(number), at) //nolint:gosec // As in the decoder: overflow is negative.
 	default:
 		m.is = tag
 		return 0, nil
 	}
 }
 
-// field begins one.
+// field begins a field.
 func (m *Protobuf) field(number uint64) (int64, error) {
-	m.which = int32(number >> bits) //nolint:gosec // As the decoder does.
+	m.which = int32(number >> bits) //nolint:gosec // As in the decoder.
 	if m.which <= 0 {
 		return 0, errWire
 	}
@@ -171,7 +170,7 @@ func (m *Protobuf) field(number uint64) (int64, error) {
 	return m.now.each, nil
 }
 
-// enter goes into a field of that length, or skips it.
+// enter enters a field of that length, or skips it.
 func (m *Protobuf) enter(size, at int64) (int64, error) {
 	top := m.levels[len(m.levels)-1]
 	if size < 0 || size > top.end-at {
@@ -214,8 +213,8 @@ func (m *Protobuf) enter(size, at int64) (int64, error) {
 
 func (m *Protobuf) unbounded() error { return &QuantityError{m.levels[len(m.levels)-1].name} }
 
-// identify is the shape of a field of an object. Its content comes last, when it is
-// known what it is, and once.
+// identify returns the shape of an object's field. The content must come last, once its
+// kind is known, and only once.
 func (m *Protobuf) identify(of *shape) (*shape, error) {
 	const identity, content = 1, 2
 	if m.content && m.which <= content {
@@ -232,7 +231,7 @@ func (m *Protobuf) identify(of *shape) (*shape, error) {
 	return of, nil
 }
 
-// leave goes out of what has ended.
+// leave leaves the messages that have ended.
 func (m *Protobuf) leave() {
 	for m.skip == 0 && m.is == tag && m.shift == 0 && len(m.levels) > 0 && m.at >= m.levels[len(m.levels)-1].end {
 		m.levels = m.levels[:len(m.levels)-1]

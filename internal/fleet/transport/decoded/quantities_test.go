@@ -16,11 +16,11 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// calm is a quantity as they are, and fierce one of the same length as none may be.
+// calm is an ordinary quantity, and fierce a forbidden one of the same length.
 const calm, fierce = "1500m", "15e19"
 
-// TestQuantitiesOfEachKind puts one that is too large into each place of each kind that
-// client-go knows, one after the other. Everywhere else the same is nothing but text.
+// TestQuantitiesOfEachKind puts one that is too large into each quantity of each kind
+// that client-go knows, one by one. Anywhere else it is only text.
 func TestQuantitiesOfEachKind(t *testing.T) {
 	places := 0
 	for gvk, kind := range scheme.Scheme.AllKnownTypes() {
@@ -59,7 +59,7 @@ func TestQuantitiesOfEachKind(t *testing.T) {
 	}
 }
 
-// allocatable is a node that has so much of one resource, in Protobuf.
+// allocatable is a node with that much of one resource, in Protobuf.
 func allocatable(cpu string) string {
 	field := func(number byte, content string) string {
 		return string(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(content)))) + content
@@ -68,7 +68,7 @@ func allocatable(cpu string) string {
 	return magic + field(1, field(1, "v1")+field(2, "Node")) + field(2, field(3, status))
 }
 
-// TestQuantities has them as somebody sends them who means harm, and as they are.
+// TestQuantities has ordinary ones, and ones from somebody who means harm.
 func TestQuantities(t *testing.T) {
 	node := func(quantity string) string { return `{"status":{"allocatable":{"cpu":` + quantity + `}}}` }
 	for name, test := range map[string]struct {
@@ -124,8 +124,7 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// FuzzJSON has a decoder try what was measured: no quantity that comes out of it is
-// out of bounds.
+// FuzzJSON decodes what was measured: every quantity in it is within bounds.
 func FuzzJSON(f *testing.F) {
 	for _, text := range []string{
 		`{"status":{"allocatable":{"cpu":"1e19"}}}`, `{"status":{"allocatable":{"cpu":1e18},"capacity":{"x":"9Ei"}}}`,
@@ -143,7 +142,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		for _, list := range []corev1.ResourceList{node.Status.Allocatable, node.Status.Capacity} {
 			for name, q := range list {
-				const most = 400 // In bits: no bounded one has more.
+				const most = 400 // In bits: no allowed one has more.
 				if scale := q.AsDec().Scale(); scale < -18 || scale > 18+40 || q.AsDec().UnscaledBig().BitLen() > most {
 					t.Errorf("%s has the scale %d", name, scale)
 				}

@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// shape is what a message of Protobuf is made of, by the numbers of its fields.
+// shape describes a Protobuf message by its field numbers.
 type shape struct{ fields []field }
 
-// of is the field of that number; one that is not known takes nothing.
+// of returns the field of that number; an unknown one takes nothing.
 func (s *shape) of(number int32) field {
 	if int(number) < len(s.fields) {
 		return s.fields[number]
@@ -25,7 +25,6 @@ func (s *shape) of(number int32) field {
 	return field{}
 }
 
-// set makes a field known.
 func (s *shape) set(number int, f field) *shape {
 	for len(s.fields) <= number {
 		s.fields = append(s.fields, field{})
@@ -34,35 +33,34 @@ func (s *shape) set(number int, f field) *shape {
 	return s
 }
 
-// field is one of them, in bytes of memory.
+// field is what a field takes, in bytes of memory.
 type field struct {
-	each    int64  // For each time that it comes.
-	perByte int64  // For each byte of it, if it is no message.
+	each    int64  // For each occurrence.
+	perByte int64  // For each of its bytes, if it is no message.
 	of      *shape // If it is a message.
 	name    string // As in JSON.
 }
 
 const (
-	// grown is how much more a slice takes that grows by one element after the
-	// other, with what it has grown out of.
+	// grown is how much more a slice takes that grows one by one, with what it outgrew.
 	grown = 2
-	// PerEntry is what a map takes for each of its entries besides key and value.
+	// PerEntry is what a map takes for each entry, besides key and value.
 	PerEntry = 16
-	// dense is what a byte takes of what is not looked into: numbers that are sent
-	// in a row, and quantities, which are parsed.
+	// dense is what a byte takes of contents that are not parsed here: packed numbers,
+	// and quantities.
 	dense = 8
 )
 
-// kinds are all that a client may decode an answer into.
+// kinds are all that a client may decode.
 var kinds = func() map[schema.GroupVersionKind]reflect.Type {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
 	utilruntime.Must(metav1.AddMetaToScheme(s))
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
-	return s.AllKnownTypes() // It makes a map of its own each time.
+	return s.AllKnownTypes() // A new map each time.
 }()
 
-// unversioned is the one kind that API servers send without its version.
+// unversioned is the one kind that API servers send without a version.
 const unversioned = "APIResourceList"
 
 var (
@@ -70,7 +68,7 @@ var (
 	shapes = map[reflect.Type]*shape{}
 )
 
-// shapeOf is the shape of a kind. It reports whether there is such a kind.
+// shapeOf returns the shape of a kind; false if the kind is unknown.
 func shapeOf(apiVersion, kind string) (*shape, bool) {
 	if apiVersion == "" && kind == unversioned {
 		apiVersion = "v1"
@@ -90,10 +88,10 @@ func structure(t reflect.Type) *shape {
 		return known
 	}
 	s := &shape{}
-	shapes[t] = s // Before its fields, one of which may be of the same type.
+	shapes[t] = s // First, since a field may have the same type.
 	for i := range t.NumField() {
 		tag := strings.Split(t.Field(i).Tag.Get("protobuf"), ",")
-		const parts = 3 // How it is sent, its number, and whether it is repeated.
+		const parts = 3 // Wire type, number, and whether it is repeated.
 		if len(tag) < parts {
 			continue
 		}
@@ -106,7 +104,7 @@ func structure(t reflect.Type) *shape {
 	return s
 }
 
-// fieldOf is a field of a type. One that is repeated is a slice or a map.
+// fieldOf describes a field of a type. A repeated one is a slice or a map.
 func fieldOf(t reflect.Type, repeated bool) field {
 	switch {
 	case t == quantityType:
@@ -122,12 +120,12 @@ func fieldOf(t reflect.Type, repeated bool) field {
 		f := fieldOf(t.Elem(), false)
 		f.each += grown * size(t.Elem())
 		if f.of == nil && f.perByte == 0 {
-			f.perByte = dense // Numbers may be sent in a row.
+			f.perByte = dense // Numbers may be packed.
 		}
 		return f
 	case t.Kind() == reflect.String, isBytes(t):
 		return field{perByte: 1}
-	case t.Kind() == reflect.Slice: // A list that has a name is a message of its own.
+	case t.Kind() == reflect.Slice: // A named list is a message.
 		return field{of: (&shape{}).set(1, fieldOf(t, true))}
 	case t.Kind() == reflect.Struct:
 		if s := structure(t); len(s.fields) > 0 {
@@ -138,7 +136,7 @@ func fieldOf(t reflect.Type, repeated bool) field {
 	return field{}
 }
 
-// quantityType is sent as a message of one text, which its Go type does not tell.
+// quantityType is sent as a message of one string, which its Go type does not show.
 var quantityType = reflect.TypeFor[resource.Quantity]()
 
 func isBytes(t reflect.Type) bool {
