@@ -60,6 +60,14 @@ func backingOff(s *fixture.Snapshot) {
 	s.Refused = &decide.Refused{Problem: decide.Problem{Reason: "Rejected", Message: "no"}, Verb: decide.Create, Wait: time.Minute}
 }
 
+// refusedTo has an API server refuse this, in a namespace of the provider or, if that is
+// empty, in the consumer.
+func refusedTo(verb decide.Verb, in string, wait time.Duration) func(*fixture.Snapshot) {
+	return func(s *fixture.Snapshot) {
+		s.Refused = &decide.Refused{Problem: decide.Problem{Reason: "Rejected", Message: "no"}, Verb: verb, In: in, Wait: wait}
+	}
+}
+
 // planInWords is a plan in words: a line for each action, then the result.
 func planInWords(p decide.Plan) []string {
 	var lines []string
@@ -132,30 +140,53 @@ func TestCopies(t *testing.T) {
 		"it is being deleted, and was never sent":      {fixture.Wanted(fixture.Local(fixture.Going), nil), nil},
 		"it may not go":                                {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("refuse", "x")), nil), []string{"problem Refused"}},
 		"the provider has refused it":                  {fixture.Wanted(fixture.Local(fixture.Sent), nil, backingOff), []string{"problem Rejected", "again after 1m0s"}},
+		"the provider has refused it, and it is due":   {fixture.Wanted(fixture.Local(fixture.Sent), nil, refusedTo(decide.Create, "team-home", 0)), []string{create}},
+		"the mark is refused":                          {fixture.Wanted(fixture.Local(), nil, refusedTo(decide.Patch, "", time.Minute)), []string{"problem Rejected", "again after 1m0s"}},
+		"the mark is refused, and due":                 {fixture.Wanted(fixture.Local(), nil, refusedTo(decide.Patch, "", 0)), []string{mark}},
+		"it needs what is there, and what is not": {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) {
+			s.Needs = []decide.Need{{Kind: "x", Ready: true}, {Kind: "y", Problem: decide.Problem{Reason: "Missing", Message: "gone"}}}
+		}), []string{"problem Missing"}},
+		"it needs what is there":                       {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) { s.Needs = []decide.Need{{Kind: "x", Ready: true}} }), []string{create}},
+		"its label is gone":                            {fixture.Wanted(fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.Labels = nil }), nil), []string{mark}},
+		"its finalizer is gone":                        {fixture.Wanted(fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.Finalizers = nil }), nil), []string{mark}},
+		"only its place is left":                       {fixture.Wanted(fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.Labels, m.Finalizers = nil, nil }), nil, fixture.Unwanted), []string{unmark}},
+		"only its label is left":                       {fixture.Wanted(fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.Annotations, m.Finalizers = nil, nil }), nil, fixture.Unwanted), []string{unmark}},
+		"a change of the copy was, and it is marked":   {fixture.Wanted(fixture.Local(), nil, refusedTo(decide.Patch, "team-home", time.Minute)), []string{mark}},
+		"the copy was, and it is marked":               {fixture.Wanted(fixture.Local(), nil, refusedTo(decide.Create, "", time.Minute)), []string{mark}},
+		"its namespace closes, and it is not marked":   {fixture.Wanted(fixture.Local(), nil, closing), nil},
+		"its namespace is not ready, nor is it needed": {fixture.Wanted(fixture.Local(fixture.Sent), nil, unopened, fixture.Unwanted), []string{unmark}},
 		"it needs what is not there": {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) {
 			s.Needs = []decide.Need{{Kind: "x", Problem: decide.Problem{Reason: "Missing", Message: "gone"}}}
 		}), []string{"problem Missing"}},
 
 		// on both sides
-		"all is well":                       {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote()), nil},
-		"its content has changed":           {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote()), []string{"patch in the provider team-home/settings map[a:2]"}},
-		"its copy has been changed":         {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(fixture.Data("a", "9"))), []string{"patch in the provider team-home/settings map[a:1]"}},
-		"its copy cannot be changed":        {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote(fixture.Data("a", "1", "frozen", "x"))), []string{remove}},
-		"its copy is going":                 {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(fixture.Going)), []string{"problem Replacing"}},
-		"the mark has been taken off":       {fixture.Wanted(fixture.Local(), fixture.Remote()), []string{mark}},
-		"its content is on the way":         {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data()), fixture.Remote(), func(s *fixture.Snapshot) { s.Known = false }), nil},
-		"the copy is not needed":            {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(), fixture.Unwanted), []string{remove}},
-		"the copy is not needed, and going": {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(fixture.Going), fixture.Unwanted), nil},
-		"its owner keeps it from now on":    {fixture.Wanted(fixture.Local(fixture.Sent, fixture.KeptHome), fixture.Remote()), []string{remove}},
-		"pods still use it":                 {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(), closing), nil},
-		"a passing state decides nothing":   {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote(), unopened), nil},
-		"deleted while pods use it":         {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Going), fixture.Remote()), []string{remove}},
-		"deleted while the namespace waits": {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Going), fixture.Remote(), unopened), []string{remove}},
-		"the change is refused":             {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote(), backingOff), []string{"problem Rejected", "again after 1m0s"}},
-		"another one of its name is there":  {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), []string{remove, "problem Replacing"}},
+		"all is well":                                      {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote()), nil},
+		"its content has changed":                          {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote()), []string{"patch in the provider team-home/settings map[a:2]"}},
+		"its copy has been changed":                        {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(fixture.Data("a", "9"))), []string{"patch in the provider team-home/settings map[a:1]"}},
+		"its copy cannot be changed":                       {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote(fixture.Data("a", "1", "frozen", "x"))), []string{remove}},
+		"its copy is going":                                {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(fixture.Going)), []string{"problem Replacing"}},
+		"the mark has been taken off":                      {fixture.Wanted(fixture.Local(), fixture.Remote()), []string{mark}},
+		"its content is on the way":                        {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data()), fixture.Remote(), func(s *fixture.Snapshot) { s.Known = false }), nil},
+		"the copy is not needed":                           {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(), fixture.Unwanted), []string{remove}},
+		"the copy is not needed, and going":                {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(fixture.Going), fixture.Unwanted), nil},
+		"its owner keeps it from now on":                   {fixture.Wanted(fixture.Local(fixture.Sent, fixture.KeptHome), fixture.Remote()), []string{remove}},
+		"pods still use it":                                {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(), closing), nil},
+		"a passing state decides nothing":                  {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote(), unopened), nil},
+		"deleted while pods use it":                        {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Going), fixture.Remote()), []string{remove}},
+		"deleted while the namespace waits":                {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Going), fixture.Remote(), unopened), []string{remove}},
+		"the change is refused":                            {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote(), backingOff), []string{"problem Rejected", "again after 1m0s"}},
+		"the change is refused, and due":                   {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote(), refusedTo(decide.Patch, "team-home", 0)), []string{"patch in the provider team-home/settings map[a:2]"}},
+		"a change that is not needed any more was refused": {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(), backingOff), nil},
+		"it may not go any more":                           {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("refuse", "x")), fixture.Remote()), []string{"problem Refused"}},
+		"another one of its name is there":                 {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), []string{remove, "problem Replacing"}},
 
 		// only in the provider
-		"nothing stands behind it":                   {fixture.Wanted(nil, fixture.Remote()), []string{remove}},
+		"nothing stands behind it": {fixture.Wanted(nil, fixture.Remote()), []string{remove}},
+		"nothing stands behind several": {fixture.Wanted(nil, fixture.Remote(), func(s *fixture.Snapshot) {
+			s.Strays = []*corev1.ConfigMap{fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}
+		}), []string{remove, "delete in the provider UID remote-2"}},
+		"nothing stands behind a stray":              {fixture.Wanted(nil, nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), []string{remove}},
+		"nothing is anywhere":                        {fixture.Wanted(nil, nil), nil},
 		"nothing stands behind it, and it goes":      {fixture.Wanted(nil, fixture.Remote(fixture.Going)), nil},
 		"nothing stands behind it, namespace or not": {fixture.Wanted(nil, fixture.Remote(), unopened, fixture.Unwanted), []string{remove}},
 	} {
@@ -217,6 +248,11 @@ func TestTwoCopies(t *testing.T) {
 		"nothing needs either": {func() fixture.Snapshot {
 			return unneeded(fixture.Wanted(fixture.Local(fixture.SentTo("eu", listed)), fixture.Remote(), fixture.Unwanted), inMount())
 		}(), []string{"delete in the provider UID remote-1", "delete in the provider UID remote-2"}},
+		"nothing needs either, and where it would go is not known": {func() fixture.Snapshot {
+			return unneeded(fixture.Wanted(fixture.Local(fixture.SentTo("eu", listed)), fixture.Remote(), fixture.Unwanted, unopened), inMount())
+		}(), []string{"delete in the provider UID remote-1", "delete in the provider UID remote-2"}},
+		"where it is is being closed": {unneeded(in(fixture.Local(fixture.SentTo("eu", listed)), decide.Site[*corev1.ConfigMap]{
+			Place: decide.Place{Target: fixture.Target, Local: "team", Leaving: true}, Remote: fixture.Remote()}), inMount()), []string{"delete in the provider UID remote-2"}},
 		"one of them is left": {fixture.Wanted(fixture.Local(fixture.SentTo("eu", listed)), inMount(fixture.Going), fixture.Unwanted), nil},
 		"one is refused, the other follows": {in(fixture.Local(fixture.SentTo("eu", listed), fixture.Data("a", "2")), func() decide.Site[*corev1.ConfigMap] {
 			site := at(mounted, inMount())

@@ -1,6 +1,7 @@
 package clusterbinding
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -132,6 +133,12 @@ func TestOtherFields(t *testing.T) {
 	want := fields{"uid", "v1.36.3", "1/2", 4, 1, contact}
 	if diff := cmp.Diff(want, of(first)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]v1alpha1.VirtualNodeStatus{{Name: "spillway-eu"}}, first.VirtualNodes); diff != "" {
+		t.Errorf("virtual nodes (-want +got)\n%s", diff)
+	}
+	if n := first.Namespaces; n.Ready == nil || *n.Ready != 1 || n.Desired == nil || *n.Desired != 2 {
+		t.Errorf("namespaces: %+v", n)
 	}
 	s.Binding.Status = first
 	s.Connection.UID, s.Connection.Version, s.Connection.LastContact = "another", "v1.37.0", contact.Add(time.Hour)
@@ -321,6 +328,9 @@ func TestValidity(t *testing.T) {
 			c := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingCredentialsValid)
 			if c.Status != metav1.ConditionTrue || c.Reason != test.want {
 				t.Errorf("CredentialsValid is %s, %s: %s, want %s", c.Status, c.Reason, c.Message, test.want)
+			}
+			if says := strings.HasSuffix(c.Message, "; replace what is in Secret "+test.snapshot.Binding.Spec.KubeconfigSecretRef.Name+" before"); says != (test.want == soon) {
+				t.Errorf("it says %q", c.Message)
 			}
 			if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingReady); ready.Status != metav1.ConditionTrue {
 				t.Errorf("Ready is %s: %s", ready.Status, ready.Message)

@@ -45,6 +45,14 @@ func TestShared(t *testing.T) {
 				}
 				return
 			}
+			alone := Snapshot{Binding: us.DeepCopy(), Bindings: []v1alpha1.ClusterBinding{*us}}
+			alone.Binding.Status = status
+			if left := Decide(alone); meta.FindStatusCondition(left.Conditions, v1alpha1.BindingShared) != nil {
+				t.Error("it is said when the other one is gone")
+			}
+			if both := strings.Count(c.Message, "; "); len(test.says) == 1 && strings.HasSuffix(c.Message, "; ") || len(test.says) == 2 && both == 0 {
+				t.Errorf("it says %q", c.Message)
+			}
 			if got := fmt.Sprint(c.Status, " ", c.Reason); got != test.want || slices.ContainsFunc(test.says, func(s string) bool { return !strings.Contains(c.Message, s) }) {
 				t.Errorf("got %s: %s", got, c.Message)
 			}

@@ -34,8 +34,8 @@ func (p Plan) leaves(what string) Plan {
 }
 
 // hangs is a map whose last remote namespace was asked to go, and stays.
-func hangs() *v1alpha1.NamespaceMap {
-	return builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x").Obj()
+func hangs() *builder.MapBuilder {
+	return builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x")
 }
 
 func pods3() eviction.Left {
@@ -159,20 +159,14 @@ func TestDecide(t *testing.T) {
 				Current("b", "r", v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameTaken, "x").Obj(), Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (r)")},
 		"one hangs in a provider that answers": {
-			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs(), Connected: true, Now: builder.Epoch.Add(20 * time.Second)},
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs().Obj(), Connected: true, Now: builder.Epoch.Add(20 * time.Second)},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)").retry(40 * time.Second)},
 		"one hangs in a provider that answers, and the time is up": {
-			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs(), Connected: true, Now: builder.Epoch.Add(time.Minute)},
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs().Obj(), Connected: true, Now: builder.Epoch.Add(time.Minute)},
 			deleteMap.leaves("remote namespaces that stay in provider eu: ra")},
-		"the mount namespace has not been asked to go, and the time is up": {
-			Snapshot{Binding: mounted().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs(), Connected: true, Now: builder.Epoch.Add(time.Minute)},
-			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (mount, ra)")},
 		"pods of a provider that answers, whatever time has passed": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
 			plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
-		"the time is up, but the provider answers, and has not been asked": {
-			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
-			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (ra, rb)")},
 		"paused, at any step": {
 			Snapshot{Binding: binding().Paused().DeletionTimeout(time.Minute).Obj(), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
 			plan(Wait, v1alpha1.ReasonPaused, "spec.paused is set: the deletion goes on when it is not")},
@@ -203,6 +197,31 @@ func TestDecide(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// Remote namespaces that stay are given up in time, but not before the provider was
+// asked to delete each of them.
+func TestNoNamespaceIsGivenUpUnasked(t *testing.T) {
+	for name, test := range map[string]struct {
+		mount string // The reason of the condition of the mount namespace.
+		nsm   *v1alpha1.NamespaceMap
+		want  Action
+	}{
+		"all have been": {v1alpha1.ReasonNamespaceTerminating, hangs().Obj(), DeleteNamespaceMap},
+		"the mount namespace has been, and the map is gone": {v1alpha1.ReasonNamespaceTerminating, nil, RemoveFinalizer},
+		"the mount namespace has not been":                  {v1alpha1.ReasonNamespaceActive, hangs().Obj(), Wait},
+		"the mount namespace may be created yet":            {v1alpha1.ReasonPending, hangs().Obj(), Wait},
+		"one is wanted":                                     {"", hangs().Desired("b", "rb").Obj(), Wait},
+		"the map has not been looked at":                    {"", hangs().Unobserved().Obj(), Wait},
+		"one has not been":                                  {"", hangs().Current("b", "rb", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), Wait},
+	} {
+		binding := builder.Binding("eu").Pinned("uid").Deleted(0).MountNamespace("mount").DeletionTimeout(time.Minute).
+			Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, test.mount, "").Obj()
+		got := Decide(Snapshot{Binding: binding, NamespaceMap: test.nsm, Connected: true, Now: builder.Epoch.Add(time.Hour)})
+		if got.Action != test.want {
+			t.Errorf("%s: %s (%s), want %s", name, got.Action, got.Drained.Message, test.want)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func TestTheLeaseGoesLast(t *testing.T) {
 		"it was never held": {Snapshot{Binding: held().Held(0).Obj()}, done},
 		"a duplicate, whose Lease is another one's":  {Snapshot{Binding: leaving(held()), Duplicate: true}, plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was made for it")},
 		"of a provider that was never identified":    {Snapshot{Binding: held().Pinned("").Obj()}, done},
-		"remote namespaces are there again":          {Snapshot{Binding: leaving(held()), NamespaceMap: hangs(), Connected: true}, plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
+		"remote namespaces are there again":          {Snapshot{Binding: leaving(held()), NamespaceMap: hangs().Obj(), Connected: true}, plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
 		"a mount namespace that stays holds up none": {Snapshot{Binding: leaving(mounting(held()).DeletionTimeout(time.Minute)), Now: builder.Epoch.Add(time.Hour)}, waits},
 	}
 	for name, test := range tests {

@@ -156,3 +156,70 @@ func TestPlaceIn(t *testing.T) {
 		})
 	}
 }
+
+// TestPlaceSaysWhy a namespace that is asked for is not ready.
+func TestPlaceSaysWhy(t *testing.T) {
+	asked := func() *builder.MapBuilder { return builder.Map("eu").Desired("team", "team-home") }
+	for want, nsm := range map[string]*builder.MapBuilder{
+		"namespace team-home of provider eu is not there yet":                                                    asked(),
+		"namespace team-home of provider eu is CreationLoopBackOff (NameConflict): not ours":                     asked().Current("team", "team-home", v1alpha1.MappingCreationLoopBackOff, "NameConflict", "not ours"),
+		"namespace team-home of provider eu is Terminating (NamespaceTerminating)":                               asked().Current("team", "team-home", v1alpha1.MappingTerminating, "NamespaceTerminating", ""),
+		"namespace left of provider eu is being deleted, because namespace team is not offloaded there any more": builder.Map("eu").Current("team", "left", v1alpha1.MappingTerminating, "NotRequired", ""),
+	} {
+		place := New(fixture.Mark, builder.Binding("eu").Obj(), nsm.Obj(), testWorld).Place("team")
+		if diff := cmp.Diff(decide.Problem{Reason: "NamespaceNotReady", Message: want}, place.Problem); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	gone := New(fixture.Mark, builder.Binding("eu").Obj(), asked().Obj(), testWorld).PlaceIn("team", "old")
+	want := decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "old"}, Local: "team", Problem: decide.Problem{Reason: "NamespaceNotReady",
+		Message: "namespace old of provider eu is being deleted, because namespace team is not offloaded there any more"}}
+	if diff := cmp.Diff(want, gone); diff != "" {
+		t.Errorf("where it was before (-want +got):\n%s", diff)
+	}
+}
+
+// TestPlaces are all where something of a namespace may be, and what it needs beside it.
+func TestPlaces(t *testing.T) {
+	accepted := builder.Map("eu").Accepted("team", "team-home").Obj()
+	for name, test := range map[string]struct {
+		mount     string
+		namespace string
+		want      []string
+	}{
+		"mapped":                        {"", "team", []string{"team-home"}},
+		"mapped, and a mount namespace": {"spillover", "team", []string{"team-home", "spillover"}},
+		"mounted":                       {"spillover", "other", []string{"spillover"}},
+		"nowhere":                       {"", "other", []string{""}},
+	} {
+		m := New(fixture.Mark, builder.Binding("eu").MountNamespace(test.mount).Obj(), accepted, testWorld)
+		var got []string
+		for _, place := range m.Places(test.namespace) {
+			got = append(got, place.Namespace)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	m := New(fixture.Mark, builder.Binding("eu").MountNamespace("spillover").Obj(), accepted, testWorld)
+	at := m.Place("other")
+	for namespace, want := range map[string]string{"": "spillover", "other": "spillover", "team": "team-home"} {
+		if got := m.Near(at, namespace).Namespace; got != want {
+			t.Errorf("what is needed in namespace %q is in %q, want %q", namespace, got, want)
+		}
+	}
+}
+
+// TestWith changes one part, and leaves the mapping that it is asked of as it is.
+func TestWith(t *testing.T) {
+	eu, mounted := builder.Binding("eu").Obj(), builder.Binding("eu").MountNamespace("spillover").Obj()
+	unknown := New(fixture.Mark, eu, nil, testWorld)
+	mapped := unknown.WithMap(builder.Map("eu").Accepted("team", "team-home").Obj())
+	if unknown.Known() || !mapped.Known() || mapped.Place("team").Namespace != "team-home" || mapped.Binding() != eu {
+		t.Errorf("with a map: %+v", mapped.Place("team"))
+	}
+	other := mapped.WithBinding(mounted)
+	if other.Binding() != mounted || mapped.Binding() != eu || other.Place("team").Namespace != "team-home" || other.Place("x").Namespace != "spillover" {
+		t.Errorf("with another binding: %+v", other.Place("x"))
+	}
+}

@@ -45,7 +45,7 @@ func TestDecide(t *testing.T) {
 		remote  *corev1.Namespace
 		want    Plan
 	}{
-		"it is not there": {eu(), nil, Plan{Create: true, Ready: Pending()}},
+		"it is not there": {eu(), nil, Plan{Create: true, Ready: no("Pending", "the mount namespace has not been created yet")}},
 		"it is there":     {eu(), remote(), Plan{Ready: ready}},
 		"it is going": {eu(), remote(going), Plan{Ready: no(v1alpha1.ReasonNamespaceTerminating,
 			"namespace mount is being deleted in provider eu; it is made again when it is gone")}},
@@ -77,11 +77,51 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestRefused: a deletion that is refused leaves the namespace there, so that the binding's
+// deletion must wait; a creation that is refused leaves none.
+func TestRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		plan     Plan
+		want     Plan
+		mayExist bool
+	}{
+		"its creation": {Plan{Create: true, Ready: Pending()}, Plan{Ready: no("CreationFailed", "quota")}, false},
+		"its deletion": {Plan{Delete: "uid-of-mount", Ready: Pending()}, Plan{Ready: no("DeletionFailed", "quota")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Refused(test.plan, "quota")
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Fatalf("(-want +got)\n%s", diff)
+			}
+			binding := builder.Binding("eu").Condition(got.Ready.Type, got.Ready.Status, got.Ready.Reason, got.Ready.Message).Obj()
+			if MayExist(binding) != test.mayExist {
+				t.Errorf("it may exist: %t, want %t", !test.mayExist, test.mayExist)
+			}
+		})
+	}
+}
+
+// TestUsable: pods go to a mount namespace that is asked for, and ready.
+func TestUsable(t *testing.T) {
+	ready := func(b *builder.BindingBuilder) *v1alpha1.ClusterBinding {
+		return b.Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
+	}
+	if !Usable(ready(builder.Binding("eu").MountNamespace("mount"))) {
+		t.Error("it is ready, and not usable")
+	}
+	if Usable(ready(builder.Binding("eu"))) {
+		t.Error("it is not asked for any more, and usable")
+	}
+}
+
 func TestIsFailing(t *testing.T) {
 	said := Failing("failed calling webhook")
 	binding := builder.Binding("eu").MountNamespace("mount").Condition(said.Ready.Type, said.Ready.Status, said.Ready.Reason, said.Ready.Message).Obj()
 	if answer, ok := IsFailing(binding); !ok || answer != "failed calling webhook" {
 		t.Errorf("got %q, %v", answer, ok)
+	}
+	if answer, ok := IsFailing(builder.Binding("eu").MountNamespace("mount").Obj()); ok {
+		t.Errorf("nothing is said, and it fails: %q", answer)
 	}
 	refused := Refused(Plan{Create: true}, "no")
 	binding = builder.Binding("eu").Condition(refused.Ready.Type, refused.Ready.Status, refused.Ready.Reason, refused.Ready.Message).Obj()

@@ -228,3 +228,28 @@ func TestChanged(t *testing.T) {
 		})
 	}
 }
+
+// TestAnswered: the status newly reports on a namespace.
+func TestAnswered(t *testing.T) {
+	reports := func(namespaces ...string) *v1alpha1.NamespaceMap {
+		m := builder.Map("eu")
+		for _, namespace := range namespaces {
+			m.Current(namespace, namespace, v1alpha1.MappingAccepted, "", "")
+		}
+		return m.Obj()
+	}
+	for name, test := range map[string]struct {
+		before, after *v1alpha1.NamespaceMap
+		want          bool
+	}{
+		"nothing":     {reports(), reports(), false},
+		"the first":   {reports(), reports("a"), true},
+		"the same":    {reports("a", "b"), reports("a", "b"), false},
+		"another one": {reports("a"), reports("b", "a"), true},
+		"one less":    {reports("a", "b"), reports("a"), false},
+	} {
+		if got := Answered(test.before, test.after); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -335,6 +335,30 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestProgressOfAnEviction: pods that leave a provider change the message with each of them.
+func TestProgressOfAnEviction(t *testing.T) {
+	decide := func(status v1alpha1.NamespaceOffloadingStatus, clusters ...Cluster) Plan {
+		nso := builder.Offloading("team").Status(*status.DeepCopy()).Obj()
+		return Decide(Snapshot{Offloading: nso, RemoteName: "team-c", Clusters: clusters})
+	}
+	for name, test := range map[string]struct {
+		before, after []Cluster
+		want          bool
+	}{
+		"one of two has left":   {[]Cluster{leaving(withPods(accepted("eu"), "team/a", "team/b"))}, []Cluster{leaving(withPods(accepted("eu"), "team/a"))}, true},
+		"the last has left":     {[]Cluster{leaving(withPods(accepted("eu"), "team/a"))}, []Cluster{leaving(accepted("eu"))}, false},
+		"pods that need not go": {[]Cluster{withPods(accepted("eu"), "team/a")}, []Cluster{accepted("eu"), leaving(accepted("us"))}, false},
+		"they stay where it is": {[]Cluster{accepted("eu")}, []Cluster{withPods(accepted("eu"), "team/a")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := decide(v1alpha1.NamespaceOffloadingStatus{}, test.before...)
+			if got := decide(begun.Status, test.after...).Progress; got != test.want {
+				t.Errorf("progress: %t", got)
+			}
+		})
+	}
+}
+
 func TestProgressOfADeletion(t *testing.T) {
 	decide := func(status v1alpha1.NamespaceOffloadingStatus, clusters ...Cluster) Plan {
 		nso := builder.Offloading("team").Generation(2).Deleted(0).Status(*status.DeepCopy()).Obj()

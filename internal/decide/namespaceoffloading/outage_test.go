@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/testing/builder"
@@ -79,6 +80,89 @@ func TestPausedIsNoOutage(t *testing.T) {
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: it says %q, want %q", name, test.got, test.want)
+		}
+	}
+}
+
+// TestOutagesOfSeveral: those that are selected, each once it has lasted.
+func TestOutagesOfSeveral(t *testing.T) {
+	away := func(c Cluster, reason string, since time.Duration) Cluster {
+		c.Away, c.AwaySince = reason, builder.Epoch.Add(-since)
+		return c
+	}
+	const suffix = "; pods that run there go on as far as is known, and new ones on their virtual nodes wait"
+	long := away(accepted("eu"), v1alpha1.ReasonUnreachable, time.Hour)
+	for name, test := range map[string]struct {
+		clusters []Cluster
+		deleted  bool
+		says     string
+		again    time.Duration
+	}{
+		"none":                    {[]Cluster{accepted("eu")}, false, "", 0},
+		"one":                     {[]Cluster{long, accepted("us")}, false, "these cannot be reached: eu (Unreachable)" + suffix, 0},
+		"one that is not asked":   {[]Cluster{notSelected(long)}, false, "", 0},
+		"one, and it is deleted":  {[]Cluster{long}, true, "", 0},
+		"one, and one is paused":  {[]Cluster{long, away(accepted("us"), v1alpha1.ReasonPaused, time.Hour)}, false, "these cannot be reached: eu (Unreachable); " + pausedBy("us") + suffix, 0},
+		"two":                     {[]Cluster{long, away(accepted("us"), v1alpha1.ReasonWrongCA, time.Hour)}, false, "these cannot be reached: eu (Unreachable), us (WrongCA)" + suffix, 0},
+		"one, and one since then": {[]Cluster{long, away(accepted("us"), v1alpha1.ReasonUnreachable, 10*time.Second)}, false, "these cannot be reached: eu (Unreachable)" + suffix, 20 * time.Second},
+		"the first is due first":  {[]Cluster{away(accepted("eu"), "X", 20*time.Second), away(accepted("us"), "X", 10*time.Second)}, false, "", 10 * time.Second},
+		"the second is due first": {[]Cluster{away(accepted("eu"), "X", 10*time.Second), away(accepted("us"), "X", 20*time.Second)}, false, "", 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nso := builder.Offloading("team")
+			if test.deleted {
+				nso.Deleted(0)
+			}
+			plan := Decide(Snapshot{Offloading: nso.Obj(), RemoteName: "team-c", Clusters: test.clusters, Now: builder.Epoch})
+			says := ""
+			if c := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.OffloadingProvidersReachable); c != nil {
+				says = c.Message
+			}
+			if (says != "") != (test.says != "") || !strings.HasPrefix(says, test.says) || plan.Again != test.again {
+				t.Errorf("it says %q, and looks again after %s", says, plan.Again)
+			}
+		})
+	}
+}
+
+// TestAway names why credentials are refused, not only that they are.
+func TestAway(t *testing.T) {
+	refused := builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonCredentialsInvalid, "")
+	for want, binding := range map[string]*builder.BindingBuilder{
+		"":                   builder.Binding("eu"),
+		"CredentialsInvalid": builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonCredentialsInvalid, ""),
+		"Unauthorized":       refused.Condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, ""),
+		"WrongCA": builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonWrongCA, "").
+			Condition(v1alpha1.BindingCredentialsValid, metav1.ConditionTrue, v1alpha1.ReasonAccepted, ""),
+	} {
+		if got, _ := Away(binding.Obj()); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestGoesElsewhere: the older binding of a provider has the namespace, unless the younger
+// one has it already.
+func TestGoesElsewhere(t *testing.T) {
+	of := func(name string, after time.Duration) v1alpha1.ClusterBinding {
+		return *builder.Binding(name).Pinned("uid").Authorities("ca").Created(after).Connected().Obj()
+	}
+	eu, us := of("eu", 0), of("us", time.Hour)
+	for name, test := range map[string]struct {
+		binding v1alpha1.ClusterBinding
+		all     []v1alpha1.ClusterBinding
+		nsm     *builder.MapBuilder
+		want    bool
+	}{
+		"the younger one":            {us, []v1alpha1.ClusterBinding{eu, us}, builder.Map("us"), true},
+		"the older one":              {eu, []v1alpha1.ClusterBinding{eu, us}, builder.Map("eu"), false},
+		"alone":                      {us, []v1alpha1.ClusterBinding{us}, builder.Map("us"), false},
+		"it has one":                 {us, []v1alpha1.ClusterBinding{eu, us}, builder.Map("us").Accepted("team", "team-c"), false},
+		"it has one of another":      {us, []v1alpha1.ClusterBinding{eu, us}, builder.Map("us").Accepted("other", "other-c"), true},
+		"it has one, which is going": {us, []v1alpha1.ClusterBinding{eu, us}, builder.Map("us").Current("team", "team-c", v1alpha1.MappingTerminating, "", ""), true},
+	} {
+		if got := GoesElsewhere(builder.Offloading("team").Obj(), &test.binding, test.all, test.nsm.Obj()); got != test.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

@@ -46,6 +46,11 @@ func TestCondition(t *testing.T) {
 		}(), others: []v1alpha1.ClusterBinding{routed("us", time.Hour, "10.8.0.0/14")}, want: "True Isolated: no addresses of the provider's pods are shown"},
 		"routed": {binding: routed("eu", 0, "10.8.0.0/14", "fd00:8::/48"), others: []v1alpha1.ClusterBinding{isolated, routed("ap", time.Hour, "10.12.0.0/14")},
 			nodes: []corev1.Node{node("a", "", "10.0.0.0/24")}, want: "True Routed: addresses of the provider's pods in 10.8.0.0/14, fd00:8::/48 are shown"},
+		"an older one that is not routed has the same": {binding: routed("eu", 0, "10.8.0.0/14"), others: []v1alpha1.ClusterBinding{func() v1alpha1.ClusterBinding {
+			b := routed("us", time.Hour, "10.8.0.0/14")
+			b.Spec.Network.Mode = v1alpha1.NetworkIsolated
+			return b
+		}()}, want: "True Routed: addresses of the provider's pods in 10.8.0.0/14 are shown"},
 		"an older one has the same": {binding: routed("eu", 0, "10.8.0.0/14"), others: []v1alpha1.ClusterBinding{routed("us", time.Hour, "10.8.0.0/14")},
 			want: "False CIDROverlap: podCIDR 10.8.0.0/14 overlaps 10.8.0.0/14 of ClusterBinding us, which is older" + none},
 		"a part of an older one's": {binding: routed("eu", 0, "10.8.1.0/24"), others: []v1alpha1.ClusterBinding{routed("us", time.Hour, "10.8.0.0/14")},
@@ -114,5 +119,43 @@ func TestOf(t *testing.T) {
 				t.Error("it does not equal what it equals")
 			}
 		})
+	}
+}
+
+// TestShows: only an address that means the same on every node, in a range that is routed.
+func TestShows(t *testing.T) {
+	reach := network.Reach{Ranges: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
+	for text, want := range map[string]bool{
+		"10.8.0.1": true, "fd00::1": true,
+		"0.0.0.0": false, "127.0.0.1": false, "224.0.0.1": false, "169.254.0.1": false,
+		"::": false, "::1": false, "ff02::1": false, "fe80::1": false, "fd00::1%eth0": false, "::ffff:10.8.0.1": false,
+	} {
+		ip := netip.MustParseAddr(text)
+		if got := network.IsOfPods(ip); got != want {
+			t.Errorf("%s may be a pod's: %t", text, got)
+		}
+		if got := reach.Shows(ip); got != want {
+			t.Errorf("%s is shown: %t", text, got)
+		}
+	}
+	if network.IsOfPods(netip.Addr{}) {
+		t.Error("no address is a pod's")
+	}
+	if one := (network.Reach{Ranges: []netip.Prefix{netip.MustParsePrefix("10.8.0.0/14"), netip.MustParsePrefix("fd00:8::/48")}}); one.Shows(netip.MustParseAddr("10.12.0.1")) || !one.Shows(netip.MustParseAddr("fd00:8::1")) {
+		t.Error("one outside of the ranges is shown, or one in the second is not")
+	}
+	if (network.Reach{}).Shows(netip.MustParseAddr("10.8.0.1")) {
+		t.Error("one is shown where nothing is routed")
+	}
+}
+
+// TestEqual: the ranges count, and whether they may still be somebody else's.
+func TestEqual(t *testing.T) {
+	one := network.Reach{Ranges: []netip.Prefix{netip.MustParsePrefix("10.8.0.0/14")}}
+	other := network.Reach{Ranges: []netip.Prefix{netip.MustParsePrefix("10.12.0.0/14")}}
+	pending := network.Reach{Ranges: one.Ranges, Pending: true}
+	same := network.Reach{Ranges: []netip.Prefix{netip.MustParsePrefix("10.8.0.0/14")}}
+	if !one.Equal(same) || one.Equal(other) || one.Equal(pending) || one.Equal(network.Reach{}) {
+		t.Error("what is shown counts as the same though it is not, or the other way round")
 	}
 }

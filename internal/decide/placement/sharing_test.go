@@ -57,6 +57,30 @@ func TestSharing(t *testing.T) {
 	}
 }
 
+// TestOldestFirst: of several the oldest is named, and takes precedence.
+func TestOldestFirst(t *testing.T) {
+	at := func(name string, after time.Duration, authority string) v1alpha1.ClusterBinding {
+		return *builder.Binding(name).Pinned("uid").Authorities(authority).Created(after).Obj()
+	}
+	us := at("us", 9*time.Hour, "ca")
+	all := []v1alpha1.ClusterBinding{at("c", 3*time.Hour, "ca"), at("z", 6*time.Hour, "other"), at("a", time.Hour, "ca"), us, at("y", 4*time.Hour, "other"), at("b", 2*time.Hour, "ca"), at("x", 5*time.Hour, "other")}
+	for what, test := range map[string]struct {
+		got  []*v1alpha1.ClusterBinding
+		want []string
+	}{
+		"shared with":     {Sharing(&us, all), []string{"a", "b", "c"}},
+		"contradicted by": {Contradicting(&us, all), []string{"y", "x", "z"}},
+	} {
+		var got []string
+		for _, b := range test.got {
+			got = append(got, b.Name)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
 func TestIdentified(t *testing.T) {
 	before := builder.Binding("eu").Pinned("uid").Authorities("ca").Obj()
 	for name, test := range map[string]struct {

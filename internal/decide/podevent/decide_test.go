@@ -55,6 +55,8 @@ func TestDecide(t *testing.T) {
 	reworded.Message = "another"
 	later := a
 	later.Last = now
+	renamed := a
+	renamed.Reason = "Other"
 	tests := map[string]struct {
 		snapshot       Snapshot
 		create, update []string
@@ -67,10 +69,13 @@ func TestDecide(t *testing.T) {
 		"a count is followed when it may be": {snapshot: snapshot(more).showing(a).waiting(a, 7*time.Second), retry: 7 * time.Second},
 		"the soonest wait counts": {
 			snapshot: snapshot(a, b).waiting(a, 9*time.Second).waiting(b, 3*time.Second), retry: 3 * time.Second},
+		"the soonest wait counts, if it is the first": {
+			snapshot: snapshot(a, b).waiting(a, 3*time.Second).waiting(b, 9*time.Second), retry: 3 * time.Second},
+		"another reason is followed":         {snapshot: snapshot(renamed).showing(a), update: []string{"a"}},
 		"what is shown waits for nothing":    {snapshot: snapshot(a).showing(a).waiting(a, time.Minute)},
 		"other words are followed":           {snapshot: snapshot(reworded).showing(a), update: []string{"a"}},
 		"a time alone is no reason to write": {snapshot: snapshot(later).showing(a)},
-		"what is old is not shown":           {snapshot: snapshot(failed("a", 1, stale+time.Second))},
+		"what is old is not shown":           {snapshot: snapshot(failed("a", 1, stale+time.Second), failed("b", 1, stale)), create: []string{"b"}},
 		"what is old and shown is followed":  {snapshot: snapshot(failed("a", 2, 2*stale)).showing(a), update: []string{"a"}},
 		"what is gone there stays":           {snapshot: snapshot().showing(a)},
 		"the most recent are shown": {snapshot: snapshot(many(12)...),
@@ -136,6 +141,25 @@ func TestEvent(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestChanged: an event follows what is said, and when; since when stays.
+func TestChanged(t *testing.T) {
+	a := failed("a", 1, time.Minute)
+	next := Occurrence{ID: "a", Message: "another", Count: 7, First: now, Last: now.Add(-time.Second)} // Without a reason.
+	s := snapshot(next).showing(a)
+	want := s.Shown[s.Name(a)].DeepCopy()
+	want.Reason, want.Message, want.Count, want.LastTimestamp = "Unknown", "another", 7, metav1.NewTime(now.Add(-time.Second))
+	plan := Decide(s)
+	if len(plan.Update) != 1 {
+		t.Fatalf("got %v", plan)
+	}
+	if diff := cmp.Diff(want, plan.Update[0].After); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if unknown := s.event("x", Occurrence{ID: "x", Message: "m", Count: 1}); unknown.Reason != "Unknown" || !unknown.FirstTimestamp.Time.Equal(now) || !unknown.LastTimestamp.Time.Equal(now) {
+		t.Errorf("of what says neither why nor when: %v", unknown)
 	}
 }
 

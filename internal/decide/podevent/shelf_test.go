@@ -40,25 +40,26 @@ func TestShelfKeepsTheMostRecentOfAPod(t *testing.T) {
 }
 
 func TestShelfIsBounded(t *testing.T) {
-	shelf := NewShelf(MostKept)
+	const most = 50
+	shelf := NewShelf(most)
 	shelf.Put(targetNo(-1), failed("known", 1, time.Hour), true, now) // The oldest of all.
-	for i := range 3 * MostKept {
+	for i := range 3 * most {
 		shelf.Put(targetNo(i), failed(fmt.Sprint("unknown-", i), 1, 0), false, now)
 	}
 	if got := shelf.ids(targetNo(-1)); len(got) != 1 {
 		t.Errorf("what is about pods that nobody knows has pushed out what is about one that is there")
 	}
-	if n := len(shelf.targets); n != MostKept {
-		t.Errorf("%d are kept, want %d", n, MostKept)
+	if n := len(shelf.targets); n != most {
+		t.Errorf("%d are kept, want %d", n, most)
 	}
-	for i := range 3 * MostKept {
+	for i := range 3 * most {
 		shelf.Put(targetNo(i), failed(fmt.Sprint("unknown-", i), 2, 0), true, now)
 	}
 	if got := shelf.ids(targetNo(-1)); len(got) != 0 {
 		t.Errorf("the oldest is still kept when all are known")
 	}
-	if n, pods := len(shelf.targets), len(shelf.Targets()); n != MostKept || pods != MostKept {
-		t.Errorf("%d of %d pods are kept, want %d", n, pods, MostKept)
+	if n, pods := len(shelf.targets), len(shelf.Targets()); n != most || pods != most {
+		t.Errorf("%d of %d pods are kept, want %d", n, pods, most)
 	}
 }
 
@@ -66,7 +67,7 @@ func TestShelfForgets(t *testing.T) {
 	one, other := targetNo(1), targetNo(2)
 	filled := func() *Shelf {
 		shelf := NewShelf(MostKept)
-		for _, o := range []Occurrence{failed("a", 1, 0), failed("b", 1, time.Second)} {
+		for _, o := range []Occurrence{failed("b", 1, 0), failed("a", 1, 0)} { // Of one moment, so the IDs decide.
 			shelf.Put(one, o, true, now)
 		}
 		shelf.Put(other, failed("c", 1, 0), true, now)
@@ -104,6 +105,25 @@ func TestShelfForgets(t *testing.T) {
 				t.Errorf("%d are remembered, want %d", len(shelf.targets), n)
 			}
 		})
+	}
+}
+
+// What is known of a pod stays known: of two warnings of the same moment, the one about a
+// pod that was never seen goes first.
+func TestShelfRemembersThatAPodWasSeen(t *testing.T) {
+	for name, seen := range map[string]func(*Shelf){
+		"before its last warning": func(s *Shelf) { s.Put(targetNo(1), failed("b", 2, 0), false, now) },
+		"after its warning":       func(s *Shelf) { s.Known(targetNo(1)) },
+	} {
+		shelf := NewShelf(2)
+		shelf.Put(targetNo(1), failed("b", 1, 0), name == "before its last warning", now)
+		shelf.Put(targetNo(2), failed("a", 1, 0), false, now)
+		seen(shelf)
+		shelf.Put(targetNo(3), failed("c", 1, 0), true, now)
+		got := [][]string{shelf.ids(targetNo(1)), shelf.ids(targetNo(2)), shelf.ids(targetNo(3))}
+		if diff := cmp.Diff([][]string{{"b"}, nil, {"c"}}, got); diff != "" {
+			t.Errorf("seen %s: kept (-want +got)\n%s", name, diff)
+		}
 	}
 }
 

@@ -64,6 +64,9 @@ func going(grace int64) func(*corev1.Pod) {
 	}
 }
 
+// deleted is being deleted, and says of no grace.
+func deleted(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }
+
 func unanswered(s *snapshot) { s.Unanswered = true }
 
 func held(p *corev1.Pod) { p.Finalizers = []string{"example.com/held"} }
@@ -110,6 +113,13 @@ func image(name string) func(*corev1.Pod) {
 func cpu(quantity string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(quantity)}
+	}
+}
+
+// sending has a debug container of that name.
+func sending(name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: name, Image: "debug:1"}}}
 	}
 }
 
@@ -252,9 +262,12 @@ func TestDecide(t *testing.T) {
 		"it is on its way to a place":                    {in(local(), nil, func(s *snapshot) { s.Place = decide.Place{Problem: decide.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 10s"}},
 		"it has no place":                                {in(local(), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NamespaceNotOffloaded", "problem NamespaceNotOffloaded", "event NamespaceNotOffloaded"}},
 		"and has said so":                                {in(local(offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"problem NamespaceNotOffloaded"}},
+		"and has the address of another":                 {in(local(told("10.8.0.1"), offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"problem NamespaceNotOffloaded"}},
 		"it needs what is not there":                     {in(local(), nil, needing), []string{"problem ReferenceNotFound", "again after 2s"}},
 		"it needs that for long":                         {in(local(), nil, needing, waiting("ReferenceNotFound", 2*time.Second)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ReferenceNotFound", "problem ReferenceNotFound", "event ReferenceNotFound"}},
 		"it needs that now, and something else for long": {in(local(), nil, needing, waiting("NamespaceNotReady", minute)), []string{"problem ReferenceNotFound", "again after 2s"}},
+		"it needs that for a second":                     {in(local(), nil, needing, waiting("ReferenceNotFound", time.Second)), []string{"problem ReferenceNotFound", "again after 1s"}},
+		"what it needs is on its way":                    {in(local(), nil, needing, func(s *snapshot) { s.Needs[0].Problem.Reason = "ReferenceNotSynced" }), []string{"problem ReferenceNotSynced", "again after 10s"}},
 		"the provider has refused it":                    {in(local(), nil, refusedTo(decide.Create, "Rejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False Rejected", "problem Rejected", "event Rejected", "again after 1m0s"}},
 		"and is asked again":                             {in(local(offloaded("False", "Rejected", "no")), nil, refusedTo(decide.Create, "Rejected", 0)), []string{"create in the provider"}},
 		"others were ended too soon":                     {in(local(), nil, tooSoon), []string{"problem EndedTooSoon", "again after 2s"}},
@@ -284,8 +297,20 @@ func TestDecide(t *testing.T) {
 			refusedTo(decide.Patch, "UpdateRejected", minute)(s)
 			s.Refused.Subresource = "resize"
 		}), []string{"patch in the provider: image app:1", "event UpdateRejected"}},
-		"a debugger of its may not go": {in(local(debugger), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1", "event PodSecurity"}},
-		"and it says so":               {in(local(debugger, saysDebugger), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"its change is refused, and due": {in(local(image("app:2")), remote(), refusedTo(decide.Patch, "UpdateRejected", 0)), []string{"patch in the provider: image app:2"}},
+		"its resize is refused, and due": {in(local(cpu("2")), remote(), func(s *snapshot) {
+			refusedTo(decide.Patch, "UpdateRejected", 0)(s)
+			s.Refused.Subresource = "resize"
+		}), []string{"patch in the provider: image app:1", "event UpdateRejected"}},
+		"a debug container was refused, and it is resized": {in(local(cpu("2")), remote(), func(s *snapshot) {
+			refusedTo(decide.Patch, "UpdateRejected", minute)(s)
+			s.Refused.Subresource = "ephemeralcontainers"
+		}), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
+		"a debug container is sent":                 {in(local(sending("debug")), remote()), []string{"patch in the provider /ephemeralcontainers", "patch in the provider: image app:1"}},
+		"its creation was refused, and it is there": {in(local(image("app:2")), remote(), refusedTo(decide.Create, "Rejected", minute)), []string{"patch in the provider: image app:2"}},
+		"its status was refused, and it changes":    {in(local(image("app:2")), remote(), refusedTo(decide.PatchStatus, "StatusRejected", minute)), []string{"patch in the provider: image app:2"}},
+		"a debugger of its may not go":              {in(local(debugger), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1", "event PodSecurity"}},
+		"and it says so":                            {in(local(debugger, saysDebugger), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
 		"and a change is refused, too": {in(local(debugger, saysDebugger, image("app:2")), remote(), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{
 			"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
 		"its resize fails": {in(local(cpu("2")), remote(phase("Running")), func(s *snapshot) {
@@ -306,6 +331,7 @@ func TestDecide(t *testing.T) {
 		"a debugger of one that has ended is nothing": {in(local(started, phase("Succeeded"), debugger), remote(phase("Succeeded"))), nil},
 		"its resize is sent first":                    {in(local(cpu("2")), remote()), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
 		"its status is refused":                       {in(local(), remote(phase("Running")), refusedTo(decide.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},
+		"its status is refused, and due":              {in(local(), remote(phase("Running")), refusedTo(decide.PatchStatus, "StatusRejected", 0)), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 		"the provider is deleting it":                 {in(local(started, image("app:2")), remote(going(30))), nil},
 		"it may not go but is there":                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 		"its namespace is being closed":               {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
@@ -341,22 +367,32 @@ func TestDecide(t *testing.T) {
 		"a terminal one is deleted there": {in(local(phase("Succeeded"), going(30)), remote()), []string{"delete in the provider, UID remote-1, grace 30"}},
 
 		// deleting
-		"deleted with its grace":        {in(local(going(45)), remote()), []string{"delete in the provider, UID remote-1, grace 45"}},
-		"and its status still comes":    {in(local(going(45)), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1", "delete in the provider, UID remote-1, grace 45"}},
-		"it is going":                   {in(local(going(45)), remote(going(45))), nil},
-		"it is to go sooner":            {in(local(going(5)), remote(going(45))), []string{"delete in the provider, UID remote-1, grace 5"}},
-		"it is going sooner anyway":     {in(local(going(45)), remote(going(5))), nil},
-		"its deletion fails":            {in(local(going(45)), remote(), refusedTo(decide.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
-		"and is tried again there":      {in(local(started, going(45), offloaded("False", "ServerError", "no")), remote(), refusedTo(decide.Delete, "ServerError", 0)), []string{"delete in the provider, UID remote-1, grace 45"}},
-		"it has gone":                   {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
-		"its creation was not answered": {in(local(going(45)), nil, unanswered), []string{"find in the provider, UID "}},
-		"nor was it, and it is removed": {in(local(going(0)), nil, unanswered, waiting("Going", time.Hour)), []string{"find in the provider, UID "}},
+		"deleted with its grace":                             {in(local(going(45)), remote()), []string{"delete in the provider, UID remote-1, grace 45"}},
+		"and its status still comes":                         {in(local(going(45)), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1", "delete in the provider, UID remote-1, grace 45"}},
+		"it is going":                                        {in(local(going(45)), remote(going(45))), nil},
+		"it is to go sooner":                                 {in(local(going(5)), remote(going(45))), []string{"delete in the provider, UID remote-1, grace 5"}},
+		"it is going sooner anyway":                          {in(local(going(45)), remote(going(5))), nil},
+		"it is going, and says no grace":                     {in(local(going(45)), remote(deleted)), nil},
+		"it is to go, with no grace said":                    {in(local(deleted), remote(going(45))), nil},
+		"it is to go, with no grace at all":                  {in(local(deleted), remote()), []string{"delete in the provider, UID remote-1, grace default"}},
+		"its creation was refused, and it is deleted":        {in(local(going(45)), remote(), refusedTo(decide.Create, "Rejected", minute)), []string{"delete in the provider, UID remote-1, grace 45"}},
+		"its deletion fails, and it is going":                {in(local(going(45)), remote(going(45)), refusedTo(decide.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError"}},
+		"its deletion fails":                                 {in(local(going(45)), remote(), refusedTo(decide.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
+		"and is tried again there":                           {in(local(started, going(45), offloaded("False", "ServerError", "no")), remote(), refusedTo(decide.Delete, "ServerError", 0)), []string{"delete in the provider, UID remote-1, grace 45"}},
+		"it has gone":                                        {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"it has gone, and no grace was said":                 {in(local(deleted), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"its creation was not answered, and it has no place": {in(local(going(45)), nil, unanswered, notOffloaded), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"its creation was not answered":                      {in(local(going(45)), nil, unanswered), []string{"find in the provider, UID "}},
+		"nor was it, and it is removed":                      {in(local(going(0)), nil, unanswered, waiting("Going", time.Hour)), []string{"find in the provider, UID "}},
 		"nor was it, and it may not go": {in(local(going(45), func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil, unanswered),
 			[]string{"delete in the consumer, UID local-1, grace 0"}},
-		"somebody else still holds it":    {in(local(going(0), held), nil, waiting("Going", time.Hour)), nil},
+		"somebody else still holds it": {in(local(going(0), held), nil, waiting("Going", time.Hour)), nil},
+		"it has ended, and its deletion fails": {in(local(phase("Failed"), going(45), offloaded("False", "Other", "")), remote(), refusedTo(decide.Delete, "ServerError", minute)),
+			[]string{"patch the status of in the consumer: Failed, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
 		"the API server is removing it":   {in(local(going(0)), nil), []string{"problem Going", "again after 2s"}},
+		"it is, after another problem":    {in(local(going(0)), nil, waiting("Other", time.Hour)), []string{"problem Going", "again after 2s"}},
 		"it is removing it still":         {in(local(going(0)), nil, waiting("Going", time.Second)), []string{"problem Going", "again after 2s"}},
-		"it has left it behind":           {in(local(going(0)), nil, waiting("Going", podsync.Patience)), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"it has left it behind":           {in(local(going(0)), nil, waiting("Going", 2*time.Second)), []string{"delete in the consumer, UID local-1, grace 0"}},
 		"it has gone, whatever it lacked": {in(local(going(45)), nil, notOffloaded, needing), []string{"delete in the consumer, UID local-1, grace 0"}},
 
 		// absent
@@ -364,10 +400,10 @@ func TestDecide(t *testing.T) {
 		"it is gone here, and going there":  {in(nil, remote(going(30))), nil},
 		"an older one of its name is there": {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote()} }), []string{"delete in the provider, UID remote-1, grace default", "problem Replacing", "again after 2s"}},
 		"the older one is on its way out":   {in(local(), nil, func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing", "again after 2s"}},
-		"and takes its time": {in(local(), nil, waiting("Replacing", podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{
+		"and takes its time": {in(local(), nil, waiting("Replacing", 2*time.Second), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{
 			"patch the status of in the consumer: Pending, spillway.io/Offloaded False Replacing", "problem Replacing", "event Replacing"}},
-		"but this one has ended":          {in(local(phase("Failed")), nil, waiting("Replacing", podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
-		"but this one is to go":           {in(local(going(30)), nil, waiting("Replacing", podsync.Patience), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
+		"but this one has ended":          {in(local(phase("Failed")), nil, waiting("Replacing", 2*time.Second), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
+		"but this one is to go":           {in(local(going(30)), nil, waiting("Replacing", 2*time.Second), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(going(30))} }), []string{"problem Replacing"}},
 		"nothing is anywhere":             {in(nil, nil), nil},
 		"nothing here, and several there": {in(nil, remote(), func(s *snapshot) { s.Strays = []*corev1.Pod{remote(func(p *corev1.Pod) { p.UID = "remote-2" })} }), []string{"delete in the provider, UID remote-1, grace default", "delete in the provider, UID remote-2, grace default"}},
 	} {

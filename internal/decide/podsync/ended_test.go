@@ -34,6 +34,19 @@ func neverBegun(p *corev1.Pod) {
 	}}}
 }
 
+// began is what two containers say.
+type began struct {
+	init, app corev1.ContainerState
+	restarts  int32
+}
+
+func begun(b *began) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", State: b.init}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "first"}, {Name: "app", State: b.app, RestartCount: b.restarts}}
+	}
+}
+
 func TestEndedThere(t *testing.T) {
 	always, never := restarts(corev1.RestartPolicyAlways), restarts(corev1.RestartPolicyNever)
 	failed, succeeded := phase(corev1.PodFailed), phase(corev1.PodSucceeded)
@@ -49,20 +62,27 @@ func TestEndedThere(t *testing.T) {
 		"it fails, whose containers begin again for all": {changes{always}, changes{failed, ended}, true},
 		"it has succeeded, which cannot be":              {changes{always}, changes{succeeded, ended}, true},
 
-		"a job fails by itself":           {changes{never}, changes{failed, ended}, false},
-		"a job has succeeded":             {changes{never}, changes{succeeded, ended}, false},
-		"a job whose containers say less": {changes{never}, changes{succeeded}, false},
-		"its time is over, as was said":   {changes{always, func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](1) }}, changes{failed, reason("DeadlineExceeded")}, false},
-		"its containers crash":            {changes{always}, changes{phase(corev1.PodRunning), ended}, false},
-		"it is being deleted here":        {changes{always, going(30)}, changes{failed, ended}, false},
-		"it had ended before":             {changes{always, failed}, changes{failed, ended, reason("Evicted")}, false},
-		"it begins":                       {changes{always}, changes{phase(corev1.PodRunning)}, false},
-		"it is not even there, and waits": {changes{always}, changes{offloaded("False", v1alpha1.ReasonRejected, "no")}, false},
+		"a job fails by itself":             {changes{never}, changes{failed, ended}, false},
+		"a job has succeeded":               {changes{never}, changes{succeeded, ended}, false},
+		"a job whose containers say less":   {changes{never}, changes{succeeded}, false},
+		"a job's init container has ended":  {changes{never}, changes{failed, begun(&began{init: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(builder.Epoch)}}})}, false},
+		"a job's container seems to run":    {changes{never}, changes{failed, begun(&began{app: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})}, false},
+		"a job's container has run before":  {changes{never}, changes{failed, begun(&began{restarts: 1})}, false},
+		"a job's container has only waited": {changes{never}, changes{failed, begun(&began{app: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}})}, true},
+		"its time is over, as was said":     {changes{always, func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](1) }}, changes{failed, reason("DeadlineExceeded")}, false},
+		"its containers crash":              {changes{always}, changes{phase(corev1.PodRunning), ended}, false},
+		"it is being deleted here":          {changes{always, going(30)}, changes{failed, ended}, false},
+		"it had ended before":               {changes{always, failed}, changes{failed, ended, reason("Evicted")}, false},
+		"it begins":                         {changes{always}, changes{phase(corev1.PodRunning)}, false},
+		"it is not even there, and waits":   {changes{always}, changes{offloaded("False", v1alpha1.ReasonRejected, "no")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := podsync.EndedThere(local(test.local...), local(test.written...)); got != test.want {
 				t.Errorf("it counts as ended by the provider: %v", got)
 			}
 		})
+	}
+	if podsync.EndedThere(local(always), &corev1.ConfigMap{}) {
+		t.Error("so does something that is no pod")
 	}
 }

@@ -232,3 +232,11 @@ func TestABindingMoreMovesNoneAndOneLessAtMostOne(t *testing.T) {
 		}
 	})
 }
+
+// TestOrderOfReplicas: whoever is listed first, or twice, has no more for that.
+func TestOrderOfReplicas(t *testing.T) {
+	owners := map[string]string{"a": "", "b": "", "c": "", "d": "", "e": "", "f": ""}
+	if diff := cmp.Diff(Assign([]string{"r0", "r1", "r2"}, owners), Assign([]string{"r2", "r0", "r1", "r0", "r2"}, owners)); diff != "" {
+		t.Errorf("(-once +twice):\n%s", diff)
+	}
+}

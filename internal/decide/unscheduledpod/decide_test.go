@@ -50,6 +50,12 @@ func TestDecide(t *testing.T) {
 		"of a DaemonSet": {waiting(func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &isTrue}}
 		}), offloading, Plan{}},
+		"of a DaemonSet that is offloaded": {waiting(func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &isTrue}}
+			p.Annotations = map[string]string{"spillway.io/offload-daemonset": "true"}
+		}), offloading, Plan{}},
+		"made since": {waiting(func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(builder.Epoch.Add(time.Hour)) }), offloading, Plan{both.Tolerations, both.Reason,
+			"the admission policy did not change the pod when it was made: it may run on the virtual nodes of eu, us from now on"}},
 		"of a ReplicaSet": {waiting(func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: &isTrue}}
 		}), offloading, both},
@@ -64,6 +70,7 @@ func TestDecide(t *testing.T) {
 		"tolerates both":                 {tolerating(of("us"), of("eu")), offloading, Plan{}},
 		"tolerates every virtual node":   {tolerating(corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists}), offloading, Plan{}},
 		"tolerates everything":           {tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists}), offloading, Plan{}},
+		"tolerates a value of no key":    {tolerating(corev1.Toleration{Operator: corev1.TolerationOpEqual, Value: "eu"}), offloading, both},
 		"tolerates another effect":       {tolerating(corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}), offloading, both},
 		"tolerates another key":          {tolerating(corev1.Toleration{Key: "other", Operator: corev1.TolerationOpExists}), offloading, both},
 		"tolerates another virtual node": {tolerating(of("ap")), offloading, both},
@@ -96,6 +103,12 @@ func TestDecideNeverSent(t *testing.T) {
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
 		}
 	}
+	saying := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			refused(p)
+			p.Status.Conditions = []corev1.PodCondition{{Type: kind, Status: status, Reason: reason}}
+		}
+	}
 	told := Plan{Reason: ReasonStaysLocal, Message: "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " +
 		translate.PodRefusal(waiting(refused)).Message}
 	tests := map[string]struct {
@@ -104,6 +117,9 @@ func TestDecideNeverSent(t *testing.T) {
 		want Plan
 	}{
 		"not yet looked at by the scheduler": {waiting(refused), builder.Offloading("team").Obj(), Plan{}},
+		"it is not ready":                    {waiting(saying(corev1.PodReady, corev1.ConditionFalse, corev1.PodReasonUnschedulable)), builder.Offloading("team").Obj(), Plan{}},
+		"it has a node":                      {waiting(saying(corev1.PodScheduled, corev1.ConditionTrue, corev1.PodReasonUnschedulable)), builder.Offloading("team").Obj(), Plan{}},
+		"the scheduler fails":                {waiting(saying(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonSchedulerError)), builder.Offloading("team").Obj(), Plan{}},
 		"there is no room":                   {waiting(unschedulable), builder.Offloading("team").Obj(), told},
 		"there is no room, Remote":           {waiting(unschedulable), builder.Offloading("team").Pods(v1alpha1.PodsRemote).Obj(), told},
 		"there is no room, Local":            {waiting(unschedulable), builder.Offloading("team").Pods(v1alpha1.PodsLocal).Obj(), Plan{}},

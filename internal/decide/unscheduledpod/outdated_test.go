@@ -30,6 +30,13 @@ func toRegions(regions ...string) *v1alpha1.ClusterSelector {
 
 func TestOutdated(t *testing.T) {
 	const remote, both, local, first = v1alpha1.PodsRemote, v1alpha1.PodsLocalAndRemote, v1alpha1.PodsLocal, v1alpha1.PodsLocalFirst
+	// As the admission policy writes them.
+	onVirtual := in("spillway.io/node-type", "virtual")
+	onLocal := corev1.NodeSelectorRequirement{Key: "spillway.io/node-type", Operator: corev1.NodeSelectorOpDoesNotExist}
+	byName := func(t corev1.NodeSelectorTerm) corev1.NodeSelectorTerm {
+		t.MatchFields = []corev1.NodeSelectorRequirement{in("metadata.name", "spillway-eu")}
+		return t
+	}
 	eu, us, all, home := term(onVirtual, in("region", "eu")), term(onVirtual, in("region", "us")), term(onVirtual), term(onLocal)
 	ssd := in("disk", "ssd")
 	for name, test := range map[string]struct {
@@ -53,6 +60,12 @@ func TestOutdated(t *testing.T) {
 		"local too, everywhere since":                 {first, nil, []corev1.NodeSelectorTerm{eu, home}, true},
 		"everywhere, and the user asks for virtual":   {both, nil, []corev1.NodeSelectorTerm{all}, false},
 		"the user asks for local nodes":               {both, toRegions("eu"), []corev1.NodeSelectorTerm{home}, false},
+		"everywhere, and one that the user names":     {both, nil, []corev1.NodeSelectorTerm{byName(all)}, true},
+		"everywhere, or others of the user's":         {both, nil, []corev1.NodeSelectorTerm{all, term(ssd, in("zone", "a"))}, false},
+		"with a term that matches nothing":            {remote, toRegions("eu"), []corev1.NodeSelectorTerm{eu, term()}, false},
+		"with the name of a node":                     {remote, toRegions("eu"), []corev1.NodeSelectorTerm{eu, {MatchFields: []corev1.NodeSelectorRequirement{in("metadata.name", "a")}}}, true},
+		"a region, but not its virtual nodes":         {remote, toRegions("eu", "us"), []corev1.NodeSelectorTerm{eu, term(in("region", "us"))}, true},
+		"only local since, and elsewhere":             {local, toRegions("us"), []corev1.NodeSelectorTerm{eu, home}, false},
 		"only local since":                            {local, toRegions("eu"), []corev1.NodeSelectorTerm{eu}, true},
 		"only local since, and the pod may run there": {local, toRegions("eu"), []corev1.NodeSelectorTerm{eu, home}, false},
 	} {
@@ -66,6 +79,11 @@ func TestOutdated(t *testing.T) {
 			if got := Outdated(pod, nso); got != test.want {
 				t.Errorf("outdated: %v", got)
 			}
+			going := nso.DeepCopy()
+			going.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			if Outdated(pod, going) {
+				t.Error("what the offloading asks for that is going does not count")
+			}
 			pod.Spec.NodeName = "spillway-eu"
 			if Outdated(pod, nso) {
 				t.Error("one that has a node does not wait")
@@ -75,5 +93,16 @@ func TestOutdated(t *testing.T) {
 				t.Error("one that is going does not wait")
 			}
 		})
+	}
+}
+
+// TestOutdatedWithoutNodeAffinity: a pod that asks for no node waits for none of an earlier
+// version.
+func TestOutdatedWithoutNodeAffinity(t *testing.T) {
+	nso := &v1alpha1.NamespaceOffloading{}
+	for name, affinity := range map[string]*corev1.Affinity{"for other pods": {PodAffinity: &corev1.PodAffinity{}}, "that is preferred": {NodeAffinity: &corev1.NodeAffinity{}}} {
+		if Outdated(&corev1.Pod{Spec: corev1.PodSpec{Affinity: affinity}}, nso) {
+			t.Errorf("with an affinity %s it is outdated", name)
+		}
 	}
 }

@@ -27,6 +27,11 @@ func TestNew(t *testing.T) {
 	if node.Name != "spillway-eu" || !metav1.IsControlledBy(node, binding) || !*node.OwnerReferences[0].BlockOwnerDeletion {
 		t.Errorf("%s is owned by %v", node.Name, node.OwnerReferences)
 	}
+	yes := true
+	owner := []metav1.OwnerReference{{APIVersion: "offloading.spillway.io/v1alpha1", Kind: "ClusterBinding", Name: "eu", UID: binding.UID, Controller: &yes, BlockOwnerDeletion: &yes}}
+	if diff := cmp.Diff(owner, node.OwnerReferences); diff != "" {
+		t.Errorf("owners (-want +got)\n%s", diff)
+	}
 	if diff := cmp.Diff(placement.NodeLabels(binding), node.Labels); diff != "" {
 		t.Errorf("labels (-want +got)\n%s", diff)
 	}

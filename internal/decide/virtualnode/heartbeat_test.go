@@ -73,3 +73,37 @@ func TestHeartbeat(t *testing.T) {
 		}
 	}
 }
+
+// TestHealthy are the conditions of a node, whole: Kubernetes evicts pods by them.
+func TestHealthy(t *testing.T) {
+	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
+	pressure := func(kind corev1.NodeConditionType) corev1.NodeCondition {
+		return corev1.NodeCondition{Type: kind, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes",
+			LastHeartbeatTime: first, LastTransitionTime: first}
+	}
+	ready := corev1.NodeCondition{Type: "Ready", Status: corev1.ConditionTrue, Reason: "ProviderConnected", Message: "the provider answers", LastHeartbeatTime: first, LastTransitionTime: first}
+	want := []corev1.NodeCondition{ready, pressure("MemoryPressure"), pressure("DiskPressure"), pressure("PIDPressure")}
+	node := New(rich().Obj())
+	offer := Offer{Nodes: []corev1.Node{*size("a", "1", "1Gi").Obj()}}
+	ApplyStatus(node, rich().Obj(), offer, first)
+	if diff := cmp.Diff(want, node.Status.Conditions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	ApplyStatus(node, rich().Obj(), offer, later)
+	if diff := cmp.Diff(want, node.Status.Conditions); diff != "" {
+		t.Errorf("an hour later, nothing has changed (-want +got):\n%s", diff)
+	}
+	for what, change := range map[string]func(*corev1.NodeCondition){
+		"the reason":  func(c *corev1.NodeCondition) { c.Reason = "Other" },
+		"the message": func(c *corev1.NodeCondition) { c.Message = "other" },
+	} {
+		changed := node.DeepCopy()
+		change(&changed.Status.Conditions[0])
+		ApplyStatus(changed, rich().Obj(), offer, later)
+		corrected := ready
+		corrected.LastHeartbeatTime = later // It is Ready since the same time.
+		if diff := cmp.Diff(corrected, changed.Status.Conditions[0]); diff != "" {
+			t.Errorf("%s was changed (-want +got):\n%s", what, diff)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+var (
+	mounted = translate.Target{Mark: fixture.Mark, Namespace: "spillway-mount", Hashed: true}
+	// inBoth are the places of settings, if pods need it in its namespace and in the mount namespace.
+	inBoth = "spillway-mount/" + mounted.Name("team", "settings") + ",team-home/settings"
+)
+
+func site(target translate.Target, remote *corev1.ConfigMap) decide.Site[*corev1.ConfigMap] {
+	return decide.Site[*corev1.ConfigMap]{Place: decide.Place{Target: target, Local: "team", Open: true}, Remote: remote}
+}
+
+func at(sites ...decide.Site[*corev1.ConfigMap]) func(*fixture.Snapshot) {
+	return func(s *fixture.Snapshot) { s.Sites, s.Place, s.Remote = sites, sites[0].Place, sites[0].Remote }
+}
+
+// TestAssess: what a pod waits for, and the words that it says so in.
+func TestAssess(t *testing.T) {
+	const ready = "" // Its reason.
+	sent := fixture.Local(fixture.Sent)
+	both := fixture.Local(fixture.SentTo("eu", inBoth))
+	for name, test := range map[string]struct {
+		in              fixture.Snapshot
+		title           string
+		right           string
+		place           string
+		reason, message string
+		ifOptional      bool // It is ready then all the same.
+		plan            []string
+	}{
+		"it does not exist":  {in: fixture.Wanted(nil, nil), reason: "ReferenceNotFound", message: "ConfigMap team/settings does not exist", ifOptional: true},
+		"only its copy does": {in: fixture.Wanted(nil, fixture.Remote()), reason: "ReferenceNotFound", message: "ConfigMap team/settings does not exist", ifOptional: true},
+		"it may be a token": {in: fixture.Wanted(nil, nil), title: "Secret", reason: "ReferenceNotFound",
+			message: "Secret team/settings does not exist, or is a token of the consumer, which is never sent", ifOptional: true},
+		"a right is missing": {in: fixture.Wanted(sent, fixture.Remote()), right: "list configmaps", reason: "RightsMissing",
+			message: "ConfigMap team/settings cannot be sent: provider eu gives no right to list configmaps"},
+		"it is there":    {in: fixture.Wanted(sent, fixture.Remote()), reason: ready},
+		"it is not":      {in: fixture.Wanted(sent, nil), reason: "ReferenceNotSynced", message: "ConfigMap team/settings is being sent to the provider", plan: []string{"create in the provider team-home/settings map[a:1]"}},
+		"it has changed": {in: fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote()), reason: "ReferenceNotSynced", message: "ConfigMap team/settings is being sent to the provider", plan: []string{"patch in the provider team-home/settings map[a:2]"}},
+		"it is refused": {in: fixture.Wanted(sent, nil, backingOff), reason: "Rejected", message: "ConfigMap team/settings: no",
+			plan: []string{"problem Rejected", "again after 1m0s"}},
+		"its owner keeps it": {in: fixture.Wanted(fixture.Local(fixture.KeptHome), nil), reason: "SyncNever",
+			message: "ConfigMap team/settings has spillway.io/sync=never, so it is not sent to any provider", ifOptional: true},
+		"its namespace closes":                  {in: fixture.Wanted(fixture.Local(), nil, closing), reason: "Closing", message: "ConfigMap team/settings: too late"},
+		"its namespace closes, and it is there": {in: fixture.Wanted(sent, fixture.Remote(), closing), reason: ready},
+		"its namespace is not ready":            {in: fixture.Wanted(fixture.Local(), nil, unopened), reason: "NotYet", message: "ConfigMap team/settings: wait", plan: []string{"problem NotYet"}},
+		"it is in both places":                  {in: fixture.Wanted(both, nil, at(site(mounted, fixture.Remote()), site(fixture.Target, fixture.Remote()))), reason: ready},
+		"it is in the other place only": {in: fixture.Wanted(both, nil, at(site(mounted, fixture.Remote()), site(fixture.Target, nil))), reason: "ReferenceNotSynced",
+			message: "ConfigMap team/settings is being sent to the provider", plan: []string{"create in the provider team-home/settings map[a:1]"}},
+		"the other place lacks it": {in: fixture.Wanted(both, nil, at(site(mounted, nil), site(fixture.Target, fixture.Remote()))), reason: ready},
+		"it is elsewhere": {in: fixture.Wanted(sent, nil, at(site(fixture.Target, fixture.Remote()))), place: "spillway-mount", reason: "ReferenceNotSynced",
+			message: "ConfigMap team/settings is used by pods in namespace team-home of the provider; it goes to namespace spillway-mount when they have ended"},
+		"an older one is there": {in: fixture.Wanted(sent, nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), reason: "Replacing",
+			message: "ConfigMap team/settings: team-home/settings of the provider still stands for an older object of this name, and is being deleted",
+			plan:    []string{"delete in the provider UID remote-1", "problem Replacing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, optional := range []bool{false, true} {
+				title, place := "ConfigMap", "team-home"
+				if test.title != "" {
+					title = test.title
+				}
+				if test.place != "" {
+					place = test.place
+				}
+				ref := decide.Ref{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}, Optional: optional}
+				want := decide.Need{Kind: "configmap", NamespacedName: ref.NamespacedName, Problem: decide.Problem{Reason: test.reason, Message: test.message}}
+				want.Ready = test.reason == ready || optional && test.ifOptional
+				need, plan := decide.Assess(test.in, fixture.Copies, ref, title, place, test.right)
+				if diff := cmp.Diff(want, need); diff != "" {
+					t.Errorf("optional %t: need (-want +got):\n%s", optional, diff)
+				}
+				if diff := cmp.Diff(test.plan, planInWords(plan)); diff != "" {
+					t.Errorf("optional %t: plan (-want +got):\n%s", optional, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestTwoRefusals are told together, and the one that is due first is tried first.
+func TestTwoRefusals(t *testing.T) {
+	refused := func(target translate.Target, remote *corev1.ConfigMap, message string, wait time.Duration) decide.Site[*corev1.ConfigMap] {
+		s := site(target, remote)
+		s.Refused = &decide.Refused{Problem: decide.Problem{Reason: "Rejected", Message: message}, Verb: decide.Patch, In: target.Namespace, Wait: wait}
+		return s
+	}
+	local := fixture.Local(fixture.SentTo("eu", inBoth), fixture.Data("a", "2"))
+	inMount := fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.Name = "spillway-mount", mounted.Name("team", "settings") })
+	for name, waits := range map[string][2]time.Duration{"the first": {30 * time.Second, time.Minute}, "the second": {time.Minute, 30 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			s := fixture.Wanted(local, nil, at(refused(mounted, inMount, "no", waits[0]), refused(fixture.Target, fixture.Remote(), "never", waits[1])))
+			want := decide.Plan{Problem: &decide.Problem{Reason: "Rejected", Message: "no; never"}, RetryAfter: 30 * time.Second}
+			if diff := cmp.Diff(want, decide.Next(s, fixture.Copies)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// naming is a kind whose objects name others in their own namespace, and in others.
+type naming struct {
+	fixture.Plain
+	went map[string]string
+}
+
+func (n naming) Remote(local *corev1.ConfigMap, t translate.Target, elsewhere func(string) translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
+	for _, namespace := range []string{"team", "other"} {
+		n.went[namespace] = elsewhere(namespace).Namespace
+	}
+	return n.Plain.Remote(local, t, elsewhere)
+}
+
+// TestElsewhere: what an object names in its own namespace is beside it.
+func TestElsewhere(t *testing.T) {
+	went := map[string]string{}
+	s := fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) {
+		s.Place.Local = "team"
+		s.Elsewhere = func(namespace string) translate.Target { return translate.Target{Namespace: namespace + "-elsewhere"} }
+	})
+	decide.Next(s, decide.NewCopies(naming{went: went}, func() *corev1.ConfigMap { return &corev1.ConfigMap{} }))
+	if diff := cmp.Diff(map[string]string{"team": "team-home", "other": "other-elsewhere"}, went); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestPasses: these may be over without the object's owner doing anything.
+func TestPasses(t *testing.T) {
+	for reason, want := range map[string]bool{"ServerError": true, "OverBudget": true, "Rejected": false, "": false} {
+		if got := (&decide.Refused{Problem: decide.Problem{Reason: reason}}).Passes(); got != want {
+			t.Errorf("%q: %t", reason, got)
+		}
+	}
+}
+
+// TestLocation: what is in no namespace has no slash in its name.
+func TestLocation(t *testing.T) {
+	for want, name := range map[string]types.NamespacedName{"team/a": {Namespace: "team", Name: "a"}, "disk": {Name: "disk"}} {
+		if got := decide.Location(name); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := (decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "a"}}).String(); got != "secret/team/a" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestIsPinned: the label or the finalizer makes an object ours to handle.
+func TestIsPinned(t *testing.T) {
+	for name, test := range map[string]struct {
+		change fixture.Option
+		want   bool
+	}{
+		"pinned":                {fixture.Sent, true},
+		"for another provider":  {fixture.SentTo("us", "x/y"), false},
+		"not at all":            {func(*corev1.ConfigMap) {}, false},
+		"without the label":     {func(m *corev1.ConfigMap) { fixture.Sent(m); m.Labels = nil }, true},
+		"without the finalizer": {func(m *corev1.ConfigMap) { fixture.Sent(m); m.Finalizers = nil }, true},
+		"with a place only":     {func(m *corev1.ConfigMap) { fixture.Sent(m); m.Labels, m.Finalizers = nil, nil }, false},
+	} {
+		if got := decide.IsPinned(fixture.Local(test.change), "eu"); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestCopyMetadata copies what the engine reads and writes, and shares nothing of it.
+func TestCopyMetadata(t *testing.T) {
+	from := fixture.Local(fixture.Sent, fixture.Going)
+	want := metav1.PartialObjectMetadata{ObjectMeta: *from.ObjectMeta.DeepCopy()}
+	from.Generation, from.GenerateName = 7, "settings-"
+	var got metav1.PartialObjectMetadata
+	decide.CopyMetadata(&got, from)
+	from.Labels["a"], from.Annotations["b"], from.Finalizers[0] = "c", "d", "e"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
