@@ -69,6 +69,10 @@ func TestPodRefusal(t *testing.T) {
 		"injected by its name only": {
 			`{spec: {volumes: [{name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: p}}, {secret: {name: s}}]}}]}}`,
 			"Credentials: sources[0].serviceAccountToken"},
+		"injected, with another ConfigMap": {
+			`{spec: {volumes: [{name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: p}}, {configMap: {name: other}}]}}]}}`,
+			"Credentials: sources[0].serviceAccountToken"},
+		"of the name of an injected token": {`{spec: {volumes: [{name: kube-api-access-x, emptyDir: {}}]}}`, ""},
 		"injected but for its name": {
 			`{spec: {volumes: [{name: token, projected: {sources: [{serviceAccountToken: {path: p}}, {configMap: {name: kube-root-ca.crt}}]}}]}}`,
 			"Credentials: sources[0].serviceAccountToken"},

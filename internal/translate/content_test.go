@@ -124,3 +124,33 @@ func TestLacksContent(t *testing.T) {
 		})
 	}
 }
+
+// TestParseDigest: a provider may send something that looks like a digest.
+func TestParseDigest(t *testing.T) {
+	for name, test := range map[string]struct {
+		data map[string]string
+		size int64
+		is   bool
+	}{
+		"one":             {map[string]string{DigestKey: "abc/12"}, 12, true},
+		"of nothing":      {map[string]string{DigestKey: "abc/0"}, 0, true},
+		"of less":         {map[string]string{DigestKey: "abc/-5"}, 0, true},
+		"of no number":    {map[string]string{DigestKey: "abc/x"}, 0, false},
+		"of no size":      {map[string]string{DigestKey: "12"}, 0, false},
+		"among others":    {map[string]string{DigestKey: "abc/12", "a": "b"}, 0, false},
+		"of another key":  {map[string]string{"a": "abc/12"}, 0, false},
+		"as long as one":  {map[string]string{DigestKey: strings.Repeat("a", 61) + "/12"}, 12, true},
+		"longer than any": {map[string]string{DigestKey: strings.Repeat("a", 62) + "/12"}, 0, false},
+		"empty":           {nil, 0, false},
+	} {
+		if size, is := parseDigest(test.data); size != test.size || is != test.is {
+			t.Errorf("%s: %d, %t", name, size, is)
+		}
+	}
+	if one, other := digestOf(map[string]string{"a": "1"}), digestOf(map[string]string{"b": "1"}); one[DigestKey] == other[DigestKey] {
+		t.Error("another key has the same digest")
+	}
+	if got := digested(digestOf(map[string]string{"key": "value", "b": ""})); got != int64(len("key")+len("value")+len("b")+2*(EntrySize("", ""))) {
+		t.Errorf("it took %d bytes", got)
+	}
+}

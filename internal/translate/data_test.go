@@ -25,6 +25,21 @@ func TestDataIsCopied(t *testing.T) {
 	}
 }
 
+// TestMetadataOfDataIsMade, and not copied: labels and annotations may be commands.
+func TestMetadataOfDataIsMade(t *testing.T) {
+	const metadata = `{namespace: team, name: web, uid: uid, resourceVersion: "5", finalizers: [f], labels: {app: web}, ownerReferences: [{kind: x, name: y}]}`
+	want := metav1.ObjectMeta{Name: "web", Namespace: "team-eu", Labels: mark.Labels(), Annotations: provenanceOf("app;")}
+	want.Labels["app"] = "web"
+	config, refusal := ConfigMap(parse[corev1.ConfigMap](t, `{metadata: `+metadata+`, data: {k: v}}`), mapped)
+	if diff := cmp.Diff(&corev1.ConfigMap{ObjectMeta: want, Data: map[string]string{"k": "v"}}, config); diff != "" || refusal != nil {
+		t.Errorf("%v, (-want +got):\n%s", refusal, diff)
+	}
+	secret, refusal := Secret(parse[corev1.Secret](t, `{metadata: `+metadata+`, data: {k: dg==}}`), mapped)
+	if diff := cmp.Diff(&corev1.Secret{ObjectMeta: want, Data: map[string][]byte{"k": []byte("v")}}, secret); diff != "" || refusal != nil {
+		t.Errorf("%v, (-want +got):\n%s", refusal, diff)
+	}
+}
+
 func TestDataRefusals(t *testing.T) {
 	const secret, configMap = "Secret", "ConfigMap"
 	tests := map[string]struct {

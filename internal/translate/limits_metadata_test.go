@@ -153,3 +153,50 @@ func sentUnder(t *testing.T, local *corev1.Pod, limits *Limits) *corev1.Pod {
 	}
 	return remote
 }
+
+// TestSends: keys that describe, and those that the provider lists; what it reserves never.
+func TestSends(t *testing.T) {
+	listing := &Limits{MetadataKeys: []string{"example.com/role", "example.org/"}}
+	reserving := &Limits{MetadataKeys: []string{"example.org/"}, ReservedKeys: []string{"team", "example.org/", "example.com/role"}}
+	for key, want := range map[string]struct{ unknown, none, listing, reserving bool }{
+		"team":                         {true, true, true, false},
+		"app":                          {true, true, true, true},
+		"example.com/role":             {false, false, true, false},
+		"example.com/other":            {false, false, false, false},
+		"example.org/any":              {false, false, true, false},
+		"spillway.io/local-name":       {true, true, true, true},
+		"app.kubernetes.io/name":       {true, true, true, true},
+		"kubernetes.io/limit-ranger":   {true, true, true, true},
+		"kubernetes.io/other":          {false, false, false, false},
+		"sidecar.istio.io/inject":      {false, false, false, false},
+		"batch.kubernetes.io/job-name": {true, true, true, true},
+	} {
+		for name, test := range map[string]struct {
+			limits *Limits
+			want   bool
+		}{"unknown": {nil, want.unknown}, "none": {&Limits{}, want.none}, "listing": {listing, want.listing}, "reserving": {reserving, want.reserving}} {
+			if got := test.limits.Sends(key); got != test.want {
+				t.Errorf("%s, with limits %s: %t", key, name, got)
+			}
+		}
+	}
+}
+
+// TestWithhold: what is not let in is left out of a new object, and of the record of what
+// was copied. Where all is let in, nothing is written down.
+func TestWithhold(t *testing.T) {
+	desired := podOf(t, `{metadata: {labels: {app: web, example.com/a: "1"}, annotations: {note: hello, example.com/b: "1"}}}`)
+	(&Limits{}).Withhold(desired, nil)
+	if diff := cmp.Diff(map[string]string{"app": "web"}, desired.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"note": "hello", v1alpha1.AnnotationCopied: "app;note"}, desired.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	allowed := podOf(t, `{metadata: {labels: {app: web}, annotations: {note: hello}}}`)
+	before := allowed.DeepCopy()
+	(&Limits{}).Withhold(allowed, nil)
+	if diff := cmp.Diff(before, allowed); diff != "" {
+		t.Errorf("where all is let in (-want +got):\n%s", diff)
+	}
+}

@@ -177,3 +177,57 @@ func TestOldTolerationsStay(t *testing.T) {
 		t.Errorf("it is said to lack %v", withheld)
 	}
 }
+
+// TestTolerates: what is offered, what keeps no pod off, and what Kubernetes gives to all.
+func TestTolerates(t *testing.T) {
+	limits := &Limits{TolerationKeys: []string{"example.com/batch"}}
+	for name, test := range map[string]struct {
+		toleration corev1.Toleration
+		want       bool
+	}{
+		"offered":               {corev1.Toleration{Key: "example.com/batch", Effect: corev1.TaintEffectNoSchedule}, true},
+		"not offered":           {corev1.Toleration{Key: "example.com/gpu", Effect: corev1.TaintEffectNoSchedule}, false},
+		"of everything":         {corev1.Toleration{Operator: corev1.TolerationOpExists}, false},
+		"preferred":             {corev1.Toleration{Key: "example.com/gpu", Effect: corev1.TaintEffectPreferNoSchedule}, true},
+		"of everything, softly": {corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}, false},
+		"not ready":             {corev1.Toleration{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoExecute}, true},
+		"unreachable":           {corev1.Toleration{Key: "node.kubernetes.io/unreachable", Effect: corev1.TaintEffectNoExecute}, true},
+		"not ready, for new":    {corev1.Toleration{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule}, false},
+		"another, executed":     {corev1.Toleration{Key: "example.com/gpu", Effect: corev1.TaintEffectNoExecute}, false},
+	} {
+		if got := limits.tolerates(&test.toleration); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestSecretAttribute: some drivers read the Secret that an attribute names.
+func TestSecretAttribute(t *testing.T) {
+	for want, attributes := range map[string]map[string]string{
+		"":                 {"share": "a", "secret": "b", "name": "c", "nameOfSecret": "d"},
+		"secretName":       {"share": "a", "secretName": "s"},
+		"SECRET-user-NAME": {"SECRET-user-NAME": "s"},
+		"a-secret-name":    {"b-secret-name": "s", "a-secret-name": "s"},
+	} {
+		if got := secretAttribute(attributes); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for want, source := range map[string]corev1.VolumeSource{
+		"": {EmptyDir: &corev1.EmptyDirVolumeSource{}}, "nfs": {NFS: &corev1.NFSVolumeSource{}}, "iscsi": {ISCSI: &corev1.ISCSIVolumeSource{}},
+		"fc": {FC: &corev1.FCVolumeSource{}}, "csi": {CSI: &corev1.CSIVolumeSource{}},
+	} {
+		if got := describedType(&source); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestLimitSize: a value of 4096 characters is read, and a longer one refuses everything.
+func TestLimitSize(t *testing.T) {
+	for size, want := range map[int]bool{4096: true, 4097: false} {
+		if got := LimitsOf(map[string]string{"tolerationKeys": strings.Repeat("ü", size)}).Unknown == nil; got != want {
+			t.Errorf("%d characters are read: %t", size, got)
+		}
+	}
+}

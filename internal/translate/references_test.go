@@ -47,6 +47,19 @@ func TestPodReferences(t *testing.T) {
 		}},
 		"optional everywhere": {`{spec: {volumes: [{name: a, configMap: {name: c, optional: true}}, {name: b, configMap: {name: c, optional: true}}]}}`,
 			References{ConfigMaps: []Reference{{"c", true}}}},
+		"optional in each place": {`
+spec:
+  volumes: [{name: a, secret: {secretName: a, optional: true}}, {name: b, projected: {sources: [{configMap: {name: b, optional: true}}, {secret: {name: c, optional: true}}]}}]
+  containers:
+  - name: web
+    envFrom: [{configMapRef: {name: d, optional: true}}, {secretRef: {name: e, optional: true}}]
+    env:
+    - {name: F, valueFrom: {configMapKeyRef: {name: f, key: k, optional: true}}}
+    - {name: G, valueFrom: {secretKeyRef: {name: g, key: k, optional: true}}}`, References{
+			ConfigMaps: []Reference{{"b", true}, {"d", true}, {"f", true}}, Secrets: []Reference{{"a", true}, {"c", true}, {"e", true}, {"g", true}}}},
+		"a claim of two volumes": {`{spec: {volumes: [{name: a, persistentVolumeClaim: {claimName: c}}, {name: b, persistentVolumeClaim: {claimName: c}}]}}`,
+			References{PersistentVolumeClaims: []Reference{{"c", false}}}},
+		"volumes without Secrets": {`{spec: {volumes: [{name: a, csi: {driver: d}}, {name: b, iscsi: {targetPortal: p}}]}}`, References{}},
 		"the injected token needs nothing": {
 			`{spec: {volumes: [{name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: token}}, {configMap: {name: kube-root-ca.crt}}]}}]}}`, References{}},
 	}

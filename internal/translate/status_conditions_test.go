@@ -36,6 +36,23 @@ func TestConditions(t *testing.T) {
 			want: `[{type: Ready, status: "False", reason: ReadinessGatesNotReady, message: 'corresponding condition of pod readiness gate "g" does not exist.'}]`},
 		"gate closed": {gates: `[{conditionType: g}]`, local: `[{type: g, status: "False", lastTransitionTime: ` + late + `}]`, remote: `[{type: Ready, status: "True", lastTransitionTime: ` + early + `}]`,
 			want: `[{type: g, status: "False", lastTransitionTime: ` + late + `}, {type: Ready, status: "False", lastTransitionTime: ` + late + `, reason: ReadinessGatesNotReady, message: 'the status of pod readiness gate "g" is not "True", but False'}]`},
+		"a gate is of Ready alone": {gates: `[{conditionType: g}]`, remote: `[{type: ContainersReady, status: "True", lastTransitionTime: ` + early + `}, {type: Initialized, status: "True"}]`,
+			want: `[{type: Initialized, status: "True"}, {type: ContainersReady, status: "True", lastTransitionTime: ` + early + `}]`},
+		"two gates closed": {gates: `[{conditionType: g}, {conditionType: h}]`, local: `[{type: h, status: Unknown}]`, remote: `[{type: Ready, status: "True"}]`,
+			want: `[{type: h, status: Unknown}, {type: Ready, status: "False", reason: ReadinessGatesNotReady, message: 'corresponding condition of pod readiness gate "g" does not exist., the status of pod readiness gate "h" is not "True", but Unknown'}]`},
+		"one gate of two closed": {gates: `[{conditionType: g}, {conditionType: h}]`, local: `[{type: g, status: "False"}, {type: h, status: "True"}]`, remote: `[{type: Ready, status: "True"}]`,
+			want: `[{type: g, status: "False"}, {type: h, status: "True"}, {type: Ready, status: "False", reason: ReadinessGatesNotReady, message: 'the status of pod readiness gate "g" is not "True", but False'}]`},
+		"the gate opens last": {gates: `[{conditionType: g}]`,
+			local:  `[{type: g, status: "True", lastTransitionTime: ` + late + `}, {type: Ready, status: "False"}]`,
+			remote: `[{type: Ready, status: "True", lastTransitionTime: ` + early + `}]`,
+			want:   `[{type: g, status: "True", lastTransitionTime: ` + late + `}, {type: Ready, status: "True", lastTransitionTime: ` + late + `}]`},
+		"the gate opens first": {gates: `[{conditionType: g}]`,
+			local:  `[{type: g, status: "True", lastTransitionTime: ` + early + `}]`,
+			remote: `[{type: Ready, status: "True", lastTransitionTime: ` + late + `}]`,
+			want:   `[{type: g, status: "True", lastTransitionTime: ` + early + `}, {type: Ready, status: "True", lastTransitionTime: ` + late + `}]`},
+		"all of a condition": {
+			remote: `[{type: Ready, status: "False", reason: R, message: m, lastProbeTime: ` + early + `, lastTransitionTime: ` + late + `}]`,
+			want:   `[{type: Ready, status: "False", reason: R, message: m, lastProbeTime: ` + early + `, lastTransitionTime: ` + late + `}]`},
 		"the time of Ready stays while it does": {gates: `[{conditionType: g}]`,
 			local:  `[{type: g, status: "True", lastTransitionTime: ` + late + `}, {type: Ready, status: "True", lastTransitionTime: ` + early + `}]`,
 			remote: `[{type: Ready, status: "True", lastTransitionTime: ` + early + `}]`,
@@ -68,7 +85,7 @@ func TestConditionsAreBounded(t *testing.T) {
 	got := conditions(podOf(t, `{}`), remote)
 	want := []corev1.PodCondition{{
 		Type: corev1.PodReady, Status: corev1.ConditionFalse,
-		Reason: strings.Repeat("x", maxReason-1) + "…", Message: strings.Repeat("x", maxMessage-1) + "…",
+		Reason: strings.Repeat("x", 127) + "…", Message: strings.Repeat("x", 1023) + "…",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

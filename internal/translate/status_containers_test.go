@@ -22,6 +22,10 @@ func TestContainerStatuses(t *testing.T) {
 		"running since ever": {`[]`, `[{name: web, state: {running: {startedAt: "9999-12-31T23:59:59-23:00"}}}]`, `[{name: web, state: {running: {}}}]`},
 		"terminated": {`[]`, `[{name: web, state: {terminated: {exitCode: 1, signal: 9, reason: Error, message: m, containerID: c, startedAt: "2026-01-02T03:04:05Z", finishedAt: "9999-12-31T23:59:59-23:00"}}}]`,
 			`[{name: web, state: {terminated: {exitCode: 1, signal: 9, reason: Error, message: m, containerID: c, startedAt: "2026-01-02T03:04:05Z"}}}]`},
+		"terminated, and when": {`[]`, `[{name: web, state: {terminated: {startedAt: "2026-01-02T03:04:05Z", finishedAt: "2026-01-02T03:04:06Z"}}}]`,
+			`[{name: web, state: {terminated: {startedAt: "2026-01-02T03:04:05Z", finishedAt: "2026-01-02T03:04:06Z"}}}]`},
+		"requests and limits": {`[]`, `[{name: web, resources: {requests: {cpu: 0, ephemeral-storage: 1Gi, example.org/fpga: 1}, limits: {memory: 1Gi, example.org/gpu: 2, example.org/other: 3}}}]`,
+			`[{name: web, resources: {requests: {cpu: 0, ephemeral-storage: 1Gi, example.org/fpga: 1}, limits: {memory: 1Gi, example.org/gpu: 2}}}]`},
 		"in two states":   {`[]`, `[{name: web, state: {waiting: {}, running: {}}}]`, `[{name: web, state: {running: {}}}]`},
 		"in three states": {`[]`, `[{name: web, state: {waiting: {}, running: {}, terminated: {exitCode: 1}}}]`, `[{name: web, state: {terminated: {exitCode: 1}}}]`},
 		"last state":      {`[]`, `[{name: web, lastState: {waiting: {}, running: {}, terminated: {exitCode: 1}}}]`, `[{name: web, lastState: {terminated: {exitCode: 1}}}]`},
@@ -30,7 +34,7 @@ func TestContainerStatuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := containersAfter(t, `{restartPolicy: Always, containers: [{name: web, resources: {limits: {example.org/gpu: 2}}}, {name: log}]}`, test.local, test.remote)
+			got := containersAfter(t, `{restartPolicy: Always, containers: [{name: web, resources: {requests: {example.org/fpga: 1}, limits: {example.org/gpu: 2}}}, {name: log}]}`, test.local, test.remote)
 			if diff := cmp.Diff(parse[corev1.PodStatus](t, `{containerStatuses: `+test.want+`}`).ContainerStatuses, got, cmpNil); diff != "" {
 				t.Error(diff)
 			}
@@ -75,6 +79,8 @@ func TestContainersThatHaveEnded(t *testing.T) {
 		"a rule for all but":                        {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: NotIn, values: [42]}}]}`, "1", true},
 		"a rule for all but this":                   {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: NotIn, values: [42]}}]}`, "42", false},
 		"a rule that has all of them restart":       {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: RestartAllContainers, exitCodes: {operator: In, values: [42]}}]}`, "1", true},
+		"a rule of an action that does not exist":   {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Wait, exitCodes: {operator: In, values: [1]}}]}`, "1", false},
+		"a rule for no codes":                       {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Restart}]}`, "1", false},
 		"a rule of an operator that does not exist": {"Never", `{restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: Like, values: [1]}}]}`, "1", false},
 	}
 	for name, test := range tests {
@@ -138,4 +144,22 @@ func TestHugeStatusIsBounded(t *testing.T) {
 	}
 	remote.Status.ContainerStatuses[19].Name = "web"
 	checkStatus(t, local, PodStatus(local, remote, routed))
+}
+
+// TestBoundsOfContainers: what a provider says of a container is cut, and programs' results
+// are not.
+func TestBoundsOfContainers(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	cut := func(n int) string { return strings.Repeat("x", n-1) + "…" }
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: long, Message: long, ContainerID: long}}
+	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: long, Message: long}}
+	want := corev1.ContainerStatus{
+		Name: "web", Image: cut(512), ImageID: cut(512), ContainerID: cut(512),
+		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: cut(128), Message: cut(1024)}},
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: cut(128), Message: cut(4096), ContainerID: cut(512)}},
+	}
+	got := containerStatus(&corev1.ContainerStatus{Name: "web", Image: long, ImageID: long, ContainerID: long, State: waits, LastTerminationState: ended}, &corev1.ResourceRequirements{})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

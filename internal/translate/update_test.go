@@ -49,11 +49,24 @@ func cpu(c *corev1.Container, quantity string) {
 	c.Resources.Requests[corev1.ResourceCPU] = resource.MustParse(quantity)
 }
 
+func memory(list *corev1.ResourceList, quantity string) {
+	*list = list.DeepCopy()
+	if *list == nil {
+		*list = corev1.ResourceList{}
+	}
+	(*list)[corev1.ResourceMemory] = resource.MustParse(quantity)
+}
+
+func podResources(cpus string) *corev1.ResourceRequirements {
+	return &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpus)}}
+}
+
 func TestPodUpdate(t *testing.T) {
 	tests := map[string]struct {
-		// user changes the local pod. main, ephemeral and resize say how the
-		// patches differ from the remote pod; one that is nil is not sent.
-		user, main, ephemeral, resize func(*corev1.Pod)
+		// was changes the local pod before it is sent, there the remote pod, user
+		// the local one. main, ephemeral and resize say how the patches differ
+		// from the remote pod; one that is nil is not sent.
+		was, there, user, main, ephemeral, resize func(*corev1.Pod)
 	}{
 		"nothing": {user: func(*corev1.Pod) {}},
 		"label": {
@@ -140,6 +153,105 @@ func TestPodUpdate(t *testing.T) {
 		"CPU spelt otherwise": {
 			user: func(p *corev1.Pod) { cpu(&p.Spec.Containers[0], "1000m") },
 		},
+		"second ephemeral container": {
+			was:   func(p *corev1.Pod) { p.Spec.EphemeralContainers = []corev1.EphemeralContainer{ephemeral("debug")} },
+			there: func(p *corev1.Pod) { p.Spec.EphemeralContainers = []corev1.EphemeralContainer{ephemeral("debug")} },
+			user: func(p *corev1.Pod) {
+				p.Spec.EphemeralContainers = append(p.Spec.EphemeralContainers, ephemeral("again"))
+			},
+			ephemeral: func(p *corev1.Pod) {
+				p.Spec.EphemeralContainers = append(p.Spec.EphemeralContainers, ephemeral("again"))
+			},
+			main: func(*corev1.Pod) {},
+		},
+		"image that is cleared": {
+			user: func(p *corev1.Pod) { p.Spec.Containers[0].Image = "" },
+			main: func(*corev1.Pod) {},
+		},
+		"deadline where there was none": {
+			was:  func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = nil },
+			user: func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](50) },
+			main: func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](50) },
+		},
+		"deadline of the provider's, which is the same": {
+			there: func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](50) },
+			user:  func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](50) },
+			main:  func(*corev1.Pod) {},
+		},
+		"containers that the provider does not have": {
+			there: func(p *corev1.Pod) { p.Spec.InitContainers, p.Spec.Containers = nil, p.Spec.Containers[:1] },
+			user: func(p *corev1.Pod) {
+				p.Spec.InitContainers[1].Image, p.Spec.Containers[1].Image = "proxy:2", "log:2"
+				cpu(&p.Spec.InitContainers[1], "2")
+				cpu(&p.Spec.Containers[1], "2")
+			},
+			main: func(*corev1.Pod) {},
+		},
+		"more CPU for the first of two sidecars": {
+			was: func(p *corev1.Pod) {
+				second := *p.Spec.InitContainers[1].DeepCopy()
+				second.Name = "mesh"
+				p.Spec.InitContainers = append(p.Spec.InitContainers, second)
+			},
+			user:   func(p *corev1.Pod) { cpu(&p.Spec.InitContainers[1], "2") },
+			resize: func(p *corev1.Pod) { cpu(&p.Spec.InitContainers[1], "2") },
+			main:   func(*corev1.Pod) {},
+		},
+		"more memory": {
+			user:   func(p *corev1.Pod) { memory(&p.Spec.Containers[0].Resources.Requests, "2Gi") },
+			resize: func(p *corev1.Pod) { memory(&p.Spec.Containers[0].Resources.Requests, "2Gi") },
+			main:   func(*corev1.Pod) {},
+		},
+		"limit where there was none": {
+			user:   func(p *corev1.Pod) { memory(&p.Spec.Containers[0].Resources.Limits, "2Gi") },
+			resize: func(p *corev1.Pod) { memory(&p.Spec.Containers[0].Resources.Limits, "2Gi") },
+			main:   func(*corev1.Pod) {},
+		},
+		"request that is removed, which the provider would refuse": {
+			user: func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests = nil },
+			main: func(*corev1.Pod) {},
+		},
+		"quantity that would cost too much to read back": {
+			user: func(p *corev1.Pod) {
+				cpu(&p.Spec.Containers[0], "2")
+				memory(&p.Spec.Containers[0].Resources.Requests, strings.Repeat("1", 100))
+			},
+			resize: func(p *corev1.Pod) { cpu(&p.Spec.Containers[0], "2") },
+			main:   func(*corev1.Pod) {},
+		},
+		"resources of the pod, which the provider's has none of": {
+			user: func(p *corev1.Pod) { p.Spec.Resources = podResources("2") },
+			main: func(*corev1.Pod) {},
+		},
+		"no resources of the pod any more": {
+			was:    func(p *corev1.Pod) { p.Spec.Resources = podResources("2") },
+			user:   func(p *corev1.Pod) { p.Spec.Resources = nil; cpu(&p.Spec.Containers[0], "2") },
+			resize: func(p *corev1.Pod) { cpu(&p.Spec.Containers[0], "2") },
+			main:   func(*corev1.Pod) {},
+		},
+		"resources of the pod, and others of it as they were": {
+			was:    func(p *corev1.Pod) { p.Spec.Resources = podResources("4") },
+			user:   func(p *corev1.Pod) { p.Spec.Resources = podResources("6") },
+			resize: func(p *corev1.Pod) { p.Spec.Resources = podResources("6") },
+			main:   func(*corev1.Pod) {},
+		},
+		"a limit of nothing, where there was none": {
+			user:   func(p *corev1.Pod) { memory(&p.Spec.Containers[0].Resources.Limits, "0") },
+			resize: func(p *corev1.Pod) { memory(&p.Spec.Containers[0].Resources.Limits, "0") },
+			main:   func(*corev1.Pod) {},
+		},
+		"CPU, where the provider has changed the pod's": {
+			was:    func(p *corev1.Pod) { p.Spec.Resources = podResources("4") },
+			there:  func(p *corev1.Pod) { p.Spec.Resources = podResources("5") },
+			user:   func(p *corev1.Pod) { cpu(&p.Spec.Containers[0], "2") },
+			resize: func(p *corev1.Pod) { cpu(&p.Spec.Containers[0], "2") },
+			main:   func(*corev1.Pod) {},
+		},
+		"label, where the provider has changed the deadline": {
+			there: func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](500) },
+			user:  func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} },
+			main:  func(p *corev1.Pod) { p.Labels["app"] = "other" },
+		},
 		"all at once": {
 			user: func(p *corev1.Pod) {
 				p.Spec.Containers[0].Image = "web:2"
@@ -154,8 +266,14 @@ func TestPodUpdate(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			local := podOf(t, running)
+			if test.was != nil {
+				test.was(local)
+			}
 			remote := sentPod(t, local, mapped)
 			admitted(remote)
+			if test.there != nil {
+				test.there(remote)
+			}
 			before := remote.DeepCopy()
 			test.user(local)
 

@@ -1,0 +1,51 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestMetadataTooLarge counts what would be sent, and what each entry takes by itself.
+func TestMetadataTooLarge(t *testing.T) {
+	entry := func(size int) map[string]string {
+		return map[string]string{"a": strings.Repeat("x", size-1-EntrySize("", ""))}
+	}
+	for name, test := range map[string]struct {
+		labels, annotations map[string]string
+		size                int
+		refused             bool
+	}{
+		"nothing":                  {nil, nil, 0, false},
+		"as much as may be":        {nil, entry(64 << 10), 64 << 10, false},
+		"a byte more":              {nil, entry(64<<10 + 1), 64<<10 + 1, true},
+		"in labels":                {entry(64<<10 + 1), nil, 64<<10 + 1, true},
+		"in both":                  {entry(33 << 10), entry(33 << 10), 66 << 10, true},
+		"what kubectl has applied": {nil, map[string]string{corev1.LastAppliedConfigAnnotation: strings.Repeat("x", 1<<20)}, 0, false},
+		"our own":                  {map[string]string{"spillway.io/x": strings.Repeat("x", 1<<20)}, nil, 0, false},
+		"shortened":                {nil, Shortened(nil), len(DigestKey) + EntrySize("", ""), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			local := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: test.labels, Annotations: test.annotations}}
+			if got := MetadataSize(local); got != test.size {
+				t.Errorf("it takes %d bytes, want %d", got, test.size)
+			}
+			var want *Refusal
+			if test.refused {
+				want = &Refusal{Reason: "MetadataTooLarge", Message: "its labels and annotations take more than 64 KiB, so it is not sent"}
+			}
+			if diff := cmp.Diff(want, MetadataTooLarge(local)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	if EntrySize("ab", "cde") != EntrySize("", "")+5 || EntrySize("", "") <= 0 {
+		t.Error("an entry does not take its key, its value, and more")
+	}
+	if diff := cmp.Diff(map[string]string{"spillway.io/x": "y", DigestKey: ""}, Shortened(map[string]string{"spillway.io/x": "y"})); diff != "" {
+		t.Errorf("shortened (-want +got):\n%s", diff)
+	}
+}
