@@ -2,6 +2,7 @@ package ownwrites
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -105,7 +106,8 @@ func TestGet(t *testing.T) {
 		"patched, and the cache is ahead":         {note: func(r *Reader) { r.Wrote(pod("a", "9")) }, cache: pod("a", "10"), want: seen{"a", "10", false}},
 		"replaced since":                          {note: func(r *Reader) { r.Wrote(pod("a", "9")) }, cache: pod("b", "12"), want: seen{"b", "12", false}},
 		"a version that cannot be compared":       {note: func(r *Reader) { r.Wrote(pod("a", "9")) }, cache: pod("a", "x"), want: seen{"a", "x", false}},
-		"never shown":                             {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, after: Lifetime + 1, want: none},
+		"not shown for half a minute":             {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, after: 30 * time.Second, want: seen{"a", "7", false}, kept: true},
+		"never shown":                             {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, after: 30*time.Second + 1, want: none},
 		"deleted in the meantime":                 {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Forget(pod("a", "8")) }, want: none},
 		"an older state has left the cache":       {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Forget(pod("a", "6")) }, want: seen{"a", "7", false}, kept: true},
 		"another one has left the cache":          {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Forget(pod("b", "8")) }, want: seen{"a", "7", false}, kept: true},
@@ -121,16 +123,28 @@ func TestGet(t *testing.T) {
 		"being deleted, and the cache shows that":               {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
 		"created and to go, and the cache has not shown it yet": {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil) }, want: seen{"a", "7", true}, kept: true},
 		"created and to go, and never shown": {
-			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil) }, after: Lifetime + 1, want: none},
+			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil) }, after: 30*time.Second + 1, want: none},
 		"created and to go, and it has come and gone": {
 			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil); r.Forget(pod("a", "9")) }, want: none},
 		"another one to go than was created":                 {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("b", "8"), nil) }, want: none},
 		"to go sooner, and the cache shows the longer grace": {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "7", leaving, within(30)), want: seen{"a", "7", true}, kept: true},
 		"to go sooner, and the cache shows that":             {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "8", leaving, within(5)), want: seen{"a", "8", true}},
-		"being deleted, and gone":                            {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, want: none},
-		"being deleted, and made again":                      {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
-		"gone, and the cache shows it":                       {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("a", "9"), want: none, kept: true},
-		"gone, and the cache shows another":                  {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
+		"to go, and the cache says no grace":                 {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
+		"to go by the default, and the cache says a grace":   {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("a", "8", leaving, within(30)), want: seen{"a", "8", true}},
+		"to go, and then sooner, and gone":                   {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil); r.Deleting(pod("a", "8"), ptr.To[int64](5)) }, want: none},
+		"created, to go, and then sooner, not shown yet": {
+			note: func(r *Reader) {
+				r.Wrote(pod("a", "7"))
+				r.Deleting(pod("a", "7"), nil)
+				r.Deleting(pod("a", "8"), ptr.To[int64](5))
+			}, want: seen{"a", "8", true}, kept: true},
+		"one that was not written has left the cache": {note: func(r *Reader) { r.Forget(pod("a", "7")) }, want: none},
+		"a list lacks one that was not written":       {note: func(r *Reader) { r.Missing(pod("a", "7"), "8") }, want: none},
+		"a list of no version lacks it":               {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("a", "7"), "x") }, want: seen{"a", "7", false}, kept: true},
+		"being deleted, and gone":                     {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, want: none},
+		"being deleted, and made again":               {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
+		"gone, and the cache shows it":                {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("a", "9"), want: none, kept: true},
+		"gone, and the cache shows another":           {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(builder.Epoch)
@@ -158,6 +172,38 @@ func TestGet(t *testing.T) {
 	}
 }
 
+// stopped is a cache that has.
+type stopped struct{ client.Reader }
+
+var errStopped = errors.New("stopped")
+
+func (stopped) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errStopped
+}
+
+// TestCacheThatHasStopped is no cache that shows nothing.
+func TestCacheThatHasStopped(t *testing.T) {
+	r := New(stopped{}, testclock.NewFakePassiveClock(builder.Epoch))
+	r.Wrote(pod("a", "7"))
+	if err := r.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "web"}, &corev1.Pod{}); !errors.Is(err, errStopped) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestHolding keeps of what was written what the cache would.
+func TestHolding(t *testing.T) {
+	r := New(shown{}, testclock.NewFakePassiveClock(builder.Epoch)).Holding(func(obj any) any {
+		held := obj.(*corev1.Pod).DeepCopy()
+		held.Spec = corev1.PodSpec{}
+		return held
+	})
+	r.Wrote(pod("a", "7", func(p *corev1.Pod) { p.Spec.NodeName = "node" }))
+	got := &corev1.Pod{}
+	if err := r.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "web"}, got); err != nil || got.UID != "a" || got.Spec.NodeName != "" {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
 // TestKinds holds metadata of different kinds apart, which is all of one type.
 func TestKinds(t *testing.T) {
 	r := New(shown{}, testclock.NewFakePassiveClock(builder.Epoch))
@@ -169,5 +215,9 @@ func TestKinds(t *testing.T) {
 	r.Wrote(metadata("ConfigMap"))
 	if r.Ahead(metadata("Secret"), types.NamespacedName{Namespace: "team", Name: "web"}) {
 		t.Error("a ConfigMap that was written is taken for a Secret")
+	}
+	r.Wrote(pod("a", "7"))
+	if r.Ahead(&corev1.ConfigMap{}, types.NamespacedName{Namespace: "team", Name: "web"}) {
+		t.Error("a Pod that was written is taken for a ConfigMap")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -22,10 +23,10 @@ func TestDone(t *testing.T) {
 		after time.Duration
 	}{
 		"nothing":            {nil, false, 0},
-		"a conflict":         {conflict, false, ConflictRetry},
-		"a wrapped conflict": {fmt.Errorf("writing: %w", conflict), false, ConflictRetry},
-		"not there":          {apierrors.NewNotFound(schema.GroupResource{}, "a"), false, ConflictRetry},
-		"there already":      {apierrors.NewAlreadyExists(schema.GroupResource{}, "a"), false, ConflictRetry},
+		"a conflict":         {conflict, false, 200 * time.Millisecond},
+		"a wrapped conflict": {fmt.Errorf("writing: %w", conflict), false, 200 * time.Millisecond},
+		"not there":          {apierrors.NewNotFound(schema.GroupResource{}, "a"), false, 200 * time.Millisecond},
+		"there already":      {apierrors.NewAlreadyExists(schema.GroupResource{}, "a"), false, 200 * time.Millisecond},
 		"not served":         {unserved, true, 0},
 		"any other error":    {other, true, 0},
 	}
@@ -49,13 +50,13 @@ func TestIgnoreGone(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	limiter := Backoff[string]()
-	if first, second := limiter.When("a"), limiter.When("a"); first != firstFailure || second != 2*firstFailure {
+	if first, second := limiter.When("a"), limiter.When("a"); first != 100*time.Millisecond || second != 200*time.Millisecond {
 		t.Errorf("waits %s, then %s", first, second)
 	}
 	for range 30 {
 		limiter.When("a")
 	}
-	if most := limiter.When("a"); most != mostFailure {
+	if most := limiter.When("a"); most != 30*time.Second {
 		t.Errorf("waits %s in the end", most)
 	}
 }
@@ -87,6 +88,11 @@ func TestIsServerError(t *testing.T) {
 	}
 }
 
+// answer is an API server's, with that code and reason.
+func answer(code int32, reason metav1.StatusReason) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason}}
+}
+
 func TestSaysWhy(t *testing.T) {
 	resource := schema.GroupResource{Resource: "pods"}
 	for err, want := range map[error]bool{
@@ -97,6 +103,12 @@ func TestSaysWhy(t *testing.T) {
 		apierrors.NewUnauthorized("expired"):                                   false,
 		apierrors.NewTooManyRequests("slow down", 1):                           false,
 		apierrors.NewInternalError(io.EOF):                                     false,
+		apierrors.NewTimeoutError("slow", 1):                                   false,
+		answer(399, ""):                                                        false,
+		answer(400, ""):                                                        true,
+		answer(408, metav1.StatusReasonTimeout):                                false,
+		answer(499, ""):                                                        true,
+		answer(500, ""):                                                        false,
 		io.EOF:                                                                 false,
 	} {
 		if got := SaysWhy(err); got != want {
@@ -106,7 +118,7 @@ func TestSaysWhy(t *testing.T) {
 }
 
 func TestSooner(t *testing.T) {
-	for _, test := range []struct{ a, b, want time.Duration }{{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {1, 2, 1}, {2, 1, 1}, {-1, 2, 2}, {2, -1, 2}} {
+	for _, test := range []struct{ a, b, want time.Duration }{{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1}, {1, 2, 1}, {2, 1, 1}, {-1, 2, 2}, {2, -1, 2}} {
 		if got := Sooner(test.a, test.b); got != test.want {
 			t.Errorf("Sooner(%d, %d) = %d", test.a, test.b, got)
 		}

@@ -18,13 +18,15 @@ func TestConflicts(t *testing.T) {
 		}
 	}
 	expect("at first", "a", 0, false)
-	expect("for a while", "a", streakFor, false)
+	expect("for a while", "a", 5*time.Second, false)
 	expect("for too long", "a", time.Millisecond, true)
 	expect("of another key", "b", 0, false)
-	expect("after a slow try", "a", conflictsPause, true)
-	expect("long afterwards", "a", conflictsPause+time.Millisecond, false)
+	expect("after a slow try", "a", 10*time.Second, true)
+	expect("long afterwards", "a", 10*time.Second+time.Millisecond, false)
 	c.Forget("a")
-	expect("after a success", "a", streakFor+time.Millisecond, false)
+	expect("after a success", "a", 5*time.Second+time.Millisecond, false)
+	c.ForgetIf(func(key string) bool { return key == "b" })
+	expect("of the one that is not forgotten", "a", 5*time.Second+time.Millisecond, true)
 	c.ForgetIf(func(string) bool { return true })
 	if len(c.streaks) > 0 {
 		t.Error("what is gone is remembered")
@@ -40,5 +42,11 @@ func TestServerErrors(t *testing.T) {
 	}
 	if !s.Note("a", builder.Epoch.Add(30*time.Second)) {
 		t.Error("the second one, half a minute later, does not count")
+	}
+	if !s.Note("a", builder.Epoch.Add(150*time.Second)) {
+		t.Error("the third one, two minutes after that, does not count")
+	}
+	if s.Note("a", builder.Epoch.Add(270*time.Second+time.Millisecond)) {
+		t.Error("one that comes later still does not begin anew")
 	}
 }

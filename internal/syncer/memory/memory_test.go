@@ -35,33 +35,37 @@ func TestRefusals(t *testing.T) {
 	}
 	expect("at first", "1", 0, false)
 	m.Refusals.Note(web, "1", no)
-	expect("refused", "1", FirstRetry, true)
-	clock.Step(FirstRetry)
+	expect("refused", "1", 5*time.Second, true)
+	clock.Step(5 * time.Second)
 	expect("due", "1", 0, true)
 	m.Refusals.Note(web, "1", no)
-	expect("refused again", "1", 2*FirstRetry, true)
+	expect("refused again", "1", 10*time.Second, true)
 	for range 10 {
-		clock.Step(mostRetry)
+		clock.Step(5 * time.Minute)
 		m.Refusals.Note(web, "1", no)
 	}
-	expect("refused often", "1", mostRetry, true)
+	expect("refused often", "1", 5*time.Minute, true)
 	m.Succeeded(web, decide.Patch, "")
-	expect("something else has succeeded", "1", mostRetry, true)
+	expect("something else has succeeded", "1", 5*time.Minute, true)
 	expect("the object has changed", "2", 0, false)
 	m.Refusals.Note(web, "2", no)
-	expect("refused in its new form", "2", FirstRetry, true)
+	expect("refused in its new form", "2", 5*time.Second, true)
 	m.Succeeded(web, decide.Create, "")
 	expect("succeeded", "2", 0, false)
 	m.Refusals.Note(web, "2", no)
+	expect("refused after a success", "2", 5*time.Second, true)
 	m.Forget(web)
 	expect("gone", "2", 0, false)
+	m.Refusals.Note(web, "2", no)
+	expect("refused, another of its name", "2", 5*time.Second, true)
+	m.Forget(web)
 
 	no.Verb = decide.Patch
 	m.Refusals.Note(web, "2", no)
 	m.Succeeded(web, decide.Patch, "")
 	expect("a change was accepted", "2", 0, false)
 	m.Refusals.Note(web, "2", no)
-	expect("and has been taken back, as before", "2", 2*FirstRetry, true)
+	expect("and has been taken back, as before", "2", 10*time.Second, true)
 }
 
 func TestServerErrors(t *testing.T) {
@@ -114,7 +118,7 @@ func TestWaiting(t *testing.T) {
 
 func TestLost(t *testing.T) {
 	m, _ := testMemory()
-	if m.Lost.Is(web, "a") {
+	if m.Lost.Is(web, "a") || m.Lost.Is(web, "") {
 		t.Error("lost before anybody has looked")
 	}
 	m.Lost.Set(web, "a")
@@ -187,5 +191,185 @@ func TestProblems(t *testing.T) {
 		if got := m.Problems.Change(web, step.problem); got != step.want {
 			t.Errorf("step %d: changed is %t, want %t", i, got, step.want)
 		}
+	}
+}
+
+// TestForget: nothing that is remembered of an object holds for another one of its name.
+func TestForget(t *testing.T) {
+	m, clock := testMemory()
+	other := types.NamespacedName{Namespace: "team", Name: "other"}
+	refused := decide.Refused{Verb: decide.Create, Problem: decide.Problem{Reason: "Rejected", Message: "no"}}
+	for _, key := range []types.NamespacedName{web, other} {
+		m.Refusals.Note(key, "1", refused)
+		m.Overtaken.Note(key, clock.Now())
+		m.Failing.Note(key, clock.Now())
+		m.Lost.Set(key, "a")
+		m.Unanswered.Set(key, "a")
+		m.Waiting.Note(key, &refused.Problem)
+		m.Unshown.Note(key)
+		m.Unkept.Set(key, decide.Attempt{Action: decide.Action{Verb: decide.PatchStatus}})
+		for range 5 {
+			m.Statuses.Wrote(key)
+		}
+		m.Sent.Note(key, "a")
+	}
+	remembered := func(key types.NamespacedName) map[string]bool {
+		reason, _ := m.Waiting.Since(key)
+		later := clock.Now().Add(6 * time.Second)
+		return map[string]bool{
+			"refused": m.Refusals.Of(key, "1", "") != nil, "overtaken": m.Overtaken.Note(key, later), "failing": m.Failing.Note(key, later),
+			"lost": m.Lost.Is(key, "a"), "unanswered": m.Unanswered.Is(key, "a"), "waiting": reason != "", "unshown": !m.Unshown.Take(key).IsZero(),
+			"unkept": m.Unkept.Get(key).Verb != "", "paced": m.Statuses.Wait(key) > 0, "sent": !m.Sent.objects[key].at.IsZero(),
+		}
+	}
+	m.Forget(web)
+	for what, is := range remembered(web) {
+		if is {
+			t.Errorf("it is remembered as %s", what)
+		}
+	}
+	for what, is := range remembered(other) {
+		if !is {
+			t.Errorf("another one is not remembered as %s any more", what)
+		}
+	}
+}
+
+// TestSucceeded: what has succeeded ends what failed before of the same; a content that
+// can be read may still not be sent, and a status may say that something fails.
+func TestSucceeded(t *testing.T) {
+	for verb, test := range map[decide.Verb]struct{ overtaken, failing, refused bool }{
+		decide.Read:        {true, true, true},
+		decide.PatchStatus: {false, true, true},
+		decide.Patch:       {false, false, true},
+		decide.Create:      {false, false, false},
+	} {
+		t.Run(string(verb), func(t *testing.T) {
+			m, clock := testMemory()
+			m.Overtaken.Note(web, clock.Now())
+			m.Failing.Note(web, clock.Now())
+			m.Refusals.Note(web, "1", decide.Refused{Verb: decide.Create, Problem: decide.Problem{Reason: "Rejected"}})
+			m.Succeeded(web, verb, "")
+			later := clock.Now().Add(6 * time.Second)
+			if got := m.Overtaken.Note(web, later); got != test.overtaken {
+				t.Errorf("overtaken: %t", got)
+			}
+			if got := m.Failing.Note(web, later); got != test.failing {
+				t.Errorf("failing: %t", got)
+			}
+			if got := m.Refusals.Has(web); got != test.refused {
+				t.Errorf("refused: %t", got)
+			}
+		})
+	}
+}
+
+// TestRefusalsOfCopies: each namespace that has a copy has refusals of its own.
+func TestRefusalsOfCopies(t *testing.T) {
+	m, clock := testMemory()
+	if m.Refusals.Any() || m.Refusals.Has(web) || m.Refusals.OfChange(web, "a") != nil {
+		t.Error("nothing was refused")
+	}
+	note := func(verb decide.Verb, in string) bool {
+		return m.Refusals.Note(web, "1", decide.Refused{Verb: verb, In: in, Problem: decide.Problem{Reason: "Rejected", Message: "in " + in}})
+	}
+	if !note(decide.Patch, "a") || !note(decide.Create, "b") {
+		t.Error("a first refusal is no news")
+	}
+	if note(decide.Patch, "a") || !note(decide.Delete, "a") || !note(decide.Patch, "a") {
+		t.Error("the same is news, or something else is none")
+	}
+	if !m.Refusals.Any() || !m.Refusals.Has(web) {
+		t.Error("nothing is refused")
+	}
+	if got := m.Refusals.OfChange(web, "a"); got == nil || got.Message != "in a" {
+		t.Errorf("the change in a: %v", got)
+	}
+	if got := m.Refusals.OfChange(web, "b"); got != nil {
+		t.Errorf("a creation is a change: %v", got)
+	}
+	m.Succeeded(web, decide.Patch, "c") // Where nothing was refused.
+	m.Succeeded(web, decide.Patch, "a")
+	if m.Refusals.Of(web, "1", "a") != nil || m.Refusals.Of(web, "1", "b") == nil {
+		t.Error("a success in a says something of b, or nothing of a")
+	}
+	if got := m.Refusals.Of(web, "1", "b").Wait; got != 5*time.Second {
+		t.Errorf("b waits for %s", got)
+	}
+	note(decide.Patch, "") // The pin's.
+	if got := m.Refusals.OfChange(web, "b"); got == nil || got.In != "" {
+		t.Errorf("the change of all: %v", got)
+	}
+	clock.Step(time.Hour)
+	if got := m.Refusals.Of(web, "1", "b").Wait; got != 0 {
+		t.Errorf("b is due, and waits for %s", got)
+	}
+	m.Forget(web)
+	if m.Refusals.Any() || m.Refusals.Has(web) {
+		t.Error("something is refused of what is gone")
+	}
+}
+
+// TestWaitOfADeletion: nothing says when a refused deletion would pass, so that it is tried
+// again within half a minute.
+func TestWaitOfADeletion(t *testing.T) {
+	m, clock := testMemory()
+	for range 10 {
+		m.Refusals.Note(web, "1", decide.Refused{Verb: decide.Delete, Problem: decide.Problem{Reason: "DeletionFailed", Message: "no"}})
+		clock.Step(time.Second)
+	}
+	if got := m.Refusals.Of(web, "1", "").Wait; got != 29*time.Second {
+		t.Errorf("it waits for %s more", got)
+	}
+}
+
+// TestStatuses: five at once, then one a second.
+func TestStatuses(t *testing.T) {
+	m, _ := testMemory()
+	for i := range 5 {
+		if got := m.Statuses.Wait(web); got != 0 {
+			t.Errorf("number %d waits for %s", i, got)
+		}
+		m.Statuses.Wrote(web)
+	}
+	if got := m.Statuses.Wait(web); got != time.Second {
+		t.Errorf("the next waits for %s", got)
+	}
+}
+
+// TestNews: what differs in more than a number is another refusal; the latest text is kept,
+// but of what may pass, which is not told again.
+func TestNews(t *testing.T) {
+	first := decide.Refused{Verb: decide.Patch, Subresource: "resize", Problem: decide.Problem{Reason: "Rejected", Message: "the quota is 10"}}
+	for name, test := range map[string]struct {
+		version string
+		change  func(*decide.Refused)
+		want    bool
+		message string
+	}{
+		"the same":            {"1", func(*decide.Refused) {}, false, "the quota is 10"},
+		"with another number": {"1", func(r *decide.Refused) { r.Message = "the quota is 11" }, false, "the quota is 11"},
+		"another text":        {"1", func(r *decide.Refused) { r.Message = "no" }, true, "no"},
+		"another reason":      {"1", func(r *decide.Refused) { r.Reason = "UpdateRejected" }, true, "the quota is 10"},
+		"another part":        {"1", func(r *decide.Refused) { r.Subresource = "" }, true, "the quota is 10"},
+		"another verb":        {"1", func(r *decide.Refused) { r.Verb = decide.Create }, true, "the quota is 10"},
+		"of another version":  {"2", func(*decide.Refused) {}, true, "the quota is 10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, _ := testMemory()
+			m.Refusals.Note(web, "1", first)
+			next := first
+			test.change(&next)
+			if got := m.Refusals.Note(web, test.version, next); got != test.want {
+				t.Errorf("news: %t", got)
+			}
+			if got := m.Refusals.Of(web, test.version, ""); got == nil || got.Message != test.message {
+				t.Errorf("it says %v", got)
+			}
+			m.Succeeded(web, next.Verb, "")
+			if m.Refusals.Any() || m.Refusals.Has(web) {
+				t.Error("it is remembered after a success")
+			}
+		})
 	}
 }

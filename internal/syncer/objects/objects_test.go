@@ -1,7 +1,8 @@
 package objects_test
 
 import (
-	"slices"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,13 +32,15 @@ func TestLocalsWrote(t *testing.T) {
 		version   string // Empty: it is gone.
 		known     bool
 	}{
-		"pinned":              {kind.Referenced, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(fixture.Sent, newer)) }, "6", true},
-		"unpinned":            {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer)) }, "6", false},
-		"the last finalizer":  {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer, fixture.Going)) }, "", false},
-		"another finalizer":   {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer, fixture.Going, held)) }, "6", false},
-		"on the node":         {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer)) }, "6", true},
-		"deleted at once":     {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(unpinned, ptr.To[int64](0)) }, "", false},
-		"deleted, with grace": {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(unpinned, ptr.To[int64](30)) }, "5", true},
+		"pinned":                      {kind.Referenced, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(fixture.Sent, newer)) }, "6", true},
+		"unpinned":                    {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer)) }, "6", false},
+		"the last finalizer":          {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer, fixture.Going)) }, "", false},
+		"another finalizer":           {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer, fixture.Going, held)) }, "6", false},
+		"on the node":                 {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer)) }, "6", true},
+		"deleted at once":             {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(unpinned, ptr.To[int64](0)) }, "", false},
+		"deleted at once, and held":   {kind.OnVirtualNode, fixture.Local(held), func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(fixture.Local(held), ptr.To[int64](0)) }, "5", true},
+		"deleted, with no grace said": {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(unpinned, nil) }, "5", true},
+		"deleted, with grace":         {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(unpinned, ptr.To[int64](30)) }, "5", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := synctest.New()
@@ -57,6 +60,12 @@ func TestLocalsWrote(t *testing.T) {
 			}
 			if version != test.version || known != test.known {
 				t.Errorf("got version %q, known %t; want %q, %t", version, known, test.version, test.known)
+			}
+			if going := strings.HasPrefix(name, "deleted"); local != nil && local.DeletionTimestamp.IsZero() == going && test.selection == kind.OnVirtualNode {
+				t.Errorf("it is being deleted since %v", local.DeletionTimestamp)
+			}
+			if ahead := rig.Locals.Ahead(settings); ahead != (test.selection == kind.OnVirtualNode || name == "pinned") {
+				t.Errorf("something was written that the view will show: %t", ahead)
 			}
 		})
 	}
@@ -79,16 +88,75 @@ func TestUnheld(t *testing.T) {
 	}
 }
 
+// TestGet: content of the view is that of the object, if the catalogue has no newer one.
+func TestGet(t *testing.T) {
+	type found struct {
+		UID   types.UID
+		Data  bool
+		Known bool
+		Err   bool
+	}
+	sent := func(options ...fixture.Option) *corev1.ConfigMap {
+		return fixture.Local(append(options, fixture.Sent)...)
+	}
+	another := func(m *corev1.ConfigMap) { m.UID = "local-2" }
+	stopped := errors.New("stopped")
+	for name, test := range map[string]struct {
+		selection          kind.Selection
+		view, listed       *corev1.ConfigMap
+		viewErr, listedErr error
+		want               found
+	}{
+		"nothing":                     {kind.Referenced, nil, nil, nil, nil, found{}},
+		"listed":                      {kind.Referenced, nil, fixture.Local(), nil, nil, found{UID: "local-1"}},
+		"pinned":                      {kind.Referenced, sent(), sent(), nil, nil, found{UID: "local-1", Data: true, Known: true}},
+		"the view is behind":          {kind.Referenced, sent(), sent(newer), nil, nil, found{UID: "local-1"}},
+		"the view is ahead":           {kind.Referenced, sent(newer), sent(), nil, nil, found{UID: "local-1", Data: true, Known: true}},
+		"the view has another one":    {kind.Referenced, sent(another), sent(), nil, nil, found{UID: "local-1"}},
+		"it is not listed any more":   {kind.Referenced, sent(), nil, nil, nil, found{}},
+		"the view has stopped":        {kind.Referenced, sent(), sent(), stopped, nil, found{Err: true}},
+		"the catalogue has stopped":   {kind.Referenced, sent(), sent(), nil, stopped, found{Err: true}},
+		"on the node":                 {kind.OnVirtualNode, fixture.Local(), nil, nil, nil, found{UID: "local-1", Data: true, Known: true}},
+		"not on the node":             {kind.OnVirtualNode, nil, fixture.Local(), nil, nil, found{}},
+		"on the node, and it stopped": {kind.OnVirtualNode, fixture.Local(), nil, stopped, nil, found{Err: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := synctest.New()
+			rig.Kind.Selection = test.selection
+			if test.view != nil {
+				rig.View.Has = []client.Object{test.view}
+			}
+			if test.listed != nil {
+				rig.Catalogue.Has = []client.Object{test.listed}
+			}
+			rig.View.Err, rig.Catalogue.Err = test.viewErr, test.listedErr
+			local, known, err := rig.Locals.Get(t.Context(), settings)
+			got := found{Known: known, Err: err != nil}
+			if local != nil {
+				got.UID, got.Data = local.UID, local.Data != nil
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("%v, (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
 // TestHeldIsInOrder, so that the passes over it are the same each time.
 func TestHeldIsInOrder(t *testing.T) {
 	rig := synctest.New()
-	for _, name := range []string{"c", "a", "b"} {
-		rig.View.Has = append(rig.View.Has, fixture.Local(func(m *corev1.ConfigMap) { m.Name = name }))
+	for _, name := range []string{"team/c", "team/a", "other/b", "team/b", "other/c"} {
+		rig.View.Has = append(rig.View.Has, fixture.Local(func(m *corev1.ConfigMap) { m.Namespace, m.Name, _ = strings.Cut(name, "/") }))
 	}
-	got, err := rig.Locals.Held(t.Context(), "team")
-	byName := func(a, b *corev1.ConfigMap) int { return slices.Compare([]string{a.Name}, []string{b.Name}) }
-	if err != nil || len(got) != 3 || !slices.IsSortedFunc(got, byName) {
-		t.Errorf("got %v, %v", got, err)
+	for namespace, want := range map[string][]string{"team": {"team/a", "team/b", "team/c"}, "": {"other/b", "other/c", "team/a", "team/b", "team/c"}} {
+		found, err := rig.Locals.Held(t.Context(), namespace)
+		var got []string
+		for _, m := range found {
+			got = append(got, client.ObjectKeyFromObject(m).String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v, (-want +got):\n%s", err, diff)
+		}
 	}
 }
 
@@ -107,6 +175,17 @@ func TestStandIns(t *testing.T) {
 	if found := find(); len(found) > 0 {
 		t.Fatalf("found %v", found)
 	}
+	if rig.Remotes.Ahead(types.NamespacedName{Namespace: "team-home", Name: "settings"}) {
+		t.Error("something was written already")
+	}
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: func(client.Object) []string { return nil }}
+	rig.Provider.Has = []client.Object{fixture.Remote(func(m *corev1.ConfigMap) {
+		m.Annotations = decide.With(m.Annotations, "spillway.io/local-name", "other")
+	})}
+	if found := find(); len(found) > 0 {
+		t.Errorf("what stands for another one: %v", found)
+	}
+	rig.Provider.Has = nil
 	rig.Remotes.Wrote(fixture.Remote())
 	if found := find(); len(found) != 1 || found[0].UID != "remote-1" {
 		t.Errorf("of what was written: %v", found)
@@ -127,5 +206,40 @@ func TestStandIns(t *testing.T) {
 	}
 	if keys, err := rig.Remotes.Locals(t.Context()); err != nil || len(keys) != 2 || keys[0] != settings {
 		t.Errorf("stand for %v, %v", keys, err)
+	}
+}
+
+// TestCachesThatHaveStopped show nothing, which is no answer.
+func TestCachesThatHaveStopped(t *testing.T) {
+	stopped := errors.New("stopped")
+	rig := synctest.New()
+	rig.View.Err, rig.Catalogue.Err, rig.Provider.Err = stopped, stopped, stopped
+	ref := decide.Ref{Kind: "secret", NamespacedName: settings}
+	for what, ask := range map[string]func() error{
+		"held":      func() error { _, err := rig.Locals.Held(t.Context(), "team"); return err },
+		"needing":   func() error { _, err := rig.Locals.Needing(t.Context(), ref); return err },
+		"unheld":    func() error { _, err := rig.Locals.Unheld(t.Context(), "team"); return err },
+		"stand-ins": func() error { _, err := rig.Remotes.StandIns(t.Context(), settings, nil); return err },
+		"locals":    func() error { _, err := rig.Remotes.Locals(t.Context()); return err },
+		"ask":       func() error { _, err := rig.Remotes.Ask(t.Context(), settings); return err },
+	} {
+		if err := ask(); !errors.Is(err, stopped) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestNeedingAndAsk find an object by what it needs, and by its name in the provider.
+func TestNeedingAndAsk(t *testing.T) {
+	rig := synctest.New()
+	ref := decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
+	rig.View.Has = []client.Object{fixture.Local()}
+	rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{"secret/team/key"} }}
+	if got, err := rig.Locals.Needing(t.Context(), ref); err != nil || len(got) != 1 || got[0] != settings {
+		t.Errorf("needing: %v, %v", got, err)
+	}
+	rig.Provider.Has = []client.Object{fixture.Remote()}
+	if got, err := rig.Remotes.Ask(t.Context(), client.ObjectKeyFromObject(fixture.Remote())); err != nil || got.UID != "remote-1" {
+		t.Errorf("asked: %v, %v", got, err)
 	}
 }

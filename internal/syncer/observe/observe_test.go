@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -27,7 +28,10 @@ type uses struct {
 	used   bool
 }
 
-func (u uses) Places(context.Context, decide.Ref) ([]decide.Place, bool, error) {
+func (u uses) Places(_ context.Context, ref decide.Ref) ([]decide.Place, bool, error) {
+	if ref.Kind != "configmap" || ref.Name != "settings" {
+		return nil, false, nil
+	}
 	return u.places, u.used, nil
 }
 
@@ -123,6 +127,14 @@ func named(uid string) fixture.Option {
 	}
 }
 
+func wentTo(namespace string) fixture.Option {
+	return func(m *corev1.ConfigMap) {
+		m.Annotations = decide.With(m.Annotations, v1alpha1.AnnotationRemoteNamespace, namespace)
+	}
+}
+
+func uid(uid types.UID) fixture.Option { return func(m *corev1.ConfigMap) { m.UID = uid } }
+
 // TestObserve has all that a snapshot is made of.
 func TestObserve(t *testing.T) {
 	home := decide.Place{Target: fixture.Target, Local: "team", Open: true}
@@ -143,6 +155,10 @@ func TestObserve(t *testing.T) {
 		"nothing needs it": {kind.Referenced, uses{}, sides{listed: one(local)}, nil, "",
 			seen{Place: "team-home", Open: true}},
 		"a pod needs it": {kind.Referenced, byPod, sides{listed: one(local)}, nil, "",
+			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+		"a pod of another namespace needs it": {kind.Referenced, byPod, sides{listed: one(fixture.Local(in("other")))}, nil, "other",
+			seen{Wanted: true, Open: true, Place: "spillover", Sites: []string{"spillover"}}},
+		"two pods need it there": {kind.Referenced, uses{[]decide.Place{home, home}, true}, sides{listed: one(local)}, nil, "",
 			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
 		"it is pinned": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent)}, nil, "",
 			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
@@ -172,6 +188,20 @@ func TestObserve(t *testing.T) {
 				}
 			}, "",
 			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Needs: []string{"team-home/key"}}},
+		"what it needs, and it is there": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())},
+			func(k *kind.Kind[*corev1.ConfigMap]) {
+				k.Needs = func(*corev1.ConfigMap) []decide.Ref { return []decide.Ref{{Kind: "secret"}} }
+			}, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings"}},
+		"on the node, and it is said that it went elsewhere": {kind.OnVirtualNode, uses{}, sides{view: one(fixture.Local(named("remote-1"), wentTo("spillover")))}, nil, "",
+			seen{Known: true, Open: true, Place: "spillover"}},
+		"on the node, and that is said of another one": {kind.OnVirtualNode, uses{}, sides{view: one(fixture.Local(named("remote-1"), wentTo("spillover"), uid("local-2")))}, nil, "",
+			seen{Known: true, Open: true, Place: "team-home"}},
+		"on the node, and there twice, named elsewhere": {kind.OnVirtualNode, uses{},
+			sides{view: one(fixture.Local(named("remote-2"))), remote: one(fixture.Remote(), fixture.Remote(in("spillover"), uid("remote-2")))}, nil, "",
+			seen{Known: true, Open: true, Place: "spillover", Remote: "spillover/settings", Strays: []string{"team-home/settings"}}},
+		"on the node: only the copies are left": {kind.OnVirtualNode, uses{}, sides{remote: one(fixture.Remote(in("left"), uid("remote-2")), fixture.Remote())}, nil, "",
+			seen{Open: true, Place: "team-home", Remote: "team-home/settings", Strays: []string{"left/settings"}}},
 		"on the node": {kind.OnVirtualNode, uses{}, sides{view: one(local)}, nil, "",
 			seen{Known: true, Open: true, Place: "team-home"}},
 		"on the node, and there": {kind.OnVirtualNode, uses{}, sides{view: one(local), remote: one(fixture.Remote())}, nil, "",
@@ -261,5 +291,68 @@ func TestPlacesOfOneOnTheNode(t *testing.T) {
 	places, err := o.Places(t.Context(), client.ObjectKeyFromObject(fixture.Local()))
 	if err != nil || len(places) != 1 || places[0].Namespace != "spillover" || !places[0].Hashed {
 		t.Errorf("got %v, %v", places, err)
+	}
+}
+
+// TestReferersFail: without limits nothing is looked at; an error is one.
+func TestReferersFail(t *testing.T) {
+	ref := decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
+	stopped := errors.New("stopped")
+	for name, test := range map[string]struct {
+		limited        bool
+		view, provider error
+		want           int
+		fails          bool
+	}{
+		"no limits":                       {false, nil, stopped, 1, false},
+		"no limits, and the view stopped": {false, stopped, nil, 0, true},
+		"limits, and the view stopped":    {true, stopped, nil, 0, true},
+		"limits, and the provider's":      {true, nil, stopped, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, rig := observer(uses{})
+			o.Kind.Selection = kind.OnVirtualNode
+			if test.limited {
+				o.Kind.Refused = func(*corev1.ConfigMap, *translate.Limits) bool { return true }
+			}
+			rig.View.Has = []client.Object{fixture.Local()}
+			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{ref.String()} }}
+			rig.View.Err, rig.Provider.Err = test.view, test.provider
+			keys, err := o.Referers(t.Context(), ref)
+			if len(keys) != test.want || errors.Is(err, stopped) != test.fails {
+				t.Errorf("got %v, %v", keys, err)
+			}
+		})
+	}
+}
+
+// TestWhatIsOnItsWayOut waits, and says for what.
+func TestWhatIsOnItsWayOut(t *testing.T) {
+	o, rig := observer(uses{used: true})
+	rig.Catalogue.Has = []client.Object{fixture.Local()}
+	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
+	want := decide.Problem{Reason: "ReferenceNotSynced", Message: "ConfigMap team/settings is being sent to the provider"}
+	if diff := cmp.Diff(want, s.Place.Problem); diff != "" || err != nil {
+		t.Errorf("%v, (-want +got):\n%s", err, diff)
+	}
+}
+
+// calm has refused nothing.
+type calm struct{ uses }
+
+func (calm) AnyRefused() bool { return false }
+
+// TestNothingIsOutdated where nothing was refused, and addresses are as the binding says.
+func TestNothingIsOutdated(t *testing.T) {
+	o, rig := observer(uses{})
+	o.Kind.Selection, o.Uses = kind.OnVirtualNode, calm{}
+	o.Kind.Needs = func(*corev1.ConfigMap) []decide.Ref { return nil }
+	routed := builder.Binding("eu").Obj()
+	routed.Spec.Network = v1alpha1.ProviderNetwork{Mode: v1alpha1.NetworkRouted}
+	o.Mapping = func() *mapping.Mapping { return namespaces().WithBinding(routed) }
+	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote()}
+	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
+	if err != nil || s.Outdated != nil || !s.Reach.Pending {
+		t.Errorf("got %v, %+v, %v", s.Outdated, s.Reach, err)
 	}
 }

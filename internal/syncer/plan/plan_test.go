@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -81,13 +82,46 @@ func TestTooMuchMetadata(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, rig := planner()
 			plan := p.Plan(test.snapshot, nil)
-			if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != translate.ReasonMetadataTooLarge {
+			if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != translate.ReasonMetadataTooLarge ||
+				plan.Problem.Message != translate.MetadataTooLarge(test.snapshot.Local).Message {
 				t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
 			}
 			if diff := cmp.Diff(test.told, rig.Recorded()); diff != "" {
 				t.Errorf("told (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTooMuchMetadataOfOneOnTheNode is left to the provider: it is no copy that Spillway makes
+// of an object that others need.
+func TestTooMuchMetadataOfOneOnTheNode(t *testing.T) {
+	p, _ := planner()
+	p.Kind.Selection = kind.OnVirtualNode
+	local := fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) {
+		m.Annotations = decide.With(m.Annotations, "a", string(make([]byte, translate.MostMetadata)))
+	})
+	if plan := p.Plan(fixture.Wanted(local, nil), nil); len(plan.Actions) != 1 || plan.Problem != nil {
+		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
+	}
+}
+
+// TestADecisionThatDoesNotGiveUp is left alone for a while, and no endless loop.
+func TestADecisionThatDoesNotGiveUp(t *testing.T) {
+	p, rig := planner()
+	asked := 0
+	p.Exceeds = func(_, _ client.Object) string { asked++; return "too much" }
+	insists := decide.Plan{
+		Actions: []decide.Action{{Verb: decide.Patch, Side: decide.Remote, Before: fixture.Remote(), Object: fixture.Remote(fixture.Data("a", "2"))}},
+		Problem: &decide.Problem{Reason: "Insists"},
+	}
+	p.Kind.Syncer = planned{fixture.Copies, insists}
+	want := decide.Plan{Problem: insists.Problem, RetryAfter: 5 * time.Second}
+	if diff := cmp.Diff(want, p.Plan(fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote()), nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if asked > 20 || !rig.Refusals.Any() {
+		t.Errorf("it was asked for %d times, refused: %t", asked, rig.Refusals.Any())
 	}
 }
 
@@ -225,6 +259,13 @@ func TestTakenBack(t *testing.T) {
 			p.Plan(fixture.Wanted(test.local, answer), []decide.Attempt{{Action: change(test.side, "9"), Answer: answer}})
 			if got := rig.Refusals.Any(); got != test.want {
 				t.Errorf("refused: %t", got)
+			}
+			if !test.want {
+				return
+			}
+			want := decide.Problem{Reason: "UpdateRejected", Message: "provider eu accepts a change of team-home/settings, but does not make it: a mutating policy or webhook there takes it back"}
+			if diff := cmp.Diff(want, rig.Memory.Refusals.Of(decide.KeyOf(test.local), "5", "team-home").Problem); diff != "" {
+				t.Errorf("refused (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -21,6 +21,20 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 	}
 	labels := decide.Attempt{Action: patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), Answer: pod("2", "a", "a", "", "Pending")}
 	status := decide.Attempt{Action: patch(decide.PatchStatus, decide.Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), Answer: pod("2", "a", "a", "", "Running")}
+	resize, resized := labels, patch(decide.Patch, decide.Remote, pod("2", "a", "a", "", "Pending"), pod("2", "b", "b", "", "Pending"))
+	resize.Subresource = "resize"
+	bare := func() *corev1.Pod {
+		p := pod("2", "", "", "", "Pending")
+		p.Labels = nil
+		return p
+	}
+	untied := func() *corev1.Pod {
+		p := pod("2", "b", "", "", "Pending")
+		delete(p.Labels, "team")
+		return p
+	}
+	tier := decide.Attempt{Action: patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "a", "", "Pending")), Answer: pod("2", "a", "a", "", "Pending")}
+	gone := decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: pod("2", "a", "a", "", "Pending")}
 	for name, tc := range map[string]struct {
 		made decide.Attempt
 		now  decide.Action
@@ -32,6 +46,12 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 		"somebody else has written since":   {labels, patch(decide.Patch, decide.Remote, pod("3", "a", "b", "", "Pending"), pod("3", "b", "b", "", "Pending")), false},
 		"it is the other cluster":           {labels, patch(decide.Patch, decide.Local, pod("2", "a", "b", "", "Pending"), pod("2", "b", "b", "", "Pending")), false},
 		"it is something else":              {labels, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: pod("2", "a", "b", "", "Pending")}, false},
+		"it is the status":                  {labels, patch(decide.PatchStatus, decide.Remote, pod("2", "a", "a", "", "Pending"), pod("2", "b", "b", "", "Pending")), false},
+		"it is another part":                {resize, resized, false},
+		"it is a deletion, as before":       {decide.Attempt{Action: gone, Answer: pod("2", "a", "a", "", "Pending")}, gone, false},
+		"nothing was made":                  {decide.Attempt{}, resized, false},
+		"all labels are to go":              {labels, patch(decide.Patch, decide.Remote, pod("2", "a", "a", "", "Pending"), bare()), false},
+		"one that was left alone is to go":  {tier, patch(decide.Patch, decide.Remote, pod("2", "a", "a", "", "Pending"), untied()), false},
 		"a field of a status is not kept":   {status, patch(decide.PatchStatus, decide.Local, pod("2", "a", "a", "", "Running"), pod("2", "latest", "a", "no", "Running")), true},
 		"another field of a status changes": {status, patch(decide.PatchStatus, decide.Local, pod("2", "a", "a", "", "Running"), pod("2", "latest", "a", "no", "Succeeded")), false},
 	} {

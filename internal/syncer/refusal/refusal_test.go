@@ -143,6 +143,19 @@ func TestPostpone(t *testing.T) {
 	}
 }
 
+// TestWhatIsNoted is the request that was refused, and what was said.
+func TestWhatIsNoted(t *testing.T) {
+	rig := synctest.New()
+	s := fixture.Wanted(fixture.Local(), fixture.Remote())
+	a := action(decide.Patch, decide.Remote, "team-home")
+	a.Subresource = "scale"
+	rig.Refusals.Note(s, a, no)
+	want := &decide.Refused{Problem: no, Verb: decide.Patch, Subresource: "scale", In: "team-home", Wait: 5 * time.Second}
+	if diff := cmp.Diff(want, rig.Memory.Refusals.Of(s.Key, "5", "team-home")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestOutdated is about a change of the copy in one namespace, and nothing else.
 func TestOutdated(t *testing.T) {
 	rig := synctest.New()

@@ -2,8 +2,10 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -74,23 +76,24 @@ func TestChanges(t *testing.T) {
 		needing   map[string][]types.NamespacedName
 		want      []string
 	}{
-		"an object that is held comes":      {kind.Referenced, "held", informer.Change{After: fixture.Local()}, nil, []string{"secret/team/a", "team/settings"}},
-		"it goes":                           {kind.Referenced, "held", informer.Change{Before: fixture.Local()}, nil, []string{"secret/team/a", "team/settings"}},
-		"it needs something else":           {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Data("b", ""))}, nil, []string{"secret/team/a", "secret/team/b", "team/settings"}},
-		"it needs the same":                 {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(tier)}, nil, []string{"team/settings"}},
-		"its copies are elsewhere":          {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Sent)}, nil, []string{"secret/team/a", "team/settings"}},
-		"one on the node is annotated":      {kind.OnVirtualNode, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Sent)}, nil, []string{"team/settings"}},
-		"one that nothing needs is listed":  {kind.Referenced, "listed", informer.Change{After: fixture.Local()}, nil, nil},
-		"one that pods need is listed":      {kind.Referenced, "listed", informer.Change{After: fixture.Local()}, byPods, []string{"pod/team/web", "team/settings"}},
-		"one that pods need has changed":    {kind.Referenced, "listed", informer.Change{Before: fixture.Local(), After: fixture.Local(tier)}, byPods, []string{"team/settings"}},
-		"one that pods need is gone":        {kind.Referenced, "listed", informer.Change{Before: fixture.Local()}, byPods, []string{"pod/team/web", "team/settings"}},
-		"one that is pinned is listed":      {kind.Referenced, "listed", informer.Change{After: fixture.Local(fixture.Sent)}, byPods, []string{"team/settings"}},
-		"one of a mapped namespace":         {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local()}, nil, []string{"team/settings"}},
-		"one of another":                    {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local(elsewhere)}, nil, nil},
-		"one of another that is pinned":     {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local(elsewhere, fixture.Sent)}, nil, []string{"team-b/settings"}},
-		"a copy comes":                      {kind.Referenced, "remote", informer.Change{After: fixture.Remote()}, nil, []string{"team/settings"}},
-		"a copy stands for another one now": {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(standsFor("more"))}, nil, []string{"team/more", "team/settings"}},
-		"users wait for the change":         {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(fixture.Data("urgent", ""))}, nil, []string{"urgent team/settings"}},
+		"an object that is held comes":       {kind.Referenced, "held", informer.Change{After: fixture.Local()}, nil, []string{"secret/team/a", "team/settings"}},
+		"it goes":                            {kind.Referenced, "held", informer.Change{Before: fixture.Local()}, nil, []string{"secret/team/a", "team/settings"}},
+		"it needs something else":            {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Data("b", ""))}, nil, []string{"secret/team/a", "secret/team/b", "team/settings"}},
+		"it needs the same":                  {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(tier)}, nil, []string{"team/settings"}},
+		"its copies are elsewhere":           {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Sent)}, nil, []string{"secret/team/a", "team/settings"}},
+		"its copies of another provider are": {kind.Referenced, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.SentTo("us", "x/y"))}, nil, []string{"team/settings"}},
+		"one on the node is annotated":       {kind.OnVirtualNode, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Sent)}, nil, []string{"team/settings"}},
+		"one that nothing needs is listed":   {kind.Referenced, "listed", informer.Change{After: fixture.Local()}, nil, nil},
+		"one that pods need is listed":       {kind.Referenced, "listed", informer.Change{After: fixture.Local()}, byPods, []string{"pod/team/web", "team/settings"}},
+		"one that pods need has changed":     {kind.Referenced, "listed", informer.Change{Before: fixture.Local(), After: fixture.Local(tier)}, byPods, []string{"team/settings"}},
+		"one that pods need is gone":         {kind.Referenced, "listed", informer.Change{Before: fixture.Local()}, byPods, []string{"pod/team/web", "team/settings"}},
+		"one that is pinned is listed":       {kind.Referenced, "listed", informer.Change{After: fixture.Local(fixture.Sent)}, byPods, []string{"team/settings"}},
+		"one of a mapped namespace":          {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local()}, nil, []string{"team/settings"}},
+		"one of another":                     {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local(elsewhere)}, nil, nil},
+		"one of another that is pinned":      {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local(elsewhere, fixture.Sent)}, nil, []string{"team-b/settings"}},
+		"a copy comes":                       {kind.Referenced, "remote", informer.Change{After: fixture.Remote()}, nil, []string{"team/settings"}},
+		"a copy stands for another one now":  {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(standsFor("more"))}, nil, []string{"team/more", "team/settings"}},
+		"users wait for the change":          {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(fixture.Data("urgent", ""))}, nil, []string{"urgent team/settings"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig, said := synctest.New(), &transcript{needing: test.needing}
@@ -119,6 +122,85 @@ func standsFor(name string) fixture.Option {
 		other.Name = name
 		copied, _ := fixture.Plain{}.Remote(other, fixture.Target, nil)
 		m.Annotations = copied.Annotations
+	}
+}
+
+// TestNeedsNothing: of a kind that needs nothing, only the object itself is passed over.
+func TestNeedsNothing(t *testing.T) {
+	rig, said := synctest.New(), &transcript{}
+	w := watcher(rig, said)
+	w.onLocal(informer.Change{After: fixture.Local()})
+	rig.View.Has = []client.Object{fixture.Local()}
+	w.EnqueueNamespace(t.Context(), "team")
+	if diff := cmp.Diff([]string{"team/settings", "team/settings"}, said.lines); diff != "" {
+		t.Errorf("passes (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnshown: since when a change of what is in the provider is not shown in the consumer,
+// if the kind asks for that.
+func TestUnshown(t *testing.T) {
+	changed := informer.Change{Before: fixture.Remote(), After: fixture.Remote(fixture.Data("a", "2"))}
+	for name, test := range map[string]struct {
+		change informer.Change
+		asked  bool
+		want   bool
+	}{
+		"it has changed":              {changed, true, true},
+		"it has gone":                 {informer.Change{Before: fixture.Remote()}, true, true},
+		"it has come":                 {informer.Change{After: fixture.Remote()}, true, false},
+		"it has changed, nobody asks": {changed, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := synctest.New()
+			if test.asked {
+				rig.Kind.Done = func(fixture.Snapshot, decide.Action, time.Time) {}
+			}
+			watcher(rig, &transcript{}).onRemote(test.change)
+			if got := !rig.Memory.Unshown.Take(types.NamespacedName{Namespace: "team", Name: "settings"}).IsZero(); got != test.want {
+				t.Errorf("it is noted: %t", got)
+			}
+		})
+	}
+}
+
+// stopped is a graph whose caches have stopped.
+type stopped struct{ others }
+
+func (stopped) Referers(context.Context, decide.Ref) (map[string][]types.NamespacedName, error) {
+	return map[string][]types.NamespacedName{"pod": nil}, errors.New("stopped")
+}
+
+// TestCachesThatHaveStopped ask for nothing, and are no panic.
+func TestCachesThatHaveStopped(t *testing.T) {
+	for name, test := range map[string]struct {
+		fail func(*synctest.Rig, *Watcher[*corev1.ConfigMap])
+		want []string
+	}{
+		"the view":       {func(r *synctest.Rig, _ *Watcher[*corev1.ConfigMap]) { r.View.Err = errors.New("stopped") }, nil},
+		"the provider's": {func(r *synctest.Rig, _ *Watcher[*corev1.ConfigMap]) { r.Provider.Err = errors.New("stopped") }, []string{"team/pinned"}},
+		"the catalogue":  {func(r *synctest.Rig, _ *Watcher[*corev1.ConfigMap]) { r.Catalogue.Err = errors.New("stopped") }, []string{"team/pinned", "team/settings"}},
+		"another kind's": {func(_ *synctest.Rig, w *Watcher[*corev1.ConfigMap]) { w.Uses = stopped{} }, []string{"team/pinned", "team/settings"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig, said := synctest.New(), &transcript{}
+			w := watcher(rig, said)
+			rig.View.Has = []client.Object{fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.Name = "pinned" })}
+			rig.Catalogue.Has = []client.Object{fixture.Local()}
+			rig.Provider.Has = []client.Object{fixture.Remote()}
+			test.fail(rig, w)
+			w.EnqueueNamespace(t.Context(), "")
+			if diff := cmp.Diff(test.want, said.lines); diff != "" {
+				t.Errorf("passes (-want +got):\n%s", diff)
+			}
+		})
+	}
+	said := &transcript{}
+	w := watcher(synctest.New(), said)
+	w.Uses = stopped{}
+	w.onListed(t.Context(), informer.Change{After: fixture.Local()})
+	if len(said.lines) > 0 {
+		t.Errorf("passes: %s", said.lines)
 	}
 }
 
