@@ -32,13 +32,13 @@ var fieldReferences = map[string]struct {
 // spec is a copy that shares no memory with local.
 func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target, limits *Limits) {
 	if t.Hashed {
-		for place := range namePlaces(spec) {
+		for _, place := range namePlaces(spec) {
 			if *place.name != "" {
 				*place.name = t.Name(local.Namespace, *place.name)
 			}
 		}
 	}
-	for c := range allContainers(spec) {
+	for _, c := range allContainers(spec) {
 		for i := range c.Env {
 			localiseVariable(&c.Env[i], local, limits)
 		}

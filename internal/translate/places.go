@@ -1,7 +1,7 @@
 package translate
 
 import (
-	"iter"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -27,70 +27,64 @@ type namePlace struct {
 // the only list of them, so whatever is renamed in a pod is also sent with it. The
 // injected service account token is skipped, and the root certificate, which every
 // namespace of the provider has under its own name, is neither sent nor renamed.
-func namePlaces(spec *corev1.PodSpec) iter.Seq[namePlace] {
-	return func(each func(namePlace) bool) {
-		yield := func(place namePlace) bool {
-			return (place.kind == configMap && *place.name == rootCertificate) || each(place)
-		}
-		for i := range spec.Volumes {
-			v := &spec.Volumes[i]
-			if !isInjectedToken(v) && !volumeNamePlaces(&v.VolumeSource, yield) {
-				return
-			}
-		}
-		for c := range allContainers(spec) {
-			if !containerNamePlaces(c, yield) {
-				return
-			}
-		}
-		for i := range spec.ImagePullSecrets {
-			// A kubelet starts a pod without a pull secret that does not exist.
-			if !yield(namePlace{secret, &spec.ImagePullSecrets[i].Name, true}) {
-				return
-			}
+func namePlaces(spec *corev1.PodSpec) []namePlace {
+	var places []namePlace
+	for i := range spec.Volumes {
+		if v := &spec.Volumes[i]; !isInjectedToken(v) {
+			places = append(places, volumeNamePlaces(&v.VolumeSource)...)
 		}
 	}
+	for _, c := range allContainers(spec) {
+		places = append(places, containerNamePlaces(c)...)
+	}
+	for i := range spec.ImagePullSecrets {
+		// A kubelet starts a pod without a pull secret that does not exist.
+		places = append(places, namePlace{secret, &spec.ImagePullSecrets[i].Name, true})
+	}
+	return slices.DeleteFunc(places, func(place namePlace) bool {
+		return place.kind == configMap && *place.name == rootCertificate
+	})
 }
 
-func volumeNamePlaces(v *corev1.VolumeSource, yield func(namePlace) bool) bool {
+func volumeNamePlaces(v *corev1.VolumeSource) []namePlace {
 	switch {
 	case v.ConfigMap != nil:
-		return yield(namePlace{configMap, &v.ConfigMap.Name, ptr.Deref(v.ConfigMap.Optional, false)})
+		return []namePlace{{configMap, &v.ConfigMap.Name, ptr.Deref(v.ConfigMap.Optional, false)}}
 	case v.Secret != nil:
-		return yield(namePlace{secret, &v.Secret.SecretName, ptr.Deref(v.Secret.Optional, false)})
+		return []namePlace{{secret, &v.Secret.SecretName, ptr.Deref(v.Secret.Optional, false)}}
 	case v.PersistentVolumeClaim != nil:
-		return yield(namePlace{claim, &v.PersistentVolumeClaim.ClaimName, false})
+		return []namePlace{{claim, &v.PersistentVolumeClaim.ClaimName, false}}
 	case v.CSI != nil && v.CSI.NodePublishSecretRef != nil:
-		return yield(namePlace{secret, &v.CSI.NodePublishSecretRef.Name, false})
+		return []namePlace{{secret, &v.CSI.NodePublishSecretRef.Name, false}}
 	case v.ISCSI != nil && v.ISCSI.SecretRef != nil:
-		return yield(namePlace{secret, &v.ISCSI.SecretRef.Name, false})
+		return []namePlace{{secret, &v.ISCSI.SecretRef.Name, false}}
 	case v.Projected != nil:
-		return projectedNamePlaces(v.Projected.Sources, yield)
+		return projectedNamePlaces(v.Projected.Sources)
 	}
-	return true
+	return nil
 }
 
-func projectedNamePlaces(sources []corev1.VolumeProjection, yield func(namePlace) bool) bool {
+func projectedNamePlaces(sources []corev1.VolumeProjection) []namePlace {
+	var places []namePlace
 	for i := range sources {
-		s := &sources[i]
-		if s.ConfigMap != nil && !yield(namePlace{configMap, &s.ConfigMap.Name, ptr.Deref(s.ConfigMap.Optional, false)}) {
-			return false
+		if s := sources[i].ConfigMap; s != nil {
+			places = append(places, namePlace{configMap, &s.Name, ptr.Deref(s.Optional, false)})
 		}
-		if s.Secret != nil && !yield(namePlace{secret, &s.Secret.Name, ptr.Deref(s.Secret.Optional, false)}) {
-			return false
+		if s := sources[i].Secret; s != nil {
+			places = append(places, namePlace{secret, &s.Name, ptr.Deref(s.Optional, false)})
 		}
 	}
-	return true
+	return places
 }
 
-func containerNamePlaces(c *corev1.Container, yield func(namePlace) bool) bool {
+func containerNamePlaces(c *corev1.Container) []namePlace {
+	var places []namePlace
 	for i := range c.EnvFrom {
-		from := &c.EnvFrom[i]
-		if r := from.ConfigMapRef; r != nil && !yield(namePlace{configMap, &r.Name, ptr.Deref(r.Optional, false)}) {
-			return false
+		if r := c.EnvFrom[i].ConfigMapRef; r != nil {
+			places = append(places, namePlace{configMap, &r.Name, ptr.Deref(r.Optional, false)})
 		}
-		if r := from.SecretRef; r != nil && !yield(namePlace{secret, &r.Name, ptr.Deref(r.Optional, false)}) {
-			return false
+		if r := c.EnvFrom[i].SecretRef; r != nil {
+			places = append(places, namePlace{secret, &r.Name, ptr.Deref(r.Optional, false)})
 		}
 	}
 	for i := range c.Env {
@@ -98,34 +92,28 @@ func containerNamePlaces(c *corev1.Container, yield func(namePlace) bool) bool {
 		if from == nil {
 			continue
 		}
-		if r := from.ConfigMapKeyRef; r != nil && !yield(namePlace{configMap, &r.Name, ptr.Deref(r.Optional, false)}) {
-			return false
+		if r := from.ConfigMapKeyRef; r != nil {
+			places = append(places, namePlace{configMap, &r.Name, ptr.Deref(r.Optional, false)})
 		}
-		if r := from.SecretKeyRef; r != nil && !yield(namePlace{secret, &r.Name, ptr.Deref(r.Optional, false)}) {
-			return false
+		if r := from.SecretKeyRef; r != nil {
+			places = append(places, namePlace{secret, &r.Name, ptr.Deref(r.Optional, false)})
 		}
 	}
-	return true
+	return places
 }
 
 // allContainers are the containers of every kind. An ephemeral container has all the
 // fields of the others.
-func allContainers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
-	return func(yield func(*corev1.Container) bool) {
-		for i := range spec.InitContainers {
-			if !yield(&spec.InitContainers[i]) {
-				return
-			}
-		}
-		for i := range spec.Containers {
-			if !yield(&spec.Containers[i]) {
-				return
-			}
-		}
-		for i := range spec.EphemeralContainers {
-			if !yield((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)) {
-				return
-			}
-		}
+func allContainers(spec *corev1.PodSpec) []*corev1.Container {
+	var all []*corev1.Container
+	for i := range spec.InitContainers {
+		all = append(all, &spec.InitContainers[i])
 	}
+	for i := range spec.Containers {
+		all = append(all, &spec.Containers[i])
+	}
+	for i := range spec.EphemeralContainers {
+		all = append(all, (*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+	return all
 }

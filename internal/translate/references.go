@@ -29,7 +29,7 @@ func PodReferences(pod *corev1.Pod) References {
 	spec := pod.Spec
 	spec.EphemeralContainers = allowedEphemeralContainers(pod)
 	var refs References
-	for place := range namePlaces(&spec) {
+	for _, place := range namePlaces(&spec) {
 		refs.add(place.kind, *place.name, place.optional)
 	}
 	for i := range spec.Volumes {

@@ -61,9 +61,8 @@ func (p *Planner[T]) effective(s decide.Snapshot[T], made []decide.Attempt) deci
 			return p.due(s, p.afforded(&s))
 		}
 	}
-	if unkept := p.Memory.Unkept.Get(s.Key); unkept.Answer != nil {
-		plan.Actions = slices.DeleteFunc(plan.Actions, func(a decide.Action) bool { return a.Verb == decide.PatchStatus && isRepeated(a, unkept) })
-	}
+	unkept := p.Memory.Unkept.Get(s.Key)
+	plan.Actions = slices.DeleteFunc(plan.Actions, func(a decide.Action) bool { return isRepeated(a, unkept) })
 	return p.due(s, plan)
 }
 
