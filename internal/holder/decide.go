@@ -123,7 +123,12 @@ func (s Snapshot) hold() Decision {
 	}
 }
 
-// ours is the generation of the Lease, or why it is not ours.
+// mostGeneration is the highest generation that a provider can make the ClusterBinding
+// remember. Higher ones count only if they follow what it remembers. Nothing could follow
+// the highest number, and what is remembered never goes back.
+const mostGeneration = 1 << 53
+
+// ours is the generation of the Lease, or why the Lease is not ours.
 func (s Snapshot) ours() (generation int64, problem string) {
 	named := fmt.Sprintf("Lease %s in namespace %s of the provider", s.Lease.Name, v1alpha1.ProviderNamespace)
 	if !s.Mark.IsOn(s.Lease) {
@@ -134,8 +139,8 @@ func (s Snapshot) ours() (generation int64, problem string) {
 			"the provider's administrator may delete the Lease", named, clean(by), s.Account)
 	}
 	generation, ok := generationOf(s.Lease)
-	if !ok {
-		return 0, fmt.Sprintf("%s has no generation in its annotation %s: the provider's administrator may delete the Lease",
+	if !ok || generation > max(mostGeneration, s.Recorded.Generation+1) {
+		return 0, fmt.Sprintf("%s has no valid generation in its annotation %s: the provider's administrator may delete the Lease",
 			named, v1alpha1.AnnotationGeneration)
 	}
 	return generation, ""

@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,11 @@ func TestDecide(t *testing.T) {
 		"of no generation":                       {Snapshot{Lease: with(leaseOf(us, 4), func(l *coordinationv1.Lease) { l.Annotations = nil })}, refuse(v1alpha1.ReasonLeaseConflict)},
 		"of a generation that is no number": {Snapshot{Lease: with(leaseOf(us, 4), func(l *coordinationv1.Lease) { l.Annotations[v1alpha1.AnnotationGeneration] = "x" })},
 			refuse(v1alpha1.ReasonLeaseConflict)},
+		"ours, of a generation that has no next one":                {Snapshot{Lease: leaseOf(us, math.MaxInt64), Recorded: recorded(4, us)}, refuse(v1alpha1.ReasonLeaseConflict)},
+		"free, of a generation that has no next one":                {Snapshot{Lease: leaseOf("", math.MaxInt64), TakeOver: math.MaxInt64}, refuse(v1alpha1.ReasonLeaseConflict)},
+		"ours, of the highest that a provider can have us remember": {Snapshot{Lease: leaseOf(us, mostGeneration), Recorded: recorded(4, us)}, write(mostGeneration, mostGeneration)},
+		"ours, and the one after that":                              {Snapshot{Lease: leaseOf(us, mostGeneration+1), Recorded: recorded(mostGeneration, us)}, write(mostGeneration+1, mostGeneration+1)},
+		"ours, and the one after the next":                          {Snapshot{Lease: leaseOf(us, mostGeneration+2), Recorded: recorded(mostGeneration, us)}, refuse(v1alpha1.ReasonLeaseConflict)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
