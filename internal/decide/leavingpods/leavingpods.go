@@ -23,6 +23,9 @@ const (
 	// mostName and mostRefused are the bounds of the texts in the API.
 	mostName    = 317
 	mostRefused = 1024
+	// mostTexts bounds, in bytes, all texts of one map: a NamespaceMap that etcd does not
+	// take would count nothing, and all that waits for the counts would wait for ever.
+	mostTexts = 256 << 10
 )
 
 // Mapped are the local namespaces that a NamespaceMap asks for or tells of; nil: no map.
@@ -52,16 +55,21 @@ func evictsAll(binding *v1alpha1.ClusterBinding) bool {
 	return !binding.DeletionTimestamp.IsZero() && binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan
 }
 
-// Status is what stands in the map, by what is left of each local namespace.
+// Status is what stands in the map, by what is left of each local namespace. Where many
+// namespaces share the room for texts, each has its part, for refusals first; no count is
+// left out.
 func Status(left map[string]eviction.Left) []v1alpha1.LeavingPods {
+	each := mostTexts / max(1, len(left))
 	var status []v1alpha1.LeavingPods
 	for _, namespace := range slices.Sorted(maps.Keys(left)) {
 		l := left[namespace]
+		refused, room := fitting(bounded(l.Refused, mostRefused), each)
+		names, _ := fitting(bounded(l.Names, mostName), room)
 		status = append(status, v1alpha1.LeavingPods{
 			Namespace: namespace,
 			Count:     ptr.To(int32(min(l.Count, 1<<30))), //nolint:gosec // Bounded just here.
-			Names:     bounded(l.Names, mostName),
-			Refused:   bounded(l.Refused, mostRefused),
+			Names:     names,
+			Refused:   refused,
 		})
 	}
 	return status
@@ -74,6 +82,17 @@ func bounded(texts []string, most int) []string {
 		all = append(all, string(runes[:min(len(runes), most)]))
 	}
 	return all
+}
+
+// fitting returns the first texts for which there is room, in bytes, and how much is left.
+func fitting(texts []string, room int) (fit []string, left int) {
+	for i, text := range texts {
+		if len(text) > room {
+			return texts[:i:i], room
+		}
+		room -= len(text)
+	}
+	return texts, room
 }
 
 // Of is what the map says is left of a local namespace; false if it says nothing.

@@ -1,6 +1,8 @@
 package leavingpods
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -107,5 +109,43 @@ func TestTextsAreBounded(t *testing.T) {
 	status := Status(map[string]eviction.Left{"team": {Count: 1, Names: []string{long}, Refused: []string{long}}})
 	if names, refused := len([]rune(status[0].Names[0])), len([]rune(status[0].Refused[0])); names != 317 || refused != 1024 {
 		t.Errorf("%d and %d characters", names, refused)
+	}
+}
+
+// TestAStatusFitsIntoAnObject, whatever pods are called, and why they may not be evicted:
+// etcd takes 1.5 MiB, of which the entries of 3,000 namespaces need the larger part.
+func TestAStatusFitsIntoAnObject(t *testing.T) {
+	const namespaces, fits = 3000, 600 << 10
+	long := eviction.Left{Count: 9}
+	for i := range 5 {
+		long.Names = append(long.Names, fmt.Sprint(i, strings.Repeat("n", 316)))
+	}
+	for i := range 3 {
+		long.Refused = append(long.Refused, fmt.Sprint(i, strings.Repeat("ä", 1023)))
+	}
+	left := map[string]eviction.Left{}
+	for i := range namespaces {
+		left[fmt.Sprintf("team-%04d", i)] = long
+	}
+	status := Status(left)
+	data, err := json.Marshal(status)
+	if err != nil || len(data) > fits || len(status) != namespaces {
+		t.Errorf("%d namespaces take %d bytes, want %d and at most %d: %v", len(status), len(data), namespaces, fits, err)
+	}
+	for i := range status {
+		if *status[i].Count != 9 {
+			t.Fatalf("of %s it counts %d", status[i].Namespace, *status[i].Count)
+		}
+	}
+
+	short := eviction.Left{Count: 9, Names: []string{"team/a", "team/b"}, Refused: []string{"team/a: " + strings.Repeat("x", 78)}}
+	for namespace := range left {
+		left[namespace] = short
+	}
+	if got := Status(left)[0]; len(got.Refused) != 1 || len(got.Names) != 0 {
+		t.Errorf("where there is little room it says %v and %v, want the refusal", got.Refused, got.Names)
+	}
+	if got := Status(map[string]eviction.Left{"team": long, "other": long}); len(got[0].Names) != 5 || len(got[0].Refused) != 3 {
+		t.Errorf("where there is room it says %d names and %d refusals", len(got[0].Names), len(got[0].Refused))
 	}
 }
