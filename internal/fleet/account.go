@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
+	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/rights"
 )
@@ -22,6 +24,21 @@ type connectedCluster struct {
 	rights  *rights.Rights
 	limits  *limits
 	ledger  *ledger
+	// left is how long our Lease there still holds, as for transport.Options.
+	left func() (time.Duration, bool)
+}
+
+// Fenced returns transport.ErrFenced if our Lease in the provider of a connection has run
+// out: by now another manager may have sent what our caches do not show.
+func Fenced(cl cluster.Cluster) error {
+	p, ok := cl.(*connectedCluster)
+	if !ok || p.left == nil {
+		return nil
+	}
+	if left, bounded := p.left(); bounded && left <= 0 {
+		return transport.ErrFenced
+	}
+	return nil
 }
 
 // AccountOf is the account by which the provider of a connection knows us, see

@@ -142,7 +142,7 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	if err := remote.limits.start(syncCtx, ctx); err != nil {
 		return err
 	}
-	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger}); err != nil {
+	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger, c.hold.left}); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}
 	return nil

@@ -88,7 +88,7 @@ func (k registration[T]) attach(c *connected) error {
 		actor: &act.Actor[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Memory: remembered, Refusals: refusals,
 			Consumer: c.Consumer, Provider: c.provider.GetClient(), Live: c.Live,
-			Sent: func(obj client.Object) { fleet.Sent(c.provider, obj) }, Clock: c.Clock,
+			Sent: func(obj client.Object) { fleet.Sent(c.provider, obj) }, Fenced: func() error { return fleet.Fenced(c.provider) }, Clock: c.Clock,
 		},
 		paused: c.namespaces.paused, lacking: func() string { return lacking(c.rights, resource) }, notify: c.graph.notify,
 	}

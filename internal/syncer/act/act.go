@@ -38,8 +38,10 @@ type Actor[T client.Object] struct {
 	Consumer, Provider client.Client
 	Live               client.Reader
 	// Sent is called with each object that the provider has taken, as it has answered.
-	Sent  func(client.Object)
-	Clock clock.PassiveClock
+	Sent func(client.Object)
+	// Fenced returns an error if another manager may work in the provider by now. Optional.
+	Fenced func() error
+	Clock  clock.PassiveClock
 }
 
 // Do carries out the actions of a plan, in their order, up to the first that cannot
@@ -115,6 +117,9 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action
 	case decide.Read:
 		return c.read(ctx, obj)
 	}
+	if err := c.mayDelete(a); err != nil {
+		return nil, err
+	}
 	if err := Send(ctx, to, obj, a); err != nil {
 		return nil, err
 	}
@@ -127,6 +132,17 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action
 	}
 	side.Wrote(obj)
 	return obj, nil
+}
+
+// mayDelete returns an error for the deletion of a local object while another manager may
+// have sent it: the cache of the provider does not show that, and what was sent would have
+// a successor while it runs. All else that is decided on an old cache is put right later;
+// the transport itself keeps changes from the provider.
+func (c *Actor[T]) mayDelete(a decide.Action) error {
+	if a.Verb != decide.Delete || a.Side != decide.Local || c.Fenced == nil {
+		return nil
+	}
+	return c.Fenced()
 }
 
 // Send makes the request of an action that writes. obj is its object, and takes the

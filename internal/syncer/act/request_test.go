@@ -298,6 +298,28 @@ func TestWhatWasDoneIsSeen(t *testing.T) {
 	}
 }
 
+// TestNothingLocalIsDeletedWithoutTheLease: another manager may have sent it since.
+func TestNothingLocalIsDeletedWithoutTheLease(t *testing.T) {
+	fenced := errors.New("the Lease has run out")
+	s := fixture.Wanted(fixture.Local(), nil)
+	remove := decide.Action{Verb: decide.Delete, Side: decide.Local, Object: fixture.Local(), Grace: ptr.To[int64](0)}
+	for _, test := range []struct {
+		held error
+		want []string
+	}{{fenced, nil}, {nil, []string{"consumer: delete team/settings"}}} {
+		a := newActing()
+		a.consumer.Put(fixture.Local())
+		a.Fenced = func() error { return test.held }
+		_, all, err := a.Do(t.Context(), s, decide.Plan{Actions: []decide.Action{remove}})
+		if !errors.Is(err, test.held) || all != (test.held == nil) {
+			t.Errorf("held: %v; it is all done: %v, %v", test.held, all, err)
+		}
+		if diff := cmp.Diff(test.want, a.requests); diff != "" {
+			t.Errorf("held: %v (-want +got):\n%s", test.held, diff)
+		}
+	}
+}
+
 // TestStatusesAreCounted, and tell since when what they show was not shown.
 func TestStatusesAreCounted(t *testing.T) {
 	a := newActing()
