@@ -75,6 +75,9 @@ func TestASuccessorWaitsForTheEndOfALease(t *testing.T) {
 	}
 	clock.Step(2 * leaseDuration)
 	eventually(t, second, "eu", "takes over", connected)
+	if got := second.LastContact("eu"); !got.Equal(clock.Now()) {
+		t.Errorf("it is handed over as if it had last answered %s ago", clock.Since(got))
+	}
 	after := leaseIn(t, c, origin)
 	if *after.Spec.LeaseTransitions != *before.Spec.LeaseTransitions+1 || after.Annotations[v1alpha1.AnnotationGeneration] != "2" {
 		t.Errorf("taken over as %+v", after)

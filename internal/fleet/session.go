@@ -142,6 +142,9 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	if err := remote.limits.start(syncCtx, ctx); err != nil {
 		return err
 	}
+	// Its caches have just been filled. Where its Lease had to be waited for, it last
+	// answered long ago otherwise, and the controllers would take it to be away.
+	c.setState(ctx, func(s *State) { s.LastContact = c.fleet.options.Clock.Now() })
 	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger, c.hold.left}); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}
