@@ -17,9 +17,10 @@ import (
 const (
 	// replicas are all made anew when they have ended: this is how many at most.
 	replicas = 100
-	// fewEnds are ended soon before the next are held back. As many as there are
-	// workers may be under way just then, and some are sent to try while this lasts.
-	fewEnds, underway = 20, 16 + 8
+	// fewEnds are ended soon before the next are held back. Just then, one may be under
+	// way for each pod that is reaped at a time and for each worker, and some are sent to
+	// try while this lasts.
+	fewEnds, underway = 20, 16 + 16 + 8
 )
 
 // reaping has the hostile provider end each pod as soon as it comes, or as soon as
