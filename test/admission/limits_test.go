@@ -38,20 +38,6 @@ var (
 // such as a cost budget that is exceeded, visible; as shipped, such a pod would
 // only stay as it is.
 func TestLimits(t *testing.T) {
-	var c client.Client
-	env, err := startServer(&c)
-	if env != nil {
-		defer stop(t, env)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := apply(t.Context(), c, podsPolicy, failing); err != nil {
-		t.Fatal(err)
-	}
-	defer func(shared client.Client) { server = shared }(server)
-	server = c
-
 	tests := map[string]struct {
 		selector *v1alpha1.ClusterSelector
 		// atLeast is how many terms of its own a pod can have and still meet the policy.
@@ -62,18 +48,23 @@ func TestLimits(t *testing.T) {
 		"the most requirements": {selector: mostRequirements, atLeast: 16},
 		"one requirement":       {selector: selecting(labels(eu)), atLeast: 256},
 	}
+	namespaces := map[string]string{}
 	for name, test := range tests {
-		namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{
+		namespaces[name] = offloaded(t, &v1alpha1.NamespaceOffloadingSpec{
 			PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote, ClusterSelector: test.selector,
 		})
+	}
+	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote})
+	failing(t)
+	for name, test := range tests {
 		for _, terms := range []int{0, 1, 4, 16, 64, 256, 1024, 4096} {
 			t.Run(fmt.Sprintf("%s/%d terms", name, terms), func(t *testing.T) {
-				pod := newPod(namespace)
+				pod := newPod(namespaces[name])
 				pod.Name = fmt.Sprintf("pod-%d", terms)
 				if terms > 0 {
 					pod.Spec.Affinity = required(slices.Repeat([]corev1.NodeSelectorTerm{labels(amd, gpu)}, terms)...)
 				}
-				if err := c.Create(t.Context(), pod); err != nil {
+				if err := server(t).Create(t.Context(), pod); err != nil {
 					t.Fatalf("%.500s", err)
 				}
 				changed := toleratesVirtualNodes(pod)
@@ -85,12 +76,11 @@ func TestLimits(t *testing.T) {
 			})
 		}
 	}
-	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote})
 	for _, n := range []int{1, 16, 64, 256} {
 		for _, refused := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d containers, refused %t", n, refused), func(t *testing.T) {
 				pod := manyContainers(namespace, n, refused)
-				if err := c.Create(t.Context(), pod, client.DryRunAll); err != nil {
+				if err := server(t).Create(t.Context(), pod, client.DryRunAll); err != nil {
 					t.Fatalf("%.500s", err)
 				}
 				if toleratesVirtualNodes(pod) == refused {
@@ -127,9 +117,23 @@ func manyContainers(namespace string, n int, refused bool) *corev1.Pod {
 	return pod
 }
 
-// failing gives a policy the failurePolicy Fail.
-func failing(object *unstructured.Unstructured) {
-	if object.GetKind() == "MutatingAdmissionPolicy" {
-		object.Object["spec"].(map[string]any)["failurePolicy"] = "Fail"
-	}
+// failing gives the policy the failurePolicy Fail while the test runs. It is in effect
+// when a pod is refused because there is no NamespaceOffloading, which is made an
+// error for that.
+func failing(t *testing.T) {
+	t.Helper()
+	plain := newPod(offloaded(t, nil))
+	t.Cleanup(func() {
+		reshape(t)
+		becomes(t, server(t), plain, "")
+	})
+	reshape(t, func(object *unstructured.Unstructured) {
+		switch object.GetKind() {
+		case "MutatingAdmissionPolicy":
+			set(object, "Fail", "spec", "failurePolicy")
+		case "MutatingAdmissionPolicyBinding":
+			set(object, "Deny", "spec", "paramRef", "parameterNotFoundAction")
+		}
+	})
+	becomes(t, server(t), plain, "no params found for policy binding")
 }

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -34,11 +33,7 @@ func TestManagerObjects(t *testing.T) {
 	volumeMeta.Namespace, volumeMeta.Name = "", namespace
 	volume := volumeOf(volumeMeta)
 	for _, object := range []client.Object{settings, password, claim, volume} {
-		made(t, object)
-		t.Cleanup(func() {
-			_ = server.Patch(context.Background(), object, merge(`{"metadata":{"finalizers":null}}`))
-			_ = server.Delete(context.Background(), object)
-		})
+		temporary(t, object)
 		tries := map[string]try{
 			"marks it":         {patching(manager, object, marking), ""},
 			"takes a mark off": {patching(manager, object, release), ""},
@@ -79,5 +74,5 @@ func TestManagerObjects(t *testing.T) {
 func TestManagerObjectsOfOthers(t *testing.T) {
 	inConsumer(t)
 	settings := temporary(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "settings"}, Data: map[string]string{"a": "1"}})
-	refused(t, patching(server, settings, `{"data":{"a":"2"}}`)(t.Context()), "")
+	refused(t, patching(server(t), settings, `{"data":{"a":"2"}}`)(t.Context()), "")
 }

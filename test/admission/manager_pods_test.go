@@ -25,11 +25,7 @@ func TestManagerPods(t *testing.T) {
 	namespace := namespaceOf(t, nil)
 	offloaded, local, waiting := onNode(namespace, "offloaded", "spillway-eu"), onNode(namespace, "local", "worker-1"), onNode(namespace, "waiting", "")
 	for _, pod := range []*corev1.Pod{offloaded, local, waiting} {
-		made(t, pod)
-		t.Cleanup(func() {
-			_ = server.Patch(context.Background(), pod, merge(`{"metadata":{"finalizers":null}}`))
-			_ = server.Delete(context.Background(), pod, client.GracePeriodSeconds(0))
-		})
+		temporary(t, pod)
 	}
 	const (
 		running = `{"status":{"phase":"Running","podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}]}`

@@ -5,21 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/test/manifests"
 )
 
 // Tests whose names begin with TestManager hold what the manager's account may do
@@ -29,79 +23,38 @@ import (
 // managerName is the name of the shipped account.
 const managerName = "system:serviceaccount:spillway-system:spillway-manager"
 
-// inConsumer applies config/default, once, and is the client of the manager's account.
+// inConsumer is the client of the manager's account.
 func inConsumer(t *testing.T) client.Client {
 	t.Helper()
-	if err := install(); err != nil {
-		t.Fatal(err)
-	}
-	manager, err := managerClient()
+	manager, err := server(t).account("spillway-system", "spillway-manager")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return manager
 }
 
-func managerClient() (client.Client, error) {
-	config := rest.CopyConfig(administrator)
-	config.Impersonate = rest.ImpersonationConfig{
-		UserName: managerName,
-		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:spillway-system", "system:authenticated"},
-	}
-	return client.New(config, client.Options{Scheme: server.Scheme()})
-}
-
-// install leaves out what the API server has already, and the manager itself.
-var install = sync.OnceValue(func() error {
-	ctx := context.Background() // What is applied outlives the first test that needs it.
-	shipped, err := manifests.Kustomized(ctx, "config/default")
+// untilManagerIsConfined waits until the policies that are about the manager are in effect.
+func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
+	manager, err := s.account("spillway-system", "spillway-manager")
 	if err != nil {
 		return err
 	}
-	shipped = manifests.Without(shipped, "CustomResourceDefinition", "Deployment", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
-	if err := manifests.Create(ctx, server, shipped); err != nil {
-		return err
-	}
-	manager, err := managerClient()
-	if err != nil {
-		return err
-	}
-	return untilManagerIsConfined(ctx, manager)
-})
-
-// untilManagerIsConfined waits until each of the policies refuses, in a dry run,
-// what it is there for.
-func untilManagerIsConfined(ctx context.Context, manager client.Client) error {
 	waits := newPod("default")
 	waits.Name = "probe"
 	plain := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}}
-	if err := errors.Join(server.Create(ctx, waits), server.Create(ctx, plain)); err != nil {
+	if err := errors.Join(s.Create(ctx, waits), s.Create(ctx, plain)); err != nil {
 		return err
 	}
-	labels := merge(`{"metadata":{"labels":{"probe":"probe"}}}`)
-	for policy, probe := range map[string]func() error{
-		"spillway-manager-objects": func() error { return manager.Patch(ctx, plain.DeepCopy(), labels, client.DryRunAll) },
-		"spillway-manager-pods":    func() error { return manager.Patch(ctx, waits.DeepCopy(), labels, client.DryRunAll) },
-		"spillway-manager-nodes": func() error {
-			return manager.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}, client.DryRunAll)
-		},
-		"spillway-manager-leases": func() error { return manager.Create(ctx, heartbeat("probe", "probe"), client.DryRunAll) },
-		"spillway-manager-offloadings": func() error {
-			return manager.Create(ctx, offloadingOf("default", ""), client.DryRunAll)
-		},
-		"spillway-manager-events": func() error { return manager.Create(ctx, told("default", "probe"), client.DryRunAll) },
-		"spillway-namespacemaps":  func() error { return server.Create(ctx, mapOf("probe", "team"), client.DryRunAll) },
-	} {
-		var last error
-		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-			last = probe()
-			return last != nil && strings.Contains(last.Error(), "'"+policy+"'"), nil
-		})
-		if err != nil {
-			return fmt.Errorf("waiting until policy %s is in effect: %w", policy, errors.Join(err, last))
-		}
-	}
-	return nil
+	const labels = `{"metadata":{"labels":{"probe":"probe"}}}`
+	return untilConfined(ctx, map[string]func(context.Context) error{
+		"spillway-manager-objects":     patching(manager, plain, labels),
+		"spillway-manager-pods":        patching(manager, waits, labels),
+		"spillway-manager-nodes":       creating(manager, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}),
+		"spillway-manager-leases":      creating(manager, heartbeat("probe", "probe")),
+		"spillway-manager-offloadings": creating(manager, offloadingOf("default", "")),
+		"spillway-manager-events":      creating(manager, told("default", "probe")),
+		"spillway-namespacemaps":       creating(s, mapOf("probe", "team")),
+	})
 }
 
 // offloadingOf has a label that says what made it.
@@ -157,14 +110,29 @@ func virtualNode(name string, changes ...func(*corev1.Node)) *corev1.Node {
 // temporary has the administrator make an object, and delete it after the test.
 func temporary[T client.Object](t *testing.T, object T) T {
 	t.Helper()
-	made(t, object)
-	t.Cleanup(func() { _ = server.Delete(context.Background(), object, client.GracePeriodSeconds(0)) })
+	return temporaryIn(t, server(t), object)
+}
+
+// temporaryIn has the administrator of another API server do it.
+func temporaryIn[T client.Object](t *testing.T, s *apiServer, object T) T {
+	t.Helper()
+	if err := s.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		released := s.Patch(ctx, object, merge(`{"metadata":{"finalizers":null}}`)) // Nobody else does it.
+		deleted := s.Delete(ctx, object, client.GracePeriodSeconds(0))
+		if err := errors.Join(client.IgnoreNotFound(released), client.IgnoreNotFound(deleted)); err != nil {
+			t.Errorf("cleaning up: %v", err)
+		}
+	})
 	return object
 }
 
 // patching is a request that changes an object, or a subresource of it, in a dry run.
 func patching(c client.Client, object client.Object, patch string, subresource ...string) func(context.Context) error {
-	how := client.RawPatch(types.StrategicMergePatchType, []byte(patch))
+	how := strategic(patch)
 	if strings.Contains(fmt.Sprintf("%T", object), "v1alpha1") {
 		how = merge(patch)
 	}
@@ -177,10 +145,15 @@ func patching(c client.Client, object client.Object, patch string, subresource .
 	}
 }
 
+// creating is a request that creates an object in a dry run.
 func creating(c client.Client, object client.Object) func(context.Context) error {
-	return func(ctx context.Context) error { return c.Create(ctx, object, client.DryRunAll) }
+	return func(ctx context.Context) error {
+		copied, _ := object.DeepCopyObject().(client.Object)
+		return c.Create(ctx, copied, client.DryRunAll)
+	}
 }
 
+// deleting is one that deletes it.
 func deleting(c client.Client, object client.Object) func(context.Context) error {
 	return func(ctx context.Context) error { return c.Delete(ctx, object, client.DryRunAll) }
 }

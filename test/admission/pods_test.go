@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -8,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -390,16 +390,22 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// run makes the pod, and compares what becomes of it.
-func (test podCase) run(t *testing.T) {
-	t.Helper()
-	pod := newPod(offloaded(t, &v1alpha1.NamespaceOffloadingSpec{
-		PodOffloadingStrategy: test.strategy, ClusterSelector: test.selector,
-	}))
+// pod is the pod as it is sent.
+func (test podCase) pod(namespace string) *corev1.Pod {
+	pod := newPod(namespace)
 	pod.Spec.Affinity, pod.Spec.Tolerations = test.affinity.DeepCopy(), slices.Clone(test.tolerations)
 	if test.change != nil {
 		test.change(pod)
 	}
+	return pod
+}
+
+// run makes the pod, and compares what becomes of it.
+func (test podCase) run(t *testing.T) {
+	t.Helper()
+	pod := test.pod(offloaded(t, &v1alpha1.NamespaceOffloadingSpec{
+		PodOffloadingStrategy: test.strategy, ClusterSelector: test.selector,
+	}))
 	want := pod.DeepCopy()
 	switch {
 	case test.untouched:
@@ -408,7 +414,7 @@ func (test podCase) run(t *testing.T) {
 	default:
 		want.Spec.Affinity, want.Spec.Tolerations = test.want, test.wantTolerations
 	}
-	if err := server.Create(t.Context(), pod); err != nil {
+	if err := server(t).Create(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want.Spec.Affinity, pod.Spec.Affinity, cmpopts.EquateEmpty()); diff != "" {
@@ -453,29 +459,15 @@ func possibleNodes(t *testing.T, pod *corev1.Pod) []string {
 // TestOtherNamespaces compares pods of a namespace without a NamespaceOffloading
 // with those that an API server without the policy makes.
 func TestOtherNamespaces(t *testing.T) {
-	var plain client.Client
-	env, err := startServer(&plain)
-	if env != nil {
-		defer stop(t, env)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	settled(t, offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote}), true)
+	offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
 	namespace := offloaded(t, nil)
 	for name, test := range podCases {
 		t.Run(name, func(t *testing.T) {
-			pod := newPod(namespace)
-			pod.Spec.Affinity, pod.Spec.Tolerations = test.affinity.DeepCopy(), slices.Clone(test.tolerations)
-			if test.change != nil {
-				test.change(pod)
-			}
-			want := pod.DeepCopy()
-			want.Namespace = metav1.NamespaceDefault
-			if err := plain.Create(t.Context(), want, client.DryRunAll); err != nil {
+			pod, want := test.pod(namespace), test.pod(metav1.NamespaceDefault)
+			if err := spare(t).Create(t.Context(), want, client.DryRunAll); err != nil {
 				t.Fatal(err)
 			}
-			if err := server.Create(t.Context(), pod, client.DryRunAll); err != nil {
+			if err := server(t).Create(t.Context(), pod, client.DryRunAll); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want.Spec, pod.Spec); diff != "" {
@@ -492,28 +484,18 @@ func TestOtherNamespaces(t *testing.T) {
 // is being deleted, even though a finalizer keeps it.
 func TestDeletion(t *testing.T) {
 	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
-	offloading := &v1alpha1.NamespaceOffloading{}
-	key := client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}
-	if err := server.Get(t.Context(), key, offloading); err != nil {
+	offloading := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.OffloadingName}}
+	kept := merge(`{"metadata":{"finalizers":["` + v1alpha1.FinalizerOffloading + `"]}}`)
+	if err := errors.Join(server(t).Patch(t.Context(), offloading, kept), server(t).Delete(t.Context(), offloading)); err != nil {
 		t.Fatal(err)
 	}
-	offloading.Finalizers = []string{v1alpha1.FinalizerOffloading}
-	if err := server.Update(t.Context(), offloading); err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Delete(t.Context(), offloading); err != nil {
-		t.Fatal(err)
-	}
-	settled(t, namespace, false)
+	settled(t, server(t), false, namespace)
 	pod := newPod(namespace)
-	if err := server.Create(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
+	made(t, pod)
 	if pod.Spec.Affinity != nil {
 		t.Errorf("affinity %v, want none", pod.Spec.Affinity)
 	}
-	release := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-	if err := server.Patch(t.Context(), offloading, release); err != nil {
+	if err := server(t).Patch(t.Context(), offloading, merge(`{"metadata":{"finalizers":null}}`)); err != nil {
 		t.Fatal(err)
 	}
 }

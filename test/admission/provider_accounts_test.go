@@ -6,14 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
-
-// shippedAccount is the one of config/provider.
-const shippedAccount = "spillway-consumer"
 
 // notYours is part of what an account is told about what is another one's.
 const notYours = "spillway.io/account says so"
@@ -21,8 +17,7 @@ const notYours = "spillway.io/account says so"
 // second is the client of a second consumer, with the rights of the first.
 func second(t *testing.T) client.Client {
 	t.Helper()
-	inProvider(t)
-	err := server.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	err := server(t).Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "spillway-second"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spillway-consumer"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "spillway-provider", Name: "second"}},
@@ -30,7 +25,9 @@ func second(t *testing.T) client.Client {
 	if client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
-	return accountClient(t, "second")
+	c := server(t).consumer(t, "second")
+	becomes(t, c, remoteNamespace(held(markOf("second"))), "")
+	return c
 }
 
 // markOf is the mark as an account writes it; without one, as credentials of another
@@ -53,8 +50,7 @@ func TestConsumerAccountsAndNamespaces(t *testing.T) {
 		"one that says nothing, as shipped": {shipped, markOf(""), notYours},
 	} {
 		t.Run(name, func(t *testing.T) {
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: held(test.labels)}}
-			refused(t, test.as.Create(t.Context(), namespace, client.DryRunAll), test.want)
+			refused(t, test.as.Create(t.Context(), remoteNamespace(held(test.labels)), client.DryRunAll), test.want)
 			there := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(t, held(test.labels))}}
 			refused(t, test.as.Delete(t.Context(), there, client.DryRunAll), test.want)
 		})
@@ -113,7 +109,7 @@ func TestConsumerAccountsStay(t *testing.T) {
 			})
 		}
 	}
-	debug := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"ephemeralContainers":[{"name":"debug","image":"image"}]}}`))
+	debug := strategic(`{"spec":{"ephemeralContainers":[{"name":"debug","image":"image"}]}}`)
 	foreign := made(t, podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "pod", Labels: mark()}))
 	refused(t, other.SubResource("ephemeralcontainers").Patch(t.Context(), foreign, debug), notYours)
 }

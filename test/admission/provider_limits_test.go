@@ -37,9 +37,7 @@ func TestConsumerLabelsOfNamespaces(t *testing.T) {
 		"another one of ours":     {"spillway.io/other", "x", "is not among the namespaceLabels"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			labels := held(mark())
-			labels[test.key] = test.value
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: labels}}
+			namespace := remoteNamespace(held(markBut(test.key, test.value)))
 			refused(t, consumer.Create(t.Context(), namespace, client.DryRunAll), test.want)
 		})
 	}
@@ -53,7 +51,8 @@ func TestConsumerAnnotationsOfNamespaces(t *testing.T) {
 		"plain":                      "metadata.annotations[plain] is not one of Spillway", "xspillway.io/a": "metadata.annotations[xspillway.io/a] is not one of Spillway",
 	} {
 		t.Run(key, func(t *testing.T) {
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: held(mark()), Annotations: map[string]string{key: "x"}}}
+			namespace := remoteNamespace(held(mark()))
+			namespace.Annotations = map[string]string{key: "x"}
 			refused(t, consumer.Create(t.Context(), namespace, client.DryRunAll), want)
 		})
 	}
@@ -89,12 +88,8 @@ func TestConsumerLimitsOfPods(t *testing.T) {
 func TestConsumerToleratesLater(t *testing.T) {
 	consumer := inProvider(t)
 	every := corev1.Toleration{Operator: corev1.TolerationOpExists}
-	there := made(t, podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "pod", Labels: mark()}, tolerating(every)))
-	refused(t, consumer.Patch(t.Context(), there, merge(`{"metadata":{"annotations":{"a":"b"}}}`)), "")
-	pod, ok := there.(*corev1.Pod)
-	if !ok {
-		t.Fatalf("%T is no pod", there)
-	}
+	pod := made(t, podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "pod", Labels: mark()}, tolerating(every)))
+	refused(t, consumer.Patch(t.Context(), pod, merge(`{"metadata":{"annotations":{"a":"b"}}}`)), "")
 	before := pod.DeepCopy()
 	pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists})
 	refused(t, consumer.Patch(t.Context(), pod, client.MergeFrom(before)), notTolerated)

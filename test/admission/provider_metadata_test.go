@@ -4,12 +4,10 @@ import (
 	"context"
 	"maps"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/translate"
@@ -35,7 +33,7 @@ func carrying(namespace string) map[string]func(labels, annotations map[string]s
 
 // marked are labels besides those of the mark.
 func marked(more map[string]string) map[string]string {
-	labels := of(shippedAccount)
+	labels := markOf(shippedAccount)
 	maps.Copy(labels, more)
 	return labels
 }
@@ -83,7 +81,7 @@ func TestConsumerUnderALimitRange(t *testing.T) {
 		last = consumer.Create(ctx, pod, client.DryRunAll)
 		return last != nil || pod.Annotations["kubernetes.io/limit-ranger"] != "", nil
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, filled); err != nil || last != nil {
+	if err := eventually(t.Context(), filled); err != nil || last != nil {
 		t.Errorf("%v, refused: %v", err, last)
 	}
 }
@@ -115,21 +113,15 @@ func TestConsumerKeepsOldKeys(t *testing.T) {
 // TestKeysOfMetadata holds what the policy lets in against what internal/translate
 // sends, under limits of every form.
 func TestKeysOfMetadata(t *testing.T) {
-	admin, consumer := providerAlone(t)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: held(mark())}}
-	if err := admin.Create(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
+	limits := changing(t)
+	consumer, namespace := limits.consumer, namespaceIn(t, spare(t), held(mark()))
 	data := map[string]string{
 		"namePattern": ".+", "metadataKeys": " example.com/ ,\n, single.example.com/one,a.b/,spillway.io.example.com/,no.example.com/\u00a0",
 		"reservedKeys": "reserved, example.com/reserved,\n single.example.com/, app.kubernetes.io/name, spillway.io/, domain/",
 	}
-	limits := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}, Data: data}
-	if err := admin.Update(t.Context(), limits); err != nil {
-		t.Fatal(err)
-	}
+	limits.become(t, data)
 	inOne := func(key string) client.Object {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "object", Labels: mark(), Annotations: map[string]string{key: "x"}}}
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "object", Labels: mark(), Annotations: map[string]string{key: "x"}}}
 	}
 	becomes(t, consumer, inOne("reserved"), notLetIn)
 	sends := translate.LimitsOf(data)

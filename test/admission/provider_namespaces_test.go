@@ -6,8 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -30,7 +28,7 @@ func TestConsumerMakesNamespaces(t *testing.T) {
 		"privileged pods":    {enforcing("privileged"), unsafe},
 	} {
 		t.Run(name, func(t *testing.T) {
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: test.labels}}
+			namespace := remoteNamespace(test.labels)
 			refused(t, consumer.Create(t.Context(), namespace), test.want)
 			if test.want == "" {
 				refused(t, consumer.Delete(t.Context(), namespace), "")
@@ -44,24 +42,21 @@ func TestConsumerAndForeignNamespaces(t *testing.T) {
 	foreign := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(t, nil)}}
 	refused(t, consumer.Delete(t.Context(), foreign), "does not carry the labels of Spillway")
 	// An administrator is not confined.
-	refused(t, server.Delete(t.Context(), foreign), "")
+	refused(t, server(t).Delete(t.Context(), foreign), "")
 }
 
 // TestConsumerWithTooManyRights gives an identity of the same kind all rights
 // that there are: the policy goes on from where RBAC ends.
 func TestConsumerWithTooManyRights(t *testing.T) {
-	inProvider(t)
-	err := server.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	temporary(t, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "careless-"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "spillway-provider", Name: "careless"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	careless := accountClient(t, "careless")
+	careless := server(t).consumer(t, "careless")
+	becomes(t, careless, remoteNamespace(held(markOf("careless"))), "")
 	own := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(t, held(markOf("careless")))}}
-	privileged := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+podSecurity+`":"privileged"}}}`))
+	privileged := merge(`{"metadata":{"labels":{"` + podSecurity + `":"privileged"}}}`)
 	refused(t, careless.Patch(t.Context(), own, privileged), "a consumer may create and delete namespaces, and change none")
 	foreign := podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(nil)), Name: "pod", Labels: mark()})
 	refused(t, careless.Create(t.Context(), foreign), "does not carry the labels of Spillway: a consumer may write nothing in it")

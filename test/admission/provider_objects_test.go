@@ -110,7 +110,7 @@ func TestConsumerPutsMarkBack(t *testing.T) {
 				meta.Annotations = map[string]string{v1alpha1.AnnotationLocalUID: test.uid}
 			}
 			there := made(t, inNamespaces[test.kind](meta))
-			refused(t, consumer.Patch(t.Context(), there, client.RawPatch(types.StrategicMergePatchType, []byte(test.patch))), test.want)
+			refused(t, consumer.Patch(t.Context(), there, strategic(test.patch)), test.want)
 		})
 	}
 }
@@ -136,7 +136,7 @@ func TestConsumerChangesRunningPods(t *testing.T) {
 		for subresource, patch := range patches {
 			t.Run(subresource+" "+name, func(t *testing.T) {
 				pod := made(t, podOf(metav1.ObjectMeta{Namespace: test.namespace, GenerateName: "pod-", Labels: test.labels}))
-				err := consumer.SubResource(subresource).Patch(t.Context(), pod, client.RawPatch(types.StrategicMergePatchType, []byte(patch)))
+				err := consumer.SubResource(subresource).Patch(t.Context(), pod, strategic(patch))
 				refused(t, err, test.want)
 			})
 		}
@@ -144,9 +144,9 @@ func TestConsumerChangesRunningPods(t *testing.T) {
 }
 
 // made has the administrator make an object.
-func made(t *testing.T, object client.Object) client.Object {
+func made[T client.Object](t *testing.T, object T) T {
 	t.Helper()
-	if err := server.Create(t.Context(), object); err != nil {
+	if err := server(t).Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
 	return object
@@ -154,4 +154,8 @@ func made(t *testing.T, object client.Object) client.Object {
 
 func merge(patch string) client.Patch {
 	return client.RawPatch(types.MergePatchType, []byte(patch))
+}
+
+func strategic(patch string) client.Patch {
+	return client.RawPatch(types.StrategicMergePatchType, []byte(patch))
 }

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -101,7 +100,7 @@ func TestConsumerDebugsPods(t *testing.T) {
 			pod := made(t, podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, test.labels), Name: "pod", Labels: mark()}, func(s *corev1.PodSpec) {
 				s.NodeName, s.ServiceAccountName = "node", "default"
 			}))
-			err := consumer.SubResource("ephemeralcontainers").Patch(t.Context(), pod, client.RawPatch(types.StrategicMergePatchType, []byte(test.patch)))
+			err := consumer.SubResource("ephemeralcontainers").Patch(t.Context(), pod, strategic(test.patch))
 			refused(t, err, test.want)
 		})
 	}

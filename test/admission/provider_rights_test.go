@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // TestConsumerRights compares all rights that the identity has, but for those
@@ -45,7 +47,7 @@ func TestConsumerRights(t *testing.T) {
 	inOwn := want.Union(sets.New("get coordination.k8s.io/leases", "create coordination.k8s.io/leases",
 		"patch coordination.k8s.io/leases", "delete coordination.k8s.io/leases"))
 	for namespace, want := range map[string]sets.Set[string]{"spillway-provider": inOwn, "kube-system": want, namespaceOf(t, nil): want} {
-		got := rights(t, consumer, namespace).Difference(rights(t, accountClient(t, "anybody"), namespace))
+		got := rights(t, consumer, namespace).Difference(rights(t, server(t).consumer(t, "anybody"), namespace))
 		if diff := cmp.Diff(sets.List(want), sets.List(got)); diff != "" {
 			t.Errorf("rights in namespace %s (-want +got):\n%s", namespace, diff)
 		}
@@ -54,12 +56,7 @@ func TestConsumerRights(t *testing.T) {
 
 // TestEveryConsumerReadsTheLimits asks as an account that nobody has given a right.
 func TestEveryConsumerReadsTheLimits(t *testing.T) {
-	inProvider(t)
-	config := accountConfig(administrator, "anybody")
-	anybody, err := client.NewWithWatch(config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	anybody := server(t).consumer(t, "anybody")
 	named, own := client.MatchingFields{"metadata.name": "limits"}, client.InNamespace("spillway-provider")
 	refused(t, anybody.List(t.Context(), &corev1.ConfigMapList{}, named, own), "")
 	refused(t, watching(t.Context(), anybody, &corev1.ConfigMapList{}, named, own), "")
@@ -102,7 +99,7 @@ func rights(t *testing.T, c client.Client, namespace string) sets.Set[string] {
 // a pod of its own.
 func TestConsumerHasNoRightTo(t *testing.T) {
 	consumer := inProvider(t)
-	clientset, err := kubernetes.NewForConfig(accountConfig(administrator, "spillway-consumer"))
+	clientset, err := kubernetes.NewForConfig(server(t).accountConfig(v1alpha1.ProviderNamespace, shippedAccount))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,10 +113,7 @@ func TestConsumerHasNoRightTo(t *testing.T) {
 			return clientset.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Name("pod").SubResource(subresource).Do(ctx).Error()
 		}
 	}
-	for name, test := range map[string]struct {
-		try  func(context.Context) error
-		want string
-	}{
+	attempt(t, map[string]try{
 		"run a command in a pod": {connect("exec"), `cannot create resource "pods/exec"`},
 		"attach to a pod":        {connect("attach"), `cannot create resource "pods/attach"`},
 		"reach ports of a pod":   {connect("portforward"), `cannot create resource "pods/portforward"`},
@@ -166,7 +160,5 @@ func TestConsumerHasNoRightTo(t *testing.T) {
 		}, `cannot create resource "leases"`},
 		"write events": {func(ctx context.Context) error { return consumer.Create(ctx, &corev1.Event{ObjectMeta: meta}) },
 			`cannot create resource "events"`},
-	} {
-		t.Run(name, func(t *testing.T) { refused(t, test.try(t.Context()), test.want) })
-	}
+	})
 }

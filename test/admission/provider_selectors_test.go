@@ -2,8 +2,6 @@ package admission
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,43 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/test/manifests"
 )
-
-// nobody is a kubeconfig of an address at which nothing listens.
-const nobody = `{"apiVersion":"v1","kind":"Config","current-context":"nobody",
-"contexts":[{"name":"nobody","context":{"cluster":"nobody","user":"nobody"}}],
-"clusters":[{"name":"nobody","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"nobody","user":{}}]}`
 
 // TestConsumerSeesItsOwn is about config/provider/authorization.yaml, which an
 // administrator may add.
 func TestConsumerSeesItsOwn(t *testing.T) {
-	var admin client.Client
-	env, err := startServer(&admin, func(env *envtest.Environment) {
-		env.ControlPlane.GetAPIServer().Configure().
-			Disable("authorization-mode").Set("authorization-config", authorizationConfig(t))
-	})
-	if env != nil {
-		defer stop(t, env)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	shipped, err := manifests.Kustomized(t.Context(), "config/provider")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := manifests.Create(t.Context(), admin, shipped); err != nil {
-		t.Fatal(err)
-	}
-	consumer, err := client.NewWithWatch(accountConfig(env.Config, "spillway-consumer"), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	consumer := spare(t).consumer(t, shippedAccount)
 	// A manager selects by what tells its own from others', which the account does not.
 	own, others := client.MatchingLabels(markOf("")), client.MatchingLabels(markOf(""))
 	others[v1alpha1.LabelOrigin] = "other"
@@ -120,25 +89,8 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		hidden(t, consumer.List(t.Context(), &corev1.NamespaceList{}), false)
 	})
 	t.Run("an administrator lists", func(t *testing.T) {
-		hidden(t, admin.List(t.Context(), &corev1.SecretList{}), false)
+		hidden(t, spare(t).List(t.Context(), &corev1.SecretList{}), false)
 	})
-}
-
-// authorizationConfig is the shipped file, with what an administrator fills in.
-func authorizationConfig(t *testing.T) string {
-	t.Helper()
-	shipped, err := os.ReadFile(filepath.Join(root, "config", "provider", "authorization.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig, config := filepath.Join(t.TempDir(), "nobody"), filepath.Join(t.TempDir(), "config")
-	filled := strings.NewReplacer("'ORIGIN'", "'origin'", "(?:NAMESPACES)", "(?:.*-demo)", "/etc/kubernetes/nobody.kubeconfig", kubeconfig).Replace(string(shipped))
-	for path, content := range map[string]string{kubeconfig: nobody, config: filled} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return config
 }
 
 // hidden checks that a request was refused by the authorizer, or was not.

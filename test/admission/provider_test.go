@@ -2,23 +2,16 @@ package admission
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/test/manifests"
 )
 
 // Tests whose names begin with TestConsumer hold what a consumer's identity may
@@ -28,40 +21,29 @@ import (
 // podSecurity is the label by which a namespace enforces a pod security standard.
 const podSecurity = "pod-security.kubernetes.io/enforce"
 
-// inProvider applies config/provider, once, and is the client of the identity.
+// shippedAccount is the one of config/provider.
+const shippedAccount = "spillway-consumer"
+
+// inProvider is the client of the identity.
 func inProvider(t *testing.T) client.Client {
 	t.Helper()
-	if err := provide(); err != nil {
-		t.Fatal(err)
-	}
-	return accountClient(t, "spillway-consumer")
+	return server(t).consumer(t, shippedAccount)
 }
 
-var provide = sync.OnceValue(func() error {
-	ctx := context.Background() // What is applied outlives the first test that needs it.
-	shipped, err := manifests.Kustomized(ctx, "config/provider")
+// untilConsumerIsConfined waits until the policies that are about consumers are in effect.
+func untilConsumerIsConfined(ctx context.Context, s *apiServer) error {
+	consumer, err := s.account(v1alpha1.ProviderNamespace, shippedAccount)
 	if err != nil {
 		return err
 	}
-	if err := manifests.Create(ctx, server, shipped); err != nil {
-		return err
-	}
-	consumer, err := client.New(accountConfig(administrator, "spillway-consumer"), client.Options{})
-	if err != nil {
-		return err
-	}
-	return untilConfined(ctx, consumer)
-})
-
-// untilConfined waits until the API server has taken up the policies: until
-// each refuses, in a dry run, what it is there for.
-func untilConfined(ctx context.Context, consumer client.Client) error {
-	marked := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-", Labels: held(mark())}}
-	if err := server.Create(ctx, marked); err != nil {
+	marked := remoteNamespace(held(mark()))
+	if err := s.Create(ctx, marked); err != nil {
 		return err
 	}
 	inMarked := metav1.ObjectMeta{Namespace: marked.Name, Name: "probe", Labels: mark()}
-	probes := map[string]client.Object{
+	commanding := map[string]string{"example.com/probe": "x"}
+	probes := map[string]func(context.Context) error{}
+	for policy, probe := range map[string]client.Object{
 		"spillway-consumers":         &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "probe"}},
 		"spillway-consumers-mark":    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}},
 		"spillway-consumers-pods":    podOf(inMarked, func(s *corev1.PodSpec) { s.NodeName, s.ServiceAccountName = "node", "builder" }),
@@ -70,49 +52,17 @@ func untilConfined(ctx context.Context, consumer client.Client) error {
 		"spillway-consumers-volumes": volumeOf(metav1.ObjectMeta{Name: "probe"}),
 		"spillway-consumers-leases":  leaseOf(nil),
 		"spillway-limits-namespaces": &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-probe", Labels: held(mark())}},
-		"spillway-limits-pods": podOf(inMarked, func(s *corev1.PodSpec) {
-			s.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
-		}),
+		"spillway-limits-pods":       podOf(inMarked, tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists})),
 		"spillway-limits-metadata' with binding 'spillway-limits-metadata": &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-			Namespace: marked.Name, Name: "probe", Labels: mark(), Annotations: map[string]string{"example.com/probe": "x"},
+			Namespace: marked.Name, Name: "probe", Labels: mark(), Annotations: commanding,
 		}},
 		"spillway-limits-metadata' with binding 'spillway-limits-metadata-volumes": volumeOf(metav1.ObjectMeta{
-			Name: volumeName, Labels: of("spillway-consumer"), Annotations: map[string]string{"example.com/probe": "x"},
+			Name: volumeName, Labels: markOf(shippedAccount), Annotations: commanding,
 		}),
+	} {
+		probes[policy] = creating(consumer, probe)
 	}
-	for policy, probe := range probes {
-		var last error
-		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-			object, _ := probe.DeepCopyObject().(client.Object)
-			last = consumer.Create(ctx, object, client.DryRunAll)
-			return last != nil && strings.Contains(last.Error(), "'"+policy+"'"), nil
-		})
-		if err != nil {
-			return fmt.Errorf("waiting until policy %s is in effect: %w", policy, errors.Join(err, last))
-		}
-	}
-	return nil
-}
-
-// accountClient talks as a ServiceAccount of the namespace spillway-provider.
-func accountClient(t *testing.T, name string) client.Client {
-	t.Helper()
-	c, err := client.New(accountConfig(administrator, name), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// accountConfig has an administrator act as a ServiceAccount, with the groups
-// that its token gives it.
-func accountConfig(administrator *rest.Config, name string) *rest.Config {
-	config := rest.CopyConfig(administrator)
-	config.Impersonate = rest.ImpersonationConfig{
-		UserName: "system:serviceaccount:spillway-provider:" + name,
-		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:spillway-provider", "system:authenticated"},
-	}
-	return config
+	return untilConfined(ctx, probes)
 }
 
 // refused checks that err is a refusal that says want, or nil if want is empty.
@@ -171,9 +121,20 @@ func held(labels map[string]string) map[string]string {
 // namespaceOf has the administrator make a namespace.
 func namespaceOf(t *testing.T, labels map[string]string) string {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: maps.Clone(labels)}}
-	if err := server.Create(t.Context(), namespace); err != nil {
+	return namespaceIn(t, server(t), labels)
+}
+
+// namespaceIn has the administrator of another API server do it.
+func namespaceIn(t *testing.T, s *apiServer, labels map[string]string) string {
+	t.Helper()
+	namespace := remoteNamespace(labels)
+	if err := s.Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
 	return namespace.Name
+}
+
+// remoteNamespace is a namespace as Spillway makes them, with these labels.
+func remoteNamespace(labels map[string]string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: maps.Clone(labels)}}
 }

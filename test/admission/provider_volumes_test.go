@@ -36,10 +36,11 @@ func TestConsumerVolumes(t *testing.T) {
 	const noSource = "spec must have csi, iscsi, nfs or fc as its source"
 	const foreignSecret = "spec.csi and spec.iscsi must not name Secrets of another namespace"
 	own, foreign := &corev1.SecretReference{Namespace: "remote", Name: "secret"}, &corev1.SecretReference{Namespace: "kube-system", Name: "secret"}
-	tests := map[string]struct {
+	type volumeCase struct {
 		change func(*corev1.PersistentVolumeSpec)
 		want   string // Part of the refusal; empty: allowed.
-	}{
+	}
+	tests := map[string]volumeCase{
 		"nfs":        {func(*corev1.PersistentVolumeSpec) {}, ""},
 		"fc":         {from(corev1.PersistentVolumeSource{FC: &corev1.FCVolumeSource{WWIDs: []string{"id"}}}), ""},
 		"csi":        {from(corev1.PersistentVolumeSource{CSI: csi()}), ""},
@@ -67,11 +68,7 @@ func TestConsumerVolumes(t *testing.T) {
 		"controllerExpandSecretRef":  func(s *corev1.CSIPersistentVolumeSource) { s.ControllerExpandSecretRef = foreign },
 		"nodeExpandSecretRef":        func(s *corev1.CSIPersistentVolumeSource) { s.NodeExpandSecretRef = foreign },
 	} {
-		source := from(corev1.PersistentVolumeSource{CSI: csi(set)})
-		tests["a foreign "+name] = struct {
-			change func(*corev1.PersistentVolumeSpec)
-			want   string
-		}{source, foreignSecret}
+		tests["a foreign "+name] = volumeCase{from(corev1.PersistentVolumeSource{CSI: csi(set)}), foreignSecret}
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

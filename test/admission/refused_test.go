@@ -130,7 +130,7 @@ func sameVerdict(t *testing.T, namespace string, some ...string) bool {
 	t.Helper()
 	pod := podOfPieces(t, namespace, some)
 	never := translate.PodRefusal(pod) != nil
-	err := server.Create(t.Context(), pod, client.DryRunAll)
+	err := server(t).Create(t.Context(), pod, client.DryRunAll)
 	switch {
 	case apierrors.IsInvalid(err) && len(some) > 1:
 		return never

@@ -1,17 +1,22 @@
-// Package admission tests the admission policies of config/policy, and that of
-// config/provider, on a real API server.
+// Package admission tests the admission policies of config/policy, and those of
+// config/provider, on real API servers: server, spare, and one that
+// TestNothingStandsInTheWay starts. Each is started once in a run, by the first
+// test that needs it.
 //
 // An API server takes up a policy, and what the policy reads, a moment after
-// it was written. Tests therefore wait, with settled, until it has; what they
-// then create meets the policy.
+// it was written. Tests therefore wait, with settled or becomes, until it has; what
+// they then create meets the policy.
 package admission
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,12 +24,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -34,132 +36,131 @@ import (
 // podsPolicy is the file that most tests are about.
 const podsPolicy = "config/policy/pods.yaml"
 
+// patience is how long an API server may take to take something up. It can take
+// half a minute, and more where a machine is busy.
+const patience = 2 * time.Minute
+
 // root is the root of the repository.
 var root = filepath.Join("..", "..")
 
-// server is the API server that most tests of the package talk to, with the
-// CRDs and the policies.
-var server client.Client
-
-// administrator is who server talks as.
-var administrator *rest.Config
-
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())
-	os.Exit(run(m))
+	code := m.Run()
+	for _, end := range slices.Backward(atEnd) {
+		if err := end(); err != nil {
+			fmt.Fprintln(os.Stderr, "cleaning up:", err)
+		}
+	}
+	os.Exit(code)
 }
 
-// run is TestMain with deferred calls that are run.
-func run(m *testing.M) int {
-	env, err := startServer(&server, withPodCertificates)
-	if env != nil {
-		// Also when it could not be started as a whole: parts of it may run.
-		defer func() {
-			if err := env.Stop(); err != nil {
-				fmt.Fprintln(os.Stderr, "stopping the API server:", err)
-			}
-		}()
-	}
-	if err == nil {
-		administrator = env.Config
-		err = apply(context.Background(), server, podsPolicy)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
-
-// withPodCertificates has the API server take up a field that a policy forbids,
-// and that would else be dropped before.
-func withPodCertificates(env *envtest.Environment) {
-	env.ControlPlane.GetAPIServer().Configure().Append("feature-gates", "PodCertificateRequest=true")
-}
-
-// startServer starts an API server with the CRDs, and makes a client for it.
-func startServer(c *client.Client, flags ...func(*envtest.Environment)) (*envtest.Environment, error) {
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		assets = filepath.Join(root, "bin", "kube")
-	}
-	if _, err := os.Stat(filepath.Join(assets, "kube-apiserver")); err != nil {
-		return nil, fmt.Errorf("no Kubernetes to test against: run make kube (%w)", err)
-	}
-	env := &envtest.Environment{
-		BinaryAssetsDirectory: assets,
-		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases")},
-		ErrorIfCRDPathMissing: true,
-	}
-	for _, flag := range flags {
-		flag(env)
-	}
-	config, err := env.Start()
-	if err != nil {
-		return env, fmt.Errorf("starting an API server with the CRDs: %w", err)
-	}
-	config.QPS = -1
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		return env, err
-	}
-	*c, err = client.New(config, client.Options{Scheme: scheme})
-	return env, err
-}
-
-// apply creates what a file of the repository holds, after the changes.
-func apply(ctx context.Context, c client.Client, file string, changes ...func(*unstructured.Unstructured)) error {
+// read is what a file of the repository holds, after the changes.
+func read(file string, changes ...func(*unstructured.Unstructured)) ([]*unstructured.Unstructured, error) {
 	objects, err := manifests.File(file)
-	if err != nil {
-		return err
-	}
 	for _, object := range objects {
 		for _, change := range changes {
 			change(object)
 		}
 	}
-	return manifests.Create(ctx, c, objects)
+	return objects, err
+}
+
+// set sets a field of an object.
+func set(object *unstructured.Unstructured, value string, fields ...string) {
+	if err := unstructured.SetNestedField(object.Object, value, fields...); err != nil {
+		panic(err) // The object is not what the test takes it for.
+	}
+}
+
+// reshape gives the policy of pods another form.
+func reshape(t *testing.T, changes ...func(*unstructured.Unstructured)) {
+	t.Helper()
+	objects, err := read(podsPolicy, changes...)
+	for _, object := range objects {
+		raw, problem := json.Marshal(object)
+		err = errors.Join(err, problem, server(t).Patch(
+			context.WithoutCancel(t.Context()), object, client.RawPatch(types.MergePatchType, raw), client.FieldValidation("Strict")))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // offloaded makes a namespace and, unless its spec is nil, a
 // NamespaceOffloading in it, and waits until pods of it meet the policy.
 func offloaded(t *testing.T, spec *v1alpha1.NamespaceOffloadingSpec) string {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
-	if err := server.Create(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
+	namespace := namespaceOf(t, nil)
 	if spec == nil {
-		return namespace.Name
+		return namespace
 	}
-	offloading := &v1alpha1.NamespaceOffloading{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: v1alpha1.OffloadingName},
+	made(t, &v1alpha1.NamespaceOffloading{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.OffloadingName},
 		Spec:       *spec,
+	})
+	if spec.PodOffloadingStrategy != v1alpha1.PodsLocal { // Else there is nothing to see.
+		settled(t, server(t), true, namespace)
 	}
-	if err := server.Create(t.Context(), offloading); err != nil {
-		t.Fatal(err)
-	}
-	if spec.PodOffloadingStrategy == v1alpha1.PodsLocal {
-		return namespace.Name // there is nothing to see; see TestMain
-	}
-	settled(t, namespace.Name, true)
-	return namespace.Name
+	return namespace
 }
 
-// settled waits until pods of a namespace are, or are not, changed by the policy.
-func settled(t *testing.T, namespace string, changed bool) {
+// settled waits until pods of the first namespace are, or are not, changed by the policy.
+func settled(t *testing.T, c client.Client, changed bool, namespaces ...string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true,
-		func(ctx context.Context) (bool, error) {
+	create(t, c, func(pods []*corev1.Pod) bool { return toleratesVirtualNodes(pods[0]) == changed }, namespaces...)
+}
+
+// create creates a pod in each of the namespaces, in dry runs, until done says that
+// it is enough. None may be refused.
+func create(t *testing.T, c client.Client, done func([]*corev1.Pod) bool, namespaces ...string) {
+	t.Helper()
+	err := eventually(t.Context(), func(ctx context.Context) (bool, error) {
+		var pods []*corev1.Pod
+		for _, namespace := range namespaces {
 			pod := newPod(namespace)
-			if err := server.Create(ctx, pod, client.DryRunAll); err != nil {
+			if err := c.Create(ctx, pod, client.DryRunAll); err != nil {
 				return false, err
 			}
-			return toleratesVirtualNodes(pod) == changed, nil
-		})
+			pods = append(pods, pod)
+		}
+		return done(pods), nil
+	})
 	if err != nil {
-		t.Fatalf("waiting until pods of %s are changed (%t) by the policy: %v", namespace, changed, err)
+		t.Fatalf("creating pods in %v until an API server has taken up what changed: %v", namespaces, err)
 	}
+}
+
+// becomes waits until a creation is refused with what is wanted, or is allowed.
+func becomes(t *testing.T, c client.Client, object client.Object, want string) {
+	t.Helper()
+	var last error
+	err := eventually(t.Context(), func(ctx context.Context) (bool, error) {
+		last = creating(c, object)(ctx)
+		return says(last, want), nil
+	})
+	if err != nil {
+		t.Fatalf("waiting for an answer that says %q: the last one was %v", want, last)
+	}
+}
+
+// untilConfined waits until each of the policies refuses what it is there for.
+func untilConfined(ctx context.Context, probes map[string]func(context.Context) error) error {
+	for policy, probe := range probes {
+		var last error
+		err := eventually(ctx, func(ctx context.Context) (bool, error) {
+			last = probe(ctx)
+			return last != nil && strings.Contains(last.Error(), "'"+policy+"'"), nil
+		})
+		if err != nil {
+			return fmt.Errorf("waiting until policy %s is in effect: %w", policy, errors.Join(err, last))
+		}
+	}
+	return nil
+}
+
+// eventually waits until done says so, or fails, also after a test.
+func eventually(ctx context.Context, done wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextTimeout(context.WithoutCancel(ctx), 50*time.Millisecond, patience, true, done)
 }
 
 // newPod is the least of a pod.
@@ -172,17 +173,7 @@ func newPod(namespace string) *corev1.Pod {
 
 func toleratesVirtualNodes(pod *corev1.Pod) bool {
 	taint := &corev1.Taint{Key: v1alpha1.TaintVirtualNode, Value: "eu", Effect: corev1.TaintEffectNoSchedule}
-	for _, toleration := range pod.Spec.Tolerations {
-		if toleration.ToleratesTaint(logr.Discard(), taint, false) {
-			return true
-		}
-	}
-	return false
-}
-
-func stop(t *testing.T, env *envtest.Environment) {
-	t.Helper()
-	if err := env.Stop(); err != nil {
-		t.Errorf("stopping an API server: %v", err)
-	}
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(toleration corev1.Toleration) bool {
+		return toleration.ToleratesTaint(logr.Discard(), taint, false)
+	})
 }

@@ -1,0 +1,191 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/manifests"
+)
+
+// apiServer is an API server, and the client of its administrator.
+type apiServer struct {
+	client.Client
+	config *rest.Config
+	env    *envtest.Environment
+}
+
+// server is the API server that most tests talk to. It is a consumer and a
+// provider: what is shipped for the one is about other accounts than what is
+// shipped for the other.
+var server = lazily(func(ctx context.Context) (*apiServer, error) {
+	s, err := start(func(api *envtest.APIServer) {
+		// A field that policies forbid, and that would else be dropped before.
+		api.Configure().Append("feature-gates", "PodCertificateRequest=true")
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, errors.Join(install(ctx, s), provide(ctx, s))
+})
+
+// spare is a provider as the first API server cannot be: whose limits a test may
+// change, where authorization.yaml is in effect, and which does not know
+// MutatingAdmissionPolicy as v1, like those before Kubernetes 1.36, as far as we
+// can see. The plugin has to be turned off as well, or else it waits for the kind,
+// and the API server never becomes ready.
+var spare = lazily(func(ctx context.Context) (*apiServer, error) {
+	authorization, err := authorizationConfig()
+	if err != nil {
+		return nil, err
+	}
+	s, err := start(func(api *envtest.APIServer) {
+		api.Configure().
+			Append("runtime-config", "admissionregistration.k8s.io/v1/mutatingadmissionpolicies=false").
+			Append("disable-admission-plugins", "MutatingAdmissionPolicy").
+			Disable("authorization-mode").Set("authorization-config", authorization)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, provide(ctx, s)
+})
+
+// atEnd is what TestMain does last: it stops the API servers.
+var atEnd []func() error
+
+// lazily starts an API server for the first test that asks for it.
+func lazily(start func(context.Context) (*apiServer, error)) func(*testing.T) *apiServer {
+	once := sync.OnceValues(func() (*apiServer, error) {
+		return start(context.Background()) // What is applied outlives the test that asks first.
+	})
+	return func(t *testing.T) *apiServer {
+		t.Helper()
+		s, err := once()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
+// start starts an API server, and an etcd for it.
+func start(configure func(*envtest.APIServer)) (*apiServer, error) {
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		assets = filepath.Join(root, "bin", "kube")
+	}
+	if _, err := os.Stat(filepath.Join(assets, "kube-apiserver")); err != nil {
+		return nil, fmt.Errorf("no Kubernetes to test against: run make kube (%w)", err)
+	}
+	s := &apiServer{env: &envtest.Environment{BinaryAssetsDirectory: assets}}
+	configure(s.env.ControlPlane.GetAPIServer())
+	// Also when it cannot be started as a whole: parts of it may run.
+	atEnd = append(atEnd, s.env.Stop)
+	var err error
+	if s.config, err = s.env.Start(); err != nil {
+		return nil, fmt.Errorf("starting an API server: %w", err)
+	}
+	s.config.QPS = -1
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	s.Client, err = client.New(s.config, client.Options{Scheme: scheme})
+	return s, err
+}
+
+// install applies what is shipped for the consumer, but for the manager itself.
+func install(ctx context.Context, s *apiServer) error {
+	shipped, err := manifests.Kustomized(ctx, "config/default")
+	if err != nil {
+		return err
+	}
+	policy, err := read(podsPolicy)
+	if err != nil {
+		return err
+	}
+	copied, err := read(offloadingCRD, copying(""))
+	if err != nil {
+		return err
+	}
+	// An API server reads the kinds that there are twice a minute: all come before
+	// the first policy that reads one of them.
+	shipped = manifests.Without(shipped, "Deployment", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+	if err := manifests.Create(ctx, s, slices.Concat(copied, shipped, policy)); err != nil {
+		return err
+	}
+	return untilManagerIsConfined(ctx, s)
+}
+
+// provide applies what is shipped for a provider.
+func provide(ctx context.Context, s *apiServer) error {
+	shipped, err := manifests.Kustomized(ctx, "config/provider")
+	if err != nil {
+		return err
+	}
+	if err := manifests.Create(ctx, s, shipped); err != nil {
+		return err
+	}
+	return untilConsumerIsConfined(ctx, s)
+}
+
+// accountConfig has the administrator act as a ServiceAccount, with the groups
+// that its token gives it.
+func (s *apiServer) accountConfig(namespace, name string) *rest.Config {
+	config := rest.CopyConfig(s.config)
+	config.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + namespace + ":" + name,
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+	}
+	return config
+}
+
+// account acts as a ServiceAccount.
+func (s *apiServer) account(namespace, name string) (client.WithWatch, error) {
+	return client.NewWithWatch(s.accountConfig(namespace, name), client.Options{Scheme: s.Scheme()})
+}
+
+// consumer acts as a ServiceAccount of a consumer.
+func (s *apiServer) consumer(t *testing.T, name string) client.WithWatch {
+	t.Helper()
+	c, err := s.account(v1alpha1.ProviderNamespace, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// nobody is a kubeconfig of an address at which nothing listens.
+const nobody = `{"apiVersion":"v1","kind":"Config","current-context":"nobody",
+"contexts":[{"name":"nobody","context":{"cluster":"nobody","user":"nobody"}}],
+"clusters":[{"name":"nobody","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"nobody","user":{}}]}`
+
+// authorizationConfig is the shipped file, with what an administrator fills in.
+func authorizationConfig() (string, error) {
+	shipped, err := os.ReadFile(filepath.Join(root, "config", "provider", "authorization.yaml"))
+	if err != nil {
+		return "", err
+	}
+	directory, err := os.MkdirTemp("", "admission-")
+	if err != nil {
+		return "", err
+	}
+	atEnd = append(atEnd, func() error { return os.RemoveAll(directory) })
+	kubeconfig, config := filepath.Join(directory, "nobody"), filepath.Join(directory, "config")
+	filled := strings.NewReplacer("'ORIGIN'", "'origin'", "(?:NAMESPACES)", "(?:.*-demo)", "/etc/kubernetes/nobody.kubeconfig", kubeconfig).Replace(string(shipped))
+	return config, errors.Join(os.WriteFile(kubeconfig, []byte(nobody), 0o600), os.WriteFile(config, []byte(filled), 0o600))
+}
