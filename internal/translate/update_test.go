@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/testing/fields"
 )
 
 const running = `
@@ -357,4 +358,55 @@ func TestPodLevelResources(t *testing.T) {
 		t.Fatalf("got %+v", changes.Resize)
 	}
 	checkConverges(t, local, remote, changes)
+}
+
+// TestChangesFollow: what the owner of a pod may change after it was sent.
+func TestChangesFollow(t *testing.T) {
+	const fixed = "Kubernetes refuses the change of a pod on a node"
+	stays := func(all string) map[string]string {
+		why := map[string]string{}
+		for _, field := range strings.Fields(all) {
+			why[field] = fixed
+		}
+		return why
+	}
+	web := func(change func(*corev1.Container)) func(*corev1.PodSpec) {
+		return func(p *corev1.PodSpec) { change(&p.Containers[0]) }
+	}
+	sent := func(t *testing.T, change func(*corev1.PodSpec)) (got, want any) {
+		t.Helper()
+		local := podOf(t, running)
+		remote := sentPod(t, local, mapped)
+		change(&local.Spec)
+		changes := PodUpdate(local, remote, mapped, generous)
+		return changes.Main != nil && changes.Main.Annotations[v1alpha1.AnnotationSpecHash] != remote.Annotations[v1alpha1.AnnotationSpecHash], true
+	}
+	image := func(c *corev1.Container) { c.Image = "web:2" }
+	fields.Changes[corev1.PodSpec]{
+		Follow: map[string]func(*corev1.PodSpec){
+			"Containers":            web(image),
+			"InitContainers":        func(p *corev1.PodSpec) { p.InitContainers[0].Image = "init:2" },
+			"EphemeralContainers":   func(p *corev1.PodSpec) { p.EphemeralContainers = append(p.EphemeralContainers, ephemeral("debug")) },
+			"ActiveDeadlineSeconds": func(p *corev1.PodSpec) { p.ActiveDeadlineSeconds = ptr.To[int64](50) },
+			"Tolerations":           func(p *corev1.PodSpec) { p.Tolerations[0].TolerationSeconds = ptr.To[int64](20) },
+			"Resources":             func(p *corev1.PodSpec) { p.Resources = podResources("2") },
+		},
+		Stay: stays(`Volumes RestartPolicy TerminationGracePeriodSeconds DNSPolicy NodeSelector ServiceAccountName
+			DeprecatedServiceAccount AutomountServiceAccountToken NodeName HostNetwork HostPID HostIPC ShareProcessNamespace
+			SecurityContext ImagePullSecrets Hostname Subdomain Affinity SchedulerName HostAliases PriorityClassName Priority
+			DNSConfig ReadinessGates RuntimeClassName EnableServiceLinks PreemptionPolicy Overhead TopologySpreadConstraints
+			SetHostnameAsFQDN OS HostUsers SchedulingGates ResourceClaims HostnameOverride SchedulingGroup`),
+	}.Check(t, sent)
+	fields.Changes[corev1.Container]{
+		Follow: map[string]func(*corev1.Container){
+			"Image":     image,
+			"Resources": func(c *corev1.Container) { cpu(c, "2") },
+		},
+		Stay: stays(`Name Command Args WorkingDir Ports EnvFrom Env ResizePolicy RestartPolicy RestartPolicyRules VolumeMounts
+			VolumeDevices LivenessProbe ReadinessProbe StartupProbe Lifecycle TerminationMessagePath TerminationMessagePolicy
+			ImagePullPolicy SecurityContext Stdin StdinOnce TTY`),
+	}.Check(t, func(t *testing.T, change func(*corev1.Container)) (got, want any) {
+		t.Helper()
+		return sent(t, web(change))
+	})
 }

@@ -55,14 +55,19 @@ func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, el
 }
 
 // Merge implements decide.Translation. The source of a volume cannot be changed, and
-// the provider owns what binds it. A volume whose claim is gone stays Released for
-// ever, because it names that claim by its UID: it is replaced, and binds to the next
-// one. So is a free volume for another claim than it should be for. The stored data is
-// not touched, since the policy is Retain by then.
+// the provider owns what binds it. A kubelet grows the file system of a mounted volume
+// when the capacity of the volume exceeds that in the status of the claim.
+//
+// A volume whose claim is gone stays Released for ever, because it names that claim by
+// its UID: it is replaced, and binds to the next one. So is a free volume for another
+// claim than it should be for. The stored data is not touched, since the policy is
+// Retain by then.
 func (translation) Merge(desired, remote *corev1.PersistentVolume) (*corev1.PersistentVolume, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
 	merged.Spec.PersistentVolumeReclaimPolicy = desired.Spec.PersistentVolumeReclaimPolicy
+	merged.Spec.Capacity, merged.Spec.AccessModes = desired.Spec.Capacity, desired.Spec.AccessModes
+	merged.Spec.MountOptions = desired.Spec.MountOptions
 	if remote.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain && unbindable(desired, remote) {
 		return remote, true
 	}

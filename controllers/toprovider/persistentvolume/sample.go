@@ -2,6 +2,7 @@ package persistentvolume
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/kind"
@@ -15,9 +16,12 @@ func sample(namespace, name, node string) kind.Sample[*corev1.PersistentVolume] 
 		Shows: func(v *corev1.PersistentVolume) string {
 			return v.Labels[kind.SampleLabel] + "," + string(v.Spec.PersistentVolumeReclaimPolicy) + "," + v.Spec.Capacity.Storage().String()
 		},
-		Change: func(local *corev1.PersistentVolume) { local.Labels[kind.SampleLabel] = "changed" },
+		Change: func(local *corev1.PersistentVolume) { // It is expanded.
+			local.Labels[kind.SampleLabel], local.Spec.Capacity[corev1.ResourceStorage] = "changed", resource.MustParse("2Gi")
+		},
 		Drift: func(remote *corev1.PersistentVolume) {
 			remote.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimDelete
+			remote.Spec.Capacity[corev1.ResourceStorage] = resource.MustParse("3Gi")
 			remote.Labels[kind.SampleLabel] = "drifted"
 		},
 		Hostile: func(remote *corev1.PersistentVolume, word string) {

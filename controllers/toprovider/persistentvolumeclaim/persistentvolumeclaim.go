@@ -39,8 +39,9 @@ func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Targe
 	return translate.PersistentVolumeClaim(local, t)
 }
 
-// Merge implements decide.Translation. On a bound claim only the size can be changed,
-// and the volume decides that.
+// Merge implements decide.Translation. On a bound claim only the request can be
+// changed. It stays: the storage driver of the consumer expands the volume, of which the
+// capacity is sent, and a changed request would have that of the provider do it, too.
 func (translation) Merge(desired, remote *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
