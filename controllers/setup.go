@@ -24,6 +24,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/secret"
+	"github.com/spillway-io/spillway/controllers/unpin"
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/controllers/waitingpod"
@@ -142,6 +143,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"unscheduledpod": (&unscheduledpod.Reconciler{
 			Client: consumer, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),
 		}).SetupWithManager(local),
+		"unpin": (&unpin.Reconciler{Client: consumer, Inventory: present}).SetupWithManager(local),
 		"waitingpod": (&waitingpod.Reconciler{
 			Client: consumer, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
 		}).SetupWithManager(run.local),

@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -88,12 +89,6 @@ func (r *Reconciler) observeLeft(ctx context.Context, o *observed) error {
 	return err
 }
 
-// releasing is a patch that keeps the finalizers of others, of which the catalogue may
-// not have all.
-func releasing(before client.Object) client.Patch {
-	return client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
-}
-
 // release removes the mark from all objects of the consumer that carry it, without
 // asking the provider. The connection ends first, so that nobody marks them again.
 func (r *Reconciler) release(ctx context.Context, o *observed) error {
@@ -109,7 +104,7 @@ func (r *Reconciler) release(ctx context.Context, o *observed) error {
 		if !decide.Unpin(marked[i], clusterID) {
 			return
 		}
-		if err := r.Client.Patch(ctx, marked[i], releasing(before)); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Patch(ctx, marked[i], precondition.LockedKeeping(before)); client.IgnoreNotFound(err) != nil {
 			errs[i] = fmt.Errorf("taking the mark of cluster %s off %s %s/%s: %w", clusterID, before.Kind, before.Namespace, before.Name, err)
 		}
 	})

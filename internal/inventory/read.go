@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -140,6 +141,19 @@ func (r *Inventory) Marked(ctx context.Context, clusterID string) ([]*metav1.Par
 		}
 	}
 	return marked, nil
+}
+
+// Listed returns the metadata of one of the consumer's objects of a copied kind, or nil.
+// It is a copy.
+func (r *Inventory) Listed(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	obj := &metav1.PartialObjectMetadata{}
+	obj.SetGroupVersionKind(gvk)
+	if err := r.views.Catalogue.Get(ctx, key, obj); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	obj = obj.DeepCopy()
+	obj.SetGroupVersionKind(gvk)
+	return obj, nil
 }
 
 func fullName(obj client.Object) string {

@@ -2,11 +2,15 @@ package inventory
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/internal/decide/eviction"
@@ -30,6 +34,32 @@ func Source[R comparable](r *Inventory, delay time.Duration, requests func(conte
 				}
 			}
 		})
+		return nil
+	})
+}
+
+// Listing queues, for a controller, what requests makes of the metadata of each of the
+// consumer's objects of the copied kinds, and of each change; not of what is gone.
+func Listing[R comparable](r *Inventory, requests func(gvk schema.GroupVersionKind, obj client.Object) []R) source.TypedSource[R] {
+	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
+		for _, kind := range r.copied {
+			gvk, err := apiutil.GVKForObject(kind, r.scheme)
+			if err != nil {
+				return fmt.Errorf("the kind of %T: %w", kind, err)
+			}
+			metadata := &metav1.PartialObjectMetadata{}
+			metadata.SetGroupVersionKind(gvk)
+			if err := informer.Watch(ctx, r.views.Catalogue, metadata, func(e informer.Change) {
+				if e.After == nil {
+					return
+				}
+				for _, request := range requests(gvk, e.After) {
+					queue.Add(request)
+				}
+			}); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 }

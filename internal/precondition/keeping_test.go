@@ -1,4 +1,4 @@
-package clusterbinding
+package precondition
 
 import (
 	"testing"
@@ -9,9 +9,9 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// TestReleasingLeavesOtherFinalizers alone: even those that the catalogue does not
+// TestLockedKeeping alone: even those that the catalogue does not
 // hold.
-func TestReleasingLeavesOtherFinalizers(t *testing.T) {
+func TestLockedKeeping(t *testing.T) {
 	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: "settings", ResourceVersion: "7", Finalizers: []string{"example.com/a", v1alpha1.FinalizerSync + "eu"},
 	}}
@@ -19,7 +19,7 @@ func TestReleasingLeavesOtherFinalizers(t *testing.T) {
 	if !decide.Unpin(after, "eu") {
 		t.Fatal("there was no mark")
 	}
-	got, err := releasing(before).Data(after)
+	got, err := LockedKeeping(before).Data(after)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,12 @@ func Locked(before client.Object) client.Patch {
 	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 }
 
+// LockedKeeping is as Locked, but takes off and adds only those finalizers in which the
+// two differ: before may not have those of others.
+func LockedKeeping(before client.Object) client.Patch {
+	return client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
+}
+
 // Exactly makes a delete refuse any object but the one seen.
 func Exactly(obj client.Object) client.Preconditions {
 	uid := obj.GetUID()

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -81,6 +82,35 @@ var _ = Describe("The copy of a ConfigMap or Secret", Ordered, func() {
 		Eventually(us.value(in(t.remote, original))).Should(Equal("2"), "the copy in us still follows")
 		home.drop(there)
 		Eventually(marksOn(original)).Should(BeEmpty(), "nothing needs it any more")
+	})
+
+	It("in a provider that is away does not hold the original up", func() {
+		original := newConfigMap(t.namespace, unique("away"), "1")
+		home.make(original)
+		eu.remotePod(t.cb, t.run(withConfigMap(original.GetName(), false)))
+		remote := in(t.remote, original)
+		Expect(eu.value(remote)()).To(Equal("1"))
+		secret := t.cb.Spec.KubeconfigSecretRef.Name
+		home.putKubeconfig(secret, edited(eu.providerKubeconfig(), func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+			cluster.Server = "https://127.0.0.1:1"
+		}))
+		Eventually(home.condition(t.cb, v1alpha1.BindingConnected)).Should(isFalse(v1alpha1.ReasonUnreachable))
+
+		home.drop(original)
+		Eventually(home.fetching(original)).Should(absent, "it should not wait for the provider")
+		home.make(newConfigMap(t.namespace, original.GetName(), "2"))
+		Expect(eu.value(remote)()).To(Equal("1"), "the provider is not asked")
+		home.putKubeconfig(secret, eu.providerKubeconfig())
+		Eventually(eu.value(remote)).Should(Equal("2"), "the pod has the new one when the provider is back")
+	})
+
+	It("of a provider that no binding names does not hold the original up", func() {
+		restored := newConfigMap(t.namespace, unique("restored"), "1")
+		restored.SetFinalizers([]string{v1alpha1.FinalizerSync + "gone"})
+		restored.SetLabels(map[string]string{v1alpha1.LabelSyncedTo + "gone": v1alpha1.SyncedToTrue})
+		home.make(restored)
+		home.drop(restored)
+		Eventually(home.fetching(restored)).Should(absent)
 	})
 })
 

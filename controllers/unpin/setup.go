@@ -1,0 +1,66 @@
+package unpin
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return builder.TypedControllerManagedBy[Request](mgr).
+		Named("unpin").
+		WatchesRawSource(inventory.Listing(r.Inventory, requests)).
+		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(leaves())).
+		WithOptions(trigger.Options[Request](mgr, 1)).
+		Complete(r)
+}
+
+// leaves passes a binding whose provider goes away, and one that is gone.
+func leaves() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
+			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
+			return ok1 && ok2 && away(after) && !away(before)
+		},
+	}
+}
+
+// requests is an object that waits.
+func requests(gvk schema.GroupVersionKind, obj client.Object) []Request {
+	if !waits(obj) {
+		return nil
+	}
+	return []Request{{gvk, client.ObjectKeyFromObject(obj)}}
+}
+
+// ofBinding enqueues what waits for a binding's provider.
+func (r *Reconciler) ofBinding(ctx context.Context, obj client.Object) []Request {
+	binding, ok := obj.(*v1alpha1.ClusterBinding)
+	if !ok {
+		return nil
+	}
+	marked, err := r.Inventory.Marked(ctx, binding.Spec.ClusterID)
+	if err != nil { // The catalogue is ending, and the manager with it.
+		log.FromContext(ctx).Error(err, "an event is lost", "clusterbinding", binding.Name)
+		return nil
+	}
+	var waiting []Request
+	for i := range marked {
+		waiting = append(waiting, requests(marked[i].GroupVersionKind(), marked[i])...)
+	}
+	return waiting
+}
