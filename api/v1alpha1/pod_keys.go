@@ -82,6 +82,8 @@ const (
 	ReasonOverBudget = "OverBudget"
 	// ReasonStatusRejected: the consumer refused the status that the provider reports.
 	ReasonStatusRejected = "StatusRejected"
+	// ReasonChangeUndone: somebody else undoes a change each time it is made.
+	ReasonChangeUndone = "ChangeUndone"
 	// ReasonReplacing: an older pod of that name is still being deleted in the provider.
 	ReasonReplacing = "Replacing"
 	// ReasonEndedTooSoon: the provider has ended many pods of the namespace within a

@@ -67,6 +67,7 @@ var notOfPods = map[string]string{
 	"ReasonRemotePodLost":        "the status of a pod that has ended",
 	"ReasonTolerationNotAllowed": "said of pods that are sent",
 	"ReasonEveryNamespaceHasOne": "said of a ConfigMap, which no pod waits for",
+	"ReasonChangeUndone":         "an event",
 	"ReasonLimitsRead":           "a condition of the binding",
 }
 

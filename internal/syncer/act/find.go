@@ -38,6 +38,7 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Snapshot[T], wanted client
 		c.Remotes.Wrote(found)
 		return nil
 	case c.recorded(s.Local, found), seeded.On(seeded.ForeignRelabelled):
+		c.Memory.Undone.Wrote(s.Key, decide.Action{Verb: decide.Find, Side: decide.Remote, Object: wanted})
 		return c.relabel(ctx, found)
 	case !creating:
 		c.Memory.Lost.Set(s.Key, s.Local.GetUID()) // Another one has its name.

@@ -49,6 +49,8 @@ type Memory struct {
 	Unkept *Noted[decide.Attempt]
 	// Statuses paces the writes of them.
 	Statuses *throttle.Allowance[types.NamespacedName]
+	// Undone paces what is done again and again because somebody undoes it.
+	Undone *Undone
 	// Sent are the local objects that this connection has sent, and that are not known
 	// to have ended.
 	Sent *Sent
@@ -68,6 +70,7 @@ func New(clock clock.WithTicker) *Memory {
 		Pending:    newNoted[bool](),
 		Unkept:     newNoted[decide.Attempt](),
 		Statuses:   throttle.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
+		Undone:     newUndone(clock),
 		Sent:       newSent(clock),
 	}
 }
@@ -97,5 +100,6 @@ func (m *Memory) Forget(key types.NamespacedName) {
 	m.Unshown.forget(key)
 	m.Unkept.Drop(key)
 	m.Statuses.Forget(key)
+	m.Undone.forget(key)
 	m.Sent.forget(key)
 }

@@ -34,6 +34,10 @@ type Planner[T client.Object] struct {
 // and more is a mistake in a decision.
 const mostRefusals = 8
 
+// toldAfter is how often the same is done before the owner of the object is told that
+// somebody undoes it.
+const toldAfter = 2
+
 // Plan is what to do about an object, without what was done before and did not come into
 // effect: the answer does not have it, though it was a yes. Doing it once more would
 // end likewise, each time.
@@ -105,7 +109,23 @@ func (p *Planner[T]) tooMuch(s decide.Snapshot[T], a decide.Action) *decide.Prob
 
 // due is what of a plan may be done now.
 func (p *Planner[T]) due(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
-	return paced(p.Refusals.Postpone(s, plan), p.Memory.Statuses.Wait(s.Key))
+	return paced(p.redone(s, p.Refusals.Postpone(s, plan)), p.Memory.Statuses.Wait(s.Key))
+}
+
+// redone is a plan without what somebody has undone again and again, until it may be
+// done once more. The owner of the object is told once.
+func (p *Planner[T]) redone(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
+	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), func(a decide.Action) bool {
+		wait, times := p.Memory.Undone.Wait(s.Key, a)
+		if wait > 0 {
+			plan.RetryAfter = retry.Sooner(plan.RetryAfter, wait)
+		} else if times == toldAfter && plan.Event == nil {
+			problem := problemOfUndone(a, p.ClusterID)
+			plan.Event = &problem
+		}
+		return wait > 0
+	})
+	return plan
 }
 
 // paced is a plan without what may wait, and has to. It is decided anew then, on

@@ -3,6 +3,8 @@ package plan
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,4 +61,36 @@ func problemOfTakenBack(a decide.Action, clusterID string) decide.Problem {
 	return decide.Problemf(v1alpha1.ReasonUpdateRejected,
 		"provider %s accepts a change of %s, but does not make it: a mutating policy or webhook there takes it back",
 		clusterID, client.ObjectKeyFromObject(a.Object))
+}
+
+// problemOfUndone says what somebody else undoes each time.
+func problemOfUndone(a decide.Action, clusterID string) decide.Problem {
+	where := "the consumer"
+	if a.Side == decide.Remote {
+		where = "provider " + clusterID
+	}
+	name := client.ObjectKeyFromObject(a.Object)
+	if a.Verb == decide.Create {
+		return decide.Problemf(v1alpha1.ReasonChangeUndone, "somebody deletes %s in %s each time it is made; it is made again at longer and longer intervals", name, where)
+	}
+	what := "labels of Spillway on"
+	if change, err := changeOf(a); err == nil && a.Verb == decide.Patch {
+		what = strings.Join(paths("", change), ", ") + " of"
+	}
+	return decide.Problemf(v1alpha1.ReasonChangeUndone, "somebody undoes each change of %s %s in %s; it is made again at longer and longer intervals", what, name, where)
+}
+
+// paths are the fields that a change sets, such as metadata.labels, sorted; keys of maps
+// and content are none.
+func paths(in string, change map[string]any) []string {
+	var all []string
+	for name, value := range change {
+		if fields, ok := value.(map[string]any); ok && in == "" && (name == "metadata" || name == "spec") {
+			all = append(all, paths(name+".", fields)...)
+		} else {
+			all = append(all, in+name)
+		}
+	}
+	slices.Sort(all)
+	return all
 }

@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 )
 
 func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
@@ -60,5 +62,37 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 				t.Errorf("it is within what was made: %t, want %t", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestRedone: what somebody undoes each time is done ever more seldom, and its owner is
+// told once.
+func TestRedone(t *testing.T) {
+	p, rig := planner()
+	s := fixture.Wanted(fixture.Local(), nil) // Its pin is off.
+	s.Known = true
+	told := 0
+	for times := range 5 {
+		plan := p.Plan(s, nil)
+		if times > 0 && (len(plan.Actions) > 0 || plan.RetryAfter <= 0) {
+			t.Fatalf("try %d is made at once: %v", times, plan)
+		}
+		rig.Clock.Step(plan.RetryAfter)
+		plan = p.Plan(s, nil)
+		if len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Patch || plan.Actions[0].Side != decide.Local {
+			t.Fatalf("got %v", plan.Actions)
+		}
+		if plan.Event != nil {
+			told++
+			for _, part := range []string{"metadata.annotations, metadata.finalizers, metadata.labels of team/settings", "the consumer"} {
+				if !strings.Contains(plan.Event.Message, part) {
+					t.Errorf("%q does not say %q", plan.Event.Message, part)
+				}
+			}
+		}
+		rig.Memory.Undone.Wrote(s.Key, plan.Actions[0])
+	}
+	if told != 1 {
+		t.Errorf("told %d times", told)
 	}
 }

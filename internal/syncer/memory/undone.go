@@ -1,0 +1,122 @@
+package memory
+
+import (
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/throttle"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// How long a write waits that somebody has undone, at first and at most.
+const (
+	firstRedo = time.Second
+	mostRedo  = 5 * time.Minute
+)
+
+// Undone paces writes that are made again and again because somebody undoes them: a
+// patch of the same fields to the same values, the creation of a copy that was not
+// deleted by this process, and labels of ours that were taken off. The first write
+// waits for nothing.
+type Undone struct {
+	pace *throttle.Pacer
+
+	mu   sync.Mutex
+	last map[types.NamespacedName]map[string]done // By what the write is about.
+}
+
+// done is the last write, and how often it was made in a row.
+type done struct {
+	change uint64 // A hash of it.
+	times  int
+}
+
+func newUndone(clock clock.PassiveClock) *Undone {
+	return &Undone{pace: throttle.New(firstRedo, mostRedo, clock), last: map[types.NamespacedName]map[string]done{}}
+}
+
+// Wait is how long an action has to wait, and how often the same was done before.
+func (u *Undone) Wait(key types.NamespacedName, a decide.Action) (wait time.Duration, times int) {
+	about, change := written(a)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	last, ok := u.last[key][about]
+	if !ok || last.change != change {
+		return 0, 0
+	}
+	return u.pace.Wait(id(key, about)), last.times
+}
+
+// Wrote notes that an action was carried out.
+func (u *Undone) Wrote(key types.NamespacedName, a decide.Action) {
+	about, change := written(a)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch last, ok := u.last[key][about]; {
+	case a.Verb == decide.Delete: // The next creation is no answer to somebody else.
+		delete(u.last[key], about)
+		u.pace.Forget(id(key, about))
+		return
+	case about == "":
+		return
+	case !ok || last.change != change:
+		u.pace.Forget(id(key, about))
+		u.note(key, about, done{change, 1})
+	default:
+		u.note(key, about, done{change, last.times + 1})
+	}
+	u.pace.Wrote(id(key, about))
+}
+
+func (u *Undone) note(key types.NamespacedName, about string, what done) {
+	if u.last[key] == nil {
+		u.last[key] = map[string]done{}
+	}
+	u.last[key][about] = what
+}
+
+func (u *Undone) forget(key types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for about := range u.last[key] {
+		u.pace.Forget(id(key, about))
+	}
+	delete(u.last, key)
+}
+
+func id(key types.NamespacedName, about string) string { return key.String() + " " + about }
+
+// written is what a write is about, and what it changes; "" if it is not paced. A digest
+// stands for content, so that it is the same before the content is read.
+func written(a decide.Action) (about string, change uint64) {
+	switch a.Verb { //nolint:exhaustive // All others are made once, or paced otherwise.
+	case decide.Create, decide.Delete:
+		if a.Side == decide.Remote {
+			about = "existence in " + a.Object.GetNamespace()
+		}
+	case decide.Find:
+		about = "labels of " + decide.Location(decide.KeyOf(a.Object))
+	case decide.Patch:
+		about = fmt.Sprintf("%s in the %s %s", decide.Location(decide.KeyOf(a.Object)), a.Side, a.Subresource)
+		before, ok1 := translate.WithoutContent(a.Before).(client.Object)
+		after, ok2 := translate.WithoutContent(a.Object).(client.Object)
+		if !ok1 || !ok2 {
+			return "", 0
+		}
+		diff, err := client.MergeFrom(before).Data(after)
+		if err != nil {
+			return "", 0
+		}
+		hash := fnv.New64a()
+		_, _ = hash.Write(diff) // It never fails.
+		change = hash.Sum64()
+	}
+	return about, change
+}
