@@ -76,6 +76,37 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+func TestObservedConditions(t *testing.T) {
+	for name, test := range map[string]struct{ local, remote, want string }{
+		"the provider's, and those that a kubelet repeats": {
+			local:  `{observedGeneration: 1, conditions: [{type: PodScheduled, observedGeneration: 1}, {type: spillway.io/Offloaded}, {type: example.org/x, observedGeneration: 1}, {type: Ready, observedGeneration: 1}]}`,
+			remote: `{observedGeneration: 4, conditions: [{type: Ready, observedGeneration: 4}, {type: PodScheduled, observedGeneration: 2}]}`,
+			want:   `{observedGeneration: 3, conditions: [{type: PodScheduled, observedGeneration: 3}, {type: spillway.io/Offloaded, observedGeneration: 3}, {type: example.org/x, observedGeneration: 1}, {type: Ready, observedGeneration: 3}]}`},
+		"of an older generation": {
+			local:  `{observedGeneration: 2, conditions: [{type: Ready, observedGeneration: 2}, {type: PodScheduled}]}`,
+			remote: `{observedGeneration: 3, conditions: [{type: Ready, observedGeneration: 3}]}`,
+			want:   `{observedGeneration: 2, conditions: [{type: Ready, observedGeneration: 2}, {type: PodScheduled}]}`},
+		"the consumer's own disruption": {
+			local:  `{conditions: [{type: DisruptionTarget, observedGeneration: 2}]}`,
+			remote: `{observedGeneration: 4}`,
+			want:   `{observedGeneration: 3, conditions: [{type: DisruptionTarget, observedGeneration: 2}]}`},
+		"none is named": {
+			local:  `{conditions: [{type: Ready}]}`,
+			remote: `{startTime: "2026-01-02T03:04:05Z", conditions: [{type: Ready}]}`,
+			want:   `{observedGeneration: 3, conditions: [{type: Ready, observedGeneration: 3}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			local, remote := podOf(t, `{metadata: {generation: 3}}`), podOf(t, `{metadata: {generation: 4}}`)
+			remote.Status = *parse[corev1.PodStatus](t, test.remote)
+			got := parse[corev1.PodStatus](t, test.local)
+			SetObserved(got, local, remote)
+			if diff := cmp.Diff(parse[corev1.PodStatus](t, test.want), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestConditionsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	remote := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: long, Message: long}}

@@ -140,7 +140,7 @@ func (Syncer) Sync(s snapshot) decide.Plan {
 		return end(s)
 	}
 	if Terminal(s.Local) || !s.Remote.DeletionTimestamp.IsZero() || !s.Place.Open {
-		return up(s, nil) // Nothing is changed any more, or not before its namespace is in order.
+		return up(s, nil, false) // Nothing is changed any more, or not before its namespace is in order.
 	}
 	return down(s)
 }
@@ -155,7 +155,7 @@ func end(s snapshot) decide.Plan {
 	if s.Refused != nil && s.Refused.Verb == decide.Delete {
 		problem = &s.Refused.Problem
 	}
-	plan := up(s, problem)
+	plan := up(s, problem, Terminal(s.Remote)) // Of a deletion, the end alone is reported, and with it that it was observed.
 	switch {
 	case !shorter(s.Local, s.Remote):
 	case problem != nil && s.Refused.Wait > 0:
@@ -188,7 +188,7 @@ func down(s snapshot) decide.Plan {
 	}
 	passes := refused != nil && refused.Passes()
 	if refused != nil && (refused.Subresource == "" || passes) && refused.Wait > 0 {
-		plan := up(s, &refused.Problem)
+		plan := up(s, &refused.Problem, false)
 		plan.RetryAfter = refused.Wait
 		return plan
 	}
@@ -211,11 +211,12 @@ func down(s snapshot) decide.Plan {
 	if len(plan.Actions) > 0 {
 		return plan // The next round sends the status.
 	}
-	return up(s, nil)
+	return up(s, nil, true)
 }
 
-// up updates the status of the local pod from the provider's.
-func up(s snapshot, problem *decide.Problem) decide.Plan {
+// up updates the status of the local pod from the provider's. sent reports that the
+// remote pod has been asked for all that the local one asks for.
+func up(s snapshot, problem *decide.Problem, sent bool) decide.Plan {
 	status := translate.PodStatus(s.Local, s.Remote, s.Reach)
 	told := problem
 	if remark := remarkOn(s); problem == nil && remark != nil && !Terminal(s.Local) {
@@ -225,6 +226,9 @@ func up(s snapshot, problem *decide.Problem) decide.Plan {
 		}
 	}
 	setOffloaded(&status, problem, s.Local.Generation, s.Now)
+	if sent && !Terminal(s.Local) {
+		translate.SetObserved(&status, s.Local, s.Remote)
+	}
 	if s.Refused != nil && s.Refused.Verb == decide.PatchStatus && s.Refused.Wait > 0 {
 		status = *s.Local.Status.DeepCopy()
 		setOffloaded(&status, &s.Refused.Problem, s.Local.Generation, s.Now)

@@ -110,6 +110,18 @@ func image(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Image = name }
 }
 
+// observed is a local pod that says so, and there a remote one of a generation, of which
+// one is observed.
+func observed(n int64) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.ObservedGeneration = n }
+}
+
+func there(n, observed int64) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = n, observed }
+}
+
+func startedThere(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: builder.Epoch} }
+
 func cpu(quantity string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(quantity)}
@@ -236,6 +248,9 @@ func statusInWords(p *corev1.Pod) []string {
 	if p.Status.Reason != "" {
 		words = append(words, p.Status.Reason)
 	}
+	if p.Status.ObservedGeneration > 0 {
+		words = append(words, fmt.Sprintf("observed %d", p.Status.ObservedGeneration))
+	}
 	for _, c := range p.Status.Conditions {
 		words = append(words, fmt.Sprintf("%s %s %s", c.Type, c.Status, c.Reason))
 	}
@@ -345,6 +360,20 @@ func TestDecide(t *testing.T) {
 		"it is offered now": {in(local(tolerant, started, initialized, saysTolerant), remote(initialized), func(s *snapshot) {
 			s.Limits = &translate.Limits{TolerationKeys: []string{"example.com/batch"}}
 		}), []string{"patch in the provider: image app:1"}},
+
+		// what the provider has observed of it
+		"its first generation is observed, with the rest": {in(local(), remote(phase("Running"), there(1, 1))), []string{"patch the status of in the consumer: Running, observed 1, remote remote-1"}},
+		"a change is, there":                              {in(local(started, phase("Running"), generation(2), observed(1)), remote(phase("Running"), there(2, 2))), []string{"patch the status of in the consumer: Running, observed 2, remote remote-1"}},
+		"not yet":                                         {in(local(started, phase("Running"), generation(2), observed(1)), remote(phase("Running"), there(2, 1))), nil},
+		"by a provider that does not say":                 {in(local(started, phase("Running"), generation(2), observed(1)), remote(phase("Running"), there(2, 0), startedThere)), []string{"patch the status of in the consumer: Running, observed 2, remote remote-1"}},
+		"which has not begun":                             {in(local(), remote(there(1, 0))), nil},
+		"a generation of which nothing is sent":           {in(local(started, phase("Running"), generation(3), observed(1)), remote(phase("Running"), there(1, 1))), []string{"patch the status of in the consumer: Running, observed 3, remote remote-1"}},
+		"one of which something is refused": {in(local(started, phase("Running"), image("app:2"), generation(2), observed(1), offloaded("False", "UpdateRejected", "no")), remote(phase("Running"), there(1, 1)), refusedTo(decide.Patch, "UpdateRejected", minute)),
+			[]string{"again after 1m0s"}},
+		"by a consumer that does not keep it": {in(local(started, phase("Running"), generation(2)), remote(phase("Running"), there(2, 2))), nil},
+		"the deletion is, with the rest":      {in(local(started, phase("Running"), generation(2), observed(1), going(30)), remote(phase("Failed"), there(2, 2), going(30))), []string{"patch the status of in the consumer: Failed, observed 2, remote remote-1"}},
+		"which is no write of its own any":    {in(local(started, phase("Running"), generation(2), observed(1), going(30)), remote(phase("Running"), there(2, 2), going(30))), nil},
+		"one that has ended says no more":     {in(local(started, phase("Failed"), generation(2), observed(1)), remote(phase("Failed"), there(2, 2))), nil},
 
 		// its address
 		"its address is told":                    {in(local(), remote(phase("Running"), address("10.8.0.1"))), []string{"patch the status of in the consumer: Running, remote remote-1, tells of 10.8.0.1"}},

@@ -103,10 +103,24 @@ func says(pod *corev1.Pod, message string) bool {
 func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]string) []decide.Action {
 	ip, told := annotations[v1alpha1.AnnotationRemoteIP]
 	told = told && !Terminal(s.Local) && s.Local.Annotations[v1alpha1.AnnotationRemoteIP] != ip
-	if !told && equality.Semantic.DeepEqual(s.Local.Status, status) {
+	if !told && unchanged(s.Local, status) {
 		return nil
 	}
 	return []decide.Action{statusPatch(s.Local, status, annotations)}
+}
+
+// unchanged reports whether there is nothing to write. What was observed alone is written
+// only where the API server is known to keep it: one without the feature drops it each
+// time.
+func unchanged(local *corev1.Pod, status corev1.PodStatus) bool {
+	was := local.Status
+	if was.ObservedGeneration == 0 {
+		was.ObservedGeneration, was.Conditions = status.ObservedGeneration, slices.Clone(was.Conditions)
+		for i := range min(len(was.Conditions), len(status.Conditions)) {
+			was.Conditions[i].ObservedGeneration = status.Conditions[i].ObservedGeneration
+		}
+	}
+	return equality.Semantic.DeepEqual(was, status)
 }
 
 // statusPatch writes a status together with annotations, in the same request. Both pods
