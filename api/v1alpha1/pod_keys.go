@@ -95,3 +95,8 @@ const (
 // ReasonRemotePodLost is the reason in the status of a pod that has Failed because it
 // is gone from the provider, without a request from the consumer.
 const ReasonRemotePodLost = "RemotePodLost"
+
+// ReasonPodDeleted is the reason in the status of a pod that has Failed because it was
+// deleted in the consumer, and the provider has not reported how it ended, or never ran
+// it.
+const ReasonPodDeleted = "PodDeleted"

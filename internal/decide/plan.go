@@ -60,6 +60,9 @@ type Action struct {
 	// Paced reports that it may wait, so that one object is not written again and again
 	// for changes that its provider makes up.
 	Paced bool
+	// Ends reports that a local object that is being deleted has a successor afterwards:
+	// nothing of it may run any more.
+	Ends bool
 	// Grace is the grace period of a deletion, in seconds; nil for the default.
 	Grace *int64
 }

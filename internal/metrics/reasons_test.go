@@ -65,6 +65,7 @@ func constantsOf(t *testing.T, dir string) map[string]string {
 var notOfPods = map[string]string{
 	"ReasonOffloaded":            "the condition is True",
 	"ReasonRemotePodLost":        "the status of a pod that has ended",
+	"ReasonPodDeleted":           "the status of a pod that has ended",
 	"ReasonTolerationNotAllowed": "said of pods that are sent",
 	"ReasonEveryNamespaceHasOne": "said of a ConfigMap, which no pod waits for",
 	"ReasonChangeUndone":         "an event",

@@ -38,7 +38,7 @@ var lives = []struct {
 	want []string
 }{
 	{
-		name: "it runs and is deleted", play: []step{created, scheduledThere, runs, deleted, leaves},
+		name: "it runs and is deleted", play: []step{created, scheduledThere, runs, deleted, isKilled, leaves},
 		want: []string{create, deleteThere, deleteHere},
 	},
 	{
@@ -47,7 +47,11 @@ var lives = []struct {
 	},
 	{
 		name: "it is deleted before it is scheduled there", play: []step{created, deleted},
-		want: []string{create, deleteThere, deleteHere},
+		want: []string{create, deleteThere, reportStatus, deleteHere}, // That it has Failed, as nobody else reports.
+	},
+	{
+		name: "its end is not reported there", play: []step{created, scheduledThere, runs, deleted, leaves},
+		want: []string{create, deleteThere, reportStatus, deleteHere},
 	},
 	{
 		name: "it succeeds, as that of a Job, and is deleted", play: []step{created, scheduledThere, runs, succeeds, deleted},
@@ -58,11 +62,11 @@ var lives = []struct {
 		want: []string{create, deleteThere},
 	},
 	{
-		name: "a part of its status is not kept", play: []step{messagesDropped, created, scheduledThere, runs, saysWhy, deleted, leaves},
+		name: "a part of its status is not kept", play: []step{messagesDropped, created, scheduledThere, runs, saysWhy, deleted, isKilled, leaves},
 		want: []string{create, deleteThere, deleteHere},
 	},
 	{
-		name: "it needs a ConfigMap and a Secret", uses: true, play: []step{created, scheduledThere, runs, deleted, leaves},
+		name: "it needs a ConfigMap and a Secret", uses: true, play: []step{created, scheduledThere, runs, deleted, isKilled, leaves},
 		want: []string{
 			create, deleteThere, deleteHere,
 			"consumer: patch configmaps settings", "p1: create configmaps settings", "p1: delete configmaps settings", "consumer: patch configmaps settings",
@@ -70,7 +74,7 @@ var lives = []struct {
 		},
 	},
 	{
-		name: "what it needs is changed", uses: true, play: []step{created, scheduledThere, runs, needsChange, deleted, leaves},
+		name: "what it needs is changed", uses: true, play: []step{created, scheduledThere, runs, needsChange, deleted, isKilled, leaves},
 		want: []string{
 			create, deleteThere, deleteHere,
 			"consumer: patch configmaps settings", "p1: create configmaps settings", "p1: delete configmaps settings", "consumer: patch configmaps settings",

@@ -8,7 +8,8 @@
 //	live      there               allowed changes down, status up
 //	terminal  any                 nothing: a terminal phase is final
 //	deleting  there               deleted there with the same grace; the status still comes up
-//	deleting  absent              deleted here, with no grace left; once more if it stays
+//	deleting  absent              Failed, if it has not ended, and deleted here, with no
+//	                              grace left; once more if it stays
 //	absent    there               deleted there
 package podsync
 
@@ -107,7 +108,9 @@ func limitPatience(limits *translate.Limits) time.Duration {
 // goingReason is the reason of the wait for a pod without any grace left.
 const goingReason = "Going"
 
-// finish removes a pod that is being deleted and not in the provider.
+// finish removes a pod that is being deleted and not in the provider. As a kubelet does,
+// it gives the pod a final phase first: whoever holds it by a finalizer, such as a Job,
+// may wait for that, and so forever.
 //
 // The API server removes a pod without grace left as soon as no finalizer holds it. But
 // it does so in two steps (see BeforeDelete in k8s.io/apiserver/pkg/registry/rest), and
@@ -122,16 +125,31 @@ func finish(s snapshot) decide.Plan {
 			return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: remote}}}
 		}
 	}
+	var plan decide.Plan
+	if !Terminal(s.Local) && (s.Refused == nil || s.Refused.Verb != decide.PatchStatus || s.Refused.Wait == 0) {
+		failed := fail(s, unfinished(s))
+		failed.Ends = true
+		plan.Actions = append(plan.Actions, failed)
+	}
 	grace := s.Local.DeletionGracePeriodSeconds
 	if grace != nil && *grace == 0 {
 		if len(s.Local.Finalizers) > 0 {
-			return decide.Plan{}
+			return plan
 		}
 		if s.WaitingFor != goingReason || s.Waiting < Patience {
 			return decide.Plan{Problem: &decide.Problem{Reason: goingReason, Message: "the API server is removing it"}, RetryAfter: Patience}
 		}
 	}
-	return decide.Plan{Actions: []decide.Action{{Verb: decide.Delete, Side: decide.Local, Object: s.Local, Grace: ptr.To[int64](0)}}}
+	plan.Actions = append(plan.Actions, decide.Action{Verb: decide.Delete, Side: decide.Local, Object: s.Local, Ends: true, Grace: ptr.To[int64](0)})
+	return plan
+}
+
+// unfinished is why a pod that is being deleted has Failed: nobody knows how it ended.
+func unfinished(s snapshot) decide.Problem {
+	if recorded(s.Local) == nil {
+		return decide.Problemf(v1alpha1.ReasonPodDeleted, "the pod was deleted before provider %s reported anything about it", s.ClusterID)
+	}
+	return decide.Problemf(v1alpha1.ReasonPodDeleted, "the pod was deleted, and is gone from provider %s, which did not report how it ended", s.ClusterID)
 }
 
 // Sync decides about a pod that both clusters have.

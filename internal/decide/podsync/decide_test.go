@@ -209,6 +209,9 @@ func inWords(p decide.Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {
 		line := fmt.Sprintf("%s in the %s", a.Verb, a.Side)
+		if a.Ends {
+			line += ", which ends it"
+		}
 		pod := a.Object.(*corev1.Pod)
 		switch {
 		case a.Verb == decide.Delete:
@@ -408,21 +411,26 @@ func TestDecide(t *testing.T) {
 		"its deletion fails, and it is going":                {in(local(going(45)), remote(going(45)), refusedTo(decide.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError"}},
 		"its deletion fails":                                 {in(local(going(45)), remote(), refusedTo(decide.Delete, "ServerError", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
 		"and is tried again there":                           {in(local(started, going(45), offloaded("False", "ServerError", "no")), remote(), refusedTo(decide.Delete, "ServerError", 0)), []string{"delete in the provider, UID remote-1, grace 45"}},
-		"it has gone":                                        {in(local(going(45)), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
-		"it has gone, and no grace was said":                 {in(local(deleted), nil), []string{"delete in the consumer, UID local-1, grace 0"}},
-		"its creation was not answered, and it has no place": {in(local(going(45)), nil, unanswered, notOffloaded), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"it has gone":                                        {in(local(going(45)), nil), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted", "delete in the consumer, which ends it, UID local-1, grace 0"}},
+		"it has gone, and no grace was said":                 {in(local(deleted), nil), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted", "delete in the consumer, which ends it, UID local-1, grace 0"}},
+		"its creation was not answered, and it has no place": {in(local(going(45)), nil, unanswered, notOffloaded), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted", "delete in the consumer, which ends it, UID local-1, grace 0"}},
 		"its creation was not answered":                      {in(local(going(45)), nil, unanswered), []string{"find in the provider, UID "}},
 		"nor was it, and it is removed":                      {in(local(going(0)), nil, unanswered, waiting("Going", time.Hour)), []string{"find in the provider, UID "}},
 		"nor was it, and it may not go": {in(local(going(45), func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil, unanswered),
-			[]string{"delete in the consumer, UID local-1, grace 0"}},
-		"somebody else still holds it": {in(local(going(0), held), nil, waiting("Going", time.Hour)), nil},
+			[]string{"patch the status of in the consumer, which ends it: Failed, PodDeleted", "delete in the consumer, which ends it, UID local-1, grace 0"}},
+		"somebody else still holds it": {in(local(going(0), held), nil, waiting("Going", time.Hour)), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted"}},
+		"and it has ended":             {in(local(going(0), held, phase("Failed")), nil, waiting("Going", time.Hour)), nil},
+		"it has gone, and ended":       {in(local(going(45), phase("Succeeded")), nil), []string{"delete in the consumer, which ends it, UID local-1, grace 0"}},
+		"it ran, and has gone":         {in(local(started, phase("Running"), going(45)), nil), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted, remote remote-1", "delete in the consumer, which ends it, UID local-1, grace 0"}},
+		"that it failed is refused":    {in(local(going(45)), nil, refusedTo(decide.PatchStatus, "StatusRejected", minute)), []string{"delete in the consumer, which ends it, UID local-1, grace 0"}},
+		"and is tried again here":      {in(local(going(0), held), nil, refusedTo(decide.PatchStatus, "StatusRejected", 0)), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted"}},
 		"it has ended, and its deletion fails": {in(local(phase("Failed"), going(45), offloaded("False", "Other", "")), remote(), refusedTo(decide.Delete, "ServerError", minute)),
 			[]string{"patch the status of in the consumer: Failed, spillway.io/Offloaded False ServerError, remote remote-1", "event ServerError", "again after 1m0s"}},
 		"the API server is removing it":   {in(local(going(0)), nil), []string{"problem Going", "again after 2s"}},
 		"it is, after another problem":    {in(local(going(0)), nil, waiting("Other", time.Hour)), []string{"problem Going", "again after 2s"}},
 		"it is removing it still":         {in(local(going(0)), nil, waiting("Going", time.Second)), []string{"problem Going", "again after 2s"}},
-		"it has left it behind":           {in(local(going(0)), nil, waiting("Going", 2*time.Second)), []string{"delete in the consumer, UID local-1, grace 0"}},
-		"it has gone, whatever it lacked": {in(local(going(45)), nil, notOffloaded, needing), []string{"delete in the consumer, UID local-1, grace 0"}},
+		"it has left it behind":           {in(local(going(0)), nil, waiting("Going", 2*time.Second)), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted", "delete in the consumer, which ends it, UID local-1, grace 0"}},
+		"it has gone, whatever it lacked": {in(local(going(45)), nil, notOffloaded, needing), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted", "delete in the consumer, which ends it, UID local-1, grace 0"}},
 
 		// absent
 		"it is gone here":                   {in(nil, remote()), []string{"delete in the provider, UID remote-1, grace default"}},

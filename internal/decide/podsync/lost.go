@@ -1,7 +1,6 @@
 package podsync
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,18 +26,20 @@ func lost(s snapshot, was *corev1.Pod) decide.Plan {
 	if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {
 		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: was}}}
 	}
-	status := *s.Local.Status.DeepCopy()
-	status.Phase = corev1.PodFailed
-	status.Reason = v1alpha1.ReasonRemotePodLost
-	status.Message = fmt.Sprintf("pod %s/%s (UID %s) is gone from provider %s, and nobody has asked for that here",
+	problem := decide.Problemf(v1alpha1.ReasonRemotePodLost, "pod %s/%s (UID %s) is gone from provider %s, and nobody has asked for that here",
 		was.Namespace, was.Name, was.UID, s.ClusterID)
+	return decide.Plan{Actions: []decide.Action{fail(s, problem)}, Event: &problem}
+}
+
+// fail is the action that says of a pod that it has Failed, and all its containers with it.
+func fail(s snapshot, why decide.Problem) decide.Action {
+	status := *s.Local.Status.DeepCopy()
+	status.Phase, status.Reason, status.Message = corev1.PodFailed, why.Reason, why.Message
 	setNotReady(&status, s.Now)
 	for _, statuses := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses} {
 		setTerminated(statuses, status.Message, s.Now)
 	}
-	plan := decide.Plan{Actions: []decide.Action{statusPatch(s.Local, status, nil)}}
-	plan.Event = &decide.Problem{Reason: status.Reason, Message: status.Message}
-	return plan
+	return statusPatch(s.Local, status, nil)
 }
 
 // setNotReady marks a failed pod as not ready.

@@ -120,7 +120,7 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action
 	case decide.Read:
 		return c.read(ctx, obj)
 	}
-	if err := c.mayDelete(a); err != nil {
+	if err := c.mayEnd(a); err != nil {
 		return nil, err
 	}
 	if err := Send(ctx, to, obj, a); err != nil {
@@ -137,12 +137,12 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action
 	return obj, nil
 }
 
-// mayDelete returns an error for the deletion of a local object while another manager may
-// have sent it: the cache of the provider does not show that, and what was sent would have
-// a successor while it runs. All else that is decided on an old cache is put right later;
+// mayEnd returns an error for what ends a local object while another manager may have sent
+// it: the cache of the provider does not show that, and what was sent would have a
+// successor while it runs. All else that is decided on an old cache is put right later;
 // the transport itself keeps changes from the provider.
-func (c *Actor[T]) mayDelete(a decide.Action) error {
-	if a.Verb != decide.Delete || a.Side != decide.Local || c.Fenced == nil {
+func (c *Actor[T]) mayEnd(a decide.Action) error {
+	if !a.Ends || c.Fenced == nil {
 		return nil
 	}
 	return c.Fenced()

@@ -302,7 +302,7 @@ func TestWhatWasDoneIsSeen(t *testing.T) {
 func TestNothingLocalIsDeletedWithoutTheLease(t *testing.T) {
 	fenced := errors.New("the Lease has run out")
 	s := fixture.Wanted(fixture.Local(), nil)
-	remove := decide.Action{Verb: decide.Delete, Side: decide.Local, Object: fixture.Local(), Grace: ptr.To[int64](0)}
+	remove := decide.Action{Verb: decide.Delete, Side: decide.Local, Object: fixture.Local(), Ends: true, Grace: ptr.To[int64](0)}
 	for _, test := range []struct {
 		held error
 		want []string
