@@ -26,6 +26,10 @@ const (
 	// AnnotationLocalUID is the UID of the consumer's object that a remote one represents.
 	// A remote object is only touched while it matches.
 	AnnotationLocalUID = "spillway.io/local-uid"
+	// AnnotationLocalLabels and AnnotationLocalAnnotations, on a remote pod with a file that
+	// shows all of them, have the content of that file.
+	AnnotationLocalLabels      = "spillway.io/local-labels"
+	AnnotationLocalAnnotations = "spillway.io/local-annotations"
 
 	// AnnotationCopied lists, on a remote object, the keys of the labels and annotations
 	// that were copied from the local one. A listed key that is gone locally is removed;

@@ -1,6 +1,9 @@
 package translate
 
 import (
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,10 +21,12 @@ var fieldReferences = map[string]struct {
 	value      func(*corev1.Pod) string
 	annotation string // empty where volumes do not have the field
 }{
-	"metadata.name":      {func(p *corev1.Pod) string { return p.Name }, v1alpha1.AnnotationLocalName},
-	"metadata.namespace": {func(p *corev1.Pod) string { return p.Namespace }, v1alpha1.AnnotationLocalNamespace},
-	"metadata.uid":       {func(p *corev1.Pod) string { return string(p.UID) }, v1alpha1.AnnotationLocalUID},
-	"spec.nodeName":      {func(p *corev1.Pod) string { return p.Spec.NodeName }, ""},
+	"metadata.name":        {func(p *corev1.Pod) string { return p.Name }, v1alpha1.AnnotationLocalName},
+	"metadata.namespace":   {func(p *corev1.Pod) string { return p.Namespace }, v1alpha1.AnnotationLocalNamespace},
+	"metadata.uid":         {func(p *corev1.Pod) string { return string(p.UID) }, v1alpha1.AnnotationLocalUID},
+	"spec.nodeName":        {func(p *corev1.Pod) string { return p.Spec.NodeName }, ""},
+	"metadata.labels":      {func(p *corev1.Pod) string { return formatMap(p.Labels) }, v1alpha1.AnnotationLocalLabels},
+	"metadata.annotations": {func(p *corev1.Pod) string { return formatMap(p.Annotations) }, v1alpha1.AnnotationLocalAnnotations},
 	"spec.serviceAccountName": {
 		func(p *corev1.Pod) string { return p.Spec.ServiceAccountName }, "",
 	},
@@ -43,20 +48,70 @@ func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target, limits *Limits)
 			localiseVariable(&c.Env[i], local, limits)
 		}
 	}
+	for _, field := range fileFields(spec) {
+		if known := fieldReferences[field.FieldPath]; known.annotation != "" {
+			field.FieldPath = ofAnnotation(known.annotation)
+		}
+	}
+}
+
+// fileFields are the fields of a pod that its volumes show as files.
+func fileFields(spec *corev1.PodSpec) []*corev1.ObjectFieldSelector {
+	var fields []*corev1.ObjectFieldSelector
+	add := func(files []corev1.DownwardAPIVolumeFile) {
+		for i := range files {
+			if files[i].FieldRef != nil {
+				fields = append(fields, files[i].FieldRef)
+			}
+		}
+	}
 	for i := range spec.Volumes {
 		v := &spec.Volumes[i]
 		if v.DownwardAPI != nil {
-			localiseFiles(v.DownwardAPI.Items)
+			add(v.DownwardAPI.Items)
 		}
 		if v.Projected == nil {
 			continue
 		}
 		for j := range v.Projected.Sources {
 			if downward := v.Projected.Sources[j].DownwardAPI; downward != nil {
-				localiseFiles(downward.Items)
+				add(downward.Items)
 			}
 		}
 	}
+	return fields
+}
+
+func ofAnnotation(key string) string { return "metadata.annotations['" + key + "']" }
+
+// fillFiles adds to the annotations of a remote pod what its files show that no other
+// pod needs: all labels or annotations of the local one.
+func fillFiles(annotations map[string]string, remote *corev1.PodSpec, local *corev1.Pod) {
+	for _, field := range fileFields(remote) {
+		for path, known := range fieldReferences {
+			if wholeMap(path) && field.FieldPath == ofAnnotation(known.annotation) {
+				annotations[known.annotation] = known.value(local)
+			}
+		}
+	}
+}
+
+func wholeMap(path string) bool { return path == "metadata.labels" || path == "metadata.annotations" }
+
+// formatMap is the text that a kubelet makes of labels or annotations. It has the
+// owner's own: ours are written with each status, and would change the file each time.
+func formatMap(all map[string]string) string {
+	var text []byte
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if IsOurs(key) {
+			continue
+		}
+		if len(text) > 0 {
+			text = append(text, '\n')
+		}
+		text = strconv.AppendQuote(append(text, key+"="...), all[key])
+	}
+	return string(text)
 }
 
 func localiseVariable(env *corev1.EnvVar, local *corev1.Pod, limits *Limits) {
@@ -68,16 +123,5 @@ func localiseVariable(env *corev1.EnvVar, local *corev1.Pod, limits *Limits) {
 		env.Value, env.ValueFrom = field.value(local), nil
 	} else if value, withheld := withheldValue(path, local, limits); withheld {
 		env.Value, env.ValueFrom = strings.ReplaceAll(value, "$", "$$"), nil
-	}
-}
-
-func localiseFiles(files []corev1.DownwardAPIVolumeFile) {
-	for i := range files {
-		if files[i].FieldRef == nil {
-			continue
-		}
-		if field := fieldReferences[files[i].FieldRef.FieldPath]; field.annotation != "" {
-			files[i].FieldRef.FieldPath = "metadata.annotations['" + field.annotation + "']"
-		}
 	}
 }

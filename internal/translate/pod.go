@@ -26,6 +26,7 @@ func Pod(local *corev1.Pod, t Target, limits *Limits) (*corev1.Pod, *Refusal) {
 	remote.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil, spec.Tolerations)
 	spec.DeepCopyInto(&remote.Spec)
 	localise(&remote.Spec, local, t, limits)
+	fillFiles(remote.Annotations, &remote.Spec, local)
 	remote.Spec.AutomountServiceAccountToken = ptr.To(false)
 	if t.Hashed && remote.Spec.Hostname == "" {
 		remote.Spec.Hostname = hostname(local.Name)

@@ -45,7 +45,7 @@ spec:
   - name: info
     downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}, {path: labels, fieldRef: {fieldPath: metadata.labels}}, {path: cpu, resourceFieldRef: {resource: limits.cpu}}]}
   - name: all
-    projected: {sources: [{downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: metadata.namespace}}, {path: uid, fieldRef: {fieldPath: metadata.uid}}]}}, {secret: {name: s}}]}
+    projected: {sources: [{downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: metadata.namespace}}, {path: uid, fieldRef: {fieldPath: metadata.uid}}, {path: annotations, fieldRef: {fieldPath: metadata.annotations}}]}}, {secret: {name: s}}]}
   - {name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: t}}]}}`
 
 // boundRemote is its remote pod; <name> stands for the remote name of name.
@@ -72,9 +72,9 @@ spec:
   volumes:
   - {name: scratch, persistentVolumeClaim: {claimName: <web-scratch>}}
   - name: info
-    downwardAPI: {items: [{path: name, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-name']"}}, {path: labels, fieldRef: {fieldPath: metadata.labels}}, {path: cpu, resourceFieldRef: {resource: limits.cpu}}]}
+    downwardAPI: {items: [{path: name, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-name']"}}, {path: labels, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-labels']"}}, {path: cpu, resourceFieldRef: {resource: limits.cpu}}]}
   - name: all
-    projected: {sources: [{downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-namespace']"}}, {path: uid, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-uid']"}}]}}, {secret: {name: <s>}}]}`
+    projected: {sources: [{downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-namespace']"}}, {path: uid, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-uid']"}}, {path: annotations, fieldRef: {fieldPath: "metadata.annotations['spillway.io/local-annotations']"}}]}}, {secret: {name: <s>}}]}`
 
 func TestPod(t *testing.T) {
 	tests := map[string]struct {
@@ -101,6 +101,7 @@ func TestPod(t *testing.T) {
 			}
 			want.ObjectMeta = Metadata(local, test.target)
 			want.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil, remote.Spec.Tolerations)
+			want.Annotations[v1alpha1.AnnotationLocalLabels], want.Annotations[v1alpha1.AnnotationLocalAnnotations] = `app="web"`, `note="hello"`
 			if diff := cmp.Diff(want.ObjectMeta, remote.ObjectMeta); diff != "" {
 				t.Error(diff)
 			}
@@ -108,6 +109,35 @@ func TestPod(t *testing.T) {
 				t.Errorf("the local pod was changed: %s", diff)
 			}
 		})
+	}
+}
+
+// TestFilesOfAllLabels: a pod reads what its owner has written, as a kubelet writes it,
+// and as it is now. Nothing is written for a pod that does not ask, or was sent before.
+func TestFilesOfAllLabels(t *testing.T) {
+	local := podOf(t, `
+metadata: {labels: {b.example.com/x: "1", a: ""}, annotations: {note: "two\nlines \"quoted\"", spillway.io/remote-uid: x, kubernetes.io/config.seen: ü}}
+spec: {containers: [{name: web}], volumes: [{name: info, downwardAPI: {items: [
+  {path: l, fieldRef: {fieldPath: metadata.labels}}, {path: a, fieldRef: {fieldPath: metadata.annotations}}]}}]}`)
+	remote := sentPod(t, local, mapped)
+	read := func(remote *corev1.Pod) [2]string {
+		return [2]string{remote.Annotations[v1alpha1.AnnotationLocalLabels], remote.Annotations[v1alpha1.AnnotationLocalAnnotations]}
+	}
+	want := [2]string{"a=\"\"\nb.example.com/x=\"1\"", "kubernetes.io/config.seen=\"ü\"\nnote=\"two\\nlines \\\"quoted\\\"\""}
+	if diff := cmp.Diff(want, read(remote)); diff != "" {
+		t.Error(diff)
+	}
+	local.Annotations["spillway.io/remote-uid"] = "y"
+	if changes := PodUpdate(local, remote, mapped, &Limits{}); changes.Main != nil {
+		t.Error("what Spillway writes is shown")
+	}
+	local.Labels, local.Annotations = map[string]string{"a": "2"}, nil
+	if diff := cmp.Diff([2]string{`a="2"`, ""}, read(PodUpdate(local, remote, mapped, &Limits{}).Main)); diff != "" {
+		t.Errorf("changed: %s", diff)
+	}
+	remote.Spec.Volumes = nil
+	if got := read(PodUpdate(local, remote, mapped, &Limits{}).Main); got != read(remote) {
+		t.Errorf("it shows none, and gets %v", got)
 	}
 }
 

@@ -48,6 +48,7 @@ func PodUpdate(local, remote *corev1.Pod, t Target, limits *Limits) PodChanges {
 
 	metadata := Metadata(local, t)
 	limits.Withhold(&metadata, remote)
+	fillFiles(metadata.Annotations, &remote.Spec, local)
 	var changed sets.Set[string]
 	if recorded == string(desired) {
 		metadata.Annotations[v1alpha1.AnnotationSpecHash] = recorded
