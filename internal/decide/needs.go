@@ -32,6 +32,7 @@ func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right
 		need.Problem = missing(title, ref.NamespacedName)
 		return need, Plan{}
 	case right != "":
+		need.Ready = ref.Optional
 		need.Problem = noRight(title, ref.NamespacedName, s.ClusterID, right)
 		return need, Plan{}
 	}
@@ -47,6 +48,7 @@ func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right
 	}
 	switch {
 	case plan.Problem != nil:
+		need.Ready = ref.isLeftOut(s.Place, plan.Problem)
 		need.Problem = plan.Problem.Of(title, ref.NamespacedName)
 	case withheld(s.Local):
 		need.Ready = ref.Optional
@@ -59,6 +61,12 @@ func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right
 		need.Ready = true
 	}
 	return need, plan
+}
+
+// isLeftOut reports whether what needs an object at a place goes without it: it is
+// optional, and the problem may last. What is under way is waited for.
+func (r Ref) isLeftOut(at Place, p *Problem) bool {
+	return r.Optional && at.Open && p.Reason != v1alpha1.ReasonReferenceNotSynced && p.Reason != v1alpha1.ReasonReplacing
 }
 
 // Of names the object that a problem is about.

@@ -86,8 +86,8 @@ type Snapshot[T Object] struct {
 	// Wanted reports whether anything that is sent needs this object.
 	Wanted bool
 	Needs  []Need
-	// Outdated is why what Remote uses in the provider differs from the consumer's, or
-	// nil.
+	// Outdated is why what Remote uses in the provider differs from the consumer's, or is
+	// not there, or nil. The message begins with "with" or "without".
 	Outdated *Problem
 	// Refused is an API server's answer to the last try, or nil.
 	Refused *Refused

@@ -34,7 +34,7 @@ func TestOutdated(t *testing.T) {
 		t.Error("a deletion is not told to what uses it no more")
 	}
 	rig.Refusals.Note(s, decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, decide.Problem{Reason: "UpdateRejected", Message: "no"})
-	want := &decide.Problem{Reason: "UpdateRejected", Message: "ConfigMap team/settings: no"}
+	want := &decide.Problem{Reason: "UpdateRejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
 	if diff := cmp.Diff(want, g.Outdated(refs, here)); diff != "" || !g.AnyRefused() {
 		t.Errorf("outdated (-want +got):\n%s", diff)
 	}

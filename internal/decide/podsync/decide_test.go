@@ -151,7 +151,7 @@ func saysDebugger(p *corev1.Pod) {
 func tooSoon(s *snapshot) { s.Held = 40 * time.Second }
 
 func outdated(s *snapshot) {
-	s.Outdated = &decide.Problem{Reason: "UpdateRejected", Message: "ConfigMap team/settings: no"}
+	s.Outdated = &decide.Problem{Reason: "UpdateRejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
 }
 
 func saysOutdated(p *corev1.Pod) {

@@ -21,7 +21,7 @@ func remarkOn(s snapshot) *remark {
 	if s.Outdated == nil {
 		return said
 	}
-	outdated := &remark{Problem: decide.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on with an older state of what it uses: " + s.Outdated.Message}}
+	outdated := &remark{Problem: decide.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on " + s.Outdated.Message}}
 	if said != nil {
 		outdated.Message += "; " + said.Message
 	}

@@ -267,7 +267,7 @@ func TestSucceeded(t *testing.T) {
 // TestRefusalsOfCopies: each namespace that has a copy has refusals of its own.
 func TestRefusalsOfCopies(t *testing.T) {
 	m, clock := testMemory()
-	if m.Refusals.Any() || m.Refusals.Has(web) || m.Refusals.OfChange(web, "a") != nil {
+	if m.Refusals.Any() || m.Refusals.Has(web) || m.Refusals.OfCopy(web, "a") != nil {
 		t.Error("nothing was refused")
 	}
 	note := func(verb decide.Verb, in string) bool {
@@ -282,11 +282,14 @@ func TestRefusalsOfCopies(t *testing.T) {
 	if !m.Refusals.Any() || !m.Refusals.Has(web) {
 		t.Error("nothing is refused")
 	}
-	if got := m.Refusals.OfChange(web, "a"); got == nil || got.Message != "in a" {
+	if got := m.Refusals.OfCopy(web, "a"); got == nil || got.Message != "in a" {
 		t.Errorf("the change in a: %v", got)
 	}
-	if got := m.Refusals.OfChange(web, "b"); got != nil {
-		t.Errorf("a creation is a change: %v", got)
+	if got := m.Refusals.OfCopy(web, "b"); got == nil || got.Message != "in b" {
+		t.Errorf("the creation in b: %v", got)
+	}
+	if got := m.Refusals.OfCopy(web, "c"); got != nil {
+		t.Errorf("in c nothing is refused: %v", got)
 	}
 	m.Succeeded(web, decide.Patch, "c") // Where nothing was refused.
 	m.Succeeded(web, decide.Patch, "a")
@@ -297,7 +300,7 @@ func TestRefusalsOfCopies(t *testing.T) {
 		t.Errorf("b waits for %s", got)
 	}
 	note(decide.Patch, "") // The pin's.
-	if got := m.Refusals.OfChange(web, "b"); got == nil || got.In != "" {
+	if got := m.Refusals.OfCopy(web, "c"); got == nil || got.In != "" {
 		t.Errorf("the change of all: %v", got)
 	}
 	clock.Step(time.Hour)

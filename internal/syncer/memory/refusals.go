@@ -82,13 +82,12 @@ func (r *Refusals) Any() bool {
 	return len(r.refused) > 0
 }
 
-// OfChange is the refusal of a change of the copy in a namespace of the
-// provider, or nil.
-func (r *Refusals) OfChange(key types.NamespacedName, in string) *decide.Refused {
+// OfCopy is the refusal to make or change the copy in a namespace of the provider, or nil.
+func (r *Refusals) OfCopy(key types.NamespacedName, in string) *decide.Refused {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, found := range r.refused[key] {
-		if found.Verb == decide.Patch && (found.In == in || found.In == "") {
+		if (found.Verb == decide.Patch || found.Verb == decide.Create) && (found.In == in || found.In == "") {
 			return &found.Refused
 		}
 	}

@@ -91,13 +91,19 @@ func (r *Refusals[T]) Postpone(s decide.Snapshot[T], plan decide.Plan) decide.Pl
 // Any reports whether anything of a copy is refused.
 func (r *Refusals[T]) Any() bool { return r.Kind.Selection.Pins() && r.Memory.Any() }
 
-// Outdated is why a copy in a namespace of the provider is not as the object is, or nil.
+// Outdated is why a copy in a namespace of the provider is not as the object is, or is not
+// there, or nil.
 func (r *Refusals[T]) Outdated(key types.NamespacedName, in string) *decide.Problem {
-	refused := r.Memory.OfChange(key, in)
+	refused := r.Memory.OfCopy(key, in)
 	if refused == nil {
 		return nil
 	}
 	problem := refused.Problem.Of(r.Kind.Title(), key)
+	if refused.Verb == decide.Create {
+		problem.Message = "without what cannot be sent: " + problem.Message
+	} else {
+		problem.Message = "with an older state of what it uses: " + problem.Message
+	}
 	return &problem
 }
 

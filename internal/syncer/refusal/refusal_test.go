@@ -165,12 +165,17 @@ func TestOutdated(t *testing.T) {
 		t.Error("nothing is refused")
 	}
 	rig.Refusals.Note(s, action(decide.Patch, decide.Remote, "team-home"), no)
-	want := &decide.Problem{Reason: "Rejected", Message: "ConfigMap team/settings: no"}
+	want := &decide.Problem{Reason: "Rejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
 	if diff := cmp.Diff(want, rig.Refusals.Outdated(key, "team-home")); diff != "" || !rig.Refusals.Any() {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if rig.Refusals.Outdated(key, "mount") != nil {
 		t.Error("so is the copy elsewhere")
+	}
+	rig.Refusals.Note(s, action(decide.Create, decide.Remote, "mount"), no)
+	want.Message = "without what cannot be sent: ConfigMap team/settings: no"
+	if diff := cmp.Diff(want, rig.Refusals.Outdated(key, "mount")); diff != "" {
+		t.Errorf("it is optional, and not there (-want +got):\n%s", diff)
 	}
 	rig.Kind.Selection = kind.OnVirtualNode
 	if rig.Refusals.Any() {
