@@ -77,6 +77,9 @@ type Snapshot[T Object] struct {
 	// Strays represent Local, or an older object of its name, but should not be there.
 	Strays []T
 	Place  Place
+	// NamespaceUID is that of the namespace of Place in the provider, of what has an owner
+	// there and is yet to be made: one of its Needs.
+	NamespaceUID types.UID
 	// Reach says which addresses of the provider are shown.
 	Reach network.Reach
 	// Limits are what the provider allows.

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/rights"
@@ -49,6 +53,26 @@ func (c *connected) limit(ctx context.Context, limits *translate.Limits) {
 	}
 }
 
+// namespaceUID is that of a namespace of the provider, if it is there to stay.
+func (c *connected) namespaceUID(ctx context.Context, name string) (types.UID, error) {
+	namespace := &corev1.Namespace{}
+	err := c.provider.GetCache().Get(ctx, client.ObjectKey{Name: name}, namespace, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) || err == nil && !namespace.DeletionTimestamp.IsZero() {
+		return "", nil
+	}
+	return namespace.UID, err
+}
+
+// followNamespaces has a pass made over what goes to a namespace of the provider that
+// comes to be seen: it may have waited for that.
+func (c *connected) followNamespaces(ctx context.Context) error {
+	return informer.Watch(ctx, c.provider.GetCache(), &corev1.Namespace{}, func(e informer.Change) {
+		if e.Before == nil && !e.Initially {
+			c.graph.EnqueueNamespace(ctx, provenance.LocalOf(e.After).Namespace) // All, of the mount namespace.
+		}
+	})
+}
+
 // lacking is what the provider gives no right to, such as "list and watch configmaps".
 func lacking(of *rights.Rights, resource string) string {
 	if verbs := of.Lacks(resource); verbs != "" {
@@ -79,7 +103,7 @@ func (k registration[T]) attach(c *connected) error {
 		kind: kind, binding: c.binding, memory: remembered, refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals,
-			Mapping: c.namespaces.current, Limits: c.limits.Load, Clock: c.Clock,
+			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Limits: c.limits.Load, Clock: c.Clock,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,

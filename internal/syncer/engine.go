@@ -140,7 +140,7 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 			return err
 		}
 	}
-	return errors.Join(c.namespaces.follow(ctx, e.Cache), c.namespaces.followOffloadings(ctx, e.Cache))
+	return errors.Join(c.followNamespaces(ctx), c.namespaces.follow(ctx, e.Cache), c.namespaces.followOffloadings(ctx, e.Cache))
 }
 
 func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, provider cluster.Cluster) *connected {

@@ -73,6 +73,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	if refusal != nil {
 		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
 	}
+	remote.OwnerReferences = controlledBy(s.Place.Namespace, s.NamespaceUID)
 	if s.Held > 0 {
 		plan := report(s, held(s), Patience)
 		plan.RetryAfter = retry.Sooner(plan.RetryAfter, s.Held)

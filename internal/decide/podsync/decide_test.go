@@ -178,7 +178,7 @@ func saysTolerant(p *corev1.Pod) {
 func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
 		Key: types.NamespacedName{Namespace: "team", Name: "web"}, Local: l, Known: true, Remote: r,
-		Place: decide.Place{Target: target, Open: true}, Limits: &translate.Limits{}, ClusterID: "eu", Now: builder.Epoch.Add(time.Hour),
+		Place: decide.Place{Target: target, Open: true}, NamespaceUID: "namespace-1", Limits: &translate.Limits{}, ClusterID: "eu", Now: builder.Epoch.Add(time.Hour),
 	}
 	for _, change := range changes {
 		change(&s)
@@ -220,6 +220,10 @@ func inWords(p decide.Plan) []string {
 			line += ", UID " + string(pod.UID)
 		case a.Verb == decide.PatchStatus:
 			line += ": " + strings.Join(statusInWords(pod), ", ")
+		case a.Verb == decide.Create:
+			if diff := cmp.Diff([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "team-home", UID: "namespace-1", Controller: ptr.To(true)}}, pod.OwnerReferences); diff != "" {
+				line += ", of another controller: " + diff
+			}
 		case a.Subresource != "":
 			line += " /" + a.Subresource
 		case a.Verb == decide.Patch:

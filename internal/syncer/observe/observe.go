@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/kind"
@@ -44,6 +45,9 @@ type Observer[T client.Object] struct {
 	Uses      Uses
 	Memory    *memory.Memory
 	Refusals  *refusal.Refusals[T]
+	// Namespace is the UID of a namespace of the provider, or empty if the cache does not
+	// show it, or that it is being deleted.
+	Namespace func(ctx context.Context, name string) (types.UID, error)
 	// Mapping says where the namespaces go, and Limits what the provider allows, as
 	// both are now.
 	Mapping func() *mapping.Mapping
@@ -157,10 +161,24 @@ func (o *Observer[T]) needs(ctx context.Context, s *decide.Snapshot[T]) error {
 	case len(s.Sites) > 0:
 		s.Needs = s.Sites[0].Needs
 	case !decide.Present(s.Remote):
-		s.Needs, err = o.Uses.Needs(ctx, o.Kind.Needs(s.Local), s.Place)
+		if s.Needs, err = o.Uses.Needs(ctx, o.Kind.Needs(s.Local), s.Place); err == nil && o.Kind.Selection == kind.OnVirtualNode && s.Place.Open {
+			err = o.namespace(ctx, s)
+		}
 	case o.Uses.AnyRefused():
 		s.Outdated = o.Uses.Outdated(o.Kind.Needs(s.Local), s.Place)
 	}
+	return err
+}
+
+// namespace finds out who the owner of the remote object is. The NamespaceMap may say
+// that the namespace is there before the cache does.
+func (o *Observer[T]) namespace(ctx context.Context, s *decide.Snapshot[T]) (err error) {
+	name := s.Place.Namespace
+	s.NamespaceUID, err = o.Namespace(ctx, name)
+	s.Needs = append(s.Needs, decide.Need{
+		Kind: "namespace", NamespacedName: types.NamespacedName{Name: name}, Ready: s.NamespaceUID != "",
+		Problem: decide.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not to be seen there yet", name, o.ClusterID),
+	})
 	return err
 }
 

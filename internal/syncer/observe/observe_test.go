@@ -257,6 +257,35 @@ func TestObserveOutdated(t *testing.T) {
 	}
 }
 
+// TestObserveNamespace: a pod waits until its owner in the provider is seen, and
+// knows its UID. What has a copy, or is one, needs no owner.
+func TestObserveNamespace(t *testing.T) {
+	for name, test := range map[string]struct {
+		selection kind.Selection
+		uid       types.UID
+		there     []client.Object
+		want      []decide.Need
+	}{
+		"seen": {kind.OnVirtualNode, "namespace-1", nil, []decide.Need{{Kind: "namespace", NamespacedName: types.NamespacedName{Name: "team-home"}, Ready: true, Problem: decide.Problem{
+			Reason: "NamespaceNotReady", Message: "namespace team-home of provider eu is not to be seen there yet"}}}},
+		"not yet": {kind.OnVirtualNode, "", nil, []decide.Need{{Kind: "namespace", NamespacedName: types.NamespacedName{Name: "team-home"}, Problem: decide.Problem{
+			Reason: "NamespaceNotReady", Message: "namespace team-home of provider eu is not to be seen there yet"}}}},
+		"it is there":     {kind.OnVirtualNode, "", []client.Object{fixture.Remote()}, nil},
+		"it needs others": {kind.Referenced, "", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, rig := observer(uses{})
+			o.Kind.Selection, o.Kind.Needs = test.selection, func(*corev1.ConfigMap) []decide.Ref { return nil }
+			o.Namespace = func(context.Context, string) (types.UID, error) { return test.uid, nil }
+			rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.there
+			s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
+			if diff := cmp.Diff(test.want, s.Needs); diff != "" || err != nil || s.NamespaceUID != test.uid {
+				t.Errorf("UID %q, %v (-want +got):\n%s", s.NamespaceUID, err, diff)
+			}
+		})
+	}
+}
+
 // TestReferers: what the limits refuse needs nothing, unless it runs already.
 func TestReferers(t *testing.T) {
 	ref := decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
