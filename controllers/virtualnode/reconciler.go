@@ -82,7 +82,7 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 	err := r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
 	switch {
 	case apierrors.IsNotFound(err) && binding.DeletionTimestamp.IsZero() && (connected || binding.Status.RemoteClusterUID != ""):
-		node = virtualnode.New(binding)
+		node = virtualnode.New(binding, offer)
 		if err := r.Client.Create(ctx, node); err != nil {
 			return retry.Done(fmt.Errorf("creating Node %s: %w", node.Name, err))
 		}
@@ -123,7 +123,7 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 // update writes what differs: metadata and spec, then the status.
 func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBinding, node *corev1.Node, offer virtualnode.Offer) error {
 	before := node.DeepCopy()
-	virtualnode.Apply(node, binding)
+	virtualnode.Apply(node, binding, offer)
 	if !equality.Semantic.DeepEqual(before, node) {
 		if err := r.Client.Patch(ctx, node, precondition.Locked(before)); err != nil {
 			return fmt.Errorf("patching Node %s: %w", node.Name, err)

@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// trimNode keeps what capacity needs, and the features that a virtual node declares.
+// trimNode keeps what capacity needs, and the labels and features that a virtual node
+// shows.
 func trimNode(obj any) (any, error) {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
@@ -24,7 +25,6 @@ func trimNode(obj any) (any, error) {
 			trimmed.Status.Conditions = []corev1.NodeCondition{{Type: condition.Type, Status: condition.Status}}
 		}
 	}
-	trimmed.Status.NodeInfo.Architecture = node.Status.NodeInfo.Architecture
 	return trimmed, nil
 }
 

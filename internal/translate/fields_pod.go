@@ -16,6 +16,8 @@ var podSpecFields = decisions{
 	"ImagePullSecrets":    change("names"),
 	"Hostname":            change("where names are hashed, it is the local name of the pod"),
 	"Tolerations":         change("the one for virtual nodes stays at home, and those that the provider has not offered; see limits.go"),
+	"NodeSelector":        change("what is about labels that the provider's nodes have, too; see selection.go"),
+	"Affinity":            change("what nodes require, as NodeSelector"),
 	"AutomountServiceAccountToken": change(
 		"always false: a token of the provider's would be no use to the pod, and a right that nobody granted"),
 
@@ -37,8 +39,6 @@ var podSpecFields = decisions{
 	"Resources":                     send(),
 
 	"NodeName":                  drop(providerSchedules),
-	"NodeSelector":              drop(providerSchedules),
-	"Affinity":                  drop(providerSchedules),
 	"TopologySpreadConstraints": drop(providerSchedules),
 	"SchedulerName":             drop(providerSchedules),
 	"SchedulingGates":           drop("they are open: the pod is bound"),

@@ -124,10 +124,12 @@ func TestEveryFieldHasADecision(t *testing.T) {
 // examples are values of fields that cannot be filled, because that would set what excludes
 // each other, or what is refused.
 var examples = map[string]string{
+	"Affinity":               `{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: Exists}]}]}}}`,
 	"Containers":             `[{name: web}]`,
 	"DownwardAPI":            `{items: [{path: p, fieldRef: {fieldPath: metadata.labels}}]}`,
 	"FieldRef":               `{fieldPath: status.podIP}`,
 	"InitContainers":         `[{name: init}]`,
+	"NodeSelector":           `{kubernetes.io/arch: amd64}`,
 	"PersistentVolumeSource": `{nfs: {server: s, path: /}}`,
 	"Projected":              `{sources: [{configMap: {name: c}}]}`,
 	"SecurityContext":        `{runAsUser: 1}`,

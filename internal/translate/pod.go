@@ -27,6 +27,7 @@ func Pod(local *corev1.Pod, t Target, limits *Limits) (*corev1.Pod, *Refusal) {
 	spec.DeepCopyInto(&remote.Spec)
 	localise(&remote.Spec, local, t, limits)
 	fillFiles(remote.Annotations, &remote.Spec, local)
+	selectNodes(&remote.Spec, &local.Spec, t)
 	remote.Spec.AutomountServiceAccountToken = ptr.To(false)
 	if t.Hashed && remote.Spec.Hostname == "" {
 		remote.Spec.Hostname = hostname(local.Name)

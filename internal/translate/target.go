@@ -31,6 +31,9 @@ type Target struct {
 	// Hashed reports that several local namespaces share the remote one, so that names
 	// must tell them apart.
 	Hashed bool
+	// Named are those of NodeKeys, separated by commas, to which the ClusterBinding gives
+	// values of its own: the provider's nodes need not have these.
+	Named string
 }
 
 // Name is the remote name of a namespaced object: its own, or, where names are hashed,

@@ -14,10 +14,12 @@ var _ = Describe("The capacity of a virtual node", func() {
 		tainted.Spec.Taints = []corev1.Taint{{Key: "example.com/gpu", Effect: corev1.TaintEffectNoSchedule}}
 		us.create(tainted)
 		free := providerNode("2", "4Gi")
+		free.Labels = map[string]string{corev1.LabelArchStable: "riscv64"}
 		us.create(free)
 		cb := home.bind(us, unique("spec"))
 		home.bindingIsReady(cb)
 		Eventually(home.offer(cb)).Should(Equal("cpu 2, memory 4Gi, pods 110"))
+		Expect(home.virtualNode(cb)).To(And(HaveField("Labels", HaveKeyWithValue(corev1.LabelArchStable, "riscv64")), HaveField("Status.NodeInfo.Architecture", "riscv64")))
 
 		change(us, free, func(node *corev1.Node) {
 			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "example.com/away", Effect: corev1.TaintEffectNoExecute})

@@ -158,7 +158,7 @@ var _ = Describe("On a cloud that knows no such machine, the virtual node of a p
 
 	It("keeps its pods when it gets its provider ID later", func() {
 		running.stop()
-		old := virtualnode.New(owner(t.cb))
+		old := virtualnode.New(owner(t.cb), virtualnode.Offer{})
 		old.Spec.ProviderID = ""
 		Expect(home.Delete(ctx, home.virtualNode(t.cb))).To(Succeed())
 		home.make(old)

@@ -4,6 +4,8 @@
 package mapping
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -20,6 +22,7 @@ import (
 type Mapping struct {
 	mark    provenance.Mark
 	binding *v1alpha1.ClusterBinding
+	named   string // See translate.Target.
 	// known reports that there is a NamespaceMap: none says nothing.
 	known   bool
 	desired map[string]*v1alpha1.DesiredMapping
@@ -39,7 +42,7 @@ type World struct {
 // New indexes a NamespaceMap, which may be nil. The mark is that of the objects that
 // are sent.
 func New(mark provenance.Mark, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, w World) *Mapping {
-	m := &Mapping{mark: mark, binding: binding, desired: map[string]*v1alpha1.DesiredMapping{}, current: map[string]*v1alpha1.CurrentMapping{}, World: w}
+	m := &Mapping{mark: mark, binding: binding, named: named(binding), desired: map[string]*v1alpha1.DesiredMapping{}, current: map[string]*v1alpha1.CurrentMapping{}, World: w}
 	if nsm == nil {
 		return m
 	}
@@ -61,7 +64,7 @@ func (m *Mapping) WithMap(nsm *v1alpha1.NamespaceMap) *Mapping {
 // WithBinding is the same Mapping with another state of the binding.
 func (m *Mapping) WithBinding(binding *v1alpha1.ClusterBinding) *Mapping {
 	changed := *m
-	changed.binding = binding
+	changed.binding, changed.named = binding, named(binding)
 	return &changed
 }
 
@@ -83,7 +86,7 @@ func (m *Mapping) Reach() network.Reach { return network.Of(m.binding) }
 // namespace, under hashed ones; else nowhere. It waits for what may still be listed,
 // because what has gone to the mount namespace stays there.
 func (m *Mapping) Place(namespace string) decide.Place {
-	place := decide.Place{Target: translate.Target{Mark: m.mark}, Local: namespace}
+	place := decide.Place{Target: translate.Target{Mark: m.mark, Named: m.named}, Local: namespace}
 	desired, current := m.desired[namespace], m.current[namespace]
 	switch {
 	case desired != nil:
@@ -119,12 +122,23 @@ func (m *Mapping) Place(namespace string) decide.Place {
 	return place
 }
 
+// named are the labels of kubelets to which the binding gives values of its own.
+func named(binding *v1alpha1.ClusterBinding) string {
+	var keys []string
+	for _, key := range translate.NodeKeys {
+		if _, set := binding.Spec.VirtualNode.Labels[key]; set {
+			keys = append(keys, key)
+		}
+	}
+	return strings.Join(keys, ",")
+}
+
 // mount is the place of a local namespace's objects in the mount namespace. A namespace
 // of that name may be somebody else's: nothing is sent there before it is certain that
 // it is ours.
 func (m *Mapping) mount(namespace string) decide.Place {
 	return decide.Place{
-		Target: translate.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true}, Local: namespace, Open: mountnamespace.Usable(m.binding),
+		Target: translate.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true, Named: m.named}, Local: namespace, Open: mountnamespace.Usable(m.binding),
 		Problem: decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
 			"the mountNamespace %s of ClusterBinding %s is not ready; see its condition %s", m.binding.Spec.MountNamespace, m.binding.Name, v1alpha1.BindingMountNamespaceReady),
 	}
@@ -141,7 +155,7 @@ func (m *Mapping) PlaceIn(namespace, remote string) decide.Place {
 	case remote == m.binding.Spec.MountNamespace:
 		return m.mount(namespace)
 	default:
-		return decide.Place{Target: translate.Target{Mark: m.mark, Namespace: remote}, Local: namespace, Problem: leaving(remote, m.mark.ClusterID, namespace)}
+		return decide.Place{Target: translate.Target{Mark: m.mark, Namespace: remote, Named: m.named}, Local: namespace, Problem: leaving(remote, m.mark.ClusterID, namespace)}
 	}
 }
 

@@ -8,15 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-const (
-	// maxResources is how many resources a virtual node offers. A provider has about ten;
-	// each name is written into a Node of the consumer, and into the memory of its
-	// scheduler.
-	maxResources = 64
-	// maxArchitecture is the longest name of an architecture. The longest that Go knows
-	// has eight characters.
-	maxArchitecture = 16
-)
+// maxResources is how many resources a virtual node offers. A provider has about ten;
+// each name is written into a Node of the consumer, and into the memory of its
+// scheduler.
+const maxResources = 64
 
 // offered reports what may be shown of a resource that a provider names: nothing, if
 // its name is invalid or its quantity negative.
@@ -48,10 +43,4 @@ func bounded(total corev1.ResourceList) corev1.ResourceList {
 		kept[name] = total[name]
 	}
 	return kept
-}
-
-// isArchitecture reports whether a provider's name for one is valid, as a value of the
-// label that kubelets derive from it.
-func isArchitecture(name string) bool {
-	return name != "" && len(name) <= maxArchitecture && len(validation.IsValidLabelValue(name)) == 0
 }

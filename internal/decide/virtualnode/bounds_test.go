@@ -33,23 +33,3 @@ func TestCapacityIsBounded(t *testing.T) {
 }
 
 func longer() string { return strings.Repeat("a", 64) }
-
-func TestArchitectureIsBounded(t *testing.T) {
-	for said, want := range map[string]string{"arm64": "arm64", strings.Repeat("a", maxArchitecture): strings.Repeat("a", maxArchitecture), strings.Repeat("a", maxArchitecture+1): "", "": "", "amd64\n": "", "a b": "", "ä": ""} {
-		node := builder.Node("n").Obj()
-		node.Status.NodeInfo.Architecture = said
-		if got := architecture(Offer{Nodes: []corev1.Node{*node}}); got != want {
-			t.Errorf("%q is told as %q, want %q", said, got, want)
-		}
-	}
-}
-
-func TestArchitectureOfNodesThatTakePods(t *testing.T) {
-	nodes := []corev1.Node{*builder.Node("a").Obj(), *builder.Node("b").Cordoned().Obj(), *builder.Node("c").Ready(corev1.ConditionFalse).Obj()}
-	for i, architecture := range []string{"amd64", "arm64", "arm64"} {
-		nodes[i].Status.NodeInfo.Architecture = architecture
-	}
-	if got := architecture(Offer{Nodes: nodes}); got != "amd64" {
-		t.Errorf("%q, want that of the one node that takes pods", got)
-	}
-}

@@ -35,8 +35,8 @@ type applied struct {
 	Taints      []string `json:"taints,omitempty"`
 }
 
-// New is the Node to create for the binding.
-func New(binding *v1alpha1.ClusterBinding) *corev1.Node {
+// New is the Node to create for the binding, whose provider has that offer.
+func New(binding *v1alpha1.ClusterBinding, offer Offer) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: binding.VirtualNodeName(),
 		OwnerReferences: []metav1.OwnerReference{{
@@ -48,23 +48,25 @@ func New(binding *v1alpha1.ClusterBinding) *corev1.Node {
 			BlockOwnerDeletion: ptr.To(true),
 		}},
 	}}
-	dress(node, binding)
+	dress(node, binding, offer)
 	return node
 }
 
-// Apply sets the metadata and the spec of node from the binding, unless it is frozen.
-func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
+// Apply sets the metadata and the spec of node from the binding and the offer, unless it
+// is frozen.
+func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 	if !frozen(binding) {
-		dress(node, binding)
+		dress(node, binding, offer)
 	}
 }
 
-func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding) {
+func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 	var before applied
 	// An invalid value was edited by hand; then nothing is removed.
 	_ = json.Unmarshal([]byte(node.Annotations[annotationApplied]), &before)
 
 	labels := placement.NodeLabels(binding)
+	addCommon(labels, node, binding, offer, before.Labels)
 	annotations := map[string]string{}
 	for key, value := range binding.Spec.VirtualNode.Annotations {
 		annotations[key] = string(value)
@@ -159,7 +161,7 @@ type Offer struct {
 	Older []*v1alpha1.ClusterBinding
 }
 
-// ApplyStatus sets the status of node for a provider that answers and has that offer;
+// ApplyStatus sets the status of node, which has its labels already, for a provider that answers and has that offer;
 // if the offer is unknown, the virtual node keeps offering what it did. Older bindings
 // of the provider get their share first. If the binding does not say the version, it
 // stays as it was: the provider has one, and the binding's next status has it again. On
@@ -172,32 +174,12 @@ func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 	if !offer.Unknown {
 		capacity := left(binding, offer)
 		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
-		node.Status.NodeInfo.Architecture = architecture(offer)
 		node.Status.DeclaredFeatures = declaredFeatures(offer)
 	}
 	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)
-	node.Status.NodeInfo.OperatingSystem = "linux"
+	node.Status.NodeInfo.OperatingSystem, node.Status.NodeInfo.Architecture = node.Labels[corev1.LabelOSStable], node.Labels[corev1.LabelArchStable]
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: node.Name}}
 	for _, wanted := range healthy(offer) {
 		setCondition(&node.Status.Conditions, wanted, now)
 	}
-}
-
-// architecture is the one that most of the provider's usable nodes have.
-func architecture(offer Offer) string {
-	counts := map[string]int{}
-	for i := range offer.Nodes {
-		if a := offer.Nodes[i].Status.NodeInfo.Architecture; isArchitecture(a) && offer.TakesPods(&offer.Nodes[i]) {
-			counts[a]++
-		}
-	}
-	names := make([]string, 0, len(counts))
-	for name := range counts {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
 }

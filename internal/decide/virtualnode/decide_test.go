@@ -23,7 +23,7 @@ func rich() *builder.BindingBuilder {
 
 func TestNew(t *testing.T) {
 	binding := rich().Obj()
-	node := New(binding)
+	node := New(binding, Offer{})
 	if node.Name != "spillway-eu" || !metav1.IsControlledBy(node, binding) || !*node.OwnerReferences[0].BlockOwnerDeletion {
 		t.Errorf("%s is owned by %v", node.Name, node.OwnerReferences)
 	}
@@ -49,9 +49,9 @@ func TestNew(t *testing.T) {
 // A provider ID can be set once; the API server refuses changes.
 func TestProviderID(t *testing.T) {
 	for before, want := range map[string]string{"": "spillway://spillway-eu", "spillway://spillway-eu": "spillway://spillway-eu", "somebody://else": "somebody://else"} {
-		node := New(rich().Obj())
+		node := New(rich().Obj(), Offer{})
 		node.Spec.ProviderID = before
-		Apply(node, rich().Obj())
+		Apply(node, rich().Obj(), Offer{})
 		if node.Spec.ProviderID != want {
 			t.Errorf("%q became %q, want %q", before, node.Spec.ProviderID, want)
 		}
@@ -59,7 +59,7 @@ func TestProviderID(t *testing.T) {
 	// The cloud provider of AWS treats what follows the last slash as one of its own
 	// machines if it begins like this, does not find it, and has the node deleted.
 	for _, clusterID := range []string{"i-team", "fargate-team"} {
-		id := New(builder.Binding(clusterID).Obj()).Spec.ProviderID
+		id := New(builder.Binding(clusterID).Obj(), Offer{}).Spec.ProviderID
 		if last := id[strings.LastIndex(id, "/")+1:]; strings.HasPrefix(last, "i-") || strings.HasPrefix(last, "fargate-") {
 			t.Errorf("%s looks like a machine of AWS", id)
 		}
@@ -110,10 +110,10 @@ func TestApply(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			node := New(rich().Obj())
+			node := New(rich().Obj(), Offer{})
 			test.change(node)
 			cordoned := node.Spec.Unschedulable
-			Apply(node, test.binding.Obj())
+			Apply(node, test.binding.Obj(), Offer{})
 
 			want := placement.NodeLabels(builder.Binding("eu").Obj())
 			for key, value := range test.labels {
@@ -134,7 +134,7 @@ func TestApply(t *testing.T) {
 				t.Errorf("unschedulable: %v", node.Spec.Unschedulable)
 			}
 			once := again.DeepCopy()
-			Apply(again, test.binding.Obj())
+			Apply(again, test.binding.Obj(), Offer{})
 			if diff := cmp.Diff(once, again); diff != "" {
 				t.Errorf("the second time something changes (-once +twice)\n%s", diff)
 			}
@@ -145,9 +145,9 @@ func TestApply(t *testing.T) {
 func TestApplyStatus(t *testing.T) {
 	binding := rich().Obj()
 	binding.Status.KubernetesVersion = "v1.36.3"
-	provider := []corev1.Node{*size("a", "1", "1Gi").Architecture("arm64").Obj(), *size("b", "2", "2Gi").Architecture("amd64").Obj(), *size("c", "4", "4Gi").Architecture("amd64").Obj()}
+	provider := []corev1.Node{*size("a", "1", "1Gi").Label(corev1.LabelArchStable, "amd64").Obj(), *size("b", "2", "2Gi").Label(corev1.LabelArchStable, "amd64").Obj(), *size("c", "4", "4Gi").Label(corev1.LabelArchStable, "amd64").Obj()}
 	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
-	node := New(binding)
+	node := New(binding, Offer{Nodes: provider})
 	ApplyStatus(node, binding, Offer{Nodes: provider}, first)
 
 	if got := node.Status.Capacity.Cpu().String() + " " + node.Status.Allocatable.Memory().String(); got != "7 7Gi" {
@@ -184,7 +184,7 @@ func TestApplyStatus(t *testing.T) {
 	if c := again.Status.Conditions[0]; c.Status != corev1.ConditionTrue || !c.LastTransitionTime.Equal(&later) || c.Reason != v1alpha1.ReasonNoUsableNodes {
 		t.Errorf("it is not Ready again: %+v", c)
 	}
-	if len(again.Status.Conditions) != 5 || len(again.Status.Capacity) != 0 || again.Status.NodeInfo.Architecture != "" {
+	if len(again.Status.Conditions) != 5 || len(again.Status.Capacity) != 0 {
 		t.Errorf("without nodes it has %+v", again.Status)
 	}
 

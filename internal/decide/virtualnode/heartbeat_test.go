@@ -24,8 +24,8 @@ func unknown(node *corev1.Node) {
 // as long as the provider answers, or Kubernetes would evict its pods.
 func TestHeartbeat(t *testing.T) {
 	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
-	before := []corev1.Node{*size("a", "1", "1Gi").Architecture("arm64").Obj()}
-	after := []corev1.Node{*size("b", "2", "2Gi").Architecture("amd64").Obj()}
+	before := []corev1.Node{*size("a", "1", "1Gi").Label(corev1.LabelArchStable, "arm64").Obj()}
+	after := []corev1.Node{*size("b", "2", "2Gi").Label(corev1.LabelArchStable, "amd64").Obj()}
 	for name, test := range map[string]struct {
 		change func(*corev1.Node)
 		offer  Offer
@@ -46,11 +46,11 @@ func TestHeartbeat(t *testing.T) {
 			"being deleted": builder.Binding("eu").Deleted(0).Obj(),
 		} {
 			t.Run(state+": "+name, func(t *testing.T) {
-				node := New(rich().Obj())
+				node := New(rich().Obj(), Offer{})
 				ApplyStatus(node, rich().Obj(), Offer{Nodes: before}, first)
 				test.change(node)
 				was := node.DeepCopy()
-				Apply(node, binding)
+				Apply(node, binding, test.offer)
 				ApplyStatus(node, binding, test.offer, later)
 
 				beats := 0
@@ -83,7 +83,7 @@ func TestHealthy(t *testing.T) {
 	}
 	ready := corev1.NodeCondition{Type: "Ready", Status: corev1.ConditionTrue, Reason: "ProviderConnected", Message: "the provider answers", LastHeartbeatTime: first, LastTransitionTime: first}
 	want := []corev1.NodeCondition{ready, pressure("MemoryPressure"), pressure("DiskPressure"), pressure("PIDPressure")}
-	node := New(rich().Obj())
+	node := New(rich().Obj(), Offer{})
 	offer := Offer{Nodes: []corev1.Node{*size("a", "1", "1Gi").Obj()}}
 	ApplyStatus(node, rich().Obj(), offer, first)
 	if diff := cmp.Diff(want, node.Status.Conditions); diff != "" {

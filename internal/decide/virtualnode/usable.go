@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TakesPods reports whether a node of the provider is usable: whether it takes a
@@ -38,9 +39,9 @@ func Differs(before, after *corev1.Node) bool {
 	var o Offer // Whatever is tolerable: each change of taints counts.
 	return o.closed(before) != o.closed(after) ||
 		before.Labels[v1alpha1.LabelNodeType] != after.Labels[v1alpha1.LabelNodeType] ||
+		slices.ContainsFunc(translate.NodeKeys, func(key string) bool { return before.Labels[key] != after.Labels[key] }) ||
 		!equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) ||
 		!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable) ||
-		before.Status.NodeInfo.Architecture != after.Status.NodeInfo.Architecture ||
 		!slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)
 }
 

@@ -330,12 +330,6 @@ func (b *NodeBuilder) Label(key, value string) *NodeBuilder {
 	return b
 }
 
-// Architecture sets the architecture.
-func (b *NodeBuilder) Architecture(name string) *NodeBuilder {
-	b.obj.Status.NodeInfo.Architecture = name
-	return b
-}
-
 // OwnedBy makes it the virtual node of a ClusterBinding.
 func (b *NodeBuilder) OwnedBy(binding *v1alpha1.ClusterBinding) *NodeBuilder {
 	b.obj.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(binding, v1alpha1.GroupVersion.WithKind("ClusterBinding"))}

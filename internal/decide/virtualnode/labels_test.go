@@ -1,0 +1,73 @@
+package virtualnode
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+// A virtual node has the labels of kubelets on which the usable nodes agree now,
+// whatever it had before.
+func TestCommonLabels(t *testing.T) {
+	const arch, os, zone, region = corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelTopologyZone, corev1.LabelTopologyRegion
+	amd := func(name, in string) *builder.NodeBuilder {
+		return builder.Node(name).Label(arch, "amd64").Label(os, "linux").Label(zone, in).Label("example.com/rack", "7")
+	}
+	arm := func() *builder.NodeBuilder {
+		return builder.Node("arm").Label(arch, "arm64").Label(os, "linux").Label(zone, "a")
+	}
+	for name, test := range map[string]struct {
+		nodes   []*builder.NodeBuilder
+		unknown bool
+		binding *builder.BindingBuilder
+		want    map[string]string // Beyond those that every virtual node has.
+	}{
+		"one node":                         {nodes: []*builder.NodeBuilder{amd("a", "a")}, want: map[string]string{arch: "amd64", zone: "a"}},
+		"they agree on some":               {nodes: []*builder.NodeBuilder{amd("a", "a"), amd("b", "b")}, want: map[string]string{arch: "amd64"}},
+		"on others":                        {nodes: []*builder.NodeBuilder{amd("a", "a"), arm()}, want: map[string]string{zone: "a"}},
+		"one has none":                     {nodes: []*builder.NodeBuilder{amd("a", "a"), builder.Node("b")}},
+		"one that is not usable":           {nodes: []*builder.NodeBuilder{amd("a", "a"), builder.Node("b").Cordoned()}, want: map[string]string{arch: "amd64", zone: "a"}},
+		"another system":                   {nodes: []*builder.NodeBuilder{builder.Node("a").Label(os, "windows")}, want: map[string]string{os: "windows"}},
+		"two systems":                      {nodes: []*builder.NodeBuilder{builder.Node("a").Label(os, "windows"), builder.Node("b").Label(os, "linux")}},
+		"none is usable: as it was":        {nodes: []*builder.NodeBuilder{arm().Cordoned()}, want: map[string]string{arch: "riscv64", region: "eu"}},
+		"they cannot be seen: as it was":   {nodes: []*builder.NodeBuilder{amd("a", "a")}, unknown: true, want: map[string]string{arch: "riscv64", region: "eu"}},
+		"the binding says otherwise":       {nodes: []*builder.NodeBuilder{amd("a", "a")}, binding: builder.Binding("eu").Label(zone, "mine"), want: map[string]string{arch: "amd64", zone: "mine"}},
+		"values that the consumer refuses": {nodes: []*builder.NodeBuilder{amd("a", "a b").Label(arch, strings.Repeat("a", 64)).Label(region, "")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := builder.Node("old").Label(arch, "riscv64").Label(os, "linux").Label(region, "eu").Obj()
+			node := New(builder.Binding("eu").Obj(), Offer{Nodes: []corev1.Node{*before}})
+			offer := Offer{Unknown: test.unknown}
+			for _, n := range test.nodes {
+				offer.Nodes = append(offer.Nodes, *n.Obj())
+			}
+			binding := builder.Binding("eu").Obj()
+			if test.binding != nil {
+				binding = test.binding.Obj()
+			}
+			Apply(node, binding, offer)
+			want := placement.NodeLabels(builder.Binding("eu").Obj())
+			for key, value := range test.want {
+				want[key] = value
+			}
+			if diff := cmp.Diff(want, node.Labels); diff != "" {
+				t.Errorf("labels (-want +got)\n%s", diff)
+			}
+			once := node.DeepCopy()
+			Apply(node, binding, offer)
+			if diff := cmp.Diff(once, node); diff != "" {
+				t.Errorf("the second time something changes (-once +twice)\n%s", diff)
+			}
+			ApplyStatus(node, binding, offer, metav1.NewTime(builder.Epoch))
+			if info := node.Status.NodeInfo; info.Architecture != want[arch] || info.OperatingSystem != want[os] {
+				t.Errorf("node info %+v", info)
+			}
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// NodeKeys are the labels that kubelets and clouds give to all nodes, the provider's
+// among them. A virtual node has those on which the provider's nodes agree.
+var NodeKeys = []string{
+	corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelTopologyRegion, corev1.LabelTopologyZone, corev1.LabelInstanceTypeStable,
+}
+
+// sameEverywhere are those whose values mean the same in every cluster, with the names
+// that they had before.
+var sameEverywhere = []string{corev1.LabelArchStable, corev1.LabelOSStable, "beta.kubernetes.io/arch", "beta.kubernetes.io/os"}
+
+// selectNodes has the provider's scheduler keep to what the local pod requires of the
+// labels that the provider's nodes have, too: they may differ in them. All else is about
+// the virtual node, and was decided when the pod was bound to it.
+func selectNodes(remote, local *corev1.PodSpec, t Target) {
+	there := func(key string) bool {
+		return slices.Contains(sameEverywhere, key) ||
+			slices.Contains(NodeKeys, key) && !slices.Contains(strings.Split(t.Named, ","), key)
+	}
+	remote.NodeSelector, remote.Affinity = nil, nil
+	for key, value := range local.NodeSelector {
+		if there(key) {
+			if remote.NodeSelector == nil {
+				remote.NodeSelector = map[string]string{}
+			}
+			remote.NodeSelector[key] = value
+		}
+	}
+	if local.Affinity == nil || local.Affinity.NodeAffinity == nil || local.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return
+	}
+	if terms := termsThere(local.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, there, t); len(terms) > 0 {
+		remote.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms},
+		}}
+	}
+}
+
+// termsThere are the alternatives that are left for the provider's nodes, each once;
+// none if one of them is any node. Those that are not about this virtual node are left
+// out: they are why the pod could have been elsewhere.
+func termsThere(alternatives []corev1.NodeSelectorTerm, there func(key string) bool, t Target) []corev1.NodeSelectorTerm {
+	var terms []corev1.NodeSelectorTerm
+	for _, alternative := range alternatives {
+		var wanted, here corev1.NodeSelectorTerm
+		here.MatchFields = alternative.MatchFields
+		for _, r := range alternative.MatchExpressions {
+			if there(r.Key) {
+				wanted.MatchExpressions = append(wanted.MatchExpressions, *r.DeepCopy())
+			} else if r.Key == v1alpha1.LabelNodeType || r.Key == v1alpha1.LabelCluster {
+				here.MatchExpressions = append(here.MatchExpressions, r)
+			}
+		}
+		switch {
+		case len(alternative.MatchExpressions)+len(alternative.MatchFields) == 0, !allowsVirtualNode(here, t):
+		case len(wanted.MatchExpressions) == 0:
+			return nil
+		case !slices.ContainsFunc(terms, func(other corev1.NodeSelectorTerm) bool { return equality.Semantic.DeepEqual(other, wanted) }):
+			terms = append(terms, wanted)
+		}
+	}
+	return terms
+}
+
+// allowsVirtualNode reports whether a term, if it requires anything, can be met by the
+// virtual node.
+func allowsVirtualNode(term corev1.NodeSelectorTerm, t Target) bool {
+	if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
+		return true
+	}
+	selector, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}})
+	return err == nil && selector.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name:   v1alpha1.VirtualNodePrefix + t.Mark.ClusterID,
+		Labels: map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual, v1alpha1.LabelCluster: t.Mark.ClusterID},
+	}})
+}
