@@ -81,6 +81,15 @@ const (
 	// TaintVirtualNode keeps pods that were not offloaded off virtual nodes.
 	// Its value is the clusterID, its effect NoSchedule.
 	TaintVirtualNode = "spillway.io/virtual-node"
+	// TaintNoNewPods, with the effect NoSchedule, is on a virtual node whose provider takes
+	// no new pods at all. Its value is the reason: one of BindingLimitsKnown.
+	TaintNoNewPods = "spillway.io/no-new-pods"
+	// LabelVolumePrefix and a type of volumes, such as nfs, are the key of a label of a
+	// virtual node whose provider lets pods describe volumes of that type themselves, with
+	// the value VolumeAllowed.
+	LabelVolumePrefix = "spillway.io/volume-"
+	// VolumeAllowed is the only value of such a label.
+	VolumeAllowed = "allowed"
 
 	// AnnotationBreakGlass on a NamespaceMap, with a reason as its value, lets others than
 	// the manager write its spec. The manager never sets it, and still puts the entries

@@ -113,7 +113,11 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 	}
 	var list corev1.NodeList
 	err = cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
-	offer.Tolerable = fleet.LimitsOf(cl).TolerationKeys
+	limits := fleet.LimitsOf(cl)
+	offer.Tolerable, offer.VolumeTypes = limits.TolerationKeys, limits.VolumeTypes
+	if limits.Unknown != nil {
+		offer.Refuses = limits.Unknown.Reason
+	}
 	// Before they are listed: a right that is granted counts once the cache has them.
 	offer.Unknown = fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
 	offer.Nodes = list.Items

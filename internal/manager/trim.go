@@ -26,14 +26,14 @@ func trimForeignNode(obj any) (any, error) {
 
 // trimWaitingPod keeps of a pod that waits for a node what internal/decide/unscheduledpod
 // reads, and what a patch of the tolerations needs. Most such pods are in namespaces that
-// are not offloaded, and may be thousands. The few that can never be sent are kept whole,
-// except for a DaemonSet's, which are left alone in any case.
+// are not offloaded, and may be thousands. The few that can never be sent, or not
+// everywhere, are kept whole, except for a DaemonSet's, which are left alone in any case.
 func trimWaitingPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return obj, nil
 	}
-	if owner := metav1.GetControllerOf(pod); (owner == nil || owner.Kind != "DaemonSet") && translate.PodRefusal(pod) != nil {
+	if owner := metav1.GetControllerOf(pod); (owner == nil || owner.Kind != "DaemonSet") && (translate.PodRefusal(pod) != nil || len(translate.DescribedVolumes(pod)) > 0) {
 		pod.ManagedFields = nil
 		return &waitingPod{ObjectMeta: identityOf(pod), whole: pod}, nil
 	}

@@ -61,9 +61,11 @@ func TestTrimWaitingPod(t *testing.T) {
 	refused.Status.Conditions = []corev1.PodCondition{
 		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
 	}
+	described := refused.DeepCopy()
+	described.Spec.HostNetwork, described.Spec.Volumes = false, []corev1.Volume{{VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{}}}}
 	for name, pod := range map[string]*corev1.Pod{
 		"of a Deployment": waitingPodOf("ReplicaSet"), "of a DaemonSet": waitingPodOf("DaemonSet"), "being deleted": going, "it tolerates all": tolerant,
-		"never sent": refused,
+		"never sent": refused, "not sent everywhere": described,
 	} {
 		t.Run(name, func(t *testing.T) {
 			small := trimmed(t, pod)
@@ -74,7 +76,7 @@ func TestTrimWaitingPod(t *testing.T) {
 			if diff := cmp.Diff(patch(t, pod, want), patch(t, small, got)); diff != "" {
 				t.Errorf("patch (-whole +trimmed):\n%s", diff)
 			}
-			whole := pod == refused // It is rare, and read as a whole.
+			whole := pod == refused || pod == described // It is rare, and read as a whole.
 			if small.ManagedFields != nil || !whole && (small.Spec.Containers != nil || small.Labels != nil || small.Status.Phase != "") {
 				t.Errorf("too much is kept: %+v", small)
 			}

@@ -15,7 +15,7 @@ type waitingPod struct {
 	metav1.ObjectMeta
 	tolerations []corev1.Toleration
 	affinity    *corev1.Affinity
-	// whole, if set, is the whole pod, because it can never be sent. Few are.
+	// whole, if set, is the whole pod, because it can never be sent, or not everywhere. Few are.
 	whole *corev1.Pod
 }
 

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,6 +94,11 @@ func volumeRefusal(v *corev1.Volume) *Refusal {
 	if field := volumeSourcePlan.violation(&v.VolumeSource); field != nil {
 		return field.refusal("spec.volumes[" + v.Name + "]")
 	}
+	if v.CSI != nil {
+		if key := secretAttribute(v.CSI.VolumeAttributes); key != "" {
+			return refusalf(ReasonCredentials, "spec.volumes[%s].csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", v.Name, key)
+		}
+	}
 	if v.Projected == nil {
 		return nil
 	}
@@ -102,6 +108,20 @@ func volumeRefusal(v *corev1.Volume) *Refusal {
 		}
 	}
 	return nil
+}
+
+// secretAttribute is the first attribute that names a Secret to some drivers.
+func secretAttribute(attributes map[string]string) string {
+	var found []string
+	for key := range attributes {
+		if _, after, ok := strings.Cut(strings.ToLower(key), "secret"); ok && strings.Contains(after, "name") {
+			found = append(found, key)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.Min(found)
 }
 
 func containerRefusal(list string, c *corev1.Container, spec *corev1.PodSpec) *Refusal {

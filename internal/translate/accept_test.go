@@ -46,6 +46,9 @@ func TestPodRefusal(t *testing.T) {
 		"last hook":               {`{spec: {containers: [{name: web, lifecycle: {preStop: {tcpSocket: {port: 80, host: h}}}}]}}`, "PodSecurity: lifecycle.preStop.host"},
 		"probe of the pod":        {`{spec: {containers: [{name: web, livenessProbe: {httpGet: {port: 80}}, lifecycle: {preStop: {tcpSocket: {port: 80}}}}]}}`, ""},
 
+		"csi that names a Secret": {`{spec: {volumes: [{name: v, csi: {driver: d, volumeAttributes: {share: s, secretName: s}}}]}}`, "Credentials: spec.volumes[v].csi.volumeAttributes[secretName]"},
+		"csi":                     {`{spec: {volumes: [{name: v, csi: {driver: d, volumeAttributes: {share: s}}}]}}`, ""},
+
 		"sysctl":              {`{spec: {securityContext: {sysctls: [{name: kernel.msgmax}]}}}`, "PodSecurity: spec.securityContext.sysctls[kernel.msgmax]"},
 		"sysctl of baseline":  {`{spec: {securityContext: {sysctls: [{name: net.ipv4.tcp_rmem}]}}}`, ""},
 		"SELinux type":        {`{spec: {securityContext: {seLinuxOptions: {type: spc_t}}}}`, "PodSecurity: spec.securityContext.seLinuxOptions.type"},

@@ -2,7 +2,6 @@ package translate
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -39,16 +38,24 @@ func LimitRefusal(pod *corev1.Pod, limits *Limits) *Refusal {
 		if kind := describedType(&v.VolumeSource); kind != "" && !slices.Contains(limits.VolumeTypes, kind) {
 			return refusalf(ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow pods to describe volumes of this type; "+
 				"use a PersistentVolumeClaim, or ask its administrator for it (%s in ConfigMap spillway-provider/limits); "+
-				"or, to have the pod run on the consumer's own nodes, make it anew with a required node affinity: %s DoesNotExist",
-				v.Name, kind, limitVolumeTypes, v1alpha1.LabelNodeType)
-		}
-		if v.CSI != nil {
-			if key := secretAttribute(v.CSI.VolumeAttributes); key != "" {
-				return refusalf(ReasonCredentials, "spec.volumes[%s].csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", v.Name, key)
-			}
+				"or, to have the pod run on the consumer's own nodes, make it anew with podOffloadingStrategy LocalAndRemote in effect",
+				v.Name, kind, limitVolumeTypes)
 		}
 	}
 	return podQuantities(&pod.Spec).with(cureOfQuantity)
+}
+
+// DescribedVolumes are the labels of the virtual nodes whose providers let pods describe
+// the volumes that this one does, each once. The admission policy has those pods require
+// them that may run on the consumer's own nodes, too.
+func DescribedVolumes(pod *corev1.Pod) []string {
+	var keys []string
+	for i := range pod.Spec.Volumes {
+		if kind := describedType(&pod.Spec.Volumes[i].VolumeSource); kind != "" && !slices.Contains(keys, v1alpha1.LabelVolumePrefix+kind) {
+			keys = append(keys, v1alpha1.LabelVolumePrefix+kind)
+		}
+	}
+	return keys
 }
 
 // describedType is the type of a network volume that the pod describes inline, or
@@ -65,20 +72,6 @@ func describedType(v *corev1.VolumeSource) string {
 		return "csi"
 	}
 	return ""
-}
-
-// secretAttribute is the first attribute that names a Secret to some drivers.
-func secretAttribute(attributes map[string]string) string {
-	var found []string
-	for key := range attributes {
-		if _, after, ok := strings.Cut(strings.ToLower(key), "secret"); ok && strings.Contains(after, "name") {
-			found = append(found, key)
-		}
-	}
-	if len(found) == 0 {
-		return ""
-	}
-	return slices.Min(found)
 }
 
 // Withheld lists what the remote pod lacks because of the limits: tolerations, except

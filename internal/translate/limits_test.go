@@ -59,7 +59,7 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 func TestLimitRefusal(t *testing.T) {
 	const ask = ": the provider does not allow pods to describe volumes of this type; use a PersistentVolumeClaim, " +
 		"or ask its administrator for it (volumeTypes in ConfigMap spillway-provider/limits); or, to have the pod run on the consumer's own nodes, " +
-		"make it anew with a required node affinity: spillway.io/node-type DoesNotExist"
+		"make it anew with podOffloadingStrategy LocalAndRemote in effect"
 	none, some := &Limits{}, &Limits{VolumeTypes: []string{"csi"}}
 	tests := map[string]struct {
 		limits *Limits
@@ -72,7 +72,6 @@ func TestLimitRefusal(t *testing.T) {
 		"iscsi":                      {some, `iscsi: {targetPortal: p, iqn: i}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].iscsi" + ask}},
 		"fc":                         {some, `fc: {wwids: [w]}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].fc" + ask}},
 		"csi, which is listed":       {some, `csi: {driver: d, volumeAttributes: {share: s}}`, Refusal{}},
-		"csi that names a Secret":    {some, `csi: {driver: d, volumeAttributes: {secretName: s}}`, Refusal{ReasonCredentials, "spec.volumes[v].csi.volumeAttributes[secretName] is set: the driver would read a Secret of the provider's"}},
 		"nothing of the kind":        {none, `emptyDir: {}`, Refusal{}},
 		"there are no limits":        {MissingLimits(), `emptyDir: {}`, *MissingLimits().Unknown},
 	}

@@ -26,6 +26,7 @@ func TestListsOfThePolicy(t *testing.T) {
 		"baselineCapabilities": stringsOf(baselineCapabilities),
 		"baselineSELinuxTypes": baselineSELinuxTypes,
 		"baselineSysctls":      baselineSysctls,
+		"describable":          describable,
 	} {
 		got := slices.Sorted(slices.Values(lists[name]))
 		if diff := cmp.Diff(slices.Sorted(slices.Values(want)), got); diff != "" {

@@ -140,6 +140,7 @@ var nodes = []*corev1.Node{
 	}),
 	node("spillway-us", map[string]string{
 		v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual, v1alpha1.LabelCluster: "us", "region": "us", "arch": "arm64", "gpu": "yes",
+		v1alpha1.LabelVolumePrefix + "nfs": v1alpha1.VolumeAllowed, v1alpha1.LabelVolumePrefix + "csi": v1alpha1.VolumeAllowed,
 	}),
 }
 

@@ -3,6 +3,7 @@ package admission
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,7 @@ var pieces = []string{
 
 	volume(`hostPath: {path: /}`), volume(`emptyDir: {}`), volume(`gitRepo: {repository: r}`), volume(`configMap: {name: c}`),
 	volume(`persistentVolumeClaim: {claimName: c}`), volume(`nfs: {server: s, path: /}`), volume(`csi: {driver: d}`),
+	volume(`csi: {driver: d, volumeAttributes: {nodeStageSecretName: s}}`),
 	volume(`awsElasticBlockStore: {volumeID: i}`), volume(`gcePersistentDisk: {pdName: i}`), volume(`azureDisk: {diskName: d, diskURI: 'https://a.blob.core.windows.net/c/d.vhd'}`),
 	volume(`azureFile: {secretName: s, shareName: share}`), volume(`cinder: {volumeID: i}`), volume(`vsphereVolume: {volumePath: p}`),
 	volume(`flexVolume: {driver: d/d}`), volume(`flocker: {datasetName: d}`), volume(`glusterfs: {endpoints: e, path: p}`),
@@ -140,6 +142,34 @@ func sameVerdict(t *testing.T, namespace string, some ...string) bool {
 		t.Errorf("%s: can never be sent: %t, tolerates virtual nodes: %t", strings.Join(some, " + "), never, never)
 	}
 	return never
+}
+
+// TestDescribedVolumes is about a pod that some providers take: on the nodes of the
+// others it would wait beside local ones that have room for it.
+func TestDescribedVolumes(t *testing.T) {
+	nfs := corev1.NodeSelectorRequirement{Key: v1alpha1.LabelVolumePrefix + "nfs", Operator: corev1.NodeSelectorOpExists}
+	csi := corev1.NodeSelectorRequirement{Key: v1alpha1.LabelVolumePrefix + "csi", Operator: corev1.NodeSelectorOpExists}
+	toUS := append(slices.Clone(localNodes), "spillway-us")
+	tests := map[string]podCase{
+		"LocalAndRemote":           {strategy: v1alpha1.PodsLocalAndRemote, want: required(labels(virtual, nfs, csi), labels(local)), nodes: toUS},
+		"LocalAndRemote, selector": {strategy: v1alpha1.PodsLocalAndRemote, selector: selecting(labels(eu)), want: required(labels(virtual, nfs, csi, eu), labels(local)), nodes: localNodes},
+		"LocalFirst": {strategy: v1alpha1.PodsLocalFirst,
+			want: preferring(required(labels(virtual, nfs, csi), labels(local)), prefer(100, labels(local))), nodes: toUS},
+		"it tolerates all": {strategy: v1alpha1.PodsLocalAndRemote, tolerations: []corev1.Toleration{tolerateAll}, wantTolerations: []corev1.Toleration{tolerateAll},
+			want: required(labels(virtual, nfs, csi), labels(local)), nodes: toUS},
+		"made from one": {strategy: v1alpha1.PodsLocalAndRemote, tolerations: []corev1.Toleration{tolerateVirtual},
+			affinity: required(labels(virtual, nfs, csi), labels(local)), want: required(labels(virtual, nfs, csi), labels(local)), nodes: toUS},
+		"Remote": {strategy: v1alpha1.PodsRemote, selector: selecting(labels(eu)), want: required(labels(virtual, eu)), nodes: onlyEU},
+	}
+	for name, test := range tests {
+		test.change = func(pod *corev1.Pod) {
+			pod.Spec.Volumes = []corev1.Volume{
+				{Name: "a", VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}},
+				{Name: "b", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "d"}}},
+			}
+		}
+		t.Run(name, test.run)
+	}
 }
 
 // TestNeverSentStrategies is about what a pod that can never be sent becomes.

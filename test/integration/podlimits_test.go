@@ -42,6 +42,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 
 		eu.limit("volumeTypes", "nfs")
 		t.goesOn(pod)
+		Eventually(now(home, home.virtualNode(t.cb))).Should(HaveField("Labels", HaveKey(v1alpha1.LabelVolumePrefix+"nfs")), "the admission policy asks for it")
 		Expect(eu.value(in(t.remote, secret))()).To(Equal("1"))
 
 		eu.limit("volumeTypes", "")
@@ -116,8 +117,11 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 		pod := t.run()
 		t.staysHome(pod, v1alpha1.ReasonLimitsInvalid, "the unknown key tolerations")
 		Eventually(home.condition(t.cb, v1alpha1.BindingLimitsKnown)).Should(isFalse(v1alpha1.ReasonLimitsInvalid, "the unknown key tolerations"))
+		refuses := ContainElement(corev1.Taint{Key: v1alpha1.TaintNoNewPods, Value: v1alpha1.ReasonLimitsInvalid, Effect: corev1.TaintEffectNoSchedule})
+		Eventually(now(home, home.virtualNode(t.cb))).Should(HaveField("Spec.Taints", refuses), "other pods should go elsewhere")
 		change(eu, eu.limits(), func(limits *corev1.ConfigMap) { delete(limits.Data, "tolerations") })
 		t.goesOn(pod)
+		Eventually(now(home, home.virtualNode(t.cb))).Should(HaveField("Spec.Taints", Not(refuses)))
 	})
 })
 

@@ -4,7 +4,7 @@
 // affinity is too large. Kubernetes lets tolerations be added to an existing pod, but
 // not affinity: so it gets a toleration for each selected virtual node, by name,
 // because nothing else would keep it off the others. A pod that can never be sent gets
-// none, as from the policy.
+// none, as from the policy, nor does one that not every provider takes.
 package unscheduledpod
 
 import (
@@ -30,7 +30,8 @@ type Plan struct {
 const (
 	// ReasonOffloadedLate: the pod got tolerations after its creation.
 	ReasonOffloadedLate = "OffloadedLate"
-	// ReasonStaysLocal: the pod waits for a local node, because it can never be sent.
+	// ReasonStaysLocal: the pod waits for a local node, because it can never be sent, or
+	// describes a volume that no provider with room for it allows.
 	ReasonStaysLocal = "StaysLocal"
 )
 
@@ -38,7 +39,7 @@ const (
 // of its namespace, or nil; clusterIDs are those of the providers that it selects,
 // sorted.
 func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string) Plan {
-	if nso == nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocal ||
+	if len(clusterIDs) == 0 || nso == nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocal ||
 		pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || ofDaemonSet(pod) {
 		return Plan{}
 	}
@@ -51,26 +52,43 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 			})
 		}
 	}
-	if len(plan.Tolerations) == 0 {
-		return plan
+	late := len(plan.Tolerations) > 0
+	if why := whyLocal(pod, nso, late); why != "" {
+		return staysLocal(pod, why)
 	}
-	if refusal := translate.PodRefusal(pod); refusal != nil {
-		return staysLocal(pod, refusal)
+	if !late {
+		return Plan{}
 	}
 	plan.Reason, plan.Message = ReasonOffloadedLate, message(pod, nso, clusterIDs)
 	return plan
 }
 
-// staysLocal tells the owner of a pod that is never sent, once the scheduler has found
-// no node for it; before that, there is nothing to tell.
-func staysLocal(pod *corev1.Pod, refusal *translate.Refusal) Plan {
+// whyLocal is why a pod may have to stay on the consumer's own nodes, or empty. A late
+// one lacks what the admission policy gives.
+func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, late bool) string {
+	refusal, described := translate.PodRefusal(pod), strings.Join(translate.DescribedVolumes(pod), ", ")
+	switch {
+	case late && refusal != nil:
+		return "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " + refusal.Message
+	case late && described != "":
+		return "the pod describes volumes itself, which a provider must allow (label " + described + " of its virtual node), but Kubernetes does not let its affinity be changed: " +
+			"it waits for one of the consumer's own nodes; delete it to have it made again"
+	case !late && refusal == nil && described != "" && nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote:
+		return "the pod describes volumes itself, which a provider must allow: it waits for a virtual node with the label " + described + ", or for one of the consumer's own nodes"
+	}
+	return ""
+}
+
+// staysLocal tells the owner of a pod why no provider gets it, once the scheduler has
+// found no node for it; before that, there is nothing to tell.
+func staysLocal(pod *corev1.Pod, why string) Plan {
 	waits := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
 	})
 	if !waits {
 		return Plan{}
 	}
-	return Plan{Reason: ReasonStaysLocal, Message: "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " + refusal.Message}
+	return Plan{Reason: ReasonStaysLocal, Message: why}
 }
 
 func tolerates(pod *corev1.Pod, taint corev1.Taint) bool {

@@ -93,6 +93,43 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestDecideDescribed is about pods that only some providers take: the admission policy
+// keeps them to those, and what it has not changed gets no toleration.
+func TestDecideDescribed(t *testing.T) {
+	const describes, key = "the pod describes volumes itself, which a provider must allow", "label spillway.io/volume-nfs"
+	late := waiting(func(p *corev1.Pod) {
+		p.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{}}}}
+	})
+	made, never := late.DeepCopy(), late.DeepCopy()
+	made.Spec.Tolerations = []corev1.Toleration{{Key: taint, Operator: corev1.TolerationOpExists}}
+	never.Spec.HostPID = true
+	for name, test := range map[string]struct {
+		pod      *corev1.Pod
+		strategy v1alpha1.PodOffloadingStrategy
+		want     string // Once there is no room; nothing before.
+	}{
+		"late":                  {late, v1alpha1.PodsLocalAndRemote, describes + " (" + key + " of its virtual node), but Kubernetes does not let its affinity be changed: it waits for one of the consumer's own nodes; delete it to have it made again"},
+		"as the policy made it": {made, v1alpha1.PodsLocalFirst, describes + ": it waits for a virtual node with the " + key + ", or for one of the consumer's own nodes"},
+		"Remote":                {made, v1alpha1.PodsRemote, ""},
+		"never sent":            {never, v1alpha1.PodsLocalAndRemote, "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " + translate.PodRefusal(never).Message},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nso := builder.Offloading("team").Pods(test.strategy).Obj()
+			if diff := cmp.Diff(Plan{}, Decide(test.pod, nso, []string{"eu", "us"})); diff != "" {
+				t.Errorf("before the scheduler has looked at it (-want +got)\n%s", diff)
+			}
+			pod, want := test.pod.DeepCopy(), Plan{}
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+			if test.want != "" {
+				want = Plan{Reason: ReasonStaysLocal, Message: test.want}
+			}
+			if diff := cmp.Diff(want, Decide(pod, nso, []string{"eu", "us"})); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestDecideNeverSent is about pods that no provider gets: they get no toleration, and
 // a message once they wait.
 func TestDecideNeverSent(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 var (
@@ -68,7 +69,14 @@ func required(pod *corev1.Pod) []corev1.NodeSelectorTerm {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
 	}
-	return pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	terms := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	if keys := translate.DescribedVolumes(pod); len(keys) > 0 { // The policy requires these, whatever the offloading says.
+		terms = slices.Clone(terms)
+		for i := range terms {
+			terms[i].MatchExpressions = slices.DeleteFunc(slices.Clone(terms[i].MatchExpressions), func(r corev1.NodeSelectorRequirement) bool { return slices.Contains(keys, r.Key) })
+		}
+	}
+	return terms
 }
 
 // within reports whether a term requires all that another one does.

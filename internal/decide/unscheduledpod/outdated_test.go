@@ -38,7 +38,7 @@ func TestOutdated(t *testing.T) {
 		return t
 	}
 	eu, us, all, home := term(onVirtual, in("region", "eu")), term(onVirtual, in("region", "us")), term(onVirtual), term(onLocal)
-	ssd := in("disk", "ssd")
+	ssd, nfs := in("disk", "ssd"), corev1.NodeSelectorRequirement{Key: "spillway.io/volume-nfs", Operator: corev1.NodeSelectorOpExists}
 	for name, test := range map[string]struct {
 		strategy v1alpha1.PodOffloadingStrategy
 		selector *v1alpha1.ClusterSelector
@@ -59,6 +59,8 @@ func TestOutdated(t *testing.T) {
 		"local too since":                             {both, toRegions("eu"), []corev1.NodeSelectorTerm{eu}, true},
 		"local too, everywhere since":                 {first, nil, []corev1.NodeSelectorTerm{eu, home}, true},
 		"everywhere, and the user asks for virtual":   {both, nil, []corev1.NodeSelectorTerm{all}, false},
+		"with what it needs of a provider":            {both, nil, []corev1.NodeSelectorTerm{term(onVirtual, nfs), home}, false},
+		"with that, another region since":             {both, toRegions("us"), []corev1.NodeSelectorTerm{term(onVirtual, nfs, in("region", "eu")), home}, true},
 		"the user asks for local nodes":               {both, toRegions("eu"), []corev1.NodeSelectorTerm{home}, false},
 		"everywhere, and one that the user names":     {both, nil, []corev1.NodeSelectorTerm{byName(all)}, true},
 		"everywhere, or others of the user's":         {both, nil, []corev1.NodeSelectorTerm{all, term(ssd, in("zone", "a"))}, false},
@@ -71,6 +73,7 @@ func TestOutdated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod, nso := &corev1.Pod{}, &v1alpha1.NamespaceOffloading{}
+			pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{}}}}
 			nso.Spec.PodOffloadingStrategy, nso.Spec.ClusterSelector = test.strategy, test.selector
 			if test.terms != nil {
 				pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{

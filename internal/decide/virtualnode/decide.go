@@ -67,11 +67,14 @@ func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 
 	labels := placement.NodeLabels(binding)
 	addCommon(labels, node, binding, offer, before.Labels)
+	for _, kind := range offer.VolumeTypes {
+		labels[v1alpha1.LabelVolumePrefix+kind] = v1alpha1.VolumeAllowed
+	}
 	annotations := map[string]string{}
 	for key, value := range binding.Spec.VirtualNode.Annotations {
 		annotations[key] = string(value)
 	}
-	taints := wantedTaints(binding)
+	taints := wantedTaints(binding, offer)
 	now := applied{Labels: sortedKeys(labels), Annotations: sortedKeys(annotations)}
 	for _, taint := range taints {
 		now.Taints = append(now.Taints, taintKey(taint))
@@ -89,10 +92,14 @@ func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+binding.VirtualNodeName())
 }
 
-// wantedTaints are the taints of the binding. Of two with the same key and effect the
-// first counts: the API server refuses a Node with both.
-func wantedTaints(binding *v1alpha1.ClusterBinding) []corev1.Taint {
+// wantedTaints are the taints of the binding, and one while its provider takes no pods.
+// Of two with the same key and effect the first counts: the API server refuses a Node
+// with both.
+func wantedTaints(binding *v1alpha1.ClusterBinding, offer Offer) []corev1.Taint {
 	taints := []corev1.Taint{{Key: v1alpha1.TaintVirtualNode, Value: binding.Spec.ClusterID, Effect: corev1.TaintEffectNoSchedule}}
+	if offer.Refuses != "" {
+		taints = append(taints, corev1.Taint{Key: v1alpha1.TaintNoNewPods, Value: offer.Refuses, Effect: corev1.TaintEffectNoSchedule})
+	}
 	for _, t := range binding.Spec.VirtualNode.Taints {
 		taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
 		if !slices.ContainsFunc(taints, func(other corev1.Taint) bool { return taintKey(other) == taintKey(taint) }) {
@@ -157,6 +164,11 @@ type Offer struct {
 	Unknown bool
 	// Tolerable are the keys of the taints that consumers' pods may tolerate there.
 	Tolerable []string
+	// VolumeTypes are those that pods may describe there themselves.
+	VolumeTypes []string
+	// Refuses is why the provider takes no new pods at all, or empty. On the node, they
+	// would wait beside free nodes of the consumer.
+	Refuses string
 	// Older are the bindings that get their share first, oldest first.
 	Older []*v1alpha1.ClusterBinding
 }

@@ -1,6 +1,7 @@
 package virtualnode
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -53,9 +54,7 @@ func TestCommonLabels(t *testing.T) {
 			}
 			Apply(node, binding, offer)
 			want := placement.NodeLabels(builder.Binding("eu").Obj())
-			for key, value := range test.want {
-				want[key] = value
-			}
+			maps.Copy(want, test.want)
 			if diff := cmp.Diff(want, node.Labels); diff != "" {
 				t.Errorf("labels (-want +got)\n%s", diff)
 			}
@@ -69,5 +68,32 @@ func TestCommonLabels(t *testing.T) {
 				t.Errorf("node info %+v", info)
 			}
 		})
+	}
+}
+
+// What a provider takes of pods keeps the others off its virtual node, while that lasts.
+func TestWhatAProviderTakes(t *testing.T) {
+	binding, gpu := rich().Obj(), corev1.Taint{Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoExecute}
+	refuses := func(why string) corev1.Taint {
+		return corev1.Taint{Key: "spillway.io/no-new-pods", Value: why, Effect: corev1.TaintEffectNoSchedule}
+	}
+	node := New(binding, Offer{})
+	for _, step := range []struct {
+		offer  Offer
+		taints []corev1.Taint
+		labels map[string]string
+	}{
+		{Offer{Refuses: "LimitsInvalid"}, []corev1.Taint{ownTaint, gpu, refuses("LimitsInvalid")}, nil},
+		{Offer{Refuses: "LimitsMissing"}, []corev1.Taint{ownTaint, gpu, refuses("LimitsMissing")}, nil},
+		{Offer{VolumeTypes: []string{"csi", "nfs"}}, []corev1.Taint{ownTaint, gpu}, map[string]string{"spillway.io/volume-csi": "allowed", "spillway.io/volume-nfs": "allowed"}},
+		{Offer{VolumeTypes: []string{"nfs"}}, []corev1.Taint{ownTaint, gpu}, map[string]string{"spillway.io/volume-nfs": "allowed"}},
+		{Offer{}, []corev1.Taint{ownTaint, gpu}, nil},
+	} {
+		Apply(node, binding, step.offer)
+		want := placement.NodeLabels(binding)
+		maps.Copy(want, step.labels)
+		if diff := cmp.Diff([]any{step.taints, want}, []any{node.Spec.Taints, node.Labels}); diff != "" {
+			t.Errorf("%+v (-want +got)\n%s", step.offer, diff)
+		}
 	}
 }
