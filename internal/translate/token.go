@@ -1,10 +1,12 @@
 package translate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // rootCertificate is the ConfigMap with the API server's certificate that
@@ -31,6 +33,18 @@ func isInjectedToken(v *corev1.Volume) bool {
 		}
 	}
 	return token
+}
+
+// WithheldToken says that the pod lacks its token, if that may be missed. Kubernetes
+// gives one to nearly every pod, and few use it: one that does has an account of its own,
+// since that of the namespace may do nothing, or asks for a token itself.
+func WithheldToken(pod *corev1.Pod) string {
+	account := cmp.Or(pod.Spec.ServiceAccountName, "default")
+	if account == "default" && !ptr.Deref(pod.Spec.AutomountServiceAccountToken, false) || len(injectedTokens(pod.Spec.Volumes)) == 0 {
+		return ""
+	}
+	return "the token of ServiceAccount " + account + ": no token goes to a provider, so the pod finds none in /var/run/secrets/kubernetes.io/serviceaccount, and cannot use the Kubernetes API; " +
+		"if it has to, keep it on the consumer's own nodes, else set automountServiceAccountToken to false"
 }
 
 // injectedTokens are the names of the volumes for which isInjectedToken holds.

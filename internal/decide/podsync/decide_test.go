@@ -174,6 +174,17 @@ func saysTolerant(p *corev1.Pod) {
 	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.Withheld(p, &corev1.Pod{}, nil)[0])(p)
 }
 
+// authorized has a token of an account of its own, and saysAuthorized is the report.
+func authorized(p *corev1.Pod) {
+	p.Spec.ServiceAccountName = "controller"
+	p.Spec.Volumes = []corev1.Volume{{Name: "kube-api-access-x", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}}}}}}}
+}
+
+func saysAuthorized(p *corev1.Pod) {
+	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.WithheldToken(p))(p)
+}
+
 // in is a snapshot in which everything is in order.
 func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
@@ -361,6 +372,9 @@ func TestDecide(t *testing.T) {
 		// what the provider allows
 		"it runs with a volume that is not allowed now": {in(local(nfs), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 		"it runs while there are no limits":             {in(local(), remote(phase("Running")), unlimited), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"it has a token":                                {in(local(authorized), remote(initialized)), []string{"patch the status of in the consumer: Pending, Initialized True , spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"it has a token, and that is said":              {in(local(authorized, started, initialized, saysAuthorized), remote(initialized)), nil},
+		"it has a token, and nothing comes back yet":    {in(local(authorized), remote()), nil},
 		"it tolerates what is not offered":              {in(local(tolerant), remote(initialized)), []string{"patch the status of in the consumer: Pending, Initialized True , spillway.io/Offloaded True Offloaded, remote remote-1"}},
 		"which is no write of its own":                  {in(local(tolerant), remote()), nil},
 		"and is said once":                              {in(local(tolerant, started, initialized, saysTolerant), remote(initialized)), nil},

@@ -28,8 +28,8 @@ func remarkOn(s snapshot) *remark {
 	return outdated
 }
 
-// withheld is why some debug containers, tolerations, labels or annotations are not
-// sent, or nil. The pod runs without them, and Kubernetes lets nobody remove the first
+// withheld is why some debug containers, tolerations, labels, annotations or a token are
+// not sent, or nil. The pod runs without them, and Kubernetes lets nobody remove the first
 // two: so it is no failure of the pod, but still reported.
 func withheld(s snapshot) *remark {
 	said := &remark{Quiet: true}
@@ -42,6 +42,9 @@ func withheld(s snapshot) *remark {
 	}
 	if len(s.Remote.Status.Conditions) > 0 { // Reported with the provider's first status, not in a write of its own.
 		messages = append(messages, translate.Withheld(s.Local, s.Remote, s.Limits)...)
+		if token := translate.WithheldToken(s.Local); token != "" {
+			messages = append(messages, token)
+		}
 	}
 	if len(messages) == 0 {
 		return nil
