@@ -126,12 +126,19 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 
 // update writes what differs: metadata and spec, then the status.
 func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBinding, node *corev1.Node, offer virtualnode.Offer) error {
+	wrote := false
+	defer func() {
+		if wrote {
+			r.Pace.Wrote(binding.Name)
+		}
+	}()
 	before := node.DeepCopy()
 	virtualnode.Apply(node, binding, offer)
 	if !equality.Semantic.DeepEqual(before, node) {
 		if err := r.Client.Patch(ctx, node, precondition.Locked(before)); err != nil {
 			return fmt.Errorf("patching Node %s: %w", node.Name, err)
 		}
+		wrote = true
 	}
 	before = node.DeepCopy()
 	virtualnode.ApplyStatus(node, binding, offer, metav1.NewTime(r.Clock.Now()))
@@ -144,6 +151,6 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 	if err := r.Client.Status().Patch(ctx, node, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("patching the status of Node %s: %w", node.Name, err)
 	}
-	r.Pace.Wrote(binding.Name)
+	wrote = true
 	return nil
 }

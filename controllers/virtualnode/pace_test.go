@@ -1,0 +1,45 @@
+package virtualnode
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/spillway-io/spillway/internal/decide/virtualnode"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+	"github.com/spillway-io/spillway/internal/throttle"
+)
+
+// A provider may change what its nodes say as often as it likes: labels and taints are
+// paced as the status is, and both together are one write.
+func TestPaced(t *testing.T) {
+	clock, binding := clocktesting.NewFakeClock(builder.Epoch), builder.Binding("eu").Obj()
+	in := func(zone string) virtualnode.Offer {
+		return virtualnode.Offer{Nodes: []corev1.Node{*builder.Node("a").Label(corev1.LabelTopologyZone, zone).Obj()}}
+	}
+	node := virtualnode.New(binding, in("a"))
+	r := &Reconciler{
+		Client: fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(node).WithObjects(node).Build(),
+		Clock:  clock, Pace: throttle.New(time.Second, time.Minute, clock),
+	}
+	for _, step := range []struct {
+		zone string
+		want time.Duration
+	}{{"a", time.Second}, {"a", 0}, {"b", time.Second}} {
+		clock.Step(time.Hour)
+		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.update(t.Context(), binding, node, in(step.zone)); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Pace.Wait(binding.Name); got != step.want {
+			t.Errorf("zone %s: the next write waits for %s, want %s", step.zone, got, step.want)
+		}
+	}
+}
