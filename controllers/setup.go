@@ -28,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/controllers/waitingpod"
+	"github.com/spillway-io/spillway/internal/consumer"
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/inventory"
@@ -69,6 +70,8 @@ type Options struct {
 	// Sharing says which bindings this replica works for; nil: the elected one works
 	// for all.
 	Sharing *shard.Coordinator
+	// Refusals knows which writes the consumer refuses.
+	Refusals *consumer.Refusals
 }
 
 // Kinds are the kinds of objects that are synced with the providers.
@@ -103,7 +106,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		ManagerNamespace: o.Settings.ManagerNamespace,
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
-	consumer := local.GetClient()
+	cached := local.GetClient()
 	present := inventory.New(o.Views, local.GetScheme(), copied())
 	left := run.counter(present)
 	for name, err := range map[string]error{
@@ -111,44 +114,44 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"inventory": run.local.Add(present),
 		"podevent":  warnings.SetupWithManager(run.local),
 		"clusterbinding": (&clusterbinding.Reconciler{
-			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
+			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PolicyServed, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
-			Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
+			Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals,
 		}).SetupWithManager(run.local),
 		"eviction": (&eviction.Reconciler{
-			Client: consumer, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now},
+			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now},
 		}).SetupWithManager(run.local),
 		"mountnamespace": (&mountnamespace.Reconciler{
-			Client: consumer, Fleet: o.Fleet, Owner: run.owner, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace, Clock: now,
+			Client: cached, Fleet: o.Fleet, Owner: run.owner, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace, Clock: now,
 		}).SetupWithManager(run.all),
 		"virtualnode": (&virtualnode.Reconciler{
-			Client: consumer, Fleet: o.Fleet, Owner: run.owner, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
+			Client: cached, Fleet: o.Fleet, Owner: run.owner, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			KeepsFeatures: o.PolicyServed, // Both come with Kubernetes 1.36.
-		}).SetupWithManager(run.all, &virtualnode.Leases{Client: consumer, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
-		"namespacelabel": (&namespacelabel.Reconciler{Client: consumer, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
+		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
+		"namespacelabel": (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
 		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
-			Client: consumer, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
+			Client: cached, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
 		}).SetupWithManager(local),
 		"namespacemapping": (&namespaceoffloading.Mapping{
-			Client: consumer, Inventory: present, Left: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
+			Client: cached, Inventory: present, Left: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
 		}).SetupWithManager(local),
 		"namespacemap": (&namespacemap.Reconciler{
-			Client: consumer, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
+			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
 			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager(run.all),
 		"offloadingstatus": (&offloadingstatus.Reconciler{
-			Client: consumer, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
+			Client: cached, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
 			Clock: now, Pace: throttle.New(progressInterval, progressMost, now),
 		}).SetupWithManager(local),
 		"unscheduledpod": (&unscheduledpod.Reconciler{
-			Client: consumer, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),
+			Client: cached, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),
 		}).SetupWithManager(local),
-		"unpin": (&unpin.Reconciler{Client: consumer, Inventory: present}).SetupWithManager(local),
+		"unpin": (&unpin.Reconciler{Client: cached, Inventory: present}).SetupWithManager(local),
 		"waitingpod": (&waitingpod.Reconciler{
-			Client: consumer, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
+			Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
 		}).SetupWithManager(run.local),
 		"leavingpods": run.ifSharing((&leavingpods.Reconciler{
-			Client: consumer, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
+			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager),
 	} {
 		if err != nil {

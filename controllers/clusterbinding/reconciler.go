@@ -23,6 +23,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/placement"
@@ -61,7 +62,9 @@ type Reconciler struct {
 	// PolicyServed reports whether the consumer can run the admission policy.
 	PolicyServed bool
 	Events       events.EventRecorder
-	Clock        clock.PassiveClock
+	// Refusals knows which writes the consumer refuses.
+	Refusals *consumer.Refusals
+	Clock    clock.PassiveClock
 	// Pace limits the reports of one step of a deletion.
 	Pace *throttle.Pacer
 
@@ -78,6 +81,8 @@ type observed struct {
 	config *rest.Config
 	// fingerprint is of the Secret's content.
 	fingerprint string
+	// refusedUntil is after how long refused writes may have expired.
+	refusedUntil time.Duration
 	// drain is the input of its deletion, if it is being deleted; unknown is set while
 	// that is incomplete.
 	drain   drain.Snapshot
@@ -128,7 +133,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	result, err := retry.Done(r.report(ctx, o, clusterbinding.Decide(o.Snapshot)))
 	r.tellRotation(o)
-	result.RequeueAfter = retry.Sooner(result.RequeueAfter, untilWarned(o))
+	result.RequeueAfter = retry.Sooner(retry.Sooner(result.RequeueAfter, untilWarned(o)), o.refusedUntil)
 	return result, err
 }
 
@@ -165,6 +170,7 @@ func heldLate(o *observed) bool {
 
 func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (*observed, error) {
 	o := &observed{Snapshot: clusterbinding.Snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
+	o.WritesRefused, o.refusedUntil = r.Refusals.Said()
 	var all v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
@@ -272,6 +278,9 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 	before := o.Binding.DeepCopy()
 	o.Binding.Status = status
 	if err := r.Client.Status().Patch(ctx, o.Binding, precondition.Locked(before)); err != nil {
+		if apierrors.IsForbidden(err) { // Then the status cannot say so.
+			r.Events.Eventf(before, nil, corev1.EventTypeWarning, v1alpha1.ReasonForbiddenHere, "Report", "%s", conditions.Note(err.Error()))
+		}
 		return fmt.Errorf("writing the status of ClusterBinding %s: %w", o.Binding.Name, err)
 	}
 	r.written.Wrote(o.Binding)

@@ -36,6 +36,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, r.ofResidents)).
 		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
+		WatchesRawSource(source.TypedChannel(r.Refusals.Events(), handler.TypedEnqueueRequestsFromMapFunc(
+			func(ctx context.Context, _ *v1alpha1.ClusterBinding) []reconcile.Request {
+				return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
+			}))).
 		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), handler.TypedEnqueueRequestsFromMapFunc(
 			func(_ context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request {
 				return []reconcile.Request{trigger.Named(cb.Name)}

@@ -99,8 +99,9 @@ func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.O
 }
 
 // concernedBy returns which offloadings a change of a binding affects: those that
-// select it before but not after, or the other way round, and, if its reachability has
-// changed, those that select it or are waiting for something. It returns nil for a
+// select it before but not after, or the other way round, if its reachability has
+// changed, those that select it or are waiting for something, and, if refusals of the
+// manager's writes have, those that are waiting. It returns nil for a
 // change that affects none.
 func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOffloading) bool {
 	moved := func(nso *v1alpha1.NamespaceOffloading) bool { return selects(nso, was) != selects(nso, is) }
@@ -112,13 +113,14 @@ func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOfflo
 	}
 	changed := was.Generation != is.Generation
 	reach := namespaceoffloading.Unreachable(was) != namespaceoffloading.Unreachable(is)
+	refused := namespaceoffloading.WritesRefused(was) != namespaceoffloading.WritesRefused(is)
 	// The provider's identity decides who has a namespace in one that is bound twice.
 	known := placement.Identified(was, is)
-	if !changed && !reach && !known {
+	if !changed && !reach && !refused && !known {
 		return nil
 	}
 	return func(nso *v1alpha1.NamespaceOffloading) bool {
-		waiting := reach && nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady
+		waiting := (reach || refused) && nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady
 		return waiting || (changed && moved(nso)) || ((known || reach) && selects(nso, is))
 	}
 }

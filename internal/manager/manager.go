@@ -6,9 +6,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -19,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +31,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/metrics"
@@ -39,6 +44,9 @@ const DefaultNamespace = "spillway-system"
 
 // originInDefault is how much of the origin names a consumer without a given name.
 const originInDefault = 8
+
+// whoTimeout is how long the consumer may take to say as whom it knows us.
+const whoTimeout = 5 * time.Second
 
 // Options say how to run the manager.
 type Options struct {
@@ -84,6 +92,8 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 	if o.WrapTransport != nil {
 		config.Wrap(o.WrapTransport)
 	}
+	refusals := consumer.NewRefusals(whoAmI(ctx, rest.CopyConfig(config)), clock.RealClock{})
+	config.Wrap(refusals.Wrap)
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for the consumer: %w", err)
@@ -108,7 +118,27 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 		ctrl.Log.WithName("setup").Info("WARNING: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1, " +
 			"which takes Kubernetes 1.36: pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
 	}
-	return assemble(ctx, config, o, identity{origin, clients, served})
+	return assemble(ctx, config, o, identity{origin, clients, served, refusals})
+}
+
+// whoAmI returns a function that asks the consumer as whom it knows us, until it answers.
+func whoAmI(ctx context.Context, config *rest.Config) func() string {
+	var mu sync.Mutex
+	name := ""
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		clients, err := kubernetes.NewForConfig(config)
+		if name != "" || err != nil {
+			return name
+		}
+		ctx, cancel := context.WithTimeout(ctx, whoTimeout)
+		defer cancel()
+		if review, err := clients.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{}); err == nil {
+			name = review.Status.UserInfo.Username
+		}
+		return name
+	}
 }
 
 // identity is what the consumer says about itself.
@@ -116,12 +146,13 @@ type identity struct {
 	origin       string
 	clients      kubernetes.Interface
 	policyServed bool
+	refusals     *consumer.Refusals
 }
 
-func assemble(ctx context.Context, config *rest.Config, o Options, consumer identity) (mcmanager.Manager, error) {
-	o.Fleet.Origin = consumer.origin
+func assemble(ctx context.Context, config *rest.Config, o Options, of identity) (mcmanager.Manager, error) {
+	o.Fleet.Origin = of.origin
 	o.Fleet.Kinds = remoteKinds(controllers.Kinds())
-	sharing := shareBindings(&o, consumer)
+	sharing := shareBindings(&o, of)
 	connections := fleet.New(o.Fleet)
 	if err := syncer.IndexRemote(ctx, connections, controllers.Kinds()); err != nil {
 		return nil, fmt.Errorf("indexing the providers' caches: %w", err)
@@ -152,8 +183,8 @@ func assemble(ctx context.Context, config *rest.Config, o Options, consumer iden
 		}
 	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
-		Fleet: connections, Kubernetes: consumer.clients, Origin: consumer.origin, PolicyServed: consumer.policyServed, Views: local,
-		Sharing:  sharing.coordinator(),
+		Fleet: connections, Kubernetes: of.clients, Origin: of.origin, PolicyServed: of.policyServed, Views: local,
+		Sharing: sharing.coordinator(), Refusals: of.refusals,
 		Settings: namespaceoffloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
 	})
 }

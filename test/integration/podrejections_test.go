@@ -79,14 +79,18 @@ func (c *controlPlane) deny(namespace string, operation admissionv1.OperationTyp
 	return c.denyOf(admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}}, namespace, operation, expression, try)
 }
 
-// denyOf does so for objects of another kind.
+// denyOf does so for objects of another kind; of one without namespaces, if that is "".
 func (c *controlPlane) denyOf(rule admissionv1.Rule, namespace string, operation admissionv1.OperationType, expression string, try func() error) *admissionv1.ValidatingAdmissionPolicyBinding {
 	GinkgoHelper()
+	selector := &metav1.LabelSelector{}
+	if namespace != "" {
+		selector.MatchLabels = map[string]string{corev1.LabelMetadataName: namespace}
+	}
 	policy := &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: unique("denial")},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+				NamespaceSelector: selector,
 				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 					Operations: []admissionv1.OperationType{operation}, Rule: rule,
 				}}},

@@ -46,6 +46,8 @@ type Snapshot struct {
 	Nodes    []corev1.Node
 	// PolicyServed reports whether the consumer can run the admission policy.
 	PolicyServed bool
+	// WritesRefused says which writes the consumer refuses, and why; "" if none.
+	WritesRefused string
 }
 
 // Duplicate reports whether another ClusterBinding holds the clusterID.
@@ -83,6 +85,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 		}
 	}
 	setLimited(s, &status)
+	setWritesRefused(s, &status)
 	share(s, &status)
 	conditions.Set(&status.Conditions, s.Binding.Generation, ready(s, status.Conditions))
 	if s.Binding.DeletionTimestamp.IsZero() {

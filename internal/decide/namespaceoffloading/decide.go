@@ -35,6 +35,8 @@ type Cluster struct {
 	Current *v1alpha1.CurrentMapping
 	// Unreachable says why the provider cannot be reached; empty if it can.
 	Unreachable string
+	// Refused says which writes of the manager the consumer refuses; empty if none.
+	Refused string
 	// Pods are those of the namespace that must leave the virtual node, if the offloading
 	// no longer wants them there.
 	Pods eviction.Left
@@ -263,6 +265,8 @@ func (c Cluster) pending() (reason, message string) {
 		return v1alpha1.ReasonProviderUnreachable, c.Unreachable
 	case c.Current != nil:
 		return c.Current.Reason, c.Current.Message
+	case c.Refused != "":
+		return v1alpha1.ReasonForbiddenHere, "the remote namespace has not been created yet: " + c.Refused
 	default:
 		return v1alpha1.ReasonPending, "the remote namespace has not been created yet"
 	}

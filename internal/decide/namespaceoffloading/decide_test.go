@@ -266,9 +266,11 @@ func TestRemoteConditions(t *testing.T) {
 		deleted bool
 		want    *pair
 	}{
-		"ready":                            {accepted("eu"), false, &pair{required, active}},
-		"ready, and out of reach":          {silent(accepted("eu")), false, &pair{required, active}},
-		"asked for":                        {selected("eu"), false, &pair{required, condition("Ready", no, "Pending", "the remote namespace has not been created yet")}},
+		"ready":                   {accepted("eu"), false, &pair{required, active}},
+		"ready, and out of reach": {silent(accepted("eu")), false, &pair{required, active}},
+		"asked for":               {selected("eu"), false, &pair{required, condition("Ready", no, "Pending", "the remote namespace has not been created yet")}},
+		"to be asked for, and that is refused here": {Cluster{ClusterID: "eu", RemoteNamespace: "team-c", Selected: true, Refused: "no right"}, false, &pair{required,
+			condition("Ready", no, "ForbiddenInConsumer", "the remote namespace has not been created yet: no right")}},
 		"asked for, and out of reach":      {silent(selected("eu")), false, &pair{required, condition("Ready", no, "ProviderUnreachable", "Unreachable: no route to host")}},
 		"failed":                           {failed("eu"), false, &pair{required, condition("Ready", no, "NameConflict", "not ours")}},
 		"going":                            {going("eu"), false, &pair{required, condition("Ready", no, "NamespaceTerminating", "going")}},

@@ -83,7 +83,7 @@ func (s *Snapshot) name(c *Cluster) {
 }
 
 func cluster(namespace string, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) Cluster {
-	c := Cluster{ClusterID: binding.Spec.ClusterID, Unreachable: Unreachable(binding)}
+	c := Cluster{ClusterID: binding.Spec.ClusterID, Unreachable: Unreachable(binding), Refused: WritesRefused(binding)}
 	c.Away, c.AwaySince = Away(binding)
 	if timeout := binding.Spec.Unreachable.DeletionTimeout; timeout != nil {
 		c.DeletionTimeout = timeout.Duration
@@ -116,6 +116,14 @@ func Unreachable(binding *v1alpha1.ClusterBinding) string {
 		}
 	}
 	return fmt.Sprintf("%s: %s", connected.Reason, connected.Message)
+}
+
+// WritesRefused says which writes of the manager the consumer refuses; "" if none.
+func WritesRefused(binding *v1alpha1.ClusterBinding) string {
+	if c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingWritesRefused); c != nil {
+		return c.Message
+	}
+	return ""
 }
 
 // Wanted reports whether, and under what name, the binding's NamespaceMap should ask

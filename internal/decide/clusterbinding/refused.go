@@ -1,0 +1,21 @@
+package clusterbinding
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+)
+
+// setWritesRefused reports which writes the consumer refuses. It is known from the first
+// refusal on, so that after a restart of the manager the condition is missing for a moment.
+func setWritesRefused(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
+	if s.WritesRefused == "" {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingWritesRefused)
+		return
+	}
+	conditions.Set(&status.Conditions, s.Binding.Generation, conditions.New(v1alpha1.BindingWritesRefused, metav1.ConditionTrue, v1alpha1.ReasonForbiddenHere,
+		"this cluster refuses the manager "+s.WritesRefused+": what needs that waits. Spillway's roles and policies expect the manager to be the ServiceAccount "+
+			"spillway-manager in namespace spillway-system: run it as that, and apply the install.yaml of this version"))
+}
