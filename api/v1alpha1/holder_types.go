@@ -27,6 +27,9 @@ const (
 	// what this ClusterBinding remembers: another manager has worked there since. The
 	// message has the command that lets this one take over.
 	ReasonTakeOverNeeded = "TakeOverNeeded"
+	// ReasonLeaseNotRenewed: the provider answers, but the Lease there cannot be written,
+	// most often because an admission webhook fails.
+	ReasonLeaseNotRenewed = "LeaseNotRenewed"
 	// ReasonLeaseConflict: somebody else created the Lease.
 	ReasonLeaseConflict = "LeaseConflict"
 )

@@ -252,6 +252,12 @@ func (h *hold) left() (time.Duration, bool) {
 	return h.until.Sub(h.clock.Now()), h.fenced
 }
 
+// expired reports whether the Lease that we held was not renewed in time.
+func (h *hold) expired() bool {
+	left, fenced := h.left()
+	return fenced && left <= 0
+}
+
 // held reports whether we hold the Lease, as far as we know.
 func (h *hold) held() bool {
 	h.mu.Lock()

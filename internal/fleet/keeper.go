@@ -165,7 +165,7 @@ func (c *keeper) lost(ctx context.Context, err error) {
 		if s.Phase != Disconnected || s.Reason != reason {
 			log.FromContext(ctx).Info("provider is not connected", "reason", reason, "message", message)
 		}
-		if reason == v1alpha1.ReasonStartFailed && s.Reason == reason && retry.SameError(s.Message, message) {
+		if (reason == v1alpha1.ReasonStartFailed || reason == v1alpha1.ReasonLeaseNotRenewed) && s.Reason == reason && retry.SameError(s.Message, message) {
 			return // It differs only in details such as a port.
 		}
 		s.Phase, s.Reason, s.Message = Disconnected, reason, message

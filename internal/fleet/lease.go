@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/holder"
+	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // unfencedRetry is how often to ask for a Lease that the provider denies us.
@@ -28,8 +29,12 @@ func (c *keeper) acquire(ctx context.Context, r *remote) error {
 	c.hold.wait(true)
 	defer c.hold.wait(false)
 	for {
-		if settled, err := c.look(ctx, r); settled || err != nil {
-			return err
+		settled, err := c.look(ctx, r)
+		if err != nil {
+			return c.unrenewed(ctx, r, err)
+		}
+		if settled {
+			return nil
 		}
 		select {
 		case <-c.hold.news:
@@ -52,8 +57,9 @@ func (c *keeper) lookInterval() time.Duration {
 	return c.hold.duration / 3
 }
 
-// keep renews the Lease until ctx ends, and calls end if another holder has it. Other
-// errors are left to the probes: the next try may succeed.
+// keep renews the Lease until ctx ends, and calls end if another holder has it, or if it
+// has not been renewed in time although the provider answers. Other errors are left to
+// the probes: the next try may succeed.
 func (c *keeper) keep(ctx context.Context, r *remote, end context.CancelCauseFunc) {
 	ticker := c.fleet.options.Clock.NewTicker(c.hold.duration / 3)
 	defer ticker.Stop()
@@ -70,6 +76,9 @@ func (c *keeper) keep(ctx context.Context, r *remote, end context.CancelCauseFun
 		}
 		asked = now
 		err := c.renew(ctx, r)
+		if err != nil && c.hold.expired() {
+			err = c.unrenewed(ctx, r, err)
+		}
 		var refused errNotUsable
 		switch {
 		case errors.As(err, &refused):
@@ -80,6 +89,18 @@ func (c *keeper) keep(ctx context.Context, r *remote, end context.CancelCauseFun
 			log.FromContext(ctx).V(1).Info("the Lease in the provider is not renewed", "error", err.Error())
 		}
 	}
+}
+
+// unrenewed tells, of an error with the Lease, whether that is what is wrong with the
+// provider: it answers otherwise. Nothing may be written there without the Lease, so that
+// it cannot be used: most often an admission webhook fails.
+func (c *keeper) unrenewed(ctx context.Context, r *remote, err error) error {
+	var refused errNotUsable
+	if errors.As(err, &refused) || c.target.Leaving || ctx.Err() != nil || c.probe(ctx, r) != nil {
+		return err
+	}
+	text := []rune(provenance.Clean(err.Error()))
+	return errNotUsable{v1alpha1.ReasonLeaseNotRenewed, "the provider answers, but the Lease there cannot be written, and so nothing else may be: " + string(text[:min(len(text), startMost)])}
 }
 
 // renew writes the Lease as we know it, and reads it only if that fails.

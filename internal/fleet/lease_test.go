@@ -116,6 +116,23 @@ func TestACopyThatIsBehindTakesNothing(t *testing.T) {
 	}
 }
 
+func TestALeaseThatCannotBeWrittenEndsTheSession(t *testing.T) {
+	admin(t)
+	f, wrote, _ := startManager(t, "webhook")
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	wrote.fail(true)
+	state := eventually(t, f, "eu", "says so", refusedFor(v1alpha1.ReasonLeaseNotRenewed))
+	if !strings.Contains(state.Message, "failed calling webhook") {
+		t.Errorf("it says %q", state.Message)
+	}
+	if _, err := f.Get(t.Context(), "eu"); err == nil {
+		t.Error("the provider is still engaged")
+	}
+	wrote.fail(false)
+	eventually(t, f, "eu", "is connected again", connected)
+}
+
 func TestALeaseOfSomebodyElseIsLeftAlone(t *testing.T) {
 	const origin = "foreign"
 	c := admin(t)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type writer struct {
 	looks  int // At a Lease.
 	dead   bool
 	lost   string // The resource whose writes get no answer.
+	fails  bool   // Writes of Leases fail, as by a webhook that does not answer.
 }
 
 func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
@@ -43,6 +45,10 @@ func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 		}
 		if req.Method == http.MethodGet && strings.Contains(req.URL.Path, "/leases/") {
 			w.looks++
+		}
+		if w.fails && req.Method != http.MethodGet && strings.Contains(req.URL.Path, "/leases") {
+			const body = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"reason":"InternalError","message":"failed calling webhook"}`
+			return &http.Response{StatusCode: 500, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
 		}
 		resp, err := next.RoundTrip(req)
 		if err == nil && w.lost != "" && req.Method != http.MethodGet && strings.HasSuffix(req.URL.Path, "/"+w.lost) {
@@ -81,6 +87,12 @@ func (w *writer) lose(resource string, lose bool) {
 	if lose {
 		w.lost = resource
 	}
+}
+
+func (w *writer) fail(fails bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fails = fails
 }
 
 func (w *writer) kill() {

@@ -144,7 +144,7 @@ func connected(s Snapshot) *metav1.Condition {
 	default:
 		return unlessDecided(s, v1alpha1.BindingConnected, "the first connection is being made",
 			v1alpha1.ReasonConnected, v1alpha1.ReasonUnreachable, v1alpha1.ReasonWrongCA, v1alpha1.ReasonIdentityChanged, v1alpha1.ReasonSameCluster,
-			v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable, v1alpha1.ReasonStartFailed,
+			v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseNotRenewed, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable, v1alpha1.ReasonStartFailed,
 			v1alpha1.ReasonTooLarge)
 	}
 }
@@ -181,7 +181,7 @@ func limitsKnown(s Snapshot) *metav1.Condition {
 // isFence reports whether a provider is refused because of its Lease.
 func isFence(reason string) bool {
 	switch reason {
-	case v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable:
+	case v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseNotRenewed, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable:
 		return true
 	}
 	return false

@@ -28,6 +28,7 @@ func TestFenced(t *testing.T) {
 		"without the right": {fence(v1alpha1.ReasonLeaseForbidden, "cannot get leases"), []string{accepted, linked,
 			"Fenced=False LeaseForbidden: cannot get leases; a second manager for the same cluster would not be noticed: apply the provider.yaml of this version", "Ready=True Ready: "}},
 		"by another":                    {refusedFor(v1alpha1.ReasonHeldByAnother), refused(v1alpha1.ReasonHeldByAnother)},
+		"not renewed":                   {refusedFor(v1alpha1.ReasonLeaseNotRenewed), refused(v1alpha1.ReasonLeaseNotRenewed)},
 		"behind":                        {refusedFor(v1alpha1.ReasonTakeOverNeeded), refused(v1alpha1.ReasonTakeOverNeeded)},
 		"somebody else's":               {refusedFor(v1alpha1.ReasonLeaseConflict), refused(v1alpha1.ReasonLeaseConflict)},
 		"unreachable: the last verdict": {refusedFor(v1alpha1.ReasonUnreachable), []string{accepted, "Connected=False Unreachable: why", "Fenced=True LeaseHeld: ", "Ready=False Unreachable: why"}},
