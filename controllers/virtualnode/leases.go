@@ -42,19 +42,12 @@ type Leases struct {
 	Kubernetes kubernetes.Interface
 	Fleet      *fleet.Fleet
 	Clock      clock.Clock
-
-	restored restored
 }
 
-// Start ends the manager if the consumer was restored from a backup. Each provider's
-// lease lives as long as its engagement.
-func (l *Leases) Start(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-l.restored.signal():
-		return err
-	}
+// Start has nothing to do: each provider's lease lives as long as its engagement.
+func (*Leases) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
 }
 
 // Engage renews the lease of a provider until ctx ends.
@@ -73,9 +66,6 @@ func (l *Leases) Engage(ctx context.Context, name multicluster.ClusterName, _ cl
 // prepare is called before each renewal. Its error prevents the renewal.
 func (l *Leases) prepare(ctx context.Context, name, nodeName string) lease.ProcessLeaseFunc {
 	return func(lease *coordinationv1.Lease) error {
-		if err := l.restored.note(lease); err != nil {
-			return err
-		}
 		if age := l.Clock.Since(l.Fleet.LastContact(name)); age > 2*renewInterval {
 			return fmt.Errorf("the provider has not answered for %s", age.Round(time.Second))
 		}

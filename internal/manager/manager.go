@@ -94,6 +94,8 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 	}
 	refusals := consumer.NewRefusals(whoAmI(ctx, rest.CopyConfig(config)), clock.RealClock{})
 	config.Wrap(refusals.Wrap)
+	restored := consumer.NewRestored()
+	config.Wrap(restored.Wrap)
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for the consumer: %w", err)
@@ -118,7 +120,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 		ctrl.Log.WithName("setup").Info("WARNING: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1, " +
 			"which takes Kubernetes 1.36: pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
 	}
-	return assemble(ctx, config, o, identity{origin, clients, served, refusals})
+	return assemble(ctx, config, o, identity{origin, clients, served, refusals, restored})
 }
 
 // whoAmI returns a function that asks the consumer as whom it knows us, until it answers.
@@ -147,6 +149,7 @@ type identity struct {
 	clients      kubernetes.Interface
 	policyServed bool
 	refusals     *consumer.Refusals
+	restored     *consumer.Restored
 }
 
 func assemble(ctx context.Context, config *rest.Config, o Options, of identity) (mcmanager.Manager, error) {
@@ -168,14 +171,18 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
+	if err := mgr.GetLocalManager().Add(of.restored); err != nil {
+		return nil, fmt.Errorf("adding what notices that the consumer was restored from a backup: %w", err)
+	}
 	local, err := consumerViews(ctx, sharing.everywhere(mgr.GetLocalManager()), controllers.Kinds())
 	if err != nil {
 		return nil, err
 	}
 	if !o.SkipMetrics {
-		state := &metrics.State{Reader: mgr.GetLocalManager().GetClient(), Connected: connections.Connected}
+		reader := metrics.WhenElected{Reader: mgr.GetLocalManager().GetClient(), Elected: mgr.GetLocalManager().Elected()}
+		state := &metrics.State{Reader: reader, Connected: connections.Connected}
 		for _, collector := range []prometheus.Collector{
-			state, &metrics.Pods{Views: local.All}, &metrics.Bindings{Reader: state.Reader}, &metrics.Usage{Of: connections.Usage},
+			state, &metrics.Pods{Views: local.All}, &metrics.Bindings{Reader: reader}, &metrics.Usage{Of: connections.Usage},
 		} {
 			if err := crmetrics.Registry.Register(collector); err != nil {
 				return nil, fmt.Errorf("registering the metrics: %w", err)

@@ -28,7 +28,7 @@ var conditionsOfBindings = []string{
 
 // Bindings reads ClusterBindings from the cache on each scrape, so that a deleted binding
 // leaves no metrics.
-type Bindings struct{ Reader client.Reader }
+type Bindings struct{ Reader Lister }
 
 var _ prometheus.Collector = &Bindings{}
 

@@ -49,6 +49,15 @@ func TestBindings(t *testing.T) {
 	if got := gather(t, &Bindings{Reader: bound{}}); len(got) > 0 {
 		t.Errorf("without bindings there are %v", got)
 	}
+	elected := make(chan struct{})
+	reader := WhenElected{Reader: bound{bindings: []v1alpha1.ClusterBinding{*eu}}, Elected: elected}
+	if got := gather(t, &Bindings{Reader: reader}); len(got) > 0 {
+		t.Errorf("a standby says %v", got)
+	}
+	close(elected)
+	if got := gather(t, &Bindings{Reader: reader}); len(got) == 0 {
+		t.Error("the elected one says nothing")
+	}
 }
 
 // TestAllConditionsAreShown reads the constants.

@@ -48,7 +48,7 @@ var (
 
 // State reads the caches on each scrape.
 type State struct {
-	Reader client.Reader
+	Reader Lister
 	// Connected counts the connected providers.
 	Connected func() int
 }

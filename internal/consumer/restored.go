@@ -1,0 +1,102 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/spillway-io/spillway/internal/ownwrites"
+)
+
+// Restored detects that the consumer's etcd was restored from a backup under the manager:
+// resource versions then go back. A watch continues from the last version that it has
+// seen, which is now in the future, and shows nothing until the restored cluster has
+// reached it; and what is in memory is about objects that may never have existed. So the
+// manager must exit and start again.
+//
+// The Leases that this process reads and writes every few seconds anyway reveal it: that
+// of the leader election, which also a standby reads, that of a replica, those of the
+// virtual nodes. So it needs no request of its own, and no binding.
+type Restored struct {
+	mu   sync.Mutex
+	seen map[string]client.Object // The latest of each Lease, by path.
+	said chan error
+}
+
+var (
+	_ manager.Runnable               = &Restored{}
+	_ manager.LeaderElectionRunnable = &Restored{}
+)
+
+// NewRestored returns a Restored that has seen nothing.
+func NewRestored() *Restored {
+	return &Restored{seen: map[string]client.Object{}, said: make(chan error, 1)}
+}
+
+// NeedLeaderElection is false: a standby, too, would take over with watches that show
+// nothing.
+func (*Restored) NeedLeaderElection() bool { return false }
+
+// Start ends the manager, with an error, if the consumer was restored from a backup.
+func (r *Restored) Start(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-r.said:
+		return err
+	}
+}
+
+// Wrap returns a transport that looks at the Leases.
+func (r *Restored) Wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		if !strings.Contains(req.URL.Path, "/apis/coordination.k8s.io/") || !strings.Contains(req.URL.Path, "/leases/") || req.Method == http.MethodDelete {
+			return next.RoundTrip(req)
+		}
+		before := r.latest(req.URL.Path) // Another request may overtake this one.
+		resp, err := next.RoundTrip(req)
+		if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
+			return resp, err
+		}
+		body, err := keepBody(resp)
+		if err != nil {
+			return nil, err
+		}
+		if object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil); err == nil {
+			if lease, ok := object.(client.Object); ok {
+				r.note(req.URL.Path, before, lease)
+			}
+		}
+		return resp, nil
+	})
+}
+
+func (r *Restored) latest(path string) client.Object {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen[path]
+}
+
+// note compares a Lease with what was seen before it was asked for.
+func (r *Restored) note(path string, before, lease client.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if latest := r.seen[path]; latest == nil || ownwrites.Older(latest, lease) {
+		r.seen[path] = lease
+	}
+	if before == nil || !ownwrites.Older(lease, before) {
+		return
+	}
+	err := fmt.Errorf("the consumer was restored from a backup (the version of Lease %s went back from %s to %s): all of it is read anew",
+		lease.GetName(), before.GetResourceVersion(), lease.GetResourceVersion())
+	select {
+	case r.said <- err:
+	default: // Already said.
+	}
+}
