@@ -36,7 +36,8 @@ const (
 
 const (
 	// AnnotationTakeOver on a ClusterBinding lets its manager take over a Lease of the
-	// generation in its value, although another manager has raised it.
+	// generation in its value, although another manager has raised it; or, if the value is
+	// the identity of the manager that asks for it, of any generation, once.
 	AnnotationTakeOver = "spillway.io/take-over"
 	// AnnotationGeneration carries the generation of a Lease.
 	AnnotationGeneration = "spillway.io/generation"

@@ -29,7 +29,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
-	"github.com/spillway-io/spillway/internal/holder"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/precondition"
@@ -249,7 +248,7 @@ func (r *Reconciler) connect(o *observed) {
 		Fingerprint: o.fingerprint,
 		PinnedUID:   o.Binding.Status.RemoteClusterUID,
 		Holder:      o.Binding.Status.Holder,
-		TakeOver:    holder.TakeOver(o.Binding.Annotations),
+		TakeOver:    o.Binding.Annotations[v1alpha1.AnnotationTakeOver],
 		Budget:      fleet.Budget{Memory: o.Binding.Spec.Budget.MemoryBytes(), Objects: o.Binding.Spec.Budget.MaxObjects()},
 		Leaving:     leaving,
 	})

@@ -58,6 +58,7 @@ func TestGrantTakeOver(t *testing.T) {
 		annotation           string
 	}{
 		"asked for":               {offloadingv1alpha1.ReasonTakeOverNeeded, command + "12", "", true, "12"},
+		"asked for, of two ways":  {offloadingv1alpha1.ReasonTakeOverNeeded, command + "12; … --all spillway.io/take-over=1host_uid", "", true, "12"},
 		"asked for again":         {offloadingv1alpha1.ReasonTakeOverNeeded, command + "13", "12", true, "13"},
 		"granted, and not yet so": {offloadingv1alpha1.ReasonTakeOverNeeded, command + "12", "12", false, "12"},
 		"another reason":          {offloadingv1alpha1.ReasonHeldByAnother, command + "12", "", false, ""},

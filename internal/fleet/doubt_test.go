@@ -80,7 +80,7 @@ func TestAProviderThatHasJustStartedIsAskedAgain(t *testing.T) {
 				c := f.connections["eu"]
 				f.mu.Unlock()
 				state := c.currentState()
-				c.hold.record(state.Holder, 0)
+				c.hold.record(state.Holder, "")
 				if state.Phase == Disconnected {
 					said.Add(1)
 				}

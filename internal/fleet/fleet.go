@@ -115,9 +115,10 @@ type Target struct {
 	// empty the provider is identified, and not used for anything.
 	PinnedUID string
 	// Holder is what the ClusterBinding remembers of the Lease in the provider, and
-	// TakeOver the generation that a user lets us take over.
+	// TakeOver what a user lets be taken over: a generation, or the identity of the manager
+	// that may take any.
 	Holder   v1alpha1.HolderStatus
-	TakeOver int64
+	TakeOver string
 	// Budget limits its caches.
 	Budget Budget
 	// Leaving is set for a binding that no longer needs its provider: nothing is engaged,

@@ -128,7 +128,7 @@ func remember(ctx context.Context, f *Fleet, told ...func(State)) {
 			if c, ok := f.connections[e.Object.Name]; ok {
 				state := c.currentState()
 				if state.Holder.Generation > 0 {
-					c.hold.record(state.Holder, 0)
+					c.hold.record(state.Holder, "")
 				}
 				for _, tell := range told {
 					tell(state)

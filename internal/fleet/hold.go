@@ -55,7 +55,7 @@ type hold struct {
 	raised time.Time // When the generation last rose.
 
 	recorded v1alpha1.HolderStatus
-	takeOver int64
+	takeOver string
 
 	// under counts writes in progress, idle is closed when none is left, and brokenOff is
 	// when a write last ended without an answer.
@@ -78,7 +78,7 @@ func newHold(target *Target, options *Options) *hold {
 }
 
 // record notes what the ClusterBinding says now.
-func (h *hold) record(recorded v1alpha1.HolderStatus, takeOver int64) {
+func (h *hold) record(recorded v1alpha1.HolderStatus, takeOver string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.recorded == recorded && h.takeOver == takeOver {
@@ -89,7 +89,7 @@ func (h *hold) record(recorded v1alpha1.HolderStatus, takeOver int64) {
 }
 
 // remembered is what the ClusterBinding says.
-func (h *hold) remembered() (recorded v1alpha1.HolderStatus, takeOver int64) {
+func (h *hold) remembered() (recorded v1alpha1.HolderStatus, takeOver string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.recorded, h.takeOver

@@ -108,7 +108,7 @@ func TestACopyThatIsBehindTakesNothing(t *testing.T) {
 		t.Errorf("it has written: %v", got)
 	}
 	let := target("eu", "1", providerUID)
-	let.TakeOver = 1
+	let.TakeOver = "1"
 	second.Connect(let)
 	eventually(t, second, "eu", "takes over", connected)
 	if got := leaseIn(t, c, origin).Annotations[v1alpha1.AnnotationGeneration]; got != "2" {

@@ -14,6 +14,7 @@ package holder
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -39,10 +40,10 @@ type Snapshot struct {
 	Account string
 	// Identity is this manager's.
 	Identity string
-	// Recorded is what the status of the ClusterBinding remembers, and TakeOver the
-	// generation that a user lets us take over.
+	// Recorded is what the status of the ClusterBinding remembers, and TakeOver what a
+	// user lets be taken over: a generation, or any one, by the manager of an identity.
 	Recorded v1alpha1.HolderStatus
-	TakeOver int64
+	TakeOver string
 	// Binding is the name of the ClusterBinding, for messages.
 	Binding string
 
@@ -146,13 +147,19 @@ func (s Snapshot) ours() (generation int64, problem string) {
 	return generation, ""
 }
 
-// takeOver is the generation that a user lets us take over: that of the Lease, or 0.
+// takeOver is the generation that a user lets us take over: that of the Lease, or 0. To
+// name us lets us take whatever generation there is, once: so one command does for all
+// bindings of a cluster that was restored in place. It lets no copy of the cluster do
+// so, now or later, since no other process ever has our identity.
 func (s Snapshot) takeOver(generation int64) int64 {
-	if s.TakeOver != generation {
-		return 0
+	if s.TakeOver == strconv.FormatInt(generation, 10) || s.TakeOver == s.Identity && s.untried() {
+		return generation
 	}
-	return generation
+	return 0
 }
+
+// untried reports whether we have never taken the Lease.
+func (s Snapshot) untried() bool { return s.Recorded.Identity != s.Identity }
 
 // lasts is how long the Lease holds: its holder may have a longer duration than we do.
 func (s Snapshot) lasts() time.Duration {
@@ -194,9 +201,13 @@ func (s Snapshot) heldBy(identity string) string {
 }
 
 func (s Snapshot) behind(generation int64) string {
-	return fmt.Sprintf("another manager has worked in this provider for the same cluster, or this binding was made anew: the Lease there is at generation %d, and this ClusterBinding remembers %d. "+
+	message := fmt.Sprintf("another manager has worked in this provider for the same cluster, or this binding was made anew: the Lease there is at generation %d, and this ClusterBinding remembers %d. "+
 		"If this cluster is to go on, and no other one: kubectl annotate --overwrite clusterbinding %s %s=%d",
 		generation, s.Recorded.Generation, s.Binding, v1alpha1.AnnotationTakeOver, generation)
+	if s.untried() {
+		message += fmt.Sprintf("; if it was restored from a backup, for all bindings at once: kubectl annotate --overwrite clusterbinding --all %s=%s", v1alpha1.AnnotationTakeOver, s.Identity)
+	}
+	return message
 }
 
 // identityMost limits what is quoted of an identity.

@@ -68,14 +68,19 @@ func TestDecide(t *testing.T) {
 		"free, and remembered without having been taken": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(5, them)}, record(6)},
 		"free, and we are behind":                        {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them)}, refuse(v1alpha1.ReasonTakeOverNeeded)},
 		"free, and we remember nothing":                  {Snapshot{Lease: leaseOf("", 4)}, refuse(v1alpha1.ReasonTakeOverNeeded)},
-		"free, behind, and let":                          {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: 4}, record(5)},
-		"free, behind, and let take another generation":  {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: 5}, refuse(v1alpha1.ReasonTakeOverNeeded)},
-		"free, behind, and let take an old generation":   {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(2, them), TakeOver: 3}, refuse(v1alpha1.ReasonTakeOverNeeded)},
+		"free, behind, and let":                          {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: "4"}, record(5)},
+		"free, behind, and let take another generation":  {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: "5"}, refuse(v1alpha1.ReasonTakeOverNeeded)},
+		"free, behind, and let take an old generation":   {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(2, them), TakeOver: "3"}, refuse(v1alpha1.ReasonTakeOverNeeded)},
 
+		"free, behind, and we are let by name": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: us}, record(5)},
+		"free, behind, and another one is let": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: them}, refuse(v1alpha1.ReasonTakeOverNeeded)},
+		"free, behind, and let by name before": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, us), TakeOver: us}, refuse(v1alpha1.ReasonTakeOverNeeded)},
+
+		"held, and let by name, but alive":        {Snapshot{Lease: held, Renewed: true, TakeOver: us}, refuse(v1alpha1.ReasonHeldByAnother)},
 		"held, first seen now":                    {Snapshot{Lease: held, Recorded: recorded(4, them)}, Decision{Action: Wait}},
 		"held, first seen now, and we are behind": {Snapshot{Lease: held}, Decision{Action: Wait}},
 		"held, and seen to be renewed":            {Snapshot{Lease: held, Renewed: true, Unchanged: duration - 1, Recorded: recorded(4, them)}, refuse(v1alpha1.ReasonHeldByAnother)},
-		"held, behind, and let, but alive":        {Snapshot{Lease: held, Renewed: true, TakeOver: 4}, refuse(v1alpha1.ReasonHeldByAnother)},
+		"held, behind, and let, but alive":        {Snapshot{Lease: held, Renewed: true, TakeOver: "4"}, refuse(v1alpha1.ReasonHeldByAnother)},
 		"held, not renewed for a moment":          {Snapshot{Lease: held, Unchanged: duration - 1, Recorded: recorded(4, them)}, Decision{Action: Wait}},
 		"held, and renewed by one who shares with us": {Snapshot{Lease: held, Renewed: true, Unchanged: duration - 1, Recorded: recorded(4, them), Sharing: true},
 			Decision{Action: Wait}},
@@ -109,7 +114,7 @@ func TestDecide(t *testing.T) {
 		"of a generation that is no number": {Snapshot{Lease: with(leaseOf(us, 4), func(l *coordinationv1.Lease) { l.Annotations[v1alpha1.AnnotationGeneration] = "x" })},
 			refuse(v1alpha1.ReasonLeaseConflict)},
 		"ours, of a generation that has no next one":                {Snapshot{Lease: leaseOf(us, math.MaxInt64), Recorded: recorded(4, us)}, refuse(v1alpha1.ReasonLeaseConflict)},
-		"free, of a generation that has no next one":                {Snapshot{Lease: leaseOf("", math.MaxInt64), TakeOver: math.MaxInt64}, refuse(v1alpha1.ReasonLeaseConflict)},
+		"free, of a generation that has no next one":                {Snapshot{Lease: leaseOf("", math.MaxInt64), TakeOver: "9223372036854775807"}, refuse(v1alpha1.ReasonLeaseConflict)},
 		"ours, of the highest that a provider can have us remember": {Snapshot{Lease: leaseOf(us, mostGeneration), Recorded: recorded(4, us)}, write(mostGeneration, mostGeneration)},
 		"ours, and the one after that":                              {Snapshot{Lease: leaseOf(us, mostGeneration+1), Recorded: recorded(mostGeneration, us)}, write(mostGeneration+1, mostGeneration+1)},
 		"ours, and the one after the next":                          {Snapshot{Lease: leaseOf(us, mostGeneration+2), Recorded: recorded(mostGeneration, us)}, refuse(v1alpha1.ReasonLeaseConflict)},
@@ -143,7 +148,7 @@ func TestWhoLeavesDeletesWhatItCouldHold(t *testing.T) {
 		"given back":                           {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(4, them)}, del},
 		"given back, and not as high":          {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(5, them)}, del},
 		"given back, and higher":               {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them)}, refuse(v1alpha1.ReasonTakeOverNeeded)},
-		"given back, higher, and let":          {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: 4}, del},
+		"given back, higher, and let":          {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: "4"}, del},
 		"held by one that was killed a moment": {Snapshot{Lease: held, Unchanged: duration - 1, Recorded: recorded(4, them)}, Decision{Action: Wait}},
 		"held by one that was killed long ago": {Snapshot{Lease: held, Unchanged: duration, Recorded: recorded(4, them)}, del},
 		"held by one that lives":               {Snapshot{Lease: held, Renewed: true, Recorded: recorded(4, them)}, refuse(v1alpha1.ReasonHeldByAnother)},
@@ -227,7 +232,8 @@ func TestName(t *testing.T) {
 // The message says what may have happened, and a command that works the second time, too.
 func TestTakeOverIsAskedFor(t *testing.T) {
 	d := Decide(Snapshot{Binding: "eu", Lease: leaseOf("", 4), Mark: mark, Identity: us, Duration: duration})
-	for _, text := range []string{"another manager has worked in this provider", "or this binding was made anew", "kubectl annotate --overwrite clusterbinding eu spillway.io/take-over=4"} {
+	for _, text := range []string{"another manager has worked in this provider", "or this binding was made anew", "kubectl annotate --overwrite clusterbinding eu spillway.io/take-over=4;",
+		"kubectl annotate --overwrite clusterbinding --all spillway.io/take-over=" + us} {
 		if !strings.Contains(d.Message, text) {
 			t.Errorf("it says %q, without %q", d.Message, text)
 		}

@@ -30,16 +30,6 @@ func generationOf(lease *coordinationv1.Lease) (int64, bool) {
 	return generation, err == nil && generation > 0
 }
 
-// TakeOver returns the generation that the ClusterBinding's annotation lets its manager
-// take over; zero if none.
-func TakeOver(annotations map[string]string) int64 {
-	generation, err := strconv.ParseInt(annotations[v1alpha1.AnnotationTakeOver], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return generation
-}
-
 // Written returns the Lease to write after a Decision to write it. now is only for
 // readers: nothing is decided on it.
 func Written(s Snapshot, d Decision, now time.Time) *coordinationv1.Lease {

@@ -88,6 +88,7 @@ func takenOver(id string) Func {
 			return nil
 		case !answered && connected.Reason == v1alpha1.ReasonTakeOverNeeded:
 			_, generation, _ := strings.Cut(connected.Message, v1alpha1.AnnotationTakeOver+"=")
+			generation, _, _ = strings.Cut(generation, ";")
 			return errors.Join(errTakenOver, annotate(ctx, w, binding, generation))
 		case answered && connected.Status == metav1.ConditionTrue:
 			return errors.Join(errTakenOver, annotate(ctx, w, binding, nil))
