@@ -18,6 +18,7 @@ var plainKeys = []string{
 	"app.kubernetes.io/", "apps.kubernetes.io/", "batch.kubernetes.io/", "statefulset.kubernetes.io/", "kubectl.kubernetes.io/",
 	"container.apparmor.security.beta.kubernetes.io/", // Older API servers make these of fields, and pod security looks at them.
 	limitRanger,
+	"karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict", // A pod is not evicted to save a node.
 }
 
 // Sends reports whether a label or annotation of this key may be sent. A controller of

@@ -46,8 +46,9 @@ func TestConsumerCommandsNobody(t *testing.T) {
 		for key, want := range map[string]string{
 			"app": "", "pod-template-hash": "", "app.kubernetes.io/name": "", "helm.sh/chart": "", "checksum/config": "",
 			"batch.kubernetes.io/job-completion-index": "", "statefulset.kubernetes.io/pod-name": "", "kubectl.kubernetes.io/restartedAt": "",
+			"cluster-autoscaler.kubernetes.io/safe-to-evict": "", "karpenter.sh/do-not-disrupt": "", "karpenter.sh/nodepool": notLetIn,
 			"reflector.v1.k8s.emberstack.com/reflection-auto-enabled": notLetIn, "iam.amazonaws.com/role": notLetIn,
-			"k8s.v1.cni.cncf.io/networks": notLetIn, "sidecar.istio.io/inject": notLetIn, "cluster-autoscaler.kubernetes.io/safe-to-evict": notLetIn,
+			"k8s.v1.cni.cncf.io/networks": notLetIn, "sidecar.istio.io/inject": notLetIn, "cluster-autoscaler.kubernetes.io/scale-down-disabled": notLetIn,
 			"grafana_dashboard": notLetIn, "aadpodidbinding": notLetIn,
 		} {
 			one := map[string]string{key: "x"}
@@ -134,7 +135,7 @@ func TestKeysOfMetadata(t *testing.T) {
 		"example.com/any": true, "example.com/reserved": false, "example.com/reserved2": true, "sub.example.com/any": false, "xexample.com/any": false,
 		"single.example.com/one": false, "single.example.com/two": false, "a.b/c": true, "a.b.c/c": false, "no.example.com/any": true,
 		"app.kubernetes.io/name": true, "x.app.kubernetes.io/name": false, "batch.kubernetes.io/x": true, "kubernetes.io/x": false,
-		"kubernetes.io/limit-ranger": true, "kubernetes.io/limit-ranger2": false,
+		"kubernetes.io/limit-ranger": true, "kubernetes.io/limit-ranger2": false, "karpenter.sh/do-not-disrupt": true,
 		"container.apparmor.security.beta.kubernetes.io/c": true,
 		"spillway.io/x": true, "x.spillway.io/x": true, "xspillway.io/x": false, "spillway.io.example.com/x": true, "spillway.io.other.com/x": false,
 	} {

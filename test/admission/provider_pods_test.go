@@ -82,30 +82,6 @@ func TestConsumerPods(t *testing.T) {
 	}
 }
 
-// TestOwnersOfConsumersPods: its namespace, by which it has a controller, and nobody else.
-func TestOwnersOfConsumersPods(t *testing.T) {
-	consumer := inProvider(t)
-	namespace := namespaceOf(t, held(mark()))
-	const want = "metadata.ownerReferences must name the pod's namespace only"
-	for name, test := range map[string]struct {
-		change func(*metav1.OwnerReference)
-		want   string
-	}{
-		"its namespace":         {func(*metav1.OwnerReference) {}, ""},
-		"another namespace":     {func(o *metav1.OwnerReference) { o.Name = "kube-system" }, want},
-		"a ReplicaSet":          {func(o *metav1.OwnerReference) { o.APIVersion, o.Kind = "apps/v1", "ReplicaSet" }, want},
-		"a namespace of others": {func(o *metav1.OwnerReference) { o.APIVersion = "example.com/v1" }, want},
-		"one that is held up":   {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(true) }, want},
-	} {
-		t.Run(name, func(t *testing.T) {
-			owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace, UID: "uid", Controller: ptr.To(true)}
-			test.change(&owner)
-			meta := metav1.ObjectMeta{Namespace: namespace, Name: "pod", Labels: mark(), OwnerReferences: []metav1.OwnerReference{owner}}
-			refused(t, consumer.Create(t.Context(), podOf(meta), client.DryRunAll), test.want)
-		})
-	}
-}
-
 // TestConsumerDebugsPods adds containers to pods that run already.
 func TestConsumerDebugsPods(t *testing.T) {
 	consumer := inProvider(t)

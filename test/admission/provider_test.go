@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -36,33 +37,46 @@ func untilConsumerIsConfined(ctx context.Context, s *apiServer) error {
 	if err != nil {
 		return err
 	}
-	marked := remoteNamespace(held(mark()))
+	// Named as authorization.yaml lets the consumer have them.
+	marked := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "probe-demo", Labels: held(mark())}}
 	if err := s.Create(ctx, marked); err != nil {
 		return err
 	}
-	inMarked := metav1.ObjectMeta{Namespace: marked.Name, Name: "probe", Labels: mark()}
+	inMarked, elsewhere := metav1.ObjectMeta{Namespace: marked.Name, Name: "probe", Labels: mark()}, metav1.ObjectMeta{Namespace: "default", Name: "unmarked"}
 	commanding := map[string]string{"example.com/probe": "x"}
-	probes := map[string]func(context.Context) error{}
-	for policy, probe := range map[string]client.Object{
-		"spillway-consumers":         &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "probe"}},
-		"spillway-consumers-mark":    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}},
-		"spillway-consumers-pods":    podOf(inMarked, func(s *corev1.PodSpec) { s.NodeName, s.ServiceAccountName = "node", "builder" }),
-		"spillway-consumers-secrets": secretOf(inMarked, "bootstrap.kubernetes.io/token"),
-		"spillway-consumers-claims":  claimOf(inMarked, ""),
-		"spillway-consumers-volumes": volumeOf(metav1.ObjectMeta{Name: "probe"}),
-		"spillway-consumers-leases":  leaseOf(nil),
-		"spillway-limits-namespaces": &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-probe", Labels: held(mark())}},
-		"spillway-limits-pods":       podOf(inMarked, tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists})),
-		"spillway-limits-metadata' with binding 'spillway-limits-metadata": &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-			Namespace: marked.Name, Name: "probe", Labels: mark(), Annotations: commanding,
-		}},
-		"spillway-limits-metadata' with binding 'spillway-limits-metadata-volumes": volumeOf(metav1.ObjectMeta{
-			Name: volumeName, Labels: markOf(shippedAccount), Annotations: commanding,
-		}),
-	} {
-		probes[policy] = creating(consumer, probe)
+	pod, plain, claim := podOf(elsewhere), &corev1.ConfigMap{ObjectMeta: elsewhere}, claimOf(inMarked, volumeName)
+	volume := volumeOf(metav1.ObjectMeta{Name: "probe-0123456789abcdef0123456789abcdef", Labels: markOf(shippedAccount)})
+	unmarked := volumeOf(metav1.ObjectMeta{Name: "unmarked"})
+	if err := errors.Join(s.Create(ctx, pod), s.Create(ctx, plain), s.Create(ctx, claim), s.Create(ctx, volume), s.Create(ctx, unmarked)); err != nil {
+		return err
 	}
-	return untilConfined(ctx, probes)
+	const command = `{"metadata":{"annotations":{"example.com/probe":"x"}}}`
+	return untilConfined(ctx, map[string]func(context.Context) error{
+		by("spillway-consumers", ""):               creating(consumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-probe", Labels: held(mark())}}),
+		by("spillway-consumers", "-unmarked"):      creating(consumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}),
+		by("spillway-consumers", "-existing"):      deleting(consumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "spillway-provider"}}),
+		by("spillway-consumers-pods", ""):          creating(consumer, podOf(inMarked, tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists}))),
+		by("spillway-consumers-pods", "-unmarked"): creating(consumer, podOf(elsewhere)),
+		by("spillway-consumers-pods", "-existing"): deleting(consumer, pod),
+		by("spillway-consumers-objects", ""): creating(consumer, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: marked.Name, Name: "probe", Labels: mark(), Annotations: commanding,
+		}}),
+		by("spillway-consumers-objects", "-unmarked"): creating(consumer, &corev1.Secret{ObjectMeta: elsewhere}),
+		by("spillway-consumers-objects", "-existing"): deleting(consumer, plain),
+		by("spillway-consumers-objects", "-claims"):   patching(consumer, claim, command),
+		by("spillway-consumers-volumes", ""): creating(consumer, volumeOf(metav1.ObjectMeta{
+			Name: volumeName, Labels: markOf(shippedAccount), Annotations: commanding,
+		})),
+		by("spillway-consumers-volumes", "-unmarked"): creating(consumer, volumeOf(metav1.ObjectMeta{Name: "probe"})),
+		by("spillway-consumers-volumes", "-existing"): deleting(consumer, unmarked),
+		by("spillway-consumers-volumes", "-limits"):   patching(consumer, volume, command),
+		by("spillway-consumers-leases", ""):           creating(consumer, leaseOf(nil)),
+	})
+}
+
+// by is a policy with one of its bindings, as a refusal names them.
+func by(policy, binding string) string {
+	return policy + "' with binding '" + policy + binding
 }
 
 // refused checks that err is a refusal that says want, or nil if want is empty.

@@ -1,0 +1,135 @@
+package admission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// write is what policies select by. Whether the object carries Spillway's label counts
+// before and after alike.
+type write struct {
+	group, resource string
+	operation       admissionv1.OperationType
+	marked          bool
+}
+
+// TestOnePolicyForEachWrite is about what admission costs: an API server converts the
+// object anew for each policy and binding that a write meets, whatever they say, and
+// match conditions spare nobody that. So a write meets one policy of a side, and
+// that with one binding, or else nothing holds it to the policy. Only of claims and
+// volumes an update meets two, since it goes on without limits.
+func TestOnePolicyForEachWrite(t *testing.T) {
+	for side, files := range map[string]string{"consumer": "config/policy/*.yaml", "provider": "config/provider/policy_*.yaml"} {
+		policies, bindings := shippedPolicies(t, files)
+		for _, w := range writes(policies) {
+			var meets, by []string
+			for _, policy := range policies {
+				if !w.meets(t, policy.Spec.MatchConstraints) {
+					continue
+				}
+				meets = append(meets, policy.Name)
+				for _, binding := range bindings {
+					if binding.Spec.PolicyName == policy.Name && w.meets(t, binding.Spec.MatchResources) {
+						by = append(by, binding.Name)
+					}
+				}
+			}
+			most := 1
+			if w.operation == admissionv1.Update && w.marked && strings.HasPrefix(w.resource, "persistentvolume") && side == "provider" {
+				most = 2
+			}
+			if len(meets) > 1 || len(by) == 0 || len(by) > most {
+				t.Errorf("in the %s, %+v meets the policies %v, with the bindings %v: want one, with at most %d", side, w, meets, by, most)
+			}
+		}
+	}
+}
+
+// shippedPolicies are those of files, with their bindings.
+func shippedPolicies(t *testing.T, pattern string) (policies []*admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		objects, err := read(filepath.Join(filepath.Dir(pattern), filepath.Base(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range objects {
+			policy, binding := &admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.ValidatingAdmissionPolicyBinding{}
+			switch object.GetKind() {
+			case "ValidatingAdmissionPolicy":
+				err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, policy)
+				policies = append(policies, policy)
+			case "ValidatingAdmissionPolicyBinding":
+				err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, binding)
+				bindings = append(bindings, binding)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return policies, bindings
+}
+
+// writes are all that any policy names. A policy with a wildcard meets those of the others.
+func writes(policies []*admissionv1.ValidatingAdmissionPolicy) []write {
+	var all []write
+	for _, policy := range policies {
+		for _, rule := range policy.Spec.MatchConstraints.ResourceRules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					for _, operation := range []admissionv1.OperationType{admissionv1.Create, admissionv1.Update, admissionv1.Delete} {
+						if slices.Contains(rule.Operations, operation) || slices.Contains(rule.Operations, admissionv1.OperationAll) {
+							all = append(all, write{group, resource, operation, false}, write{group, resource, operation, true})
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// meets reports whether a policy or binding selects the write. Without rules, it does
+// not restrict what its policy selects. A selector of namespaces is taken for one that
+// selects all.
+func (w write) meets(t *testing.T, by *admissionv1.MatchResources) bool {
+	t.Helper()
+	if by == nil {
+		return true
+	}
+	object := k8slabels.Set{}
+	if w.marked {
+		object[v1alpha1.LabelManagedBy] = v1alpha1.ManagedBySpillway
+	}
+	if by.ObjectSelector != nil {
+		if selector, err := metav1.LabelSelectorAsSelector(by.ObjectSelector); err != nil || !selector.Matches(object) {
+			return false
+		}
+	}
+	main, sub, _ := strings.Cut(w.resource, "/")
+	return len(by.ResourceRules) == 0 || slices.ContainsFunc(by.ResourceRules, func(rule admissionv1.NamedRuleWithOperations) bool {
+		of := func(all []string, names ...string) bool {
+			return slices.ContainsFunc(all, func(one string) bool { return slices.Contains(names, one) })
+		}
+		resources := []string{w.resource, "*/*", main + "/*", "*/" + sub}
+		if sub == "" {
+			resources = []string{main, "*", "*/*", main + "/*"}
+		}
+		return of(rule.APIGroups, w.group, "*") && of(rule.Resources, resources...) &&
+			(slices.Contains(rule.Operations, w.operation) || slices.Contains(rule.Operations, admissionv1.OperationAll))
+	})
+}

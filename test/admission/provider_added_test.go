@@ -1,0 +1,114 @@
+package admission
+
+import (
+	"context"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestConsumerAndWhatTheProviderAdds is about a provider whose own admission gives pods
+// a label, a toleration and a priority that a consumer may not.
+func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
+	consumer, own := inProvider(t), metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "pod", Labels: mark()}
+	adding := another(own.Namespace)
+	policy, _ := adding[0].(*admissionv1.MutatingAdmissionPolicy)
+	policy.Spec.Mutations[0].JSONPatch.Expression = `[
+		JSONPatch{op: "add", path: "/metadata/labels/example.com~1profile", value: "added"},
+		JSONPatch{op: "add", path: "/spec/tolerations/-", value: {"key": "example.com/gpu", "operator": "Exists"}}]`
+	usual := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "usual"}, GlobalDefault: true, Value: 7}
+	for _, object := range append(adding, usual) {
+		temporary(t, object)
+	}
+	var pod *corev1.Pod
+	err := eventually(t.Context(), func(ctx context.Context) (bool, error) {
+		pod = podOf(*own.DeepCopy()) // An answer is read into the maps that are there.
+		err := server(t).Create(ctx, pod, client.DryRunAll)
+		return pod.Labels["example.com/profile"] != "" && len(pod.Spec.Tolerations) == 3 && pod.Spec.PriorityClassName == "usual", err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sending, later := *own.DeepCopy(), *own.DeepCopy()
+	later.Name = "later"
+	sending.Labels["example.com/profile"] = "mine"
+	outage := tolerating(corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
+	attempt(t, map[string]try{
+		"sends nothing of it":     {creating(consumer, podOf(own)), ""},
+		"sends the label":         {creating(consumer, podOf(sending)), "metadata.labels[example.com/profile] " + notLetIn},
+		"sends the class":         {creating(consumer, podOf(own, func(s *corev1.PodSpec) { s.PriorityClassName = "usual" })), "is not among the priorityClasses"},
+		"sends other tolerations": {creating(consumer, podOf(own, outage)), "spec.tolerations[] of example.com/gpu: " + notTolerated},
+		"adds one later":          {patching(consumer, made(t, podOf(later)), `{"metadata":{"labels":{"example.com/other":"x"}}}`), notLetIn},
+	})
+}
+
+// TestConsumerDeniesNothing is about a consumer that says of what it sends that somebody
+// else has sent it, or nobody.
+func TestConsumerDeniesNothing(t *testing.T) {
+	consumer := inProvider(t)
+	entry := metav1.ManagedFieldsEntry{
+		Manager: "webhook", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
+		Time: ptr.To(metav1.Now()), FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{".":{}}}}`),
+	}
+	old, wrong := entry, entry
+	old.APIVersion, wrong.FieldsType = "v0", "FieldsV0"
+	for lie, fields := range map[string][]metav1.ManagedFieldsEntry{
+		"nothing": nil, "no entry": {}, "an empty entry": {{}}, "another's": {entry}, "of another version": {old}, "of no type": {wrong},
+		"of the entry's own name": {{Manager: "current-operation", Operation: entry.Operation, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: entry.FieldsV1}},
+	} {
+		for kind, object := range carrying(namespaceOf(t, held(mark()))) {
+			t.Run("a "+kind+", "+lie, func(t *testing.T) {
+				sent := object(marked(map[string]string{"iam.amazonaws.com/role": "admin"}), nil)
+				sent.SetManagedFields(fields)
+				refused(t, creating(consumer, sent)(t.Context()), "metadata.labels[iam.amazonaws.com/role] "+notLetIn)
+				if pod, is := object(marked(nil), nil).(*corev1.Pod); is {
+					pod.ManagedFields = fields
+					pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
+					refused(t, creating(consumer, pod)(t.Context()), notTolerated)
+				}
+			})
+		}
+	}
+	// Whoever may patch may create what is not there, too, by applying it.
+	applied := podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "applied", Labels: marked(map[string]string{"iam.amazonaws.com/role": "admin"})})
+	applied.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	refused(t, consumer.Patch(t.Context(), applied, client.Apply, client.FieldOwner("thief")), "metadata.labels[iam.amazonaws.com/role] "+notLetIn) //nolint:staticcheck // As a thief would, of an object that is whole.
+}
+
+// TestConsumerOwners is about what a pod says that it belongs to.
+func TestConsumerOwners(t *testing.T) {
+	consumer := inProvider(t)
+	namespace := &corev1.Namespace{}
+	if err := server(t).Get(t.Context(), client.ObjectKey{Name: namespaceOf(t, held(mark()))}, namespace); err != nil {
+		t.Fatal(err)
+	}
+	const nothingElse = "metadata.ownerReferences must name nothing but the pod's own namespace"
+	for name, test := range map[string]struct {
+		change func(*metav1.OwnerReference)
+		want   string // Part of the refusal; empty: allowed.
+	}{
+		"its namespace":           {func(*metav1.OwnerReference) {}, ""},
+		"one that it holds up":    {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(true) }, nothingElse},
+		"another namespace":       {func(o *metav1.OwnerReference) { o.Name = "kube-system" }, nothingElse},
+		"one of that name before": {func(o *metav1.OwnerReference) { o.UID = "before" }, nothingElse},
+		"a node":                  {func(o *metav1.OwnerReference) { o.Kind = "Node" }, nothingElse},
+		"one of another API":      {func(o *metav1.OwnerReference) { o.APIVersion = "example.com/v1" }, nothingElse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			meta := metav1.ObjectMeta{Namespace: namespace.Name, GenerateName: "pod-", Labels: mark()}
+			owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID, Controller: ptr.To(true)}
+			test.change(&owner)
+			there := made(t, podOf(meta))
+			meta.OwnerReferences = []metav1.OwnerReference{owner}
+			refused(t, creating(consumer, podOf(meta))(t.Context()), test.want)
+			changed := there.DeepCopy()
+			changed.OwnerReferences = meta.OwnerReferences
+			refused(t, consumer.Patch(t.Context(), changed, client.MergeFrom(there), client.DryRunAll), test.want)
+		})
+	}
+}
