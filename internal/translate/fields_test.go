@@ -133,6 +133,7 @@ var examples = map[string]string{
 	"PersistentVolumeSource": `{nfs: {server: s, path: /}}`,
 	"Projected":              `{sources: [{configMap: {name: c}}]}`,
 	"SecurityContext":        `{runAsUser: 1}`,
+	"Tolerations":            `[{key: a, operator: Exists}]`,
 	"VolumeSource":           `{emptyDir: {}}`,
 	"Volumes":                `[{name: v, emptyDir: {}}]`,
 }

@@ -81,7 +81,7 @@ func Withheld(local, remote *corev1.Pod, limits *Limits) []string {
 	var all []string
 	for i := range local.Spec.Tolerations {
 		t := &local.Spec.Tolerations[i]
-		if toleratesVirtualNode(*t) || hasToleration(remote.Spec.Tolerations, t) {
+		if toleratesVirtualNode(*t) || everyPodHas(t) || hasToleration(remote.Spec.Tolerations, t) {
 			continue
 		}
 		what := "the toleration of every taint"
@@ -122,6 +122,15 @@ func allowedTolerations(tolerations, there []corev1.Toleration, limits *Limits) 
 		return tolerations
 	}
 	return slices.DeleteFunc(slices.Clone(tolerations), withheld)
+}
+
+// everyPodHas reports whether a toleration is one of the two that Kubernetes gives to
+// each pod which lacks them, as the provider will. A pod that has no others is sent
+// without: of tolerations that were sent, the provider's policy cannot tell which ones
+// its own admission has added, such as that of nodes with a GPU.
+func everyPodHas(t *corev1.Toleration) bool {
+	return (t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable) && t.Effect == corev1.TaintEffectNoExecute &&
+		t.Operator == corev1.TolerationOpExists && t.TolerationSeconds != nil && *t.TolerationSeconds == 300
 }
 
 func hasToleration(all []corev1.Toleration, wanted *corev1.Toleration) bool {

@@ -107,7 +107,8 @@ func TestWithheldTolerations(t *testing.T) {
 		"what is offered":                   {limits, `{key: example.com/batch, operator: Exists}`, "", false},
 		"what nothing is said of":           {none, `{key: example.com/batch, operator: Exists}`, "the toleration of example.com/batch" + offered, false},
 		"a soft taint":                      {none, `{key: a, operator: Exists, effect: PreferNoSchedule}`, "", false},
-		"what Kubernetes adds":              {none, `{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}`, "", false},
+		"what Kubernetes adds":              {none, `{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}`, "", true},
+		"for longer than Kubernetes adds":   {none, `{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 301}`, "", false},
 		"what Kubernetes adds, and further": {none, `{key: node.kubernetes.io/unreachable, operator: Exists}`, "the toleration of node.kubernetes.io/unreachable" + offered, false},
 		"virtual nodes":                     {limits, `{key: spillway.io/virtual-node, operator: Exists}`, "", true},
 	}

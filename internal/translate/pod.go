@@ -24,6 +24,9 @@ func Pod(local *corev1.Pod, t Target, limits *Limits) (*corev1.Pod, *Refusal) {
 
 	spec := allowedPodSpec(&local.Spec, local.Name, limits)
 	remote.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil, spec.Tolerations)
+	if !slices.ContainsFunc(spec.Tolerations, func(t corev1.Toleration) bool { return !everyPodHas(&t) }) {
+		spec.Tolerations = nil
+	}
 	spec.DeepCopyInto(&remote.Spec)
 	localise(&remote.Spec, local, t, limits)
 	fillFiles(remote.Annotations, &remote.Spec, local)
