@@ -18,12 +18,11 @@ import (
 // A newer manager with an older provider.yaml is the usual case.
 var _ = Describe("A provider that does not let everything be read", Ordered, func() {
 	var (
-		t       team
-		role    string
-		read    = []string{"get", "list", "watch", "create", "patch", "delete"}
-		blind   = []string{"get", "create", "patch", "delete"}
-		waiting *corev1.Pod
-		late    client.Object
+		t     team
+		role  string
+		read  = []string{"get", "list", "watch", "create", "patch", "delete"}
+		blind = []string{"get", "create", "patch", "delete"}
+		late  client.Object
 	)
 
 	BeforeAll(func() {
@@ -44,15 +43,19 @@ var _ = Describe("A provider that does not let everything be read", Ordered, fun
 	})
 
 	It("has a pod wait that does, and say what for", func() {
-		late = newConfigMap(t.namespace, unique("settings"), "1")
-		home.make(late)
-		waiting = t.run(withConfigMap(late.GetName(), false))
-		t.staysHome(waiting, v1alpha1.ReasonRightsMissing, "ConfigMap "+t.namespace+"/"+late.GetName()+" cannot be sent",
+		settings := newConfigMap(t.namespace, unique("settings"), "1")
+		home.make(settings)
+		waiting := t.run(withConfigMap(settings.GetName(), false))
+		t.staysHome(waiting, v1alpha1.ReasonRightsMissing, "ConfigMap "+t.namespace+"/"+settings.GetName()+" cannot be sent",
 			"provider "+t.cb.Spec.ClusterID+" gives no right to list and watch configmaps")
-		Expect(eu.fetching(in(t.remote, late))()).To(absent, "nothing is written that could not be followed")
+		Expect(eu.fetching(in(t.remote, settings))()).To(absent, "nothing is written that could not be followed")
 	})
 
 	It("goes on by itself when the right is given", slow, func() {
+		late = newConfigMap(t.namespace, unique("settings"), "1")
+		home.make(late)
+		waiting := t.run(withConfigMap(late.GetName(), false))
+		t.staysHome(waiting, v1alpha1.ReasonRightsMissing)
 		eu.grant(role, "configmaps", read...)
 		t.goesOn(waiting)
 		Expect(eu.value(in(t.remote, late))()).To(Equal("1"))

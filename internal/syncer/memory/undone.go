@@ -22,7 +22,7 @@ const (
 )
 
 // Undone paces writes that are made again and again because somebody undoes them: a
-// patch of the same fields to the same values, the creation of a copy that was not
+// patch of the same fields of one object to the same values, the creation of a copy that was not
 // deleted by this process, and labels of ours that were taken off. The first write
 // waits for nothing.
 type Undone struct {
@@ -115,7 +115,7 @@ func written(a decide.Action) (about string, change uint64) {
 			return "", 0
 		}
 		hash := fnv.New64a()
-		_, _ = hash.Write(diff) // It never fails.
+		_, _ = hash.Write(append(diff, after.GetUID()...)) // It never fails.
 		change = hash.Sum64()
 	}
 	return about, change

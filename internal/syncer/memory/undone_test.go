@@ -23,6 +23,8 @@ func TestUndone(t *testing.T) {
 	elsewhere := create
 	elsewhere.Object = fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace = "elsewhere" })
 	pin := decide.Action{Verb: decide.Patch, Side: decide.Local, Before: fixture.Local(), Object: fixture.Local(fixture.Sent)}
+	successor := fixture.Local(func(m *corev1.ConfigMap) { m.UID = "another" })
+	pinned := fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.UID = "another" })
 	removed := decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}
 	relabelled := decide.Action{Verb: decide.Find, Side: decide.Remote, Object: fixture.Remote()}
 	status := decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Before: fixture.Local(), Object: fixture.Local(fixture.Sent)}
@@ -37,6 +39,7 @@ func TestUndone(t *testing.T) {
 		"another change":              {[]decide.Action{patch("2"), patch("2")}, patch("3"), 0},
 		"back and forth":              {[]decide.Action{patch("2"), patch("3"), patch("2")}, patch("3"), 0},
 		"a pin":                       {[]decide.Action{pin, pin}, pin, 2 * time.Second},
+		"a pin of its successor":      {[]decide.Action{pin, pin}, decide.Action{Verb: decide.Patch, Side: decide.Local, Before: successor, Object: pinned}, 0},
 		"a pin, after a change there": {[]decide.Action{patch("2"), patch("2")}, pin, 0},
 		"a copy is made again":        {[]decide.Action{create, create}, create, 2 * time.Second},
 		"another copy":                {[]decide.Action{create, create}, elsewhere, 0},
