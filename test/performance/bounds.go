@@ -43,14 +43,14 @@ const (
 	// writesBesidesStatus are the creation and the deletion of the remote pod,
 	// and the deletion of the local one when that is gone.
 	writesBesidesStatus = 3
-	// writesWithStatus are those, and the one of the status without which no pod
-	// would be Ready: fewer have not all been counted.
-	writesWithStatus = writesBesidesStatus + 1
+	// writesWithStatus are those, and the two of the status: that the pod is Ready,
+	// and how it ended. Fewer have not all been counted.
+	writesWithStatus = writesBesidesStatus + 2
 	// writesOnRig is how many there may be a pod on this rig, whatever U is: kwok
-	// makes a pod Running in one step, and that the remote pod gets a node leads
-	// to no write of ours. So 4.000 is what has always been measured; the rest is
-	// for a pod in ten whose write has to be sent again.
-	writesOnRig = 4.1
+	// makes a pod Running in one step, reports the end of a deleted one in
+	// another, and that the remote pod gets a node leads to no write of ours. The
+	// rest is for a pod in ten whose write has to be sent again.
+	writesOnRig = writesWithStatus + 0.1
 	// writesOfShared is how often anything is written for a ConfigMap or Secret
 	// that pods use, and for each provider: it is marked, sent, deleted, unmarked.
 	// Bindings that mark one object at once may try again, once each.

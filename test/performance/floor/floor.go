@@ -172,13 +172,14 @@ func WatchPods(ctx context.Context, cluster kubernetes.Interface, namespace stri
 	})
 }
 
-// mirror brings an event of a remote pod to the local one.
+// mirror brings an event of a remote pod to the local one: each status of a pod that is
+// to run, and of one that is deleted its end, as a kubelet does.
 func (r *Running) mirror(ctx context.Context, event watch.EventType, remote *corev1.Pod) error {
 	local := r.Consumer.CoreV1().Pods(r.Namespace)
 	switch {
 	case event == watch.Deleted:
 		return local.Delete(ctx, remote.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
-	case event == watch.Modified && remote.DeletionTimestamp.IsZero():
+	case event == watch.Modified && (remote.DeletionTimestamp.IsZero() || remote.Status.Phase != corev1.PodRunning):
 		patch, err := json.Marshal(map[string]any{"status": remote.Status})
 		if err != nil {
 			return err
