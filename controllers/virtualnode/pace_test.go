@@ -19,8 +19,8 @@ import (
 // paced as the status is, and both together are one write.
 func TestPaced(t *testing.T) {
 	clock, binding := clocktesting.NewFakeClock(builder.Epoch), builder.Binding("eu").Obj()
-	in := func(zone string) virtualnode.Offer {
-		return virtualnode.Offer{Nodes: []corev1.Node{*builder.Node("a").Label(corev1.LabelTopologyZone, zone).Obj()}}
+	in := func(size string) virtualnode.Offer {
+		return virtualnode.Offer{Nodes: []corev1.Node{*builder.Node("a").Label(corev1.LabelInstanceTypeStable, size).Obj()}}
 	}
 	node := virtualnode.New(binding, in("a"))
 	r := &Reconciler{
@@ -28,18 +28,18 @@ func TestPaced(t *testing.T) {
 		Clock:  clock, Pace: throttle.New(time.Second, time.Minute, clock),
 	}
 	for _, step := range []struct {
-		zone string
+		size string
 		want time.Duration
 	}{{"a", time.Second}, {"a", 0}, {"b", time.Second}} {
 		clock.Step(time.Hour)
 		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.update(t.Context(), binding, node, in(step.zone)); err != nil {
+		if err := r.update(t.Context(), binding, node, in(step.size)); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.Pace.Wait(binding.Name); got != step.want {
-			t.Errorf("zone %s: the next write waits for %s, want %s", step.zone, got, step.want)
+			t.Errorf("size %s: the next write waits for %s, want %s", step.size, got, step.want)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (r *Refusals) Said() (text string, again time.Duration) {
 func (r *Refusals) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterBinding] { return r.events }
 
 func (r *Refusals) note(what, path, message string) {
-	who := r.Who() // It may ask the consumer, and so come through here.
+	who := r.Who() // It may ask the consumer.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w, known := r.writes[what]

@@ -100,7 +100,7 @@ func (c *keeper) unrenewed(ctx context.Context, r *remote, err error) error {
 		return err
 	}
 	text := []rune(provenance.Clean(err.Error()))
-	return errNotUsable{v1alpha1.ReasonLeaseNotRenewed, "the provider answers, but the Lease there cannot be written, and so nothing else may be: " + string(text[:min(len(text), startMost)])}
+	return errNotUsable{v1alpha1.ReasonLeaseNotRenewed, "the provider answers, but the Lease there cannot be read or written, and so nothing else may be written: " + string(text[:min(len(text), startMost)])}
 }
 
 // renew writes the Lease as we know it, and reads it only if that fails.

@@ -150,16 +150,19 @@ func (s Snapshot) ours() (generation int64, problem string) {
 // takeOver is the generation that a user lets us take over: that of the Lease, or 0. To
 // name us lets us take whatever generation there is, once: so one command does for all
 // bindings of a cluster that was restored in place. It lets no copy of the cluster do
-// so, now or later, since no other process ever has our identity.
+// so, now or later, since no other process ever has our identity. Where we have seen
+// another manager at work it does not count, or we would take over as soon as that one
+// gives its Lease back.
 func (s Snapshot) takeOver(generation int64) int64 {
-	if s.TakeOver == strconv.FormatInt(generation, 10) || s.TakeOver == s.Identity && s.untried() {
+	if s.TakeOver == strconv.FormatInt(generation, 10) || s.TakeOver == s.Identity && s.byName() {
 		return generation
 	}
 	return 0
 }
 
-// untried reports whether we have never taken the Lease.
-func (s Snapshot) untried() bool { return s.Recorded.Identity != s.Identity }
+// byName reports whether naming us is enough: we have never taken the Lease, and have
+// seen nobody else renew it.
+func (s Snapshot) byName() bool { return s.Recorded.Identity != s.Identity && !s.Renewed }
 
 // lasts is how long the Lease holds: its holder may have a longer duration than we do.
 func (s Snapshot) lasts() time.Duration {
@@ -204,7 +207,7 @@ func (s Snapshot) behind(generation int64) string {
 	message := fmt.Sprintf("another manager has worked in this provider for the same cluster, or this binding was made anew: the Lease there is at generation %d, and this ClusterBinding remembers %d. "+
 		"If this cluster is to go on, and no other one: kubectl annotate --overwrite clusterbinding %s %s=%d",
 		generation, s.Recorded.Generation, s.Binding, v1alpha1.AnnotationTakeOver, generation)
-	if s.untried() {
+	if s.byName() {
 		message += fmt.Sprintf("; if it was restored from a backup, for all bindings at once: kubectl annotate --overwrite clusterbinding --all %s=%s", v1alpha1.AnnotationTakeOver, s.Identity)
 	}
 	return message

@@ -72,9 +72,10 @@ func TestDecide(t *testing.T) {
 		"free, behind, and let take another generation":  {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: "5"}, refuse(v1alpha1.ReasonTakeOverNeeded)},
 		"free, behind, and let take an old generation":   {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(2, them), TakeOver: "3"}, refuse(v1alpha1.ReasonTakeOverNeeded)},
 
-		"free, behind, and we are let by name": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: us}, record(5)},
-		"free, behind, and another one is let": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: them}, refuse(v1alpha1.ReasonTakeOverNeeded)},
-		"free, behind, and let by name before": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, us), TakeOver: us}, refuse(v1alpha1.ReasonTakeOverNeeded)},
+		"free, behind, and we are let by name":            {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: us}, record(5)},
+		"free, behind, and let by name when it was alive": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), Renewed: true, TakeOver: us}, refuse(v1alpha1.ReasonTakeOverNeeded)},
+		"free, behind, and another one is let":            {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: them}, refuse(v1alpha1.ReasonTakeOverNeeded)},
+		"free, behind, and let by name before":            {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, us), TakeOver: us}, refuse(v1alpha1.ReasonTakeOverNeeded)},
 
 		"held, and let by name, but alive":        {Snapshot{Lease: held, Renewed: true, TakeOver: us}, refuse(v1alpha1.ReasonHeldByAnother)},
 		"held, first seen now":                    {Snapshot{Lease: held, Recorded: recorded(4, them)}, Decision{Action: Wait}},

@@ -124,15 +124,19 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 }
 
 // whoAmI returns a function that asks the consumer as whom it knows us, until it answers.
+// config has no wrapper that calls the function: it would wait for itself.
 func whoAmI(ctx context.Context, config *rest.Config) func() string {
 	var mu sync.Mutex
 	name := ""
 	return func() string {
 		mu.Lock()
 		defer mu.Unlock()
-		clients, err := kubernetes.NewForConfig(config)
-		if name != "" || err != nil {
+		if name != "" {
 			return name
+		}
+		clients, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return ""
 		}
 		ctx, cancel := context.WithTimeout(ctx, whoTimeout)
 		defer cancel()

@@ -12,11 +12,11 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// NodeKeys are the labels that kubelets and clouds give to all nodes, the provider's
-// among them. A virtual node has those on which the provider's nodes agree.
-var NodeKeys = []string{
-	corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelTopologyRegion, corev1.LabelTopologyZone, corev1.LabelInstanceTypeStable,
-}
+// NodeKeys are labels that kubelets and clouds give to all nodes, the provider's among
+// them. A virtual node has those on which the provider's nodes agree. Zone and region
+// are not among them: a zone that the consumer's nodes are not in would be one more that
+// spread constraints count, and pods that are never offloaded would wait for one there.
+var NodeKeys = []string{corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelInstanceTypeStable}
 
 // sameEverywhere are those whose values mean the same in every cluster, with the names
 // that they had before.

@@ -18,12 +18,12 @@ func TestSelectNodes(t *testing.T) {
 		local, want string
 		named       string
 	}{
-		"what all nodes have": {local: `nodeSelector: {kubernetes.io/arch: amd64, beta.kubernetes.io/os: linux, topology.kubernetes.io/zone: a, disk: ssd, kubernetes.io/hostname: spillway-eu}`,
-			want: `nodeSelector: {kubernetes.io/arch: amd64, beta.kubernetes.io/os: linux, topology.kubernetes.io/zone: a}`},
+		"what all nodes have": {local: `nodeSelector: {kubernetes.io/arch: amd64, beta.kubernetes.io/os: linux, topology.kubernetes.io/zone: a, node.kubernetes.io/instance-type: big, disk: ssd, kubernetes.io/hostname: spillway-eu}`,
+			want: `nodeSelector: {kubernetes.io/arch: amd64, beta.kubernetes.io/os: linux, node.kubernetes.io/instance-type: big}`},
 		"only what the virtual node has": {local: `nodeSelector: {disk: ssd}`},
-		"what the binding has named, but for what means the same everywhere": {named: "kubernetes.io/arch,topology.kubernetes.io/region",
-			local: `nodeSelector: {kubernetes.io/arch: amd64, topology.kubernetes.io/region: mine, node.kubernetes.io/instance-type: big}`,
-			want:  `nodeSelector: {kubernetes.io/arch: amd64, node.kubernetes.io/instance-type: big}`},
+		"what the binding has named, but for what means the same everywhere": {named: "kubernetes.io/arch,node.kubernetes.io/instance-type",
+			local: `nodeSelector: {kubernetes.io/arch: amd64, topology.kubernetes.io/region: mine, node.kubernetes.io/instance-type: mine}`,
+			want:  `nodeSelector: {kubernetes.io/arch: amd64}`},
 		"a requirement":                       {local: terms(`{matchExpressions: [` + arm + `, {key: disk, operator: Exists}]}`), want: terms(`{matchExpressions: [` + arm + `]}`)},
 		"alternatives":                        {local: terms(`{matchExpressions: [` + amd + `]}, {matchExpressions: [` + arm + `]}`), want: terms(`{matchExpressions: [` + amd + `]}, {matchExpressions: [` + arm + `]}`)},
 		"one of the alternatives is any node": {local: terms(`{matchExpressions: [` + amd + `]}, {matchExpressions: [{key: disk, operator: Exists}]}`)},

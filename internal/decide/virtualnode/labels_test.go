@@ -16,12 +16,12 @@ import (
 // A virtual node has the labels of kubelets on which the usable nodes agree now,
 // whatever it had before.
 func TestCommonLabels(t *testing.T) {
-	const arch, os, zone, region = corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelTopologyZone, corev1.LabelTopologyRegion
+	const arch, os, size = corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelInstanceTypeStable
 	amd := func(name, in string) *builder.NodeBuilder {
-		return builder.Node(name).Label(arch, "amd64").Label(os, "linux").Label(zone, in).Label("example.com/rack", "7")
+		return builder.Node(name).Label(arch, "amd64").Label(os, "linux").Label(size, in).Label(corev1.LabelTopologyZone, "z").Label(corev1.LabelTopologyRegion, "r").Label("example.com/rack", "7")
 	}
 	arm := func() *builder.NodeBuilder {
-		return builder.Node("arm").Label(arch, "arm64").Label(os, "linux").Label(zone, "a")
+		return builder.Node("arm").Label(arch, "arm64").Label(os, "linux").Label(size, "a")
 	}
 	for name, test := range map[string]struct {
 		nodes   []*builder.NodeBuilder
@@ -29,20 +29,20 @@ func TestCommonLabels(t *testing.T) {
 		binding *builder.BindingBuilder
 		want    map[string]string // Beyond those that every virtual node has.
 	}{
-		"one node":                         {nodes: []*builder.NodeBuilder{amd("a", "a")}, want: map[string]string{arch: "amd64", zone: "a"}},
+		"one node":                         {nodes: []*builder.NodeBuilder{amd("a", "a")}, want: map[string]string{arch: "amd64", size: "a"}},
 		"they agree on some":               {nodes: []*builder.NodeBuilder{amd("a", "a"), amd("b", "b")}, want: map[string]string{arch: "amd64"}},
-		"on others":                        {nodes: []*builder.NodeBuilder{amd("a", "a"), arm()}, want: map[string]string{zone: "a"}},
+		"on others":                        {nodes: []*builder.NodeBuilder{amd("a", "a"), arm()}, want: map[string]string{size: "a"}},
 		"one has none":                     {nodes: []*builder.NodeBuilder{amd("a", "a"), builder.Node("b")}},
-		"one that is not usable":           {nodes: []*builder.NodeBuilder{amd("a", "a"), builder.Node("b").Cordoned()}, want: map[string]string{arch: "amd64", zone: "a"}},
+		"one that is not usable":           {nodes: []*builder.NodeBuilder{amd("a", "a"), builder.Node("b").Cordoned()}, want: map[string]string{arch: "amd64", size: "a"}},
 		"another system":                   {nodes: []*builder.NodeBuilder{builder.Node("a").Label(os, "windows")}, want: map[string]string{os: "windows"}},
 		"two systems":                      {nodes: []*builder.NodeBuilder{builder.Node("a").Label(os, "windows"), builder.Node("b").Label(os, "linux")}},
-		"none is usable: as it was":        {nodes: []*builder.NodeBuilder{arm().Cordoned()}, want: map[string]string{arch: "riscv64", region: "eu"}},
-		"they cannot be seen: as it was":   {nodes: []*builder.NodeBuilder{amd("a", "a")}, unknown: true, want: map[string]string{arch: "riscv64", region: "eu"}},
-		"the binding says otherwise":       {nodes: []*builder.NodeBuilder{amd("a", "a")}, binding: builder.Binding("eu").Label(zone, "mine"), want: map[string]string{arch: "amd64", zone: "mine"}},
-		"values that the consumer refuses": {nodes: []*builder.NodeBuilder{amd("a", "a b").Label(arch, strings.Repeat("a", 64)).Label(region, "")}},
+		"none is usable: as it was":        {nodes: []*builder.NodeBuilder{arm().Cordoned()}, want: map[string]string{arch: "riscv64", size: "eu"}},
+		"they cannot be seen: as it was":   {nodes: []*builder.NodeBuilder{amd("a", "a")}, unknown: true, want: map[string]string{arch: "riscv64", size: "eu"}},
+		"the binding says otherwise":       {nodes: []*builder.NodeBuilder{amd("a", "a")}, binding: builder.Binding("eu").Label(size, "mine"), want: map[string]string{arch: "amd64", size: "mine"}},
+		"values that the consumer refuses": {nodes: []*builder.NodeBuilder{amd("a", "a b").Label(arch, strings.Repeat("a", 64))}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := builder.Node("old").Label(arch, "riscv64").Label(os, "linux").Label(region, "eu").Obj()
+			before := builder.Node("old").Label(arch, "riscv64").Label(os, "linux").Label(size, "eu").Obj()
 			node := New(builder.Binding("eu").Obj(), Offer{Nodes: []corev1.Node{*before}})
 			offer := Offer{Unknown: test.unknown}
 			for _, n := range test.nodes {
