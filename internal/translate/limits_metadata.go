@@ -18,8 +18,11 @@ var plainKeys = []string{
 	"app.kubernetes.io/", "apps.kubernetes.io/", "batch.kubernetes.io/", "statefulset.kubernetes.io/", "kubectl.kubernetes.io/",
 	"container.apparmor.security.beta.kubernetes.io/", // Older API servers make these of fields, and pod security looks at them.
 	limitRanger,
-	"karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict", // A pod is not evicted to save a node.
 }
+
+// listedKeys need not be listed: by them, a pod is not evicted to save a node. Whoever
+// wants to save nodes reserves them. The provider's policy has the same list.
+var listedKeys = []string{"karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict"}
 
 // Sends reports whether a label or annotation of this key may be sent. A controller of
 // the provider may treat the value of a key with a domain as a command, with more
@@ -27,15 +30,16 @@ var plainKeys = []string{
 func (l *Limits) Sends(key string) bool {
 	domain, _, named := strings.Cut(key, "/")
 	domain += "/"
+	unlisted := !named || slices.Contains(listedKeys, key)
 	switch {
 	case IsOurs(domain), slices.Contains(plainKeys, domain), slices.Contains(plainKeys, key):
 		return true
-	case l == nil || !named && len(l.ReservedKeys) == 0:
-		return !named
+	case l == nil:
+		return unlisted
 	case slices.Contains(l.ReservedKeys, key), slices.Contains(l.ReservedKeys, domain):
 		return false
 	}
-	return !named || slices.Contains(l.MetadataKeys, key) || slices.Contains(l.MetadataKeys, domain)
+	return unlisted || slices.Contains(l.MetadataKeys, key) || slices.Contains(l.MetadataKeys, domain)
 }
 
 // Withhold removes from desired, which Metadata made, the labels and annotations that

@@ -157,7 +157,7 @@ func sentUnder(t *testing.T, local *corev1.Pod, limits *Limits) *corev1.Pod {
 // TestSends: keys that describe, and those that the provider lists; what it reserves never.
 func TestSends(t *testing.T) {
 	listing := &Limits{MetadataKeys: []string{"example.com/role", "example.org/"}}
-	reserving := &Limits{MetadataKeys: []string{"example.org/"}, ReservedKeys: []string{"team", "example.org/", "example.com/role"}}
+	reserving := &Limits{MetadataKeys: []string{"example.org/"}, ReservedKeys: []string{"team", "example.org/", "example.com/role", "karpenter.sh/"}}
 	for key, want := range map[string]struct{ unknown, none, listing, reserving bool }{
 		"team":                         {true, true, true, false},
 		"app":                          {true, true, true, true},
@@ -170,6 +170,7 @@ func TestSends(t *testing.T) {
 		"kubernetes.io/other":          {false, false, false, false},
 		"sidecar.istio.io/inject":      {false, false, false, false},
 		"batch.kubernetes.io/job-name": {true, true, true, true},
+		"karpenter.sh/do-not-disrupt":  {true, true, true, false},
 	} {
 		for name, test := range map[string]struct {
 			limits *Limits

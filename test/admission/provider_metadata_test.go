@@ -118,7 +118,7 @@ func TestKeysOfMetadata(t *testing.T) {
 	consumer, namespace := limits.consumer, namespaceIn(t, spare(t), held(mark()))
 	data := map[string]string{
 		"namePattern": ".+", "metadataKeys": " example.com/ ,\n, single.example.com/one,a.b/,spillway.io.example.com/,no.example.com/\u00a0",
-		"reservedKeys": "reserved, example.com/reserved,\n single.example.com/, app.kubernetes.io/name, spillway.io/, domain/",
+		"reservedKeys": "reserved, example.com/reserved,\n single.example.com/, app.kubernetes.io/name, spillway.io/, domain/, karpenter.sh/do-not-disrupt",
 	}
 	limits.become(t, data)
 	inOne := func(key string) client.Object {
@@ -135,7 +135,7 @@ func TestKeysOfMetadata(t *testing.T) {
 		"example.com/any": true, "example.com/reserved": false, "example.com/reserved2": true, "sub.example.com/any": false, "xexample.com/any": false,
 		"single.example.com/one": false, "single.example.com/two": false, "a.b/c": true, "a.b.c/c": false, "no.example.com/any": true,
 		"app.kubernetes.io/name": true, "x.app.kubernetes.io/name": false, "batch.kubernetes.io/x": true, "kubernetes.io/x": false,
-		"kubernetes.io/limit-ranger": true, "kubernetes.io/limit-ranger2": false, "karpenter.sh/do-not-disrupt": true,
+		"kubernetes.io/limit-ranger": true, "kubernetes.io/limit-ranger2": false, "karpenter.sh/do-not-disrupt": false, "cluster-autoscaler.kubernetes.io/safe-to-evict": true,
 		"container.apparmor.security.beta.kubernetes.io/c": true,
 		"spillway.io/x": true, "x.spillway.io/x": true, "xspillway.io/x": false, "spillway.io.example.com/x": true, "spillway.io.other.com/x": false,
 	} {
