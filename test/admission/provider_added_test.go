@@ -80,17 +80,16 @@ func TestConsumerDeniesNothing(t *testing.T) {
 	refused(t, consumer.Patch(t.Context(), applied, client.Apply, client.FieldOwner("thief")), "metadata.labels[iam.amazonaws.com/role] "+notLetIn) //nolint:staticcheck // As a thief would, of an object that is whole.
 }
 
-// TestConsumerOwners is about what a pod says that it belongs to.
+// TestConsumerOwners is about what an object says that it belongs to.
 func TestConsumerOwners(t *testing.T) {
 	consumer := inProvider(t)
 	namespace := &corev1.Namespace{}
 	if err := server(t).Get(t.Context(), client.ObjectKey{Name: namespaceOf(t, held(mark()))}, namespace); err != nil {
 		t.Fatal(err)
 	}
-	const nothingElse = "metadata.ownerReferences must name nothing but the pod's own namespace"
 	for name, test := range map[string]struct {
 		change func(*metav1.OwnerReference)
-		want   string // Part of the refusal; empty: allowed.
+		want   string // Part of the refusal of a pod; empty: allowed. Other kinds have no owners.
 	}{
 		"its namespace":           {func(*metav1.OwnerReference) {}, ""},
 		"one that it holds up":    {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(true) }, nothingElse},
@@ -99,16 +98,31 @@ func TestConsumerOwners(t *testing.T) {
 		"a node":                  {func(o *metav1.OwnerReference) { o.Kind = "Node" }, nothingElse},
 		"one of another API":      {func(o *metav1.OwnerReference) { o.APIVersion = "example.com/v1" }, nothingElse},
 	} {
-		t.Run(name, func(t *testing.T) {
-			meta := metav1.ObjectMeta{Namespace: namespace.Name, GenerateName: "pod-", Labels: mark()}
-			owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID, Controller: ptr.To(true)}
-			test.change(&owner)
-			there := made(t, podOf(meta))
-			meta.OwnerReferences = []metav1.OwnerReference{owner}
-			refused(t, creating(consumer, podOf(meta))(t.Context()), test.want)
-			changed := there.DeepCopy()
-			changed.OwnerReferences = meta.OwnerReferences
-			refused(t, consumer.Patch(t.Context(), changed, client.MergeFrom(there), client.DryRunAll), test.want)
-		})
+		for kind, object := range carrying(namespace.Name) {
+			t.Run("a "+kind+" of "+name, func(t *testing.T) {
+				want := test.want
+				if kind != "pod" {
+					want = "metadata.ownerReferences must be empty"
+				}
+				owner, owned := controllerOf(namespace), object(marked(nil), nil)
+				test.change(&owner)
+				owned.SetOwnerReferences([]metav1.OwnerReference{owner})
+				refused(t, creating(consumer, owned)(t.Context()), want)
+				there := temporary(t, object(marked(nil), nil))
+				owns := client.MergeFrom(there.DeepCopyObject().(client.Object)) //nolint:forcetypeassert // As is what it copies.
+				there.SetOwnerReferences(owned.GetOwnerReferences())
+				refused(t, consumer.Patch(t.Context(), there, owns, client.DryRunAll), want)
+				there.SetOwnerReferences(owned.GetOwnerReferences())
+				refused(t, server(t).Patch(t.Context(), there, owns), "")
+				refused(t, patching(consumer, there, `{"metadata":{"annotations":{"a":"b"}}}`)(t.Context()), "") // What it has, it keeps.
+			})
+		}
 	}
+}
+
+const nothingElse = "metadata.ownerReferences must name nothing but the pod's own namespace"
+
+// controllerOf is a pod's reference to its namespace, as Spillway sends it.
+func controllerOf(namespace *corev1.Namespace) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID, Controller: ptr.To(true)}
 }
