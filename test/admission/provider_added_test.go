@@ -10,16 +10,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // TestConsumerAndWhatTheProviderAdds is about a provider whose own admission gives pods
-// a label, a toleration and a priority that a consumer may not.
+// a label, an owner, a toleration and a priority that a consumer may not.
 func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
-	consumer, own := inProvider(t), metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "pod", Labels: mark()}
+	consumer, namespace := inProvider(t), remoteNamespace(held(mark()))
+	if err := server(t).Create(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	own := metav1.ObjectMeta{Namespace: namespace.Name, Name: "pod", Labels: mark(), OwnerReferences: []metav1.OwnerReference{controllerOf(namespace)}}
 	adding := another(own.Namespace)
 	policy, _ := adding[0].(*admissionv1.MutatingAdmissionPolicy)
 	policy.Spec.Mutations[0].JSONPatch.Expression = `[
 		JSONPatch{op: "add", path: "/metadata/labels/example.com~1profile", value: "added"},
+		JSONPatch{op: "add", path: "/metadata/ownerReferences/-", value: {"apiVersion": "example.com/v1", "kind": "Profile", "name": "p", "uid": "added"}},
 		JSONPatch{op: "add", path: "/spec/tolerations/-", value: {"key": "example.com/gpu", "operator": "Exists"}}]`
 	usual := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "usual"}, GlobalDefault: true, Value: 7}
 	for _, object := range append(adding, usual) {
@@ -34,17 +41,48 @@ func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sending, later := *own.DeepCopy(), *own.DeepCopy()
+	sending, owned, later := *own.DeepCopy(), *own.DeepCopy(), *own.DeepCopy()
 	later.Name = "later"
+	owned.OwnerReferences = append(owned.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n", UID: "added"})
 	sending.Labels["example.com/profile"] = "mine"
 	outage := tolerating(corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
 	attempt(t, map[string]try{
 		"sends nothing of it":     {creating(consumer, podOf(own)), ""},
 		"sends the label":         {creating(consumer, podOf(sending)), "metadata.labels[example.com/profile] " + notLetIn},
+		"sends an owner":          {creating(consumer, podOf(owned)), nothingElse},
 		"sends the class":         {creating(consumer, podOf(own, func(s *corev1.PodSpec) { s.PriorityClassName = "usual" })), "is not among the priorityClasses"},
 		"sends other tolerations": {creating(consumer, podOf(own, outage)), "spec.tolerations[] of example.com/gpu: " + notTolerated},
 		"adds one later":          {patching(consumer, made(t, podOf(later)), `{"metadata":{"labels":{"example.com/other":"x"}}}`), notLetIn},
 	})
+}
+
+// TestConsumerAndLabelsOfNamespaces is about a provider that gives each new namespace
+// labels by which its own are held to less.
+func TestConsumerAndLabelsOfNamespaces(t *testing.T) {
+	consumer, adding := inProvider(t), another("any")
+	policy, _ := adding[0].(*admissionv1.MutatingAdmissionPolicy)
+	policy.Spec.MatchConstraints.NamespaceSelector = nil
+	policy.Spec.MatchConstraints.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelBinding: "labelled"}}
+	policy.Spec.MatchConstraints.ResourceRules[0].Resources = []string{"namespaces"}
+	policy.Spec.Mutations[0].JSONPatch.Expression = `[
+		JSONPatch{op: "add", path: "/metadata/labels/example.com~1team", value: "added"},
+		JSONPatch{op: "add", path: "/metadata/labels/pod-security.kubernetes.io~1audit", value: "privileged"},
+		JSONPatch{op: "add", path: "/metadata/labels/pod-security.kubernetes.io~1enforce-version", value: "v1.30"}]`
+	for _, object := range adding {
+		temporary(t, object)
+	}
+	labels := held(markBut(v1alpha1.LabelBinding, "labelled"))
+	err := eventually(t.Context(), func(ctx context.Context) (bool, error) {
+		namespace := remoteNamespace(labels)
+		err := server(t).Create(ctx, namespace, client.DryRunAll)
+		return namespace.Labels["example.com/team"] != "", err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, creating(consumer, remoteNamespace(labels))(t.Context()), "")
+	labels["pod-security.kubernetes.io/enforce-version"] = "v1.29"
+	refused(t, creating(consumer, remoteNamespace(labels))(t.Context()), "must not be set: it lifts what pods are held to")
 }
 
 // TestConsumerDeniesNothing is about a consumer that says of what it sends that somebody
@@ -61,6 +99,9 @@ func TestConsumerDeniesNothing(t *testing.T) {
 		"nothing": nil, "no entry": {}, "an empty entry": {{}}, "another's": {entry}, "of another version": {old}, "of no type": {wrong},
 		"of the entry's own name": {{Manager: "current-operation", Operation: entry.Operation, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: entry.FieldsV1}},
 	} {
+		level := remoteNamespace(held(markBut("openshift.io/run-level", "0")))
+		level.ManagedFields = fields
+		refused(t, creating(consumer, level)(t.Context()), "metadata.labels[openshift.io/run-level] must not be set")
 		for kind, object := range carrying(namespaceOf(t, held(mark()))) {
 			t.Run("a "+kind+", "+lie, func(t *testing.T) {
 				sent := object(marked(map[string]string{"iam.amazonaws.com/role": "admin"}), nil)
@@ -70,6 +111,9 @@ func TestConsumerDeniesNothing(t *testing.T) {
 					pod.ManagedFields = fields
 					pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
 					refused(t, creating(consumer, pod)(t.Context()), notTolerated)
+					twice := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n", UID: "u"}
+					pod.Spec.Tolerations, pod.OwnerReferences = nil, []metav1.OwnerReference{twice, twice}
+					refused(t, creating(consumer, pod)(t.Context()), nothingElse)
 				}
 			})
 		}
