@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
@@ -26,7 +27,8 @@ type write struct {
 // object anew for each policy and binding that a write meets, whatever they say, and
 // match conditions spare nobody that. So a write meets one policy of a side, and
 // that with one binding, or else nothing holds it to the policy. Only of claims and
-// volumes an update meets two, since it goes on without limits.
+// volumes an update meets two, since it goes on without limits. Mutating policies, of
+// which the consumer has one, are not counted.
 func TestOnePolicyForEachWrite(t *testing.T) {
 	for side, files := range map[string]string{"consumer": "config/policy/*.yaml", "provider": "config/provider/policy_*.yaml"} {
 		policies, bindings := shippedPolicies(t, files)
@@ -49,6 +51,28 @@ func TestOnePolicyForEachWrite(t *testing.T) {
 			}
 			if len(meets) > 1 || len(by) == 0 || len(by) > most {
 				t.Errorf("in the %s, %+v meets the policies %v, with the bindings %v: want one, with at most %d", side, w, meets, by, most)
+			}
+		}
+	}
+}
+
+// TestVariablesOfOneName: policies cannot share expressions, so what is the same has the
+// same name in each, and is a copy.
+func TestVariablesOfOneName(t *testing.T) {
+	const namespaces, volumes = "spillway-consumers", "spillway-consumers-volumes"
+	own := map[string][]string{"labels": {namespaces}, "owner": {namespaces, volumes}} // What is in no namespace has only labels of its own.
+	first, in := map[string]string{}, map[string]string{}
+	policies, _ := shippedPolicies(t, "config/provider/policy_*.yaml")
+	for _, policy := range policies {
+		for _, v := range policy.Spec.Variables {
+			if slices.Contains(own[v.Name], policy.Name) {
+				continue
+			}
+			if _, is := first[v.Name]; !is {
+				first[v.Name], in[v.Name] = v.Expression, policy.Name
+			}
+			if diff := cmp.Diff(first[v.Name], v.Expression); diff != "" {
+				t.Errorf("%s (-in %s +in %s):\n%s", v.Name, in[v.Name], policy.Name, diff)
 			}
 		}
 	}
