@@ -24,6 +24,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/secret"
+	"github.com/spillway-io/spillway/controllers/toprovider/service"
 	"github.com/spillway-io/spillway/controllers/unpin"
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
@@ -82,6 +83,7 @@ func Kinds() []syncer.Registration {
 		syncer.Register(secret.Kind()),
 		syncer.Register(persistentvolumeclaim.Kind()),
 		syncer.Register(persistentvolume.Kind()),
+		syncer.Register(service.Kind()),
 	}
 }
 

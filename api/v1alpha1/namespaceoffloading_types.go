@@ -118,6 +118,16 @@ type NamespaceOffloadingSpec struct {
 	// empty, it selects all.
 	// +optional
 	ClusterSelector *ClusterSelector `json:"clusterSelector,omitempty"`
+
+	// resources are the kinds of objects of the namespace that are sent besides its pods and
+	// what those refer to. Defaults to [Services]; an empty list sends none. What is
+	// taken off the list is deleted in the providers. The label or annotation
+	// spillway.io/sync=never keeps a single object in the consumer.
+	// +optional
+	// +listType=set
+	// +kubebuilder:default={Services}
+	// +kubebuilder:validation:MaxItems=16
+	Resources []OffloadedResource `json:"resources,omitzero"`
 }
 
 // NamespaceOffloadingStatus is the observed state of an offloading.

@@ -312,6 +312,13 @@ var offloadingCases = map[string]validationCase{
 	"pods LocalFirst":     {set: fields{"spec.podOffloadingStrategy": "LocalFirst"}},
 	"pods elsewhere":      {set: fields{"spec.podOffloadingStrategy": "Elsewhere"}, want: `spec.podOffloadingStrategy: Unsupported value: "Elsewhere": supported values: "Local", "Remote", "LocalAndRemote", "LocalFirst"`},
 	"pods change":         {change: fields{"spec.podOffloadingStrategy": "Remote"}},
+	"resources: Services": {set: fields{"spec.resources": texts("Services")}},
+	"resources: none":     {set: fields{"spec.resources": list{}}},
+	"resources change":    {change: fields{"spec.resources": list{}}},
+	"resources unknown":   {set: fields{"spec.resources": texts("Pods")}, want: `spec.resources[0]: Unsupported value: "Pods": supported values: "Services"`},
+	"resources twice":     {set: fields{"spec.resources": texts("Services", "Services")}, want: `spec.resources[1]: Duplicate value: "Services"`},
+	"resources endless":   {set: fields{"spec.resources": times(17, "Services")}, want: "spec.resources: Too many: 17: must have at most 16 items"},
+
 	"selector empty":      {set: fields{"spec.clusterSelector": object{}}},
 	"selector, no terms":  {set: fields{"spec.clusterSelector": selector()}},
 	"selector changed":    {change: fields{"spec.clusterSelector": term("region", "In", "eu")}},
@@ -593,17 +600,22 @@ func TestDefaults(t *testing.T) {
 		},
 		"NamespaceOffloading without a spec": {
 			kind: "NamespaceOffloading",
-			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote"},
+			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote", "resources": texts("Services")},
 		},
 		"NamespaceOffloading with an empty spec": {
 			kind: "NamespaceOffloading",
 			set:  fields{"spec": object{}},
-			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote"},
+			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote", "resources": texts("Services")},
 		},
 		"NamespaceOffloading with values of its own": {
 			kind: "NamespaceOffloading",
 			set:  fields{"spec.namespaceMappingStrategy": "EnforceSameName", "spec.podOffloadingStrategy": "Local"},
-			want: object{"namespaceMappingStrategy": "EnforceSameName", "podOffloadingStrategy": "Local"},
+			want: object{"namespaceMappingStrategy": "EnforceSameName", "podOffloadingStrategy": "Local", "resources": texts("Services")},
+		},
+		"NamespaceOffloading that sends nothing else than pods": {
+			kind: "NamespaceOffloading",
+			set:  fields{"spec.resources": list{}},
+			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote", "resources": list{}},
 		},
 	}
 	for name, test := range tests {

@@ -10,28 +10,35 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Translation is what is special about a kind whose objects are copied because
-// something needs them. It is pure.
+// Translation is what is special about a kind whose objects are copied. It is pure.
 type Translation[T Object] interface {
 	// RemoteName is the name of the copy.
 	RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName
-	// Remote is the copy, or why there is none. elsewhere returns where what it names in
-	// another local namespace goes.
-	Remote(local T, t translate.Target, elsewhere func(namespace string) translate.Target) (T, *translate.Refusal)
+	// Remote is the copy, or why there is none.
+	Remote(local T, t translate.Target, around Around) (T, *translate.Refusal)
 	// Merge is remote as it should be, given the copy that would be created now; remote
 	// itself if nothing differs. replace reports that the difference cannot be changed in
 	// place.
 	Merge(desired, remote T) (merged T, replace bool)
 }
 
-// copies is the Syncer of all copied kinds.
+// Around is what a copy may depend on besides its object.
+type Around struct {
+	// Elsewhere is where what an object names in another local namespace goes.
+	Elsewhere func(namespace string) translate.Target
+	// Limits are what the provider allows.
+	Limits *translate.Limits
+}
+
+// copies is the Syncer of the kinds whose objects are copied because something needs them.
 type copies[T Object] struct {
 	TopDown[T]
 	Translation[T]
 	fresh func() T
 }
 
-// NewCopies returns the Syncer of a copied kind. fresh returns an empty object.
+// NewCopies returns the Syncer of a kind whose objects are copied because something needs
+// them. fresh returns an empty object.
 func NewCopies[T Object](t Translation[T], fresh func() T) Syncer[T] {
 	return copies[T]{Translation: t, fresh: fresh}
 }
@@ -42,16 +49,16 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	switch {
 	case s.Wanted && !s.Place.Open && !s.Place.Leaving && s.Local.GetDeletionTimestamp().IsZero():
 		return wait(s.Place.Problem.Reason, s.Place.Problem.Message)
-	case !c.toBeSent(s) && len(c.locations(s)) == 0:
+	case !toBeCopied(s) && len(c.locations(s)) == 0:
 		return c.unpin(s)
-	case !c.toBeSent(s):
+	case !toBeCopied(s):
 		return Plan{} // Other copies are left.
 	case !c.pinned(s):
 		return c.pin(s)
 	case !s.Known:
 		return wait(v1alpha1.ReasonReferenceNotSynced, "its content has not been read yet")
 	}
-	desired, refusal := c.desired(s)
+	desired, refusal := desiredOf(c.Translation, s)
 	if refusal != nil {
 		return refused(refusal)
 	}
@@ -69,10 +76,10 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 	if s.Wanted && !s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() {
 		return Plan{} // Pods there still use it, whatever happens to the namespace.
 	}
-	if seeded.On(seeded.CopyReleasedFirst) && !c.toBeSent(s) && c.pinned(s) {
+	if seeded.On(seeded.CopyReleasedFirst) && !toBeCopied(s) && c.pinned(s) {
 		return c.unpin(s)
 	}
-	if !c.toBeSent(s) && !seeded.On(seeded.CopyStays) {
+	if !toBeCopied(s) && !seeded.On(seeded.CopyStays) {
 		return act(cleanUp([]T{s.Remote})...)
 	}
 	if !s.Remote.GetDeletionTimestamp().IsZero() {
@@ -84,15 +91,16 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 	if !s.Known {
 		return Plan{}
 	}
-	return c.update(s)
-}
-
-func (c copies[T]) update(s Snapshot[T]) Plan {
-	desired, refusal := c.desired(s)
+	desired, refusal := desiredOf(c.Translation, s)
 	if refusal != nil {
 		return refused(refusal)
 	}
-	merged, replace := c.Merge(desired, s.Remote)
+	return correct(c.Translation, s, desired)
+}
+
+// correct makes the copy that is there as it is desired.
+func correct[T Object](t Translation[T], s Snapshot[T], desired T) Plan {
+	merged, replace := t.Merge(desired, s.Remote)
 	switch {
 	case replace:
 		return act(cleanUp([]T{s.Remote})...)
@@ -105,10 +113,10 @@ func (c copies[T]) update(s Snapshot[T]) Plan {
 	}
 }
 
-// desired is the copy as it should be, without labels and annotations that the
+// desiredOf is the copy as it should be, without labels and annotations that the
 // provider's limits do not allow, or why there is none.
-func (c copies[T]) desired(s Snapshot[T]) (T, *translate.Refusal) {
-	desired, refusal := c.Remote(s.Local, s.Place.Target, s.targetOf)
+func desiredOf[T Object](t Translation[T], s Snapshot[T]) (T, *translate.Refusal) {
+	desired, refusal := t.Remote(s.Local, s.Place.Target, s.around())
 	switch {
 	case refusal != nil:
 	case Present(s.Remote):
@@ -119,10 +127,9 @@ func (c copies[T]) desired(s Snapshot[T]) (T, *translate.Refusal) {
 	return desired, refusal
 }
 
-// toBeSent reports whether there should be a copy.
-func (c copies[T]) toBeSent(s Snapshot[T]) bool {
-	return s.Wanted && s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() &&
-		!withheld(s.Local)
+// toBeCopied reports whether there should be a copy at the object's place.
+func toBeCopied[T Object](s Snapshot[T]) bool {
+	return s.Wanted && s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() && !withheld(s.Local)
 }
 
 // pinned reports whether the local object records that it is sent, and where.
@@ -138,7 +145,7 @@ func (c copies[T]) locations(s Snapshot[T]) []string {
 	}
 	var all []string
 	for _, site := range sites {
-		if here := s.at(site); Present(here.Remote) || c.toBeSent(here) {
+		if here := s.at(site); Present(here.Remote) || toBeCopied(here) {
 			all = append(all, Location(c.RemoteName(site.Place.Target, s.Key)))
 		}
 	}
@@ -147,6 +154,11 @@ func (c copies[T]) locations(s Snapshot[T]) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// around is what a copy may depend on besides its object.
+func (s Snapshot[T]) around() Around {
+	return Around{Elsewhere: s.targetOf, Limits: s.Limits}
 }
 
 // targetOf is where the objects of another local namespace go: beside this one, if it

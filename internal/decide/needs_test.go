@@ -120,11 +120,11 @@ type naming struct {
 	went map[string]string
 }
 
-func (n naming) Remote(local *corev1.ConfigMap, t translate.Target, elsewhere func(string) translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
+func (n naming) Remote(local *corev1.ConfigMap, t translate.Target, around decide.Around) (*corev1.ConfigMap, *translate.Refusal) {
 	for _, namespace := range []string{"team", "other"} {
-		n.went[namespace] = elsewhere(namespace).Namespace
+		n.went[namespace] = around.Elsewhere(namespace).Namespace
 	}
-	return n.Plain.Remote(local, t, elsewhere)
+	return n.Plain.Remote(local, t, around)
 }
 
 // TestElsewhere: what an object names in its own namespace is beside it.

@@ -53,8 +53,10 @@ type ledger struct {
 type holding struct {
 	objects map[client.ObjectKey]entry
 	memory  int64
-	// sent are those that the cache has not shown yet, and seen is how far it has come;
-	// nil: not known.
+	// namespaces counts them by the namespace of the consumer.
+	namespaces map[string]int
+	// sent are the objects that the cache has not shown yet, and seen returns how far it
+	// has come; nil: not known.
 	sent map[client.ObjectKey]struct{}
 	seen func() string
 }
@@ -82,7 +84,7 @@ func (l *ledger) note(object client.Object) {
 func (l *ledger) holding(object client.Object) *holding {
 	kind, ok := l.kinds[reflect.TypeOf(object)]
 	if !ok {
-		kind = &holding{objects: map[client.ObjectKey]entry{}, sent: map[client.ObjectKey]struct{}{}}
+		kind = &holding{objects: map[client.ObjectKey]entry{}, namespaces: map[string]int{}, sent: map[client.ObjectKey]struct{}{}}
 		l.kinds[reflect.TypeOf(object)] = kind
 	}
 	return kind
@@ -100,6 +102,7 @@ func (l *ledger) count(object client.Object) {
 	}
 	kind.objects[key] = now
 	kind.memory += now.memory
+	kind.namespaces[now.namespace]++
 	l.all = l.all.plus(now.amount)
 	l.namespaces[now.namespace] = l.namespaces[now.namespace].plus(now.amount)
 	if l.isOver() {
@@ -116,6 +119,9 @@ func (l *ledger) isOver() bool {
 
 func (l *ledger) subtract(kind *holding, was entry) {
 	kind.memory -= was.memory
+	if kind.namespaces[was.namespace]--; kind.namespaces[was.namespace] == 0 {
+		delete(kind.namespaces, was.namespace)
+	}
 	l.all = l.all.minus(was.amount)
 	if left := l.namespaces[was.namespace].minus(was.amount); left.objects > 0 {
 		l.namespaces[was.namespace] = left
@@ -132,7 +138,15 @@ func (l *ledger) exceeded(namespace string, more amount) string {
 	return shareOf(l.budget).exceeded(namespace, l.namespaces[namespace], l.all, more)
 }
 
-// drop counts an object no more.
+// countOf is how many objects of the kind of one there are of a namespace.
+func (l *ledger) countOf(object client.Object, namespace string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle()
+	return l.holding(object).namespaces[namespace]
+}
+
+// drop stops counting an object.
 func (l *ledger) drop(object client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

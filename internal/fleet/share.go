@@ -71,8 +71,17 @@ func Exceeds(cl cluster.Cluster, before, after client.Object) string {
 	return p.ledger.exceeded(provenance.LocalOf(after).Namespace, more)
 }
 
-// Sent counts what a provider has answered to a creation or a change with, before
-// the caches show it: more may be sent until they do.
+// Count is how many objects of the kind of one the provider of a connection has of a
+// namespace of the consumer.
+func Count(cl cluster.Cluster, object client.Object, namespace string) int {
+	if p, ok := cl.(*connectedCluster); ok {
+		return p.ledger.countOf(object, namespace)
+	}
+	return 0
+}
+
+// Sent counts the answer of a provider to a creation or a change before the caches show
+// it: more may be sent until they do.
 func Sent(cl cluster.Cluster, object client.Object) {
 	if p, ok := cl.(*connectedCluster); ok {
 		p.ledger.sent(held(object))

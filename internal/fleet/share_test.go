@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -51,6 +52,37 @@ func copyOf(namespace, name, content string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "remote", Name: name, Annotations: map[string]string{v1alpha1.AnnotationLocalNamespace: namespace}},
 		Data:       map[string]string{"k": content},
+	}
+}
+
+// TestCount counts by kind and namespace of the consumer, from the provider's answer on.
+func TestCount(t *testing.T) {
+	l := newLedger(Budget{}, func(err error) { t.Errorf("the session ends: %v", err) })
+	provider := &connectedCluster{ledger: l}
+	secret := &corev1.Secret{ObjectMeta: copyOf("team", "a", "").ObjectMeta}
+	l.note(secret)
+	Sent(provider, copyOf("team", "a", ""))
+	Sent(provider, copyOf("team", "b", ""))
+	Sent(provider, copyOf("other", "c", ""))
+	l.note(copyOf("team", "a", "longer"))
+	want := func(what string, team, other int) {
+		t.Helper()
+		if got := Count(provider, &corev1.ConfigMap{}, "team"); got != team {
+			t.Errorf("%s: %d of namespace team, want %d", what, got, team)
+		}
+		if got := Count(provider, &corev1.ConfigMap{}, "other"); got != other {
+			t.Errorf("%s: %d of namespace other, want %d", what, got, other)
+		}
+	}
+	want("sent", 2, 1)
+	l.drop(copyOf("team", "a", ""))
+	l.drop(copyOf("other", "c", ""))
+	want("deleted", 1, 0)
+	if got := len(l.kinds[reflect.TypeFor[*corev1.ConfigMap]()].namespaces); got != 1 {
+		t.Errorf("it remembers %d namespaces, want 1", got)
+	}
+	if got := Count(nil, &corev1.ConfigMap{}, "team"); got != 0 {
+		t.Errorf("%d in a cluster that is not connected", got)
 	}
 }
 

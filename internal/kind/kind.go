@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -24,6 +25,15 @@ type Kind[T decide.Object] struct {
 	Selection Selection
 	// Scope says whether they are in namespaces.
 	Scope Scope
+	// Resource is how spec.resources of a NamespaceOffloading calls the kind, if it is
+	// selected by its namespace and teams choose whether it is sent. Empty: it always is.
+	Resource v1alpha1.OffloadedResource
+	// Never, if set, names objects that are never sent, and that nobody is told about,
+	// because they belong to the cluster. It is for kinds selected by their namespace. Pure.
+	Never func(local types.NamespacedName) bool
+	// Most is how many objects of one namespace are sent to a provider at most; zero: as
+	// many as its budget allows.
+	Most int
 	// Syncer decides.
 	Syncer decide.Syncer[T]
 	// RemoteName is where an object goes.
@@ -69,14 +79,21 @@ const (
 	// those are.
 	Referenced Selection = "Referenced"
 	// InMappedNamespace selects all objects of namespaces that are mapped to one of the
-	// provider. They go there.
+	// provider. They go there, and nothing is written on them here.
 	InMappedNamespace Selection = "InMappedNamespace"
 )
 
 // Pins reports whether the consumer's objects are pinned while they are sent: a label
 // has the binding's view hold them, and a finalizer keeps them until their copies are
-// gone. What is on the virtual node is held by its name.
-func (s Selection) Pins() bool { return s != OnVirtualNode }
+// gone. What is on the virtual node is held by its name. What is sent because of its
+// namespace is held whole, for all bindings together; a copy that has lost its object is
+// found by its mark.
+func (s Selection) Pins() bool { return s == Referenced }
+
+// Copies reports whether the objects are copied: then the place of a copy says what it
+// is for, and what is refused about it is an event on the object. A pod is one and the
+// same in both clusters, and shows that by itself.
+func (s Selection) Copies() bool { return s != OnVirtualNode }
 
 // Scope says whether the objects of a kind are in namespaces.
 type Scope string
@@ -89,8 +106,12 @@ const (
 
 // NewCopy makes a Kind of objects that are copied by a pure translation.
 func NewCopy[T decide.Object](name string, selection Selection, fresh func() T, list func() decide.List, t decide.Translation[T]) Kind[T] {
+	syncer := decide.NewCopies(t, fresh)
+	if selection == InMappedNamespace {
+		syncer = decide.NewMapped(t)
+	}
 	return Kind[T]{
-		Name: name, Selection: selection, Scope: ScopeNamespaced, New: fresh, NewList: list, Syncer: decide.NewCopies(t, fresh),
+		Name: name, Selection: selection, Scope: ScopeNamespaced, New: fresh, NewList: list, Syncer: syncer,
 		RemoteName: t.RemoteName, Workers: 4,
 	}
 }

@@ -204,7 +204,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
 	var remote []fleet.Kind
 	for _, kind := range kinds {
-		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: kind.IsClusterScoped(), Optional: kind.Pins()})
+		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: kind.IsClusterScoped(), Optional: kind.IsCopied()})
 	}
 	return remote
 }
@@ -215,7 +215,11 @@ func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Regis
 		Config: local.GetConfig(), HTTPClient: local.GetHTTPClient(), Scheme: local.GetScheme(), Mapper: local.GetRESTMapper(),
 	}
 	for _, kind := range kinds {
-		if kind.Pins() {
+		switch {
+		case kind.IsWhole():
+			options.Whole = append(options.Whole, kind.Index())
+			continue
+		case kind.Pins():
 			options.Kinds = append(options.Kinds, kind.Object())
 		}
 		options.Indexes = append(options.Indexes, kind.Index())

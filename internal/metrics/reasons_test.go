@@ -70,6 +70,10 @@ var notOfPods = map[string]string{
 	"ReasonEveryNamespaceHasOne": "said of a ConfigMap, which no pod waits for",
 	"ReasonChangeUndone":         "an event",
 	"ReasonLimitsRead":           "a condition of the binding",
+
+	"ReasonExternalName":            "said of a Service, which no pod waits for",
+	"ReasonServiceWithoutEndpoints": "said of a Service, which no pod waits for",
+	"ReasonSentAsClusterIP":         "said of a Service, which no pod waits for",
 }
 
 // TestReasonsOfPods compares the list of reasons with the possible reasons of a pod's

@@ -40,9 +40,9 @@ type connected struct {
 	rights   *rights.Rights
 	limits   atomic.Pointer[translate.Limits] // What the provider allows; nil before that is known.
 	// What the caches show, put right by what has been written.
-	local, listed, remote *ownwrites.Reader
-	namespaces            *namespaces
-	graph                 *graph
+	local, listed, whole, remote *ownwrites.Reader
+	namespaces                   *namespaces
+	graph                        *graph
 }
 
 // limit takes up what the provider allows. What can be sent now, or cannot any
@@ -94,6 +94,9 @@ func (k registration[T]) attach(c *connected) error {
 		Kind: kind, ClusterID: clusterID, View: c.view, Catalogue: c.Views.Catalogue, Seen: c.local, Listed: c.listed,
 		Metadata: metav1.TypeMeta{APIVersion: apiVersion, Kind: typeName},
 	}
+	if k.IsWhole() {
+		locals.View, locals.Seen = c.Views.Catalogue, c.whole
+	}
 	remotes := &objects.Remotes[T]{
 		Kind: kind, ClusterID: clusterID, Mark: c.mark, Cache: c.provider.GetCache(), Seen: c.remote, Live: c.provider.GetAPIReader(),
 	}
@@ -108,6 +111,7 @@ func (k registration[T]) attach(c *connected) error {
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,
 			Exceeds: func(before, after client.Object) string { return fleet.Exceeds(c.provider, before, after) },
+			Count:   func(namespace string) int { return fleet.Count(c.provider, kind.New(), namespace) },
 		},
 		actor: &act.Actor[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Memory: remembered, Refusals: refusals,
@@ -118,7 +122,7 @@ func (k registration[T]) attach(c *connected) error {
 	}
 	controller.watcher = &watch.Watcher[T]{
 		Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: &controller.queue,
-		Mapped: c.namespaces.mapped,
+		Concerns: c.namespaces.concerns,
 	}
 	c.graph.runners[kind.Name] = controller
 	if kind.Needs != nil {

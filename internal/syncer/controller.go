@@ -94,8 +94,8 @@ func (c *kindController[T]) logger(base logr.Logger) func(*reconcile.Request) lo
 
 // Reconcile brings one local object forward, until there is nothing left to do.
 func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if c.paused() || c.lacking() != "" {
-		return ctrl.Result{}, nil // When it is not any more, all are asked for.
+	if right := c.lacking(); right != "" || c.paused() {
+		return ctrl.Result{}, c.tellLacking(ctx, req.NamespacedName, right) // When it is not any more, all are asked for.
 	}
 	refusals := 0
 	var made []decide.Attempt // By the rounds before.
@@ -120,7 +120,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		}
 		made = append(made, answers...)
 		if done {
-			c.record(snapshot, next)
+			c.record(snapshot, next.Event)
 		} else if refusals++; refusals > 1 { // Not even reporting the first one is possible.
 			return c.report(ctx, snapshot, decide.Plan{Problem: next.Problem, RetryAfter: memory.FirstRetry})
 		}
@@ -143,6 +143,9 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], pl
 	if c.observer.Ahead(s) {
 		again = retry.Sooner(again, ownwrites.Lifetime) // Should the cache never show it, it is believed then.
 	}
+	if c.kind.Selection == kind.InMappedNamespace && len(plan.Actions) == 0 {
+		c.tell(s, plan)
+	}
 	if !c.isNeeded() {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
@@ -161,10 +164,35 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], pl
 // isNeeded reports whether other objects may need those of the kind.
 func (c *kindController[T]) isNeeded() bool { return c.kind.Selection == kind.Referenced }
 
-// record makes the event of a plan whose actions are done.
-func (c *kindController[T]) record(s decide.Snapshot[T], plan decide.Plan) {
-	if plan.Event != nil && decide.Present(s.Local) {
-		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, plan.Event.Reason, "Offload", "%s", conditions.Note(plan.Event.Message))
+// tell makes an event of the problem of a plan that has nothing to do, if its owner is to
+// be told of it and has not been told yet.
+func (c *kindController[T]) tell(s decide.Snapshot[T], plan decide.Plan) {
+	if c.memory.Problems.Change(s.Key, plan.Problem) && plan.TellsProblem {
+		c.record(s, plan.Problem)
+	}
+}
+
+// tellLacking tells the owner of an object that nothing waits for, and that would be sent,
+// which right the provider does not give.
+func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, right string) error {
+	if c.kind.Selection != kind.InMappedNamespace || c.paused() {
+		return nil
+	}
+	s, err := c.observer.Observe(ctx, key, nil)
+	switch {
+	case err != nil:
+	case decide.Present(s.Local):
+		c.tell(s, decide.Lacking(s, c.kind.Title(), right))
+	default: // Teams may make and delete as many as they want.
+		c.memory.Problems.Change(key, nil)
+	}
+	return err
+}
+
+// record makes an event, if there is one to be made.
+func (c *kindController[T]) record(s decide.Snapshot[T], event *decide.Problem) {
+	if event != nil && decide.Present(s.Local) {
+		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, event.Reason, "Offload", "%s", conditions.Note(event.Message))
 	}
 }
 

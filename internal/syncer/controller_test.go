@@ -9,11 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
@@ -33,17 +34,19 @@ type world struct {
 	consumer, provider *synctest.Server
 	pods               *asked // That need the ConfigMap.
 	requests           []string
+	namespaces         *mapping.Mapping
+	world              mapping.World
+	limits             *translate.Limits
 	notified           int
 	paused             bool
 	lacking            string
 }
 
 func newWorld() *world {
-	w := &world{rig: synctest.New()}
+	w := &world{rig: synctest.New(), world: synctest.World()}
 	rig := w.rig
-	nsm := builder.Map("eu").Accepted("team", "team-home").Obj()
-	namespaces := mapping.New(fixture.Mark, builder.Binding("eu").Obj(), nsm, mapping.World{})
-	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: func(obj client.Object) []string { return []string{objects.LocalKey(obj).String()} }}
+	w.maps(builder.Map("eu").Accepted("team", "team-home").Obj())
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal}
 	w.consumer = &synctest.Server{Name: "consumer", Requests: &w.requests, Shows: map[*synctest.Cache]func(*corev1.ConfigMap) bool{
 		rig.View:      func(m *corev1.ConfigMap) bool { return decide.IsPinned(m, "eu") },
 		rig.Catalogue: func(*corev1.ConfigMap) bool { return true },
@@ -55,10 +58,10 @@ func newWorld() *world {
 	g, pods, _ := kinds()
 	w.pods = pods
 	w.controller = &kindController[*corev1.ConfigMap]{
-		kind: rig.Kind, binding: "eu", memory: rig.Memory, refusals: rig.Refusals, events: events.NewFakeRecorder(10),
+		kind: rig.Kind, binding: "eu", memory: rig.Memory, refusals: rig.Refusals, events: rig.Refusals.Events,
 		observer: &observe.Observer[*corev1.ConfigMap]{
 			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: g, Memory: rig.Memory, Refusals: rig.Refusals,
-			Mapping: func() *mapping.Mapping { return namespaces }, Limits: func() *translate.Limits { return nil }, Clock: rig.Clock,
+			Mapping: func() *mapping.Mapping { return w.namespaces }, Limits: func() *translate.Limits { return w.limits }, Clock: rig.Clock,
 		},
 		planner: &plan.Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "eu", ClusterID: "eu", Memory: rig.Memory, Refusals: rig.Refusals},
 		actor: &act.Actor[*corev1.ConfigMap]{
@@ -69,6 +72,26 @@ func newWorld() *world {
 		notify: func(context.Context, decide.Ref) error { w.notified++; return nil },
 	}
 	return w
+}
+
+// maps has a NamespaceMap say where the namespaces go.
+func (w *world) maps(nsm *v1alpha1.NamespaceMap) {
+	w.namespaces = mapping.New(fixture.Mark, builder.Binding("eu").Obj(), nsm,
+		w.world)
+}
+
+// share makes the kind one that is sent because of its namespace: all bindings share the
+// cache that holds it.
+func (w *world) share() {
+	w.rig.Shares()
+	w.pods.keys = nil
+	w.consumer.Shows = map[*synctest.Cache]func(*corev1.ConfigMap) bool{w.rig.Catalogue: func(*corev1.ConfigMap) bool { return true }}
+}
+
+// drains has the deletion of the binding reach a step.
+func (w *world) drains(reason string) {
+	w.namespaces = w.namespaces.WithBinding(
+		builder.Binding("eu").Deleted(0).Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, reason, "").Obj())
 }
 
 // reconcile makes one pass, and returns the requests of it.
@@ -140,6 +163,143 @@ func TestTranscripts(t *testing.T) {
 				t.Errorf("a second pass makes %s", strings.Join(more, ", "))
 			}
 		})
+	}
+}
+
+// TestTranscriptsInMappedNamespaces is about a kind that is sent because of its namespace:
+// nothing is written on the local object, and what goes with the remote namespace is not
+// deleted one by one.
+func TestTranscriptsInMappedNamespaces(t *testing.T) {
+	const create, patch, remove = "provider: create team-home/settings", "provider: patch team-home/settings", "provider: delete team-home/settings"
+	left := func(phase v1alpha1.MappingPhase) func(*world) {
+		return func(w *world) { w.maps(builder.Map("eu").Current("team", "team-home", phase, "", "").Obj()) }
+	}
+	drains := func(reason string) func(*world) { return func(w *world) { w.drains(reason) } }
+	offloading := func(change func(*v1alpha1.NamespaceOffloading)) func(*world) {
+		return func(w *world) {
+			w.world.Offloading = func(namespace string) *v1alpha1.NamespaceOffloading {
+				nso := builder.Offloading(namespace).Obj()
+				change(nso)
+				return nso
+			}
+			w.maps(builder.Map("eu").Accepted("team", "team-home").Obj())
+		}
+	}
+	goes := offloading(func(nso *v1alpha1.NamespaceOffloading) { nso.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} })
+	none := offloading(func(nso *v1alpha1.NamespaceOffloading) { nso.Spec.Resources = []v1alpha1.OffloadedResource{} })
+	unlisted := func(w *world) { w.rig.Kind.Resource = v1alpha1.OffloadedServices; none(w) }
+	gone := func(w *world) { w.maps(builder.Map("eu").Obj()) }
+	older := fixture.Remote(func(m *corev1.ConfigMap) {
+		m.Annotations = decide.With(m.Annotations, v1alpha1.AnnotationLocalUID, "local-0")
+	})
+	same := func(*world) {}
+	for name, test := range map[string]struct {
+		local, remote *corev1.ConfigMap
+		change        func(*world)
+		want, told    []string
+	}{
+		"mapped":      {fixture.Local(), nil, same, []string{create}, nil},
+		"it is there": {fixture.Local(), fixture.Remote(), same, nil, nil},
+		"it has changed": {fixture.Local(fixture.Data("a", "2")), fixture.Remote(), same,
+			[]string{patch}, nil},
+		"it is kept home":                          {fixture.Local(fixture.KeptHome), nil, same, nil, nil},
+		"it is kept home now":                      {fixture.Local(fixture.KeptHome), fixture.Remote(), same, []string{remove}, nil},
+		"it goes here":                             {fixture.Local(fixture.Going), fixture.Remote(), same, []string{remove}, nil},
+		"it is gone here":                          {nil, fixture.Remote(), same, []string{remove}, nil},
+		"it is gone here, with its offloading":     {nil, fixture.Remote(), goes, nil, nil},
+		"it is another one here":                   {fixture.Local(), older, same, []string{remove, create}, nil},
+		"the offloading goes":                      {fixture.Local(), nil, goes, []string{create}, nil},
+		"its kind is not listed":                   {fixture.Local(), nil, unlisted, nil, nil},
+		"its kind is not listed any more":          {fixture.Local(), fixture.Remote(), unlisted, []string{remove}, nil},
+		"it is refused":                            {fixture.Local(fixture.Data("refuse", "x")), nil, same, nil, []string{"Refused"}},
+		"it is refused now":                        {fixture.Local(fixture.Data("refuse", "x")), fixture.Remote(), same, []string{remove}, []string{"Refused"}},
+		"it is replaced":                           {fixture.Local(fixture.Data("a", "2")), fixture.Remote(fixture.Data("frozen", "x")), same, []string{remove, create}, nil},
+		"not mapped":                               {fixture.Local(), nil, gone, nil, nil},
+		"not mapped, and there":                    {fixture.Local(), fixture.Remote(), gone, []string{remove}, nil},
+		"no map, and it was never sent":            {fixture.Local(), nil, func(w *world) { w.maps(nil) }, nil, nil},
+		"no map, and it is there":                  {fixture.Local(), fixture.Remote(), func(w *world) { w.maps(nil) }, nil, nil},
+		"no map, and it is gone here":              {nil, fixture.Remote(), func(w *world) { w.maps(nil) }, nil, nil},
+		"its entry has been taken out":             {fixture.Local(), fixture.Remote(), left(v1alpha1.MappingAccepted), nil, nil},
+		"the remote namespace goes":                {fixture.Local(), fixture.Remote(), left(v1alpha1.MappingTerminating), nil, nil},
+		"the remote namespace goes, and so has it": {nil, fixture.Remote(), left(v1alpha1.MappingTerminating), nil, nil},
+		"the pods of the binding are evicted":      {fixture.Local(), nil, drains(v1alpha1.ReasonEvictingPods), []string{create}, nil},
+		"the copies of the binding are deleted":    {fixture.Local(), fixture.Remote(), drains(v1alpha1.ReasonDeletingCopies), nil, nil},
+		"a new one, while the copies are deleted":  {fixture.Local(), nil, drains(v1alpha1.ReasonDeletingCopies), nil, nil},
+		"somebody has its name": {fixture.Local(), fixture.Remote(func(m *corev1.ConfigMap) { m.Labels, m.Annotations, m.UID = nil, nil, "theirs" }), same,
+			[]string{create, "provider: get team-home/settings"}, []string{"NameConflict"}},
+		"the provider refuses it": {fixture.Local(), nil, func(w *world) {
+			w.provider.Refuses = func(string, *corev1.ConfigMap) error {
+				return apierrors.NewForbidden(synctest.Resource, "settings", nil)
+			}
+		}, []string{create + ": Forbidden"}, []string{"Rejected"}},
+		"a right is missing":                            {fixture.Local(), nil, func(w *world) { w.lacking = "list configmaps" }, nil, []string{"RightsMissing"}},
+		"a right is missing, and the binding is paused": {fixture.Local(), nil, func(w *world) { w.lacking, w.paused = "list configmaps", true }, nil, nil},
+		"a right is missing, and it is kept home":       {fixture.Local(fixture.KeptHome), nil, func(w *world) { w.lacking = "list configmaps" }, nil, nil},
+		"a right is missing, and it is gone here":       {nil, fixture.Remote(), func(w *world) { w.lacking = "list configmaps" }, nil, nil},
+		"nothing is known of the limits": {fixture.Local(), nil, func(w *world) {
+			w.limits = &translate.Limits{Unknown: &translate.Refusal{Reason: "LimitsMissing", Message: "there are none"}}
+		}, nil, []string{"LimitsMissing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.share()
+			if test.local != nil {
+				w.consumer.Put(test.local)
+			}
+			if test.remote != nil {
+				w.provider.Put(test.remote)
+			}
+			test.change(w)
+			requests, _ := w.reconcile(t)
+			if diff := cmp.Diff(test.want, requests); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.told, w.rig.Recorded()); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			if len(test.told) == 0 && len(test.want) > 0 && test.want[len(test.want)-1] == remove {
+				return // What it leads to comes when the copy is gone.
+			}
+			if more, _ := w.reconcile(t); len(more) > 0 {
+				t.Errorf("a second pass makes %s", strings.Join(more, ", "))
+			}
+			if again := w.rig.Recorded(); len(again) > 0 {
+				t.Errorf("a second pass tells %s", again)
+			}
+		})
+	}
+}
+
+// waiting shows on each object why it is not sent, and tells its owner, as of pods.
+type waiting struct {
+	decide.TopDown[*corev1.ConfigMap]
+}
+
+func (waiting) Sync(decide.Snapshot[*corev1.ConfigMap]) decide.Plan { return decide.Plan{} }
+
+func (waiting) SyncToRemote(s decide.Snapshot[*corev1.ConfigMap]) decide.Plan {
+	problem := &decide.Problem{Reason: "Waits", Message: "for a reason"}
+	if s.Local.Labels["waits"] != "" {
+		return decide.Plan{Problem: problem}
+	}
+	shown := s.Local.DeepCopy()
+	shown.Labels = map[string]string{"waits": "yes"}
+	show := decide.Action{Verb: decide.Patch, Side: decide.Local, Object: shown, Before: s.Local}
+	return decide.Plan{Actions: []decide.Action{show}, Problem: problem, Event: problem}
+}
+
+// TestTellsOfWhatIsShown: an event goes with the write that shows a problem, and with no
+// other pass.
+func TestTellsOfWhatIsShown(t *testing.T) {
+	w := newWorld()
+	w.share()
+	w.rig.Kind.Syncer = waiting{}
+	w.consumer.Put(fixture.Local())
+	for pass, want := range [][]string{{"Waits"}, nil} {
+		_, _ = w.reconcile(t)
+		if diff := cmp.Diff(want, w.rig.Recorded()); diff != "" {
+			t.Errorf("events of pass %d (-want +got):\n%s", pass, diff)
+		}
 	}
 }
 

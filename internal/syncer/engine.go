@@ -38,7 +38,9 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -149,6 +151,7 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 		Engine: e, binding: binding.Name, mark: mark, view: view, provider: provider, rights: fleet.RightsOf(provider),
 		local:      ownwrites.New(view, e.Clock).Holding(views.Held),
 		listed:     ownwrites.New(e.Views.Catalogue, e.Clock),
+		whole:      ownwrites.New(e.Views.Catalogue, e.Clock).Holding(views.Held),
 		remote:     ownwrites.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
 		namespaces: &namespaces{binding: binding.Name, mark: mark},
 	}
@@ -159,9 +162,12 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 
 // world is what is known besides the binding and its map, until ctx ends.
 func (e *Engine) world(ctx context.Context) mapping.World {
-	return mapping.World{ManagerNamespace: e.ManagerNamespace, Selects: func(binding *v1alpha1.ClusterBinding, namespace string) bool {
+	offloading := func(namespace string) (*v1alpha1.NamespaceOffloading, error) {
 		nso := &v1alpha1.NamespaceOffloading{}
-		err := e.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso, client.UnsafeDisableDeepCopy)
+		return nso, e.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso, client.UnsafeDisableDeepCopy)
+	}
+	selects := func(binding *v1alpha1.ClusterBinding, namespace string) bool {
+		nso, err := offloading(namespace)
 		if err != nil {
 			return !apierrors.IsNotFound(err) // Not known: then nothing is decided.
 		}
@@ -170,5 +176,20 @@ func (e *Engine) world(ctx context.Context) mapping.World {
 			return true
 		}
 		return namespaceoffloading.Selects(nso, binding) && namespaceoffloading.TakenBy(nso, binding, bindings.Items) == ""
-	}}
+	}
+	return mapping.World{
+		ManagerNamespace: e.ManagerNamespace, Selects: selects,
+		Offloading: func(namespace string) *v1alpha1.NamespaceOffloading {
+			if nso, err := offloading(namespace); err == nil {
+				return nso
+			}
+			return nil
+		},
+		Ends: func(namespace string) bool {
+			ns := &metav1.PartialObjectMetadata{}
+			ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+			err := e.Cache.Get(ctx, client.ObjectKey{Name: namespace}, ns, client.UnsafeDisableDeepCopy)
+			return err == nil && !ns.DeletionTimestamp.IsZero()
+		},
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/network"
@@ -36,8 +37,8 @@ func (n *namespaces) current() *mapping.Mapping { return n.mapping.Load() }
 // paused reports whether the binding says that nothing is to be done.
 func (n *namespaces) paused() bool { return n.current().Binding().Spec.Paused }
 
-// mapped reports whether a local namespace is mapped to one of the provider.
-func (n *namespaces) mapped(namespace string) bool { return n.current().Mapped(namespace) }
+// concerns reports whether a local namespace is, or was, mapped to one of the provider.
+func (n *namespaces) concerns(namespace string) bool { return n.current().Concerns(namespace) }
 
 // near is the place of what an object at a place needs of a local namespace.
 func (n *namespaces) near(at decide.Place, namespace string) decide.Place {
@@ -87,23 +88,28 @@ func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 			return
 		}
 		before, _ := n.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithBinding(binding) })
-		if before.Binding().Generation != binding.Generation || mountnamespace.Usable(before.Binding()) != mountnamespace.Usable(binding) ||
-			!before.Reach().Equal(network.Of(binding)) {
+		if differ(before.Binding(), binding) {
 			n.enqueue(ctx, "")
 		}
 	})
 }
 
-// followOffloadings has a pass made over a namespace whose offloading has changed
-// or gone, because what waited for an entry need not wait any more. That there is
-// one says no more than that there will be an entry, which brings a pass of its own.
+// differ reports whether two states of a binding may lead to other decisions.
+func differ(a, b *v1alpha1.ClusterBinding) bool {
+	return a.Generation != b.Generation || mountnamespace.Usable(a) != mountnamespace.Usable(b) ||
+		drain.Withdraws(a) != drain.Withdraws(b) || !network.Of(a).Equal(network.Of(b))
+}
+
+// followOffloadings has a pass made over a namespace whose offloading has changed or gone,
+// because what waited for an entry need not wait any more, or another list of kinds is
+// sent. That there is a new one says no more than that there will be an entry, which brings
+// a pass of its own; unless an entry of an earlier one is there.
 func (n *namespaces) followOffloadings(ctx context.Context, from cache.Cache) error {
 	return informer.Watch(ctx, from, &v1alpha1.NamespaceOffloading{}, func(e informer.Change) {
-		if e.Before == nil {
-			return
-		}
-		if e.After == nil || e.Before.GetGeneration() != e.After.GetGeneration() || e.Before.GetUID() != e.After.GetUID() {
-			n.enqueue(ctx, e.Before.GetNamespace())
+		switch {
+		case e.Before == nil && (e.Initially || !n.concerns(e.After.GetNamespace())):
+		case e.Before == nil, e.After == nil, e.Before.GetGeneration() != e.After.GetGeneration(), e.Before.GetUID() != e.After.GetUID():
+			n.enqueue(ctx, e.Object().GetNamespace())
 		}
 	})
 }

@@ -20,6 +20,11 @@ type Registration interface {
 	// Pins reports whether the consumer's objects of the kind are pinned while they
 	// are sent.
 	Pins() bool
+	// IsCopied reports whether they are copied.
+	IsCopied() bool
+	// IsWhole reports whether all of the consumer's objects of the kind are held, for all
+	// bindings together.
+	IsWhole() bool
 	// IsClusterScoped reports whether they are in no namespace.
 	IsClusterScoped() bool
 	// Index is that of the consumer's objects of the kind by what they need.
@@ -43,6 +48,12 @@ func (k registration[T]) Object() client.Object { return k.New() }
 
 // Pins implements Registration.
 func (k registration[T]) Pins() bool { return k.Selection.Pins() }
+
+// IsCopied implements Registration.
+func (k registration[T]) IsCopied() bool { return k.Selection.Copies() }
+
+// IsWhole implements Registration.
+func (k registration[T]) IsWhole() bool { return k.Selection == kind.InMappedNamespace }
 
 // IsClusterScoped implements Registration.
 func (k registration[T]) IsClusterScoped() bool { return k.Scope == kind.ScopeCluster }
@@ -76,9 +87,7 @@ func (k registration[T]) Sample() func(namespace, name, node string) kind.Sample
 // finds what stands for a local object.
 func IndexRemote(ctx context.Context, indexer client.FieldIndexer, kinds []Registration) error {
 	for _, k := range kinds {
-		if err := indexer.IndexField(ctx, k.Object(), objects.FieldLocal, func(obj client.Object) []string {
-			return []string{objects.LocalKey(obj).String()}
-		}); err != nil {
+		if err := indexer.IndexField(ctx, k.Object(), objects.FieldLocal, objects.IndexLocal); err != nil {
 			return err
 		}
 	}

@@ -65,6 +65,19 @@ func inData[T any](fields decisions, translate func(*T, Target) (*T, *Refusal)) 
 	}}
 }
 
+// inService is a subject that is somewhere in a Service.
+func inService[T any](fields decisions, where func(*corev1.Service) *T) subject {
+	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
+		local := serviceOf(t, `{ports: [{port: 80}]}`)
+		set(reflect.ValueOf(where(local)).Elem())
+		remote, refusal := Service(local, mapped)
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		return reflect.ValueOf(where(remote)).Elem(), nil
+	}}
+}
+
 var subjects = map[string]subject{
 	"PodSpec": inPod(podSpecFields, func(p *corev1.Pod) *corev1.PodSpec { return &p.Spec }),
 	"PodSecurityContext": inPod(podSecurityContextFields, func(p *corev1.Pod) *corev1.PodSecurityContext {
@@ -96,6 +109,10 @@ var subjects = map[string]subject{
 		}),
 	"ConfigMap": inData(configMapFields, ConfigMap),
 	"Secret":    inData(secretFields, Secret),
+
+	"ServiceSpec": inService(serviceSpecFields, func(s *corev1.Service) *corev1.ServiceSpec { return &s.Spec }),
+	"ServicePort": inService(servicePortFields, func(s *corev1.Service) *corev1.ServicePort { return &s.Spec.Ports[0] }),
+
 	// PodUpdate sends these: see TestEphemeralContainersAreSentWhole.
 	"EphemeralContainer":       {kind: reflect.TypeFor[corev1.EphemeralContainer](), fields: ephemeralContainerFields},
 	"EphemeralContainerCommon": {kind: reflect.TypeFor[corev1.EphemeralContainerCommon](), fields: containerFields},
@@ -125,6 +142,7 @@ func TestEveryFieldHasADecision(t *testing.T) {
 // each other, or what is refused.
 var examples = map[string]string{
 	"Affinity":               `{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: Exists}]}]}}}`,
+	"ClusterIP":              `None`,
 	"Containers":             `[{name: web}]`,
 	"DownwardAPI":            `{items: [{path: p, fieldRef: {fieldPath: metadata.labels}}]}`,
 	"FieldRef":               `{fieldPath: status.podIP}`,

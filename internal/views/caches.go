@@ -43,19 +43,26 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 			return nil, fmt.Errorf("watching %T: %w", kind, err)
 		}
 	}
-	for _, index := range o.Indexes {
-		if err := view.IndexField(ctx, index.Object, index.Field, index.Extract); err != nil {
-			return nil, fmt.Errorf("indexing %T by %s: %w", index.Object, index.Field, err)
-		}
+	if err := addIndexes(ctx, view, o.Indexes); err != nil {
+		return nil, err
 	}
 	return &View{Cache: view, ClusterID: clusterID, Node: node}, nil
+}
+
+func addIndexes(ctx context.Context, to cache.Cache, all []Index) error {
+	for _, index := range all {
+		if err := to.IndexField(ctx, index.Object, index.Field, index.Extract); err != nil {
+			return fmt.Errorf("indexing %T by %s: %w", index.Object, index.Field, err)
+		}
+	}
+	return nil
 }
 
 // neverSent are the types of Secrets that let their holder act as somebody in the
 // consumer. They are not even read.
 var neverSent = []corev1.SecretType{corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken}
 
-// newCatalogue makes the cache of metadata.
+// newCatalogue makes the cache that all bindings share.
 func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
 	objects := map[client.Object]cache.ByObject{}
 	for _, kind := range o.Kinds {
@@ -73,6 +80,9 @@ func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
 		}
 		objects[metadata] = config
 	}
+	for _, kind := range o.Whole {
+		objects[kind.Object] = cache.ByObject{Transform: func(obj any) (any, error) { return Held(obj), nil }}
+	}
 	catalogue, err := cache.New(o.Config, cache.Options{
 		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects, NewInformer: NewInformer,
 		DefaultTransform:             trimMetadata,
@@ -83,10 +93,10 @@ func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
 	}
 	for kind := range objects {
 		if _, err := catalogue.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
-			return nil, fmt.Errorf("watching the metadata of %T: %w", kind, err)
+			return nil, fmt.Errorf("watching %T for the catalogue: %w", kind, err)
 		}
 	}
-	return catalogue, nil
+	return catalogue, addIndexes(ctx, catalogue, o.Whole)
 }
 
 // Metadata is the object with which to ask the catalogue for a kind.

@@ -6,7 +6,9 @@
 // holds a digest, not the content, which is read when it is sent: anybody may label
 // something large. Pods that are not offloaded are never in memory. The Catalogue,
 // which all bindings share, has the metadata of everything that may have to be sent one
-// day.
+// day; and of the kinds that are sent because of their namespace, such as Services, all
+// that there are: they are small, they carry no label of the binding, and one watch for
+// each binding and namespace would be many.
 //
 // The price is five watches of the consumer for each binding. In return, replicas of
 // the manager can later split the bindings without sharing anything, and a restart is
@@ -39,6 +41,9 @@ type Options struct {
 	Kinds []client.Object
 	// Indexes that every View has.
 	Indexes []Index
+	// Whole are the kinds of which the Catalogue holds all objects as they are, with their
+	// indexes there.
+	Whole []Index
 }
 
 // Index is one of a View's caches.
@@ -50,7 +55,7 @@ type Index struct {
 
 // Views holds one View for each ClusterBinding.
 type Views struct {
-	// Catalogue holds the metadata of all objects of the Kinds.
+	// Catalogue holds the metadata of all objects of the Kinds, and all of the Whole ones.
 	Catalogue cache.Cache
 	options   Options
 
@@ -105,7 +110,7 @@ func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
-		return err // It may have been closed for whom ctx belongs to, and nobody would close it again.
+		return err // The caller may have lost its View already, and nobody would close this one.
 	}
 	view, err := newView(ctx, v.options, clusterID, node)
 	if err != nil {

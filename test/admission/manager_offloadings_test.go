@@ -31,6 +31,7 @@ func TestManagerOffloadings(t *testing.T) {
 		"makes one that says the defaults":    {creating(manager, specified(asking, v1alpha1.MappingDefaultName, v1alpha1.PodsLocalAndRemote, nil)), ""},
 		"makes one with another strategy":     {creating(manager, specified(asking, v1alpha1.MappingDefaultName, v1alpha1.PodsRemote, nil)), onlyDefaults},
 		"makes one with another name":         {creating(manager, specified(asking, v1alpha1.MappingEnforceSameName, v1alpha1.PodsLocalAndRemote, nil)), onlyDefaults},
+		"makes one that sends nothing more":   {creating(manager, sending(asking)), onlyDefaults},
 		"makes one for a provider of choice":  {creating(manager, specified(asking, "", "", selecting(labels(eu)))), onlyDefaults},
 		"deletes what no label asks for":      {deleting(manager, left.DeepCopy()), ""},
 		"deletes what a label still asks for": {deleting(manager, byLabel.DeepCopy()), "namespace " + made + " still asks"},
@@ -51,6 +52,13 @@ func TestManagerOffloadings(t *testing.T) {
 }
 
 // specified is what a label asks for, with a spec of its own.
+// sending is an offloading that a label asks for, but for what it sends.
+func sending(namespace string, resources ...v1alpha1.OffloadedResource) *v1alpha1.NamespaceOffloading {
+	nso := offloadingOf(namespace, v1alpha1.CreatedByNamespaceLabel)
+	nso.Spec.Resources = append([]v1alpha1.OffloadedResource{}, resources...)
+	return nso
+}
+
 func specified(namespace string, mapping v1alpha1.NamespaceMappingStrategy, pods v1alpha1.PodOffloadingStrategy, selector *v1alpha1.ClusterSelector) *v1alpha1.NamespaceOffloading {
 	nso := offloadingOf(namespace, v1alpha1.CreatedByNamespaceLabel)
 	nso.Spec = v1alpha1.NamespaceOffloadingSpec{NamespaceMappingStrategy: mapping, PodOffloadingStrategy: pods, ClusterSelector: selector}

@@ -17,13 +17,15 @@ const notYours = "spillway.io/account says so"
 // second is the client of a second consumer, with the rights of the first.
 func second(t *testing.T) client.Client {
 	t.Helper()
-	err := server(t).Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "spillway-second"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spillway-consumer"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "spillway-provider", Name: "second"}},
-	})
-	if client.IgnoreAlreadyExists(err) != nil {
-		t.Fatal(err)
+	for _, part := range []string{"", "-services"} {
+		err := server(t).Create(t.Context(), &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "spillway-second" + part},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spillway-consumer" + part},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "spillway-provider", Name: "second"}},
+		})
+		if client.IgnoreAlreadyExists(err) != nil {
+			t.Fatal(err)
+		}
 	}
 	c := server(t).consumer(t, "second")
 	becomes(t, c, remoteNamespace(held(markOf("second"))), "")

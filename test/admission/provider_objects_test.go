@@ -23,6 +23,7 @@ var inNamespaces = map[string]func(metav1.ObjectMeta) client.Object{
 	"configmap": func(meta metav1.ObjectMeta) client.Object { return &corev1.ConfigMap{ObjectMeta: meta} },
 	"secret":    func(meta metav1.ObjectMeta) client.Object { return secretOf(meta, corev1.SecretTypeOpaque) },
 	"claim":     func(meta metav1.ObjectMeta) client.Object { return claimOf(meta, volumeName) },
+	"service":   func(meta metav1.ObjectMeta) client.Object { return serviceOf(meta) },
 }
 
 func TestConsumerCreatesAndDeletes(t *testing.T) {

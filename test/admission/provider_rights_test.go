@@ -10,6 +10,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,7 @@ func TestConsumerRights(t *testing.T) {
 		"secrets: get list watch create patch delete",
 		"persistentvolumeclaims: get list watch create patch delete",
 		"persistentvolumes: get list watch create patch delete",
+		"services: get list watch create patch delete",
 		"events: list watch",
 	} {
 		resource, verbs, _ := strings.Cut(rule, ": ")
@@ -158,6 +160,15 @@ func TestConsumerHasNoRightTo(t *testing.T) {
 		"hold a node's Lease": {func(ctx context.Context) error {
 			return consumer.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-node-lease", Name: "node"}})
 		}, `cannot create resource "leases"`},
+		"say where a Service leads": {func(ctx context.Context) error {
+			return consumer.Create(ctx, &discoveryv1.EndpointSlice{ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4})
+		}, `cannot create resource "endpointslices"`},
+		"write a Service's status": {func(ctx context.Context) error {
+			return consumer.Status().Patch(ctx, serviceOf(meta), merge(`{"status":{"loadBalancer":{}}}`))
+		}, `cannot patch resource "services/status"`},
+		"reach a Service": {func(ctx context.Context) error {
+			return clientset.CoreV1().RESTClient().Get().Namespace(namespace).Resource("services").Name("web").SubResource("proxy").Do(ctx).Error()
+		}, `cannot get resource "services/proxy"`},
 		"write events": {func(ctx context.Context) error { return consumer.Create(ctx, &corev1.Event{ObjectMeta: meta}) },
 			`cannot create resource "events"`},
 	})

@@ -27,6 +27,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"secrets":    func() client.ObjectList { return &corev1.SecretList{} },
 		"claims":     func() client.ObjectList { return &corev1.PersistentVolumeClaimList{} },
 		"volumes":    func() client.ObjectList { return &corev1.PersistentVolumeList{} },
+		"services":   func() client.ObjectList { return &corev1.ServiceList{} },
 	} {
 		t.Run("list "+kind, func(t *testing.T) {
 			hidden(t, consumer.List(t.Context(), list(), own), false)
@@ -51,6 +52,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"pod not quite so":  {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-demo-system", Name: "pod"}}, true},
 		"claim":             {&corev1.PersistentVolumeClaim{ObjectMeta: meta}, true},
 		"volume":            {&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "object"}}, true},
+		"service":           {&corev1.Service{ObjectMeta: meta}, true},
 		"limits":            {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, false},
 		"limits of another": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}, true},
 		"namespace":         {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}, false},
@@ -70,6 +72,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"pod": {&corev1.Pod{ObjectMeta: meta}, true}, "its pod": {&corev1.Pod{ObjectMeta: theirs}, false},
 		"claim": {&corev1.PersistentVolumeClaim{ObjectMeta: meta}, true}, "its claim": {&corev1.PersistentVolumeClaim{ObjectMeta: theirs}, false},
 		"volume": {&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "object"}}, true}, "its volume": {&corev1.PersistentVolume{ObjectMeta: own32}, false},
+		"service": {&corev1.Service{ObjectMeta: meta}, true}, "its service": {&corev1.Service{ObjectMeta: theirs}, false},
 		"limits": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, true},
 	} {
 		t.Run("patch "+what, func(t *testing.T) {

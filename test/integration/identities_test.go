@@ -29,15 +29,21 @@ func (c *controlPlane) limited(rules ...rbacv1.PolicyRule) []byte {
 	return c.kubeconfig(providerNamespace, name)
 }
 
-// lacking is the kubeconfig of a ServiceAccount that may do all that the role of
-// config/provider allows, but for verbs on a resource. Of several resources that
+// shippedRoles are the ClusterRoles of config/provider.
+var shippedRoles = []string{providerAccount, providerAccount + "-services"}
+
+// lacking is the kubeconfig of a ServiceAccount that may do all that the roles of
+// config/provider allow, but for verbs on a resource. Of several resources that
 // are out of reach, any might be noticed first.
 func (c *controlPlane) lacking(resource string, verbs ...string) []byte {
 	GinkgoHelper()
-	role := &rbacv1.ClusterRole{}
-	Expect(c.Get(ctx, client.ObjectKey{Name: providerAccount}, role)).To(Succeed())
-	var rules []rbacv1.PolicyRule
-	for _, rule := range role.Rules {
+	var shipped, rules []rbacv1.PolicyRule
+	for _, name := range shippedRoles {
+		role := &rbacv1.ClusterRole{}
+		Expect(c.Get(ctx, client.ObjectKey{Name: name}, role)).To(Succeed())
+		shipped = append(shipped, role.Rules...)
+	}
+	for _, rule := range shipped {
 		for _, each := range rule.Resources {
 			one := *rule.DeepCopy()
 			one.Resources = []string{each}
@@ -50,15 +56,17 @@ func (c *controlPlane) lacking(resource string, verbs ...string) []byte {
 	return c.limited(rules...)
 }
 
-// secondConsumer is the kubeconfig of a ServiceAccount with the role of
+// secondConsumer is the kubeconfig of a ServiceAccount with the roles of
 // config/provider, as a second consumer gets one.
 func (c *controlPlane) secondConsumer() []byte {
 	GinkgoHelper()
 	name := unique("consumer")
 	c.make(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: providerNamespace, Name: name}})
-	c.make(&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: providerAccount},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: providerNamespace, Name: name}},
-	})
+	for _, role := range shippedRoles {
+		c.make(&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: providerNamespace, Name: name}},
+		})
+	}
 	return c.kubeconfig(providerNamespace, name)
 }

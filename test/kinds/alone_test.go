@@ -89,6 +89,11 @@ func restarted(ctx context.Context, s *stage) error {
 	if err := s.passed(ctx, team, after); err != nil {
 		return err
 	}
+	// What a fresh manager finds has a lower priority than what is created while it runs,
+	// so it may come later.
+	if err := s.rests(ctx); err != nil {
+		return err
+	}
 	resources := []string{fleet.ResourceOf(s.kind.Object())}
 	for _, kind := range controllers.Kinds() {
 		resources = append(resources, fleet.ResourceOf(kind.Object()))

@@ -185,7 +185,8 @@ func (s *stage) release(ctx context.Context, object client.Object) error {
 	return client.IgnoreNotFound(s.there().Patch(ctx, object, patch))
 }
 
-// deletedHere: it goes in the provider first, and then here.
+// deletedHere: it goes in the provider first, and then here; or, if nothing keeps it here,
+// at once, and then in the provider.
 func deletedHere(ctx context.Context, s *stage) error {
 	u, remote, err := s.createSent(ctx, team, "deleted-here")
 	if err != nil {
@@ -194,6 +195,7 @@ func deletedHere(ctx context.Context, s *stage) error {
 	if err := change(ctx, s.there(), remote, hold); err != nil {
 		return err
 	}
+	defer func() { _ = s.release(context.WithoutCancel(ctx), remote) }() // In any case.
 	if err := s.here().Delete(ctx, u.Object); err != nil {
 		return err
 	}
@@ -203,15 +205,30 @@ func deletedHere(ctx context.Context, s *stage) error {
 	if err := s.passed(ctx, team, u.name); err != nil {
 		return err
 	}
-	if local, err := u.local(ctx); err != nil {
-		return fmt.Errorf("it must stay until it is gone in the provider: %w", err)
-	} else if local.GetUID() != u.uid {
-		return errors.New("it is another one")
+	if err := u.staysUntilGone(ctx); err != nil {
+		return err
 	}
 	if err := s.release(ctx, remote); err != nil {
 		return err
 	}
 	return u.gone(ctx, u.Object)
+}
+
+// staysUntilGone wants the local object to be there while the one in the provider is, if
+// its kind is kept.
+func (u *subject) staysUntilGone(ctx context.Context) error {
+	local, err := u.local(ctx)
+	switch {
+	case u.kind.IsWhole() && apierrors.IsNotFound(err):
+		return nil
+	case u.kind.IsWhole():
+		return fmt.Errorf("something keeps it: %s, %w", brief(local), err)
+	case err != nil:
+		return fmt.Errorf("it must stay until it is gone in the provider: %w", err)
+	case local.GetUID() != u.uid:
+		return errors.New("it is another one")
+	}
+	return nil
 }
 
 // leaving waits until an object of the provider is being deleted.
@@ -257,6 +274,7 @@ func madeAgainBeside(ctx context.Context, s *stage) error {
 	if err := change(ctx, s.there(), was, hold); err != nil {
 		return err
 	}
+	defer func() { _ = s.release(context.WithoutCancel(ctx), was) }() // In any case.
 	if err := first.force(ctx); err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (u *subject) standIns(ctx context.Context) ([]client.Object, error) {
 }
 
 // sent waits until exactly one object in the provider stands for the local one, shows
-// what it shows, and is recorded on it; and returns that.
+// what it shows, and is recorded on it, if the kind does that; and returns that.
 func (u *subject) sent(ctx context.Context) (client.Object, error) {
 	var remote client.Object
 	return remote, u.eventually(ctx, fmt.Sprintf("%s %s to be sent", u.kind.KindName(), u.key), func(ctx context.Context) error {
@@ -142,9 +142,12 @@ func (u *subject) isSent(ctx context.Context) (client.Object, error) {
 	if !u.kind.IsClusterScoped() {
 		errs = append(errs, same("its namespace", remote.GetNamespace(), u.Remote(u.namespace)))
 	}
-	if !u.kind.Pins() {
+	switch {
+	case u.kind.IsWhole():
+		errs = append(errs, notMarked(local))
+	case !u.kind.Pins():
 		errs = append(errs, same("the UID that is recorded", provenance.RemoteOf(local).UID, remote.GetUID()))
-	} else {
+	default:
 		errs = append(errs,
 			same("the label of the local object", local.GetLabels()[v1alpha1.LabelSyncedTo+world.P1], v1alpha1.SyncedToTrue),
 			same("the annotation of the local object", local.GetAnnotations()[v1alpha1.AnnotationRemote+world.P1], decide.Location(client.ObjectKeyFromObject(remote))),
@@ -236,11 +239,11 @@ func (u *subject) told(ctx context.Context, reason string) error {
 	return fmt.Errorf("no condition and no event has the reason %s", reason)
 }
 
-// unmarked wants a local object that is pinned to be as its owner has made it, and one
+// unmarked wants a local object that is copied to be as its owner has made it, and one
 // that is not to be gone.
 func (u *subject) unmarked(ctx context.Context) error {
 	local, err := u.local(ctx)
-	if !u.kind.Pins() {
+	if !u.kind.IsCopied() {
 		if err == nil {
 			return fmt.Errorf("it is there: %s", brief(local))
 		}
@@ -249,6 +252,11 @@ func (u *subject) unmarked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return notMarked(local)
+}
+
+// notMarked wants nothing of ours to be written on a local object.
+func notMarked(local client.Object) error {
 	marks := slices.Clone(local.GetFinalizers())
 	for _, keys := range []map[string]string{local.GetLabels(), local.GetAnnotations()} {
 		for key := range keys {

@@ -23,6 +23,10 @@ const shared = 10
 // pods are that many, half of them in each provider; fewer with -short.
 var pods = 500
 
+// podsForService is how many pods there are for each Service, which are all in both
+// providers.
+const podsForService = 5
+
 // inRestart is the namespace of all of them.
 var inRestart = len(lives)
 
@@ -33,8 +37,8 @@ func (s *setup) restart(t *testing.T) {
 	s.settled(t, time.Now())
 	rolledOut := s.requests()[before:]
 	for what, want := range map[string]int{
-		"create pods": pods, "create configmaps": shared * len(providers), "create secrets": shared * len(providers),
-		"delete": 0, "get pods": 0, "list": 0,
+		"create pods": pods, "create services": pods / podsForService * len(providers), "create configmaps": shared * len(providers), "create secrets": shared * len(providers),
+		"delete": 0, "patch services": 0, "get services": 0, "get pods": 0, "list": 0,
 	} {
 		if got := count(rolledOut, what); got != want {
 			t.Errorf("roll-out of %d pods: %d times %q, want %d", pods, got, what, want)
@@ -74,6 +78,7 @@ func (s *setup) rollOut(t *testing.T) {
 		pod.Spec.NodeName = v1alpha1.VirtualNodePrefix + providers[i%len(providers)]
 		return pod
 	}))
+	must(t, rig.CreateAll(ctx, admin, pods/podsForService, func(i int) client.Object { return newService(namespace, fmt.Sprintf("front-%03d", i)) }))
 	for _, provider := range s.Providers {
 		s.run(t, provider, pods/len(providers))
 	}
@@ -130,7 +135,7 @@ func (s *setup) checkRestart(t *testing.T) {
 			t.Errorf("read %d times, want once: %s", times, what)
 		}
 	}
-	for _, resource := range []string{"pods", "configmaps", "secrets"} {
+	for _, resource := range []string{"pods", "configmaps", "secrets", "services"} {
 		for _, cluster := range s.All() {
 			if n := others["get "+resource+" of "+cluster.ID]; n != 0 && resource == "pods" {
 				t.Errorf("%d pods of %s were read by themselves", n, cluster.ID)

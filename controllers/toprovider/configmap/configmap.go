@@ -25,7 +25,7 @@ func Kind() kind.Kind[*corev1.ConfigMap] {
 type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ func(string) translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
+func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.Around) (*corev1.ConfigMap, *translate.Refusal) {
 	return translate.ConfigMap(local, t)
 }
 

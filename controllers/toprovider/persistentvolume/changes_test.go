@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/testing/fields"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -34,7 +35,7 @@ func TestChangesFollow(t *testing.T) {
 		t.Helper()
 		to := translate.Target{Namespace: "team-home"}
 		sent := func(local *corev1.PersistentVolume) *corev1.PersistentVolume {
-			remote, refusal := translation{}.Remote(local, to, func(string) translate.Target { return to })
+			remote, refusal := translation{}.Remote(local, to, decide.Around{Elsewhere: func(string) translate.Target { return to }})
 			if refusal != nil {
 				t.Fatal(refusal.Message)
 			}

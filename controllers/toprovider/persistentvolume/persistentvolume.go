@@ -50,8 +50,8 @@ func (translation) RemoteName(t translate.Target, local types.NamespacedName) ty
 }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, elsewhere func(string) translate.Target) (*corev1.PersistentVolume, *translate.Refusal) {
-	return translate.PersistentVolume(local, claimOf(local), t, elsewhere)
+func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, around decide.Around) (*corev1.PersistentVolume, *translate.Refusal) {
+	return translate.PersistentVolume(local, claimOf(local), t, around.Elsewhere)
 }
 
 // Merge implements decide.Translation. The source of a volume cannot be changed, and

@@ -35,7 +35,7 @@ func Needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
 type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Target, _ func(string) translate.Target) (*corev1.PersistentVolumeClaim, *translate.Refusal) {
+func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Target, _ decide.Around) (*corev1.PersistentVolumeClaim, *translate.Refusal) {
 	return translate.PersistentVolumeClaim(local, t)
 }
 

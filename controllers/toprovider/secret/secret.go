@@ -25,7 +25,7 @@ func Kind() kind.Kind[*corev1.Secret] {
 type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.Secret, t translate.Target, _ func(string) translate.Target) (*corev1.Secret, *translate.Refusal) {
+func (translation) Remote(local *corev1.Secret, t translate.Target, _ decide.Around) (*corev1.Secret, *translate.Refusal) {
 	return translate.Secret(local, t)
 }
 

@@ -24,7 +24,7 @@ func (Plain) RemoteName(t translate.Target, local types.NamespacedName) types.Na
 }
 
 // Remote implements decide.Translation. One with the key refuse is not copied.
-func (Plain) Remote(local *corev1.ConfigMap, t translate.Target, _ func(string) translate.Target) (*corev1.ConfigMap, *translate.Refusal) {
+func (Plain) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.Around) (*corev1.ConfigMap, *translate.Refusal) {
 	if local.Data["refuse"] != "" {
 		return nil, &translate.Refusal{Reason: "Refused", Message: "it says so"}
 	}
@@ -66,7 +66,7 @@ func Local(options ...Option) *corev1.ConfigMap {
 
 // Remote is its copy.
 func Remote(options ...Option) *corev1.ConfigMap {
-	m, _ := Plain{}.Remote(Local(), Target, nil)
+	m, _ := Plain{}.Remote(Local(), Target, decide.Around{})
 	m.UID, m.ResourceVersion = "remote-1", "9"
 	for _, option := range options {
 		option(m)

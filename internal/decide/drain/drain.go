@@ -41,7 +41,8 @@ type Snapshot struct {
 	// Pods are those that must leave the virtual node.
 	Pods eviction.Left
 	// Copies are the names of the consumer's objects whose copy in the provider nothing
-	// needs any more. What DaemonSet pods need, which go with the node, is not included.
+	// needs any more, once this step has begun (Withdraws). What DaemonSet pods need, which
+	// go with the node, is not included.
 	Copies []string
 	// NamespaceMap is the binding's, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
@@ -123,6 +124,14 @@ func Decide(s Snapshot) Plan {
 // namespaces.
 func Empties(binding *v1alpha1.ClusterBinding) bool {
 	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
+}
+
+// Withdraws reports whether the ordered deletion of the binding has reached the copies.
+// Nothing is decided any more about what is sent because of its namespace: no pod uses it
+// by then, and it goes with the remote namespace.
+func Withdraws(binding *v1alpha1.ClusterBinding) bool {
+	reason := conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained)
+	return !binding.DeletionTimestamp.IsZero() && (reason == v1alpha1.ReasonDeletingCopies || reason == v1alpha1.ReasonDeletingNamespaces)
 }
 
 // MayHoldLease reports whether the provider may have a Lease of the binding.

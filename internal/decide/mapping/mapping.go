@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/network"
@@ -37,6 +38,11 @@ type World struct {
 	// Selects reports whether a local namespace has an offloading that selects the
 	// binding. It reads a cache, and is called only if there is no entry.
 	Selects func(binding *v1alpha1.ClusterBinding, namespace string) bool
+	// Offloading is that of a local namespace, which must not be changed, or nil if none is
+	// known. It reads a cache.
+	Offloading func(namespace string) *v1alpha1.NamespaceOffloading
+	// Ends reports whether a local namespace is being deleted. It reads a cache.
+	Ends func(namespace string) bool
 }
 
 // New indexes a NamespaceMap, which may be nil. The mark is that of the objects that
@@ -74,9 +80,34 @@ func (m *Mapping) Binding() *v1alpha1.ClusterBinding { return m.binding }
 // Known reports whether there is a NamespaceMap: none says nothing.
 func (m *Mapping) Known() bool { return m.known }
 
-// Mapped reports whether a local namespace is, or is to be, mapped to one of the
-// provider. Only while it is does anything that belongs to all of it go there.
-func (m *Mapping) Mapped(namespace string) bool { return m.desired[namespace] != nil }
+// Concerns reports whether a local namespace is, or was, mapped to one of the provider:
+// of the others, no object of a kind that is selected by its namespace matters.
+func (m *Mapping) Concerns(namespace string) bool {
+	return m.desired[namespace] != nil || m.current[namespace] != nil
+}
+
+// Mapped is the place of what is sent because its namespace is mapped: the remote
+// namespace, never the mount namespace. resource is how the offloading calls the kind, or
+// empty if teams do not choose it. wanted reports whether it is to be there.
+//
+// While it is wanted and the place is not Open, nothing is decided: too little is known
+// yet; or the remote namespace goes, and takes all of it along. The place is Leaving once
+// that has been asked for, and what ends here by then needs no request of its own.
+func (m *Mapping) Mapped(namespace string, resource v1alpha1.OffloadedResource) (place decide.Place, wanted bool) {
+	place = decide.Place{Target: translate.Target{Mark: m.mark}, Local: namespace}
+	switch {
+	case m.Concerns(namespace):
+		place = m.Place(namespace)
+	case !m.known, drain.Withdraws(m.binding), m.binding.DeletionTimestamp.IsZero() && m.Selects(m.binding, namespace):
+		return place, true
+	default:
+		return place, false
+	}
+	offloading := m.Offloading(namespace)
+	place.Open = place.Open && offloading != nil && !drain.Withdraws(m.binding)
+	place.Leaving = offloading != nil && !offloading.DeletionTimestamp.IsZero() || m.Ends(namespace)
+	return place, !place.Open || resource == "" || offloading.Spec.Sends(resource)
+}
 
 // Reach says which addresses of the provider are shown.
 func (m *Mapping) Reach() network.Reach { return network.Of(m.binding) }

@@ -13,8 +13,14 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// testWorld has an offloading of namespace waiting that selects every binding.
-var testWorld = World{ManagerNamespace: "spillway-system", Selects: func(_ *v1alpha1.ClusterBinding, namespace string) bool { return namespace == "waiting" }}
+// testWorld has an offloading of each namespace; that of namespace waiting selects every
+// binding.
+var testWorld = World{
+	ManagerNamespace: "spillway-system",
+	Selects:          func(_ *v1alpha1.ClusterBinding, namespace string) bool { return namespace == "waiting" },
+	Offloading:       func(namespace string) *v1alpha1.NamespaceOffloading { return builder.Offloading(namespace).Obj() },
+	Ends:             func(string) bool { return false },
+}
 
 func TestPlace(t *testing.T) {
 	mount := func() *builder.BindingBuilder { return builder.Binding("eu").MountNamespace("spillover") }
@@ -69,6 +75,96 @@ func TestPlace(t *testing.T) {
 				t.Errorf("place (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestMapped is about objects that are sent because of their namespace: where they go,
+// whether they should be there, and when nothing is decided about them.
+func TestMapped(t *testing.T) {
+	const other = v1alpha1.OffloadedResource("Others")
+	type mapped struct {
+		Namespace             string
+		Wanted, Open, Leaving bool
+	}
+	drains := func(reason string) *v1alpha1.ClusterBinding {
+		return builder.Binding("eu").Deleted(0).Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, reason, "").Obj()
+	}
+	plain, mounted := builder.Binding("eu").Obj(), builder.Binding("eu").MountNamespace("spillover").
+		Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
+	there := builder.Map("eu").Accepted("team", "team-home").Obj()
+	left := func(phase v1alpha1.MappingPhase) *v1alpha1.NamespaceMap {
+		return builder.Map("eu").Current("team", "team-home", phase, "", "").Obj()
+	}
+	known := func(change func(*v1alpha1.NamespaceOffloading)) World {
+		w := testWorld
+		w.Offloading = func(namespace string) *v1alpha1.NamespaceOffloading {
+			nso := builder.Offloading(namespace).Obj()
+			change(nso)
+			return nso
+		}
+		return w
+	}
+	unknown, ends := testWorld, testWorld
+	unknown.Offloading = func(string) *v1alpha1.NamespaceOffloading { return nil }
+	ends.Ends = func(string) bool { return true }
+	sends := func(all ...v1alpha1.OffloadedResource) World {
+		return known(func(nso *v1alpha1.NamespaceOffloading) {
+			nso.Spec.Resources = append([]v1alpha1.OffloadedResource{}, all...)
+		})
+	}
+	goes := known(func(nso *v1alpha1.NamespaceOffloading) { nso.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} })
+	for name, test := range map[string]struct {
+		binding  *v1alpha1.ClusterBinding
+		nsm      *v1alpha1.NamespaceMap
+		world    World
+		resource v1alpha1.OffloadedResource
+		want     mapped
+	}{
+		"mapped":                          {plain, there, testWorld, v1alpha1.OffloadedServices, mapped{"team-home", true, true, false}},
+		"mapped, and nobody chooses":      {plain, there, sends(), "", mapped{"team-home", true, true, false}},
+		"the kind is listed":              {plain, there, sends(other), other, mapped{"team-home", true, true, false}},
+		"it is not":                       {plain, there, sends(other), v1alpha1.OffloadedServices, mapped{"team-home", false, true, false}},
+		"none is":                         {plain, there, sends(), v1alpha1.OffloadedServices, mapped{"team-home", false, true, false}},
+		"none is by default":              {plain, there, testWorld, other, mapped{"team-home", false, true, false}},
+		"the list is not known":           {plain, there, unknown, v1alpha1.OffloadedServices, mapped{"team-home", true, false, false}},
+		"the offloading goes":             {plain, there, goes, v1alpha1.OffloadedServices, mapped{"team-home", true, true, true}},
+		"the namespace goes":              {plain, there, ends, v1alpha1.OffloadedServices, mapped{"team-home", true, true, true}},
+		"asked for":                       {plain, builder.Map("eu").Desired("team", "team-home").Obj(), sends(), v1alpha1.OffloadedServices, mapped{"team-home", true, false, false}},
+		"its entry has been taken out":    {plain, left(v1alpha1.MappingAccepted), testWorld, "", mapped{"team-home", true, false, false}},
+		"the remote namespace goes":       {plain, left(v1alpha1.MappingTerminating), goes, "", mapped{"team-home", true, false, true}},
+		"no map":                          {plain, nil, testWorld, "", mapped{"", true, false, false}},
+		"not mapped":                      {plain, builder.Map("eu").Obj(), testWorld, "", mapped{"", false, false, false}},
+		"mounted":                         {mounted, builder.Map("eu").Obj(), testWorld, "", mapped{"", false, false, false}},
+		"the pods of the binding leave":   {drains(v1alpha1.ReasonEvictingPods), there, testWorld, "", mapped{"team-home", true, true, false}},
+		"its copies are deleted":          {drains(v1alpha1.ReasonDeletingCopies), there, testWorld, "", mapped{"team-home", true, false, false}},
+		"its remote namespaces are":       {drains(v1alpha1.ReasonDeletingNamespaces), left(v1alpha1.MappingTerminating), testWorld, "", mapped{"team-home", true, false, false}},
+		"and they are gone":               {drains(v1alpha1.ReasonDeletingNamespaces), builder.Map("eu").Obj(), testWorld, "", mapped{"", true, false, false}},
+		"the binding's provider is away":  {drains(v1alpha1.ReasonProviderUnreachable), there, testWorld, "", mapped{"team-home", true, true, false}},
+		"an entry of the mount namespace": {mounted, there, testWorld, "", mapped{"team-home", true, true, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := New(fixture.Mark, test.binding, test.nsm, test.world)
+			place, wanted := m.Mapped("team", test.resource)
+			if diff := cmp.Diff(test.want, mapped{place.Namespace, wanted, place.Open, place.Leaving}); diff != "" || place.Local != "team" || place.Hashed {
+				t.Errorf("of %q, hashed %t (-want +got):\n%s", place.Local, place.Hashed, diff)
+			}
+		})
+	}
+	waits := New(fixture.Mark, plain, builder.Map("eu").Obj(), testWorld)
+	if place, wanted := waits.Mapped("waiting", ""); !wanted || place.Open {
+		t.Errorf("one that is to be mapped: wanted %t, open %t", wanted, place.Open)
+	}
+}
+
+// TestConcerns: objects of other namespaces than those in the map need not be looked at.
+func TestConcerns(t *testing.T) {
+	m := New(fixture.Mark, builder.Binding("eu").Obj(), builder.Map("eu").Desired("asked", "a").Current("left", "b", v1alpha1.MappingTerminating, "", "").Obj(), testWorld)
+	got := map[string]bool{}
+	for _, namespace := range []string{"asked", "left", "other"} {
+		got[namespace] = m.Concerns(namespace)
+	}
+	if diff := cmp.Diff(map[string]bool{"asked": true, "left": true, "other": false}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -193,7 +193,7 @@ func TestStandIns(t *testing.T) {
 	if !rig.Remotes.Ahead(types.NamespacedName{Namespace: "team-home", Name: "settings"}) {
 		t.Error("the cache shows it already")
 	}
-	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: func(obj client.Object) []string { return []string{objects.LocalKey(obj).String()} }}
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal}
 	elsewhere := fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.UID = "left", "remote-2" })
 	foreign := fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.Labels = "theirs", nil })
 	rig.Provider.Has = []client.Object{elsewhere, foreign}
@@ -204,8 +204,10 @@ func TestStandIns(t *testing.T) {
 	if found := find(); len(found) != 1 {
 		t.Errorf("after a deletion: %v", found)
 	}
-	if keys, err := rig.Remotes.Locals(t.Context()); err != nil || len(keys) != 2 || keys[0] != settings {
-		t.Errorf("stand for %v, %v", keys, err)
+	for namespace, want := range map[string]int{"": 2, settings.Namespace: 2, "another": 0} {
+		if keys, err := rig.Remotes.Locals(t.Context(), namespace); err != nil || len(keys) != want || want > 0 && keys[0] != settings {
+			t.Errorf("of namespace %q they stand for %v, %v", namespace, keys, err)
+		}
 	}
 }
 
@@ -220,7 +222,7 @@ func TestCachesThatHaveStopped(t *testing.T) {
 		"needing":   func() error { _, err := rig.Locals.Needing(t.Context(), ref); return err },
 		"unheld":    func() error { _, err := rig.Locals.Unheld(t.Context(), "team"); return err },
 		"stand-ins": func() error { _, err := rig.Remotes.StandIns(t.Context(), settings, nil); return err },
-		"locals":    func() error { _, err := rig.Remotes.Locals(t.Context()); return err },
+		"locals":    func() error { _, err := rig.Remotes.Locals(t.Context(), ""); return err },
 		"ask":       func() error { _, err := rig.Remotes.Ask(t.Context(), settings); return err },
 	} {
 		if err := ask(); !errors.Is(err, stopped) {

@@ -18,8 +18,15 @@ import (
 )
 
 // FieldLocal is the index of the providers' caches by the local object that a remote
-// one stands for.
+// one stands for, and by its namespace; see IndexLocal.
 const FieldLocal = "spillway.local"
+
+// IndexLocal returns the values of FieldLocal for a remote object. That of a namespace is
+// no name of an object, since it ends with a slash.
+func IndexLocal(remote client.Object) []string {
+	key := LocalKey(remote)
+	return []string{key.String(), key.Namespace + "/"}
+}
 
 // Remotes are the provider's objects of one kind that carry our mark.
 type Remotes[T client.Object] struct {
@@ -78,9 +85,14 @@ func (r *Remotes[T]) StandsFor(remote T, key types.NamespacedName) bool {
 	return r.Mark.IsOn(remote) && LocalKey(remote) == key
 }
 
-// Locals are the local objects that those in the cache stand for.
-func (r *Remotes[T]) Locals(ctx context.Context) ([]types.NamespacedName, error) {
-	all, err := listOf[T](ctx, r.Cache, r.Kind.NewList())
+// Locals are the local objects of a namespace, or of all if it is empty, that those in the
+// cache stand for.
+func (r *Remotes[T]) Locals(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	var only []client.ListOption
+	if namespace != "" {
+		only = append(only, client.MatchingFields{FieldLocal: namespace + "/"})
+	}
+	all, err := listOf[T](ctx, r.Cache, r.Kind.NewList(), only...)
 	if err != nil {
 		return nil, err
 	}

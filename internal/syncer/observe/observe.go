@@ -66,7 +66,7 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 	if err := o.local(ctx, &s, namespaces); err != nil {
 		return s, err
 	}
-	if o.Kind.Selection.Pins() && s.Known {
+	if o.Kind.Selection.Copies() && s.Known {
 		s.Local = answered(s.Local, made)
 	}
 	if err := o.remote(ctx, &s, namespaces); err != nil || !decide.Present(s.Local) {
@@ -86,14 +86,14 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 // alternative needs no look at each pod of it: there may be many.
 func (o *Observer[T]) Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error) {
 	namespaces := o.Mapping()
-	if alternatives := namespaces.Places(key.Namespace); !o.Kind.Selection.Pins() && len(alternatives) == 1 {
+	if alternatives := namespaces.Places(key.Namespace); !o.Kind.Selection.Copies() && len(alternatives) == 1 {
 		return alternatives, nil
 	}
 	s := decide.Snapshot[T]{Key: key}
 	if err := o.local(ctx, &s, namespaces); err != nil {
 		return nil, err
 	}
-	if o.Kind.Selection.Pins() && o.Kind.For == nil {
+	if o.Kind.Selection.Copies() && o.Kind.For == nil {
 		var places []decide.Place
 		for i := range s.Sites {
 			places = append(places, s.Sites[i].Place)
@@ -116,7 +116,9 @@ func (o *Observer[T]) local(ctx context.Context, s *decide.Snapshot[T], namespac
 	case kind.Referenced:
 		return o.referenced(ctx, s, namespaces)
 	case kind.InMappedNamespace:
-		if s.Wanted = namespaces.Mapped(s.Key.Namespace); s.Wanted && s.Place.Open {
+		s.Place, s.Wanted = namespaces.Mapped(s.Key.Namespace, o.Kind.Resource)
+		s.Wanted = s.Wanted && (o.Kind.Never == nil || !o.Kind.Never(s.Key))
+		if s.Wanted && s.Place.Open {
 			s.Sites = []decide.Site[T]{{Place: s.Place}}
 		}
 	case kind.OnVirtualNode:

@@ -55,14 +55,12 @@ func namespaces() *mapping.Mapping {
 	binding := builder.Binding("eu").MountNamespace("spillover").Condition(v1alpha1.BindingMountNamespaceReady, "True", "", "").Obj()
 	nsm := builder.Map("eu").Accepted("team", "team-home").Desired("waiting", "waiting-home").
 		Current("closing", "closing-home", v1alpha1.MappingTerminating, "", "").Obj()
-	return mapping.New(fixture.Mark, binding, nsm, mapping.World{Selects: func(*v1alpha1.ClusterBinding, string) bool { return false }})
+	return mapping.New(fixture.Mark, binding, nsm, synctest.World())
 }
 
 func observer(u uses) (*Observer[*corev1.ConfigMap], *synctest.Rig) {
 	rig := synctest.New()
-	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: func(obj client.Object) []string {
-		return []string{objects.LocalKey(obj).String()}
-	}}
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal}
 	return &Observer[*corev1.ConfigMap]{
 		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: u, Memory: rig.Memory, Refusals: rig.Refusals,
 		Mapping: namespaces, Limits: func() *translate.Limits { return nil }, Clock: rig.Clock,
@@ -212,17 +210,38 @@ func TestObserve(t *testing.T) {
 			sides{view: one(fixture.Local(named("remote-1"))), remote: one(fixture.Remote(in("left"), func(m *corev1.ConfigMap) { m.UID = "remote-2" }), fixture.Remote())}, nil, "",
 			seen{Known: true, Open: true, Place: "team-home", Remote: "team-home/settings", Strays: []string{"left/settings"}}},
 		"in a mapped namespace": {kind.InMappedNamespace, uses{}, sides{listed: one(local)}, nil, "",
-			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+		"in one, and there": {kind.InMappedNamespace, uses{}, sides{listed: one(local), remote: one(fixture.Remote())}, nil, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings"}},
+		"in one, and it says that it went elsewhere": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(named("remote-1"), wentTo("spillover")))}, nil, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+		"in one, and in another": {kind.InMappedNamespace, uses{}, sides{listed: one(local), remote: one(fixture.Remote(), fixture.Remote(in("left"), uid("remote-2")))}, nil, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings", Unneeded: []string{"left/settings"}}},
+		"in one, for an older one": {kind.InMappedNamespace, uses{}, sides{listed: one(local), remote: one(fixture.Remote(ofAnother))}, nil, "",
+			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Strays: []string{"team-home/settings"}}},
+		"in one, and only the copy is left": {kind.InMappedNamespace, uses{}, sides{remote: one(fixture.Remote())}, nil, "",
+			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Remote: "team-home/settings"}},
+		"in one, and its kind is not listed": {kind.InMappedNamespace, uses{}, sides{listed: one(local), remote: one(fixture.Remote())},
+			func(k *kind.Kind[*corev1.ConfigMap]) { k.Resource = "Others" }, "",
+			seen{Known: true, Open: true, Place: "team-home", Remote: "team-home/settings"}},
+		"in one, and it is the cluster's": {kind.InMappedNamespace, uses{}, sides{listed: one(local)},
+			func(k *kind.Kind[*corev1.ConfigMap]) {
+				k.Never = func(name types.NamespacedName) bool { return name.Name == "settings" }
+			}, "",
+			seen{Known: true, Open: true, Place: "team-home"}},
 		"in one that is not there yet": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(in("waiting")))}, nil, "waiting",
-			seen{Wanted: true, Place: "waiting-home"}},
+			seen{Known: true, Wanted: true, Place: "waiting-home"}},
 		"in one that goes": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(in("closing")))}, nil, "closing",
-			seen{Place: "closing-home"}},
+			seen{Known: true, Wanted: true, Place: "closing-home"}},
 		"in one that is mounted": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(in("other")))}, nil, "other",
-			seen{Place: "spillover", Open: true}},
+			seen{Known: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, rig := observer(test.uses)
 			o.Kind.Selection = test.selection
+			if test.selection == kind.InMappedNamespace {
+				rig.Shares()
+			}
 			if test.change != nil {
 				test.change(o.Kind)
 			}

@@ -27,7 +27,7 @@ func (o *Observer[T]) remote(ctx context.Context, s *decide.Snapshot[T], namespa
 		}
 		return another
 	})
-	if o.Kind.Selection.Pins() && decide.Present(s.Local) {
+	if o.Kind.Selection.Copies() && decide.Present(s.Local) {
 		o.copies(s, remotes)
 	} else {
 		o.one(s, remotes, namespaces)

@@ -28,6 +28,9 @@ type Planner[T client.Object] struct {
 	// Exceeds says what the provider would hold too much of if before, which may be
 	// nil, became after; or "".
 	Exceeds func(before, after client.Object) string
+	// Count is how many objects of the kind the provider has of a local namespace. It is
+	// asked if the kind has a most.
+	Count func(namespace string) int
 }
 
 // mostRefusals bounds how many refusals of its own a plan may meet: one for each copy,
@@ -92,8 +95,13 @@ func (p *Planner[T]) tooMuch(s decide.Snapshot[T], a decide.Action) *decide.Prob
 	if a.Side != decide.Remote || a.Verb != decide.Create && a.Verb != decide.Patch || !decide.Present(s.Local) {
 		return nil
 	}
-	if refusal := translate.MetadataTooLarge(s.Local); p.Kind.Selection.Pins() && refusal != nil {
+	if refusal := translate.MetadataTooLarge(s.Local); p.Kind.Selection.Copies() && refusal != nil {
 		return &decide.Problem{Reason: refusal.Reason, Message: refusal.Message}
+	}
+	if count := p.tooMany(s, a); count > 0 {
+		problem := decide.Problemf(v1alpha1.ReasonOverBudget, "%s is not sent to provider %s: namespace %s has %d of its kind there, and one namespace may have %d; delete those that are not needed any more",
+			client.ObjectKeyFromObject(a.Object), p.ClusterID, s.Key.Namespace, count, p.Kind.Most)
+		return &problem
 	}
 	if p.Exceeds == nil {
 		return nil
@@ -105,6 +113,18 @@ func (p *Planner[T]) tooMuch(s decide.Snapshot[T], a decide.Action) *decide.Prob
 		return &problem
 	}
 	return nil
+}
+
+// tooMany is how many objects of the local namespace the provider has, if that is as many
+// as it may have, or 0.
+func (p *Planner[T]) tooMany(s decide.Snapshot[T], a decide.Action) int {
+	if p.Kind.Most == 0 || a.Verb != decide.Create {
+		return 0
+	}
+	if count := p.Count(s.Key.Namespace); count >= p.Kind.Most {
+		return count
+	}
+	return 0
 }
 
 // due is what of a plan may be done now.

@@ -61,6 +61,39 @@ func TestAfforded(t *testing.T) {
 	}
 }
 
+// TestTooMany has one more of a kind of which a namespace may have two, until one is gone.
+func TestTooMany(t *testing.T) {
+	p, rig := planner()
+	there := map[string]int{"home": 5, "team": 2}
+	p.Kind.Most, p.Count = 2, func(namespace string) int { return there[namespace] }
+	local := fixture.Local(fixture.Sent)
+	local.Namespace = "team"
+	s := fixture.Wanted(local, nil)
+	s.Key, s.Known = client.ObjectKeyFromObject(local), true
+	plan := p.afforded(&s)
+	if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != v1alpha1.ReasonOverBudget {
+		t.Fatalf("got %v with the problem %v", plan.Actions, plan.Problem)
+	}
+	const says = "namespace team has 2 of its kind there, and one namespace may have 2"
+	if !strings.Contains(plan.Problem.Message, says) || strings.Contains(plan.Problem.Message, "spec.budget") {
+		t.Errorf("%q does not say %q, or names a budget", plan.Problem.Message, says)
+	}
+	if plan.RetryAfter <= 0 || plan.RetryAfter > 30*time.Second {
+		t.Errorf("it is tried again after %s", plan.RetryAfter)
+	}
+	there["team"] = 1
+	rig.Clock.Step(plan.RetryAfter)
+	rig.Refusals.Recall(&s)
+	if plan := p.afforded(&s); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Create {
+		t.Errorf("there is room, and what is done is %v, for %v", plan.Actions, plan.Problem)
+	}
+	there["team"] = 3
+	changes := fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote())
+	if plan := p.afforded(&changes); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Patch {
+		t.Errorf("one that is there cannot change: %v, for %v", plan.Actions, plan.Problem)
+	}
+}
+
 // TestTooMuchMetadata is neither sent nor brought up to date, however it is seen. Of a
 // copy its owner is told.
 func TestTooMuchMetadata(t *testing.T) {

@@ -43,7 +43,7 @@ func (r *Refusals[T]) Recall(s *decide.Snapshot[T]) {
 // in is the namespace by which refusals of copies are told apart: a pod is in one
 // place, and a volume in none.
 func (r *Refusals[T]) in(place decide.Place) string {
-	if !r.Kind.Selection.Pins() {
+	if !r.Kind.Selection.Copies() {
 		return ""
 	}
 	return r.Kind.RemoteName(place.Target, types.NamespacedName{Namespace: place.Local, Name: "x"}).Namespace
@@ -51,7 +51,7 @@ func (r *Refusals[T]) in(place decide.Place) string {
 
 // In is the namespace of the provider that an action on a copy is about.
 func (r *Refusals[T]) In(a decide.Action) string {
-	if !r.Kind.Selection.Pins() || a.Side == decide.Local {
+	if !r.Kind.Selection.Copies() || a.Side == decide.Local {
 		return ""
 	}
 	return a.Object.GetNamespace()
@@ -62,7 +62,7 @@ func (r *Refusals[T]) In(a decide.Action) string {
 // for nothing any more. A creation is shown by what waits for it, if anything does.
 func (r *Refusals[T]) Note(s decide.Snapshot[T], a decide.Action, problem decide.Problem) {
 	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: r.In(a), Problem: problem}
-	if isNews := r.Memory.Note(s.Key, Version(s.Local), refused); !isNews || !r.Kind.Selection.Pins() || a.Verb == decide.Create && r.Kind.Selection == kind.Referenced {
+	if isNews := r.Memory.Note(s.Key, Version(s.Local), refused); !isNews || !r.Kind.Selection.Copies() || a.Verb == decide.Create && r.Kind.Selection == kind.Referenced {
 		return
 	}
 	r.Events.Eventf(s.Local, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
@@ -71,7 +71,7 @@ func (r *Refusals[T]) Note(s decide.Snapshot[T], a decide.Action, problem decide
 // Postpone leaves out of a plan the deletions of copies that were refused, until
 // they may be tried again.
 func (r *Refusals[T]) Postpone(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
-	if !r.Kind.Selection.Pins() || !decide.Present(s.Local) {
+	if !r.Kind.Selection.Copies() || !decide.Present(s.Local) {
 		return plan
 	}
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), func(a decide.Action) bool {
@@ -89,7 +89,7 @@ func (r *Refusals[T]) Postpone(s decide.Snapshot[T], plan decide.Plan) decide.Pl
 }
 
 // Any reports whether anything of a copy is refused.
-func (r *Refusals[T]) Any() bool { return r.Kind.Selection.Pins() && r.Memory.Any() }
+func (r *Refusals[T]) Any() bool { return r.Kind.Selection.Copies() && r.Memory.Any() }
 
 // Outdated is why a copy in a namespace of the provider is not as the object is, or is not
 // there, or nil.

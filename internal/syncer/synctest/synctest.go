@@ -17,8 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
@@ -66,6 +68,23 @@ func New() *Rig {
 		Kind: r.Kind, ClusterID: "eu", Mark: decidetest.Mark, Cache: r.Provider, Seen: ownwrites.New(r.Provider, clock), Live: r.Provider,
 	}
 	return r
+}
+
+// World has an offloading of each namespace, which sends what it sends by default, and
+// selects nothing that has no entry yet.
+func World() mapping.World {
+	return mapping.World{
+		Selects:    func(*v1alpha1.ClusterBinding, string) bool { return false },
+		Offloading: func(namespace string) *v1alpha1.NamespaceOffloading { return builder.Offloading(namespace).Obj() },
+		Ends:       func(string) bool { return false },
+	}
+}
+
+// Shares has all bindings share the cache that holds the kind, as of those that are sent
+// because of their namespace.
+func (r *Rig) Shares() {
+	r.Kind.Selection, r.Kind.Syncer = kind.InMappedNamespace, decide.NewMapped(decide.Translation[*corev1.ConfigMap](decidetest.Plain{}))
+	r.Locals.View, r.Locals.Seen = r.Catalogue, r.Locals.Listed
 }
 
 // Recorded are the reasons of the events since it was asked last.

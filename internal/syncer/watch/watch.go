@@ -43,8 +43,8 @@ type Watcher[T client.Object] struct {
 	Uses      Uses
 	Memory    *memory.Memory
 	Queue     Queue
-	// Mapped reports whether a local namespace is mapped to one of the provider.
-	Mapped func(namespace string) bool
+	// Concerns reports whether a local namespace is, or was, mapped to one of the provider.
+	Concerns func(namespace string) bool
 }
 
 // Start has a pass made over each object that changes on either side, until ctx ends.
@@ -58,7 +58,7 @@ func (w *Watcher[T]) Start(ctx context.Context) error {
 // onLocal also has a pass made over what the object needs, or needed.
 func (w *Watcher[T]) onLocal(e informer.Change) {
 	obj := e.Object()
-	if seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {
+	if !w.concerns(obj.GetNamespace()) || seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {
 		return
 	}
 	w.Queue.Enqueue(client.ObjectKeyFromObject(obj))
@@ -70,6 +70,13 @@ func (w *Watcher[T]) onLocal(e informer.Change) {
 	if w.moved(e) {
 		w.Uses.Enqueue(after.UnsortedList()...) // What it needs is needed elsewhere.
 	}
+}
+
+// concerns reports whether objects of a namespace may have to be sent. Of kinds that are
+// selected by their namespace, the cache that all bindings share has those of all
+// namespaces, and most are in none that is mapped.
+func (w *Watcher[T]) concerns(namespace string) bool {
+	return w.Kind.Selection != kind.InMappedNamespace || w.Concerns(namespace)
 }
 
 // moved reports whether a pinned object has copies elsewhere than before.
@@ -95,12 +102,12 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 		w.Queue.Enqueue(key)
 		return
 	}
-	selected, found, err := w.selected(ctx, key)
+	found, err := w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
 	if err != nil {
 		log.FromContext(ctx).Error(err, "an event is lost", "kind", w.Kind.Name, "object", key)
 		return // The cache is ending, and the connection with it.
 	}
-	if !selected {
+	if len(found) == 0 {
 		return
 	}
 	w.Queue.Enqueue(key)
@@ -112,15 +119,6 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 			w.Uses.Enqueue(decide.Ref{Kind: name, NamespacedName: key})
 		}
 	}
-}
-
-// selected reports whether an object that is not pinned is to be sent, and what needs it.
-func (w *Watcher[T]) selected(ctx context.Context, key types.NamespacedName) (selected bool, found map[string][]types.NamespacedName, err error) {
-	if w.Kind.Selection == kind.InMappedNamespace {
-		return w.Mapped(key.Namespace), nil, nil
-	}
-	found, err = w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
-	return len(found) > 0, found, err
 }
 
 func (w *Watcher[T]) onRemote(e informer.Change) {
@@ -162,19 +160,32 @@ func (w *Watcher[T]) enqueueNamespace(ctx context.Context, namespace string) err
 		return err
 	}
 	for _, local := range held {
+		if namespace == "" && !w.concerns(local.GetNamespace()) {
+			continue
+		}
 		w.Queue.Enqueue(client.ObjectKeyFromObject(local))
 		if w.Kind.Needs != nil {
 			w.Uses.Enqueue(w.Kind.Needs(local)...)
 		}
 	}
-	if namespace == "" { // What went here while nothing was to be done is left there.
-		left, err := w.Remotes.Locals(ctx)
-		if err != nil {
-			return err
-		}
-		w.Queue.Enqueue(left...)
+	if err := w.enqueueLeft(ctx, namespace); err != nil {
+		return err
 	}
 	return w.enqueueUnheld(ctx, namespace)
+}
+
+// enqueueLeft has a pass made over what went here while nothing was to be done, and is
+// left there. In a single namespace that is only what is not pinned.
+func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {
+	if namespace != "" && w.Kind.Selection != kind.InMappedNamespace {
+		return nil
+	}
+	left, err := w.Remotes.Locals(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	w.Queue.Enqueue(left...)
+	return nil
 }
 
 // enqueueUnheld has a pass made over those that are to be sent and are not yet: what
@@ -185,11 +196,11 @@ func (w *Watcher[T]) enqueueUnheld(ctx context.Context, namespace string) error 
 		return err
 	}
 	for _, key := range unheld {
-		selected, _, err := w.selected(ctx, key)
+		needing, err := w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
 		if err != nil {
 			return err
 		}
-		if selected {
+		if len(needing) > 0 {
 			w.Queue.Enqueue(key)
 		}
 	}

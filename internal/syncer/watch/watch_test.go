@@ -16,6 +16,7 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 )
 
@@ -58,9 +59,10 @@ func needs(m *corev1.ConfigMap) []decide.Ref {
 }
 
 func watcher(rig *synctest.Rig, said *transcript) *Watcher[*corev1.ConfigMap] {
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal}
 	return &Watcher[*corev1.ConfigMap]{
 		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: others{said}, Memory: rig.Memory, Queue: said,
-		Mapped: func(namespace string) bool { return namespace == "team" },
+		Concerns: func(namespace string) bool { return namespace == "team" },
 	}
 }
 
@@ -88,9 +90,10 @@ func TestChanges(t *testing.T) {
 		"one that pods need has changed":     {kind.Referenced, "listed", informer.Change{Before: fixture.Local(), After: fixture.Local(tier)}, byPods, []string{"team/settings"}},
 		"one that pods need is gone":         {kind.Referenced, "listed", informer.Change{Before: fixture.Local()}, byPods, []string{"pod/team/web", "team/settings"}},
 		"one that is pinned is listed":       {kind.Referenced, "listed", informer.Change{After: fixture.Local(fixture.Sent)}, byPods, []string{"team/settings"}},
-		"one of a mapped namespace":          {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local()}, nil, []string{"team/settings"}},
-		"one of another":                     {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local(elsewhere)}, nil, nil},
-		"one of another that is pinned":      {kind.InMappedNamespace, "listed", informer.Change{After: fixture.Local(elsewhere, fixture.Sent)}, nil, []string{"team-b/settings"}},
+		"one of a mapped namespace":          {kind.InMappedNamespace, "held", informer.Change{After: fixture.Local()}, nil, []string{"secret/team/a", "team/settings"}},
+		"one of a mapped namespace goes":     {kind.InMappedNamespace, "held", informer.Change{Before: fixture.Local()}, nil, []string{"secret/team/a", "team/settings"}},
+		"one of another":                     {kind.InMappedNamespace, "held", informer.Change{After: fixture.Local(elsewhere)}, nil, nil},
+		"a copy for one of another":          {kind.InMappedNamespace, "remote", informer.Change{After: fixture.Remote()}, nil, []string{"team/settings"}},
 		"a copy comes":                       {kind.Referenced, "remote", informer.Change{After: fixture.Remote()}, nil, []string{"team/settings"}},
 		"a copy stands for another one now":  {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(standsFor("more"))}, nil, []string{"team/more", "team/settings"}},
 		"users wait for the change":          {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(fixture.Data("urgent", ""))}, nil, []string{"urgent team/settings"}},
@@ -120,7 +123,7 @@ func standsFor(name string) fixture.Option {
 	return func(m *corev1.ConfigMap) {
 		other := fixture.Local()
 		other.Name = name
-		copied, _ := fixture.Plain{}.Remote(other, fixture.Target, nil)
+		copied, _ := fixture.Plain{}.Remote(other, fixture.Target, decide.Around{})
 		m.Annotations = copied.Annotations
 	}
 }
@@ -217,10 +220,13 @@ func TestEnqueueNamespace(t *testing.T) {
 		needing   map[string][]types.NamespacedName
 		want      []string
 	}{
-		"one":                   {kind.Referenced, "team", nil, []string{"secret/team/a", "team/pinned"}},
-		"one, and pods need":    {kind.Referenced, "team", map[string][]types.NamespacedName{"pod": nil}, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
-		"one that is mapped":    {kind.InMappedNamespace, "team", nil, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
-		"one that is not":       {kind.InMappedNamespace, "team-b", nil, []string{"secret/team-b/a", "team-b/settings"}},
+		"one":                {kind.Referenced, "team", nil, []string{"secret/team/a", "team/pinned"}},
+		"one, and pods need": {kind.Referenced, "team", map[string][]types.NamespacedName{"pod": nil}, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
+		"one that is mapped, and what is left": {kind.InMappedNamespace, "team", nil, []string{
+			"secret/team/a", "secret/team/a", "team/pinned", "team/settings", "team/unpinned"}},
+		"one that is not any more": {kind.InMappedNamespace, "team-b", nil, []string{"secret/team-b/a", "team-b/settings"}},
+		"all that are mapped, and what is left": {kind.InMappedNamespace, "", nil, []string{
+			"secret/team/a", "secret/team/a", "team/pinned", "team/settings", "team/unpinned"}},
 		"all, and what is left": {kind.OnVirtualNode, "", nil, []string{"secret/team-b/a", "secret/team/a", "team-b/settings", "team/pinned", "team/settings"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,6 +236,9 @@ func TestEnqueueNamespace(t *testing.T) {
 			rig.View.Has = []client.Object{pinned, other}
 			rig.Catalogue.Has = []client.Object{pinned, here("unpinned"), other}
 			rig.Provider.Has = []client.Object{fixture.Remote()}
+			if test.selection == kind.InMappedNamespace {
+				rig.Shares()
+			}
 			watcher(rig, said).EnqueueNamespace(t.Context(), test.namespace)
 			slices.Sort(said.lines)
 			if diff := cmp.Diff(test.want, said.lines); diff != "" {

@@ -20,6 +20,7 @@ var (
 		corev1.SchemeGroupVersion.WithResource("secrets"),
 		corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"),
 		corev1.SchemeGroupVersion.WithResource("persistentvolumes"),
+		corev1.SchemeGroupVersion.WithResource("services"),
 	}
 	inConsumer = append(slices.Clone(inBoth),
 		corev1.SchemeGroupVersion.WithResource("nodes"),

@@ -86,7 +86,7 @@ func nothingMarked(id string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		ours := client.MatchingLabels{v1alpha1.LabelOrigin: w.Origin}
 		for _, list := range []client.ObjectList{
-			&corev1.NamespaceList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
+			&corev1.NamespaceList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.ServiceList{},
 			&corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
 		} {
 			found, err := names(ctx, w.Cluster(id).Admin, list, ours)

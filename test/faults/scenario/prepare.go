@@ -17,6 +17,7 @@ const (
 	settings = "settings" // a ConfigMap
 	password = "password" // a Secret
 	data     = "data"     // a claim, and its volume
+	front    = "front"    // a Service
 	mount    = "mount"    // the mount namespace of a provider, without the ID of the consumer
 
 	managerNamespace = manager.DefaultNamespace

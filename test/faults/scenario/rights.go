@@ -46,18 +46,11 @@ var rightTakenAway = Scenario{
 // withRightsOfItsOwn is withObjects, with an account that no other lane uses.
 func withRightsOfItsOwn(ctx context.Context, w *world.World) error {
 	name, admin := ownAccount(w), w.Cluster(world.P1).Admin
-	shipped := &rbacv1.ClusterRole{}
-	if err := admin.Get(ctx, client.ObjectKey{Name: rig.ProviderServiceAccount}, shipped); err != nil {
-		return fmt.Errorf("reading the role that is shipped: %w", err)
+	rules, err := shippedRules(ctx, admin)
+	if err != nil {
+		return err
 	}
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	for _, rule := range shipped.Rules {
-		for _, resource := range rule.Resources {
-			one := rule.DeepCopy()
-			one.Resources = []string{resource}
-			role.Rules = append(role.Rules, *one)
-		}
-	}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: rig.ProviderNamespace, Name: name}}
 	for _, object := range []client.Object{
 		role,
@@ -75,6 +68,25 @@ func withRightsOfItsOwn(ctx context.Context, w *world.World) error {
 		return err
 	}
 	return bindAs(ctx, w, name)
+}
+
+// shippedRules are those of the roles that are shipped, one for each resource.
+func shippedRules(ctx context.Context, admin client.Client) ([]rbacv1.PolicyRule, error) {
+	var rules []rbacv1.PolicyRule
+	for _, name := range []string{rig.ProviderServiceAccount, rig.ProviderServiceAccount + "-services"} {
+		shipped := &rbacv1.ClusterRole{}
+		if err := admin.Get(ctx, client.ObjectKey{Name: name}, shipped); err != nil {
+			return nil, fmt.Errorf("reading a role that is shipped: %w", err)
+		}
+		for _, rule := range shipped.Rules {
+			for _, resource := range rule.Resources {
+				one := rule.DeepCopy()
+				one.Resources = []string{resource}
+				rules = append(rules, *one)
+			}
+		}
+	}
+	return rules, nil
 }
 
 // bindAs binds P1 with the credentials of an account, and has a pod run there that

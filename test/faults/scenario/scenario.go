@@ -55,6 +55,7 @@ func All() []Scenario {
 		offload, unOffload, labelled, moved, namespaceDeleted,
 		podLife, podDeleted, podForced, podEndedAndDeleted, podChanged, podAgain, podReplaced, podPaused,
 		podWithObjects, configMapChanged, secretDeleted,
+		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices,
 		twoProviders, mountNamespace, offloadMounted,
 	}
 }
@@ -67,7 +68,8 @@ func OutOfBand() []Scenario {
 		namespaceUnlabelled, podUnlabelled, copyUnlabelled,
 		offloadingReleased, offloadingGone, bindingReleased, bindingGone, originalReleased,
 		mapDeleted, entryRemoved, entryRenamed, mapStatusWiped, offloadingStatusWiped, bindingStatusWiped, virtualNodeDeleted,
-		foreignNamespace, foreignPod, foreignConfigMap, hostileAddress, statusFlaps, volumeDescribed,
+		serviceOpened,
+		foreignNamespace, foreignPod, foreignConfigMap, foreignService, hostileAddress, statusFlaps, volumeDescribed,
 	}
 }
 

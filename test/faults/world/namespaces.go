@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,12 +11,15 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers"
+	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
@@ -23,12 +27,28 @@ import (
 // controller deletes it: pods first, and nothing else before those are gone.
 // Events have nobody who waits for them, and no watch.
 func contents(c *rig.Cluster) [][]schema.GroupVersionKind {
-	core := corev1.SchemeGroupVersion
-	rest := []schema.GroupVersionKind{core.WithKind("PersistentVolumeClaim"), core.WithKind("ConfigMap"), core.WithKind("Secret")}
+	pods := corev1.SchemeGroupVersion.WithKind("Pod")
+	rest := slices.DeleteFunc(sent(false), func(kind schema.GroupVersionKind) bool { return kind == pods })
 	if c.ID == Consumer {
 		rest = append(rest, v1alpha1.GroupVersion.WithKind("NamespaceOffloading"))
 	}
-	return [][]schema.GroupVersionKind{{core.WithKind("Pod")}, rest}
+	return [][]schema.GroupVersionKind{{pods}, rest}
+}
+
+// sent are the kinds that are sent to providers, those without a namespace only if asked
+// for.
+func sent(clusterScoped bool) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, kind := range controllers.Kinds() {
+		gvk, err := apiutil.GVKForObject(kind.Object(), manager.Scheme())
+		if err != nil {
+			panic(err) // The manager would not start either.
+		}
+		if clusterScoped || !kind.IsClusterScoped() {
+			kinds = append(kinds, gvk)
+		}
+	}
+	return kinds
 }
 
 // namespaces plays the namespace controller: what is in a namespace that is

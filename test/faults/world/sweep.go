@@ -26,15 +26,11 @@ const sweepPatience = 30 * time.Second
 
 // What a run may leave. Namespaces come last: what is in them goes before them.
 var (
-	inProviders = []schema.GroupVersionKind{
-		{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
-		corev1.SchemeGroupVersion.WithKind("Pod"),
-		corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
-		corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
-		corev1.SchemeGroupVersion.WithKind("ConfigMap"),
-		corev1.SchemeGroupVersion.WithKind("Secret"),
-		corev1.SchemeGroupVersion.WithKind("Namespace"),
-	}
+	inProviders = slices.Concat(
+		[]schema.GroupVersionKind{{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}},
+		sent(true),
+		[]schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Namespace")},
+	)
 	inConsumers = append([]schema.GroupVersionKind{
 		v1alpha1.GroupVersion.WithKind("NamespaceOffloading"),
 		v1alpha1.GroupVersion.WithKind("NamespaceMap"),

@@ -55,7 +55,7 @@ func (r *Rig) Versions(ctx context.Context) (map[string]string, error) {
 	versions := map[string]string{}
 	for _, list := range []client.ObjectList{
 		&corev1.NodeList{}, &v1alpha1.ClusterBindingList{}, &v1alpha1.NamespaceMapList{}, &v1alpha1.NamespaceOffloadingList{},
-		&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
+		&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.ServiceList{},
 	} {
 		if err := note(ctx, versions, r.Consumer, list); err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func (r *Rig) Versions(ctx context.Context) (map[string]string, error) {
 	}
 	for _, provider := range r.Providers {
 		ours := client.MatchingLabelsSelector{Selector: provenance.Mark{Origin: origin, ClusterID: provider.ID}.Selector()}
-		for _, list := range []client.ObjectList{&corev1.NamespaceList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}} {
+		for _, list := range []client.ObjectList{&corev1.NamespaceList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.ServiceList{}} {
 			if err := note(ctx, versions, provider, list, ours); err != nil {
 				return nil, err
 			}

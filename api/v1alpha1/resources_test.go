@@ -1,0 +1,25 @@
+package v1alpha1_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// TestSends: no list is the default one, and an empty list is none.
+func TestSends(t *testing.T) {
+	for text, want := range map[string]bool{`{}`: true, `{"resources":[]}`: false, `{"resources":["Services"]}`: true, `{"resources":["Others"]}`: false} {
+		var spec v1alpha1.NamespaceOffloadingSpec
+		if err := json.Unmarshal([]byte(text), &spec); err != nil {
+			t.Fatal(err)
+		}
+		if got := spec.Sends(v1alpha1.OffloadedServices); got != want {
+			t.Errorf("%s: sends Services: %t", text, got)
+		}
+		again, err := json.Marshal(*spec.DeepCopy())
+		if err != nil || string(again) != text {
+			t.Errorf("%s is written as %s, %v", text, again, err)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package v1alpha1
+
+import "slices"
+
+// OffloadedResource is a kind of objects of an offloaded namespace that no pod refers to.
+// +kubebuilder:validation:Enum=Services
+type OffloadedResource string
+
+// OffloadedServices are the Services of the namespace.
+const OffloadedServices OffloadedResource = "Services"
+
+// DefaultResources are sent unless an offloading says otherwise. The default of the field
+// is the same.
+var DefaultResources = []OffloadedResource{OffloadedServices}
+
+// Sends reports whether the offloading has objects of that kind sent.
+func (s *NamespaceOffloadingSpec) Sends(resource OffloadedResource) bool {
+	if s.Resources == nil {
+		return slices.Contains(DefaultResources, resource)
+	}
+	return slices.Contains(s.Resources, resource)
+}

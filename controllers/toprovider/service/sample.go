@@ -1,0 +1,46 @@
+package service
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/kind"
+)
+
+// app is the label by which the sample selects pods.
+const app = "app"
+
+// sample is a Service of some pods.
+func sample(namespace, name, _ string) kind.Sample[*corev1.Service] {
+	return kind.Sample[*corev1.Service]{
+		Object: &corev1.Service{
+			ObjectMeta: kind.SampleMeta(namespace, name),
+			Spec: corev1.ServiceSpec{
+				Selector: map[string]string{app: "created"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "metrics", Port: 9090}},
+			},
+		},
+		Shows: func(s *corev1.Service) string {
+			text := s.Labels[kind.SampleLabel] + "," + s.Spec.Selector[app]
+			for _, port := range s.Spec.Ports {
+				text += fmt.Sprintf(",%s=%d", port.Name, port.Port)
+			}
+			return text
+		},
+		Change: func(local *corev1.Service) {
+			local.Labels[kind.SampleLabel], local.Spec.Selector[app], local.Spec.Ports[0].Port = "changed", "changed", 8080
+		},
+		Drift: func(remote *corev1.Service) {
+			remote.Spec.Selector[app], remote.Spec.Ports = "drifted", remote.Spec.Ports[1:]
+		},
+		Hostile: func(remote *corev1.Service, word string) {
+			kind.HostileMeta(remote, word)
+			remote.Spec.Selector = map[string]string{"example.com/hostile": word}
+			remote.Spec.Ports[0].Name = word
+			remote.Status.Conditions = []metav1.Condition{{
+				Type: "Hostile", Status: metav1.ConditionTrue, Reason: "Hostile", Message: word, LastTransitionTime: metav1.Now(),
+			}}
+		},
+	}
+}

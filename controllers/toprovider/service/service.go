@@ -1,0 +1,59 @@
+// Package service sends the Services of offloaded namespaces.
+package service
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups="",resources=services,verbs=list;watch
+
+// most is how many Services of one namespace are sent. Each takes one of the provider's
+// addresses for Services, of which a cluster has some thousands for all its users, and
+// rules on each of its nodes; and pods get environment variables of each.
+const most = 1000
+
+// Kind is the kind of Services.
+func Kind() kind.Kind[*corev1.Service] {
+	services := kind.NewCopy("service", kind.InMappedNamespace,
+		func() *corev1.Service { return &corev1.Service{} },
+		func() decide.List { return &corev1.ServiceList{} },
+		translation{})
+	services.Resource, services.Never, services.Most, services.Sample = v1alpha1.OffloadedServices, isAPIServer, most, sample
+	return services
+}
+
+// isAPIServer reports whether a Service is that of the consumer's own API server. It has
+// no selector, so that in a provider it would lead nowhere, and every pod of its namespace
+// would be told to look for the API server there.
+func isAPIServer(local types.NamespacedName) bool {
+	return local == types.NamespacedName{Namespace: corev1.NamespaceDefault, Name: "kubernetes"}
+}
+
+type translation struct{ kind.Namespaced }
+
+var _ decide.Noticing[*corev1.Service] = translation{}
+
+// Remote implements decide.Translation.
+func (translation) Remote(local *corev1.Service, t translate.Target, _ decide.Around) (*corev1.Service, *translate.Refusal) {
+	return translate.Service(local, t)
+}
+
+// Merge implements decide.Translation.
+func (translation) Merge(desired, remote *corev1.Service) (*corev1.Service, bool) {
+	return translate.MergeService(desired, remote)
+}
+
+// Notice implements decide.Noticing.
+func (translation) Notice(local, _ *corev1.Service, limits *translate.Limits) *decide.Problem {
+	notice := translate.ServiceNotice(local, limits)
+	if notice == nil {
+		return nil
+	}
+	return &decide.Problem{Reason: notice.Reason, Message: notice.Message}
+}

@@ -1,0 +1,102 @@
+package decide
+
+import (
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Noticing is a Translation that has something to tell the owner of an object that is
+// sent, when it is.
+type Noticing[T Object] interface {
+	// Notice is what the owner should know of the copy that is written, or nil. Pure.
+	Notice(local, remote T, limits *translate.Limits) *Problem
+}
+
+// mapped is the Syncer of the kinds whose objects are copied because their namespace is
+// mapped. Nothing is written on the local object, and nothing waits for the copy. So a
+// copy is one request, and its owner reads on the object itself, in an event, why there is
+// none.
+//
+// While Wanted is set and the place is not Open, nothing is decided: the remote namespace
+// is not there yet; or it goes, and takes all copies with it.
+type mapped[T Object] struct {
+	TopDown[T]
+	Translation[T]
+}
+
+// NewMapped returns the Syncer of a kind whose objects are copied because their namespace
+// is mapped.
+func NewMapped[T Object](t Translation[T]) Syncer[T] { return mapped[T]{Translation: t} }
+
+// SyncToRemote creates the copy.
+func (m mapped[T]) SyncToRemote(s Snapshot[T]) Plan {
+	switch {
+	case !toBeCopied(s):
+		return Plan{}
+	case s.Limits != nil && s.Limits.Unknown != nil:
+		return tell(refused(s.Limits.Unknown))
+	}
+	desired, refusal := desiredOf(m.Translation, s)
+	if refusal != nil {
+		return tell(refused(refusal))
+	}
+	if s.Refused != nil && s.Refused.Wait > 0 {
+		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
+	}
+	if need := s.Unready(); need != nil {
+		return wait(need.Problem.Reason, need.Problem.Message)
+	}
+	return m.notice(s, desired, act(Action{Verb: Create, Side: Remote, Object: desired}))
+}
+
+// Sync corrects the copy, or deletes it when it should not be there any more.
+func (m mapped[T]) Sync(s Snapshot[T]) Plan {
+	switch {
+	case s.Wanted && !s.Place.Open:
+		return Plan{}
+	case !toBeCopied(s):
+		return act(cleanUp([]T{s.Remote})...)
+	case s.Limits != nil && s.Limits.Unknown != nil: // By limits that are not known, all would be refused.
+		return Plan{}
+	case !s.Remote.GetDeletionTimestamp().IsZero():
+		return wait(v1alpha1.ReasonReplacing, "its copy is being deleted in the provider, and is made again when it is gone")
+	}
+	desired, refusal := desiredOf(m.Translation, s)
+	if refusal != nil { // It has changed to what is never sent, which is told when the copy is gone.
+		return act(cleanUp([]T{s.Remote})...)
+	}
+	return m.notice(s, desired, correct(m.Translation, s, desired))
+}
+
+// SyncToLocal deletes a copy whose local object is gone, unless its namespace goes.
+func (m mapped[T]) SyncToLocal(s Snapshot[T]) Plan {
+	if s.Place.Leaving || s.Wanted && !s.Place.Open {
+		return Plan{}
+	}
+	return m.TopDown.SyncToLocal(s)
+}
+
+// notice adds to a plan that writes the copy what the owner should know of it.
+func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
+	noticing, ok := m.Translation.(Noticing[T])
+	if ok && len(plan.Actions) > 0 && plan.Actions[0].Verb != Delete {
+		plan.Event = noticing.Notice(s.Local, desired, s.Limits)
+	}
+	return plan
+}
+
+// Lacking is what to tell the owner of an object that would be sent because its namespace is
+// mapped, if the provider gives no right to its kind. title is what messages call that.
+func Lacking[T Object](s Snapshot[T], title, right string) Plan {
+	if !toBeCopied(s) {
+		return Plan{}
+	}
+	problem := noRight(title, s.Key, s.ClusterID, right)
+	return tell(Plan{Problem: &problem})
+}
+
+// tell has the owner of the object read about the plan's problem on the object.
+func tell(plan Plan) Plan {
+	plan.TellsProblem = plan.Problem != nil
+	return plan
+}

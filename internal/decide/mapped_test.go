@@ -1,0 +1,145 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// noticing has something to tell of each object with the key notice.
+type noticing struct{ fixture.Plain }
+
+func (noticing) Notice(local, _ *corev1.ConfigMap, _ *translate.Limits) *decide.Problem {
+	if local.Data["notice"] == "" {
+		return nil
+	}
+	return &decide.Problem{Reason: "Notice", Message: "know this"}
+}
+
+// withEvent is a plan in words, with its event.
+func withEvent(p decide.Plan) []string {
+	lines := planInWords(p)
+	if p.Event != nil {
+		lines = append(lines, "event "+p.Event.Reason)
+	}
+	if p.TellsProblem {
+		lines = append(lines, "event "+p.Problem.Reason)
+	}
+	return lines
+}
+
+// TestMapped is about objects that are sent because their namespace is mapped.
+func TestMapped(t *testing.T) {
+	const (
+		create = "create in the provider team-home/settings map[a:1]"
+		change = "patch in the provider team-home/settings map[a:2]"
+		remove = "delete in the provider UID remote-1"
+	)
+	leaves := func(s *fixture.Snapshot) { s.Place.Leaving = true }
+	known := func(local, remote *corev1.ConfigMap, changes ...func(*fixture.Snapshot)) fixture.Snapshot {
+		return fixture.Wanted(local, remote, append([]func(*fixture.Snapshot){func(s *fixture.Snapshot) { s.Known = true }}, changes...)...)
+	}
+	needing := func(ready bool) func(*fixture.Snapshot) {
+		return func(s *fixture.Snapshot) {
+			s.Needs = []decide.Need{{Kind: "x", Ready: ready, Problem: decide.Problem{Reason: "Missing", Message: "gone"}}}
+		}
+	}
+	limited := func(limits *translate.Limits) func(*fixture.Snapshot) {
+		return func(s *fixture.Snapshot) { s.Limits = limits }
+	}
+	unknown := &translate.Limits{Unknown: &translate.Refusal{Reason: "LimitsMissing", Message: "there are none"}}
+	for name, test := range map[string]struct {
+		in   fixture.Snapshot
+		want []string
+	}{
+		// only in the consumer
+		"it is created":                          {known(fixture.Local(), nil), []string{create}},
+		"it is created, and it is told":          {known(fixture.Local(fixture.Data("notice", "x")), nil), []string{"create in the provider team-home/settings map[notice:x]", "event Notice"}},
+		"it should not be there":                 {known(fixture.Local(), nil, fixture.Unwanted), nil},
+		"its owner keeps it":                     {known(fixture.Local(fixture.KeptHome), nil), nil},
+		"it is being deleted":                    {known(fixture.Local(fixture.Going), nil), nil},
+		"its namespace is not there":             {known(fixture.Local(), nil, unopened), nil},
+		"its namespace is about to go":           {known(fixture.Local(), nil, leaves), []string{create}},
+		"it may not go":                          {known(fixture.Local(fixture.Data("refuse", "x")), nil), []string{"problem Refused", "event Refused"}},
+		"nothing is known of the limits":         {known(fixture.Local(), nil, limited(unknown)), []string{"problem LimitsMissing", "event LimitsMissing"}},
+		"the limits are known":                   {known(fixture.Local(), nil, limited(&translate.Limits{})), []string{create}},
+		"the provider has refused it":            {known(fixture.Local(), nil, backingOff), []string{"problem Rejected", "again after 1m0s"}},
+		"the provider has refused it, it is due": {known(fixture.Local(), nil, refusedTo(decide.Create, "team-home", 0)), []string{create}},
+		"it needs what is not there":             {known(fixture.Local(), nil, needing(false)), []string{"problem Missing"}},
+		"it needs what is there":                 {known(fixture.Local(), nil, needing(true)), []string{create}},
+		"another one of its name is there": {known(fixture.Local(), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }),
+			[]string{remove, "problem Replacing"}},
+
+		// on both sides
+		"all is well":                        {known(fixture.Local(), fixture.Remote()), nil},
+		"all is well, and it was told":       {known(fixture.Local(fixture.Data("notice", "x")), fixture.Remote(fixture.Data("notice", "x"))), nil},
+		"it has changed":                     {known(fixture.Local(fixture.Data("a", "2")), fixture.Remote()), []string{change}},
+		"it has changed, and it is told":     {known(fixture.Local(fixture.Data("notice", "x")), fixture.Remote()), []string{"patch in the provider team-home/settings map[notice:x]", "event Notice"}},
+		"its copy cannot be changed":         {known(fixture.Local(fixture.Data("notice", "x")), fixture.Remote(fixture.Data("frozen", "x"))), []string{remove}},
+		"it has changed, by unknown limits":  {known(fixture.Local(fixture.Data("a", "2")), fixture.Remote(), limited(unknown)), nil},
+		"it may not go, by unknown limits":   {known(fixture.Local(fixture.Data("refuse", "x")), fixture.Remote(), limited(unknown)), nil},
+		"it goes here, by unknown limits":    {known(fixture.Local(fixture.Going), fixture.Remote(), limited(unknown)), []string{remove}},
+		"its copy is going":                  {known(fixture.Local(), fixture.Remote(fixture.Going)), []string{"problem Replacing"}},
+		"its copy should not be there":       {known(fixture.Local(), fixture.Remote(), fixture.Unwanted), []string{remove}},
+		"nor should it, and it is going":     {known(fixture.Local(), fixture.Remote(fixture.Going), fixture.Unwanted), nil},
+		"its owner keeps it from now on":     {known(fixture.Local(fixture.KeptHome), fixture.Remote()), []string{remove}},
+		"it goes here":                       {known(fixture.Local(fixture.Going), fixture.Remote()), []string{remove}},
+		"it may not go any more":             {known(fixture.Local(fixture.Data("refuse", "x")), fixture.Remote()), []string{remove}},
+		"its namespace goes there":           {known(fixture.Local(fixture.Data("a", "2")), fixture.Remote(), unopened), nil},
+		"it goes here, its namespace there":  {known(fixture.Local(fixture.Going), fixture.Remote(), unopened), nil},
+		"its namespace is about to go there": {known(fixture.Local(fixture.Data("a", "2")), fixture.Remote(), leaves), []string{change}},
+		"the change is refused":              {known(fixture.Local(fixture.Data("a", "2")), fixture.Remote(), backingOff), []string{"problem Rejected", "again after 1m0s"}},
+		"it is somewhere else, too": {known(fixture.Local(), fixture.Remote(), func(s *fixture.Snapshot) {
+			s.Unneeded = []*corev1.ConfigMap{fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}
+		}), []string{"delete in the provider UID remote-2"}},
+		"it was somewhere else, and nothing is known": {known(fixture.Local(), fixture.Remote(), unopened, func(s *fixture.Snapshot) {
+			s.Unneeded = []*corev1.ConfigMap{fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}
+		}), nil},
+
+		// only in the provider
+		"nothing stands behind it":                           {known(nil, fixture.Remote()), []string{remove}},
+		"nothing stands behind it, and it goes":              {known(nil, fixture.Remote(fixture.Going)), nil},
+		"nothing stands behind it, nor should it":            {known(nil, fixture.Remote(), fixture.Unwanted), []string{remove}},
+		"nothing stands behind it, its namespace goes":       {known(nil, fixture.Remote(), unopened), nil},
+		"nothing stands behind it, and so is its offloading": {known(nil, fixture.Remote(), leaves), nil},
+		"nothing is anywhere":                                {known(nil, nil), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := [2]*corev1.ConfigMap{test.in.Local.DeepCopy(), test.in.Remote.DeepCopy()}
+			got := decide.Next(test.in, decide.NewMapped(decide.Translation[*corev1.ConfigMap](noticing{})))
+			if diff := cmp.Diff(test.want, withEvent(got)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, [2]*corev1.ConfigMap{test.in.Local, test.in.Remote}); diff != "" {
+				t.Errorf("the decision has changed what it looks at, which belongs to the cache:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLacking: the owner of what would be sent, and of nothing else, reads which right is
+// missing.
+func TestLacking(t *testing.T) {
+	told := []string{"problem RightsMissing", "event RightsMissing"}
+	for name, test := range map[string]struct {
+		in   fixture.Snapshot
+		want []string
+	}{
+		"it would be sent":           {fixture.Wanted(fixture.Local(), nil), told},
+		"its copy cannot be changed": {fixture.Wanted(fixture.Local(), fixture.Remote()), told},
+		"its owner keeps it":         {fixture.Wanted(fixture.Local(fixture.KeptHome), nil), nil},
+		"it goes":                    {fixture.Wanted(fixture.Local(fixture.Going), nil), nil},
+		"its namespace is not ready": {fixture.Wanted(fixture.Local(), nil, unopened), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, withEvent(decide.Lacking(test.in, "ConfigMap", "list configmaps"))); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

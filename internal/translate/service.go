@@ -1,0 +1,118 @@
+package translate
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// Why a Service is not sent, or not as it is; see Service and ServiceNotice.
+const (
+	// ReasonExternalName: the Service is of type ExternalName, which is not sent.
+	ReasonExternalName = "ExternalName"
+	// ReasonServiceWithoutEndpoints: the Service has no selector, so in the provider it has
+	// no endpoints.
+	ReasonServiceWithoutEndpoints = "ServiceWithoutEndpoints"
+	// ReasonSentAsClusterIP: the Service has a load balancer or externalIPs, and in the
+	// provider neither.
+	ReasonSentAsClusterIP = "SentAsClusterIP"
+)
+
+// Service is the remote Service of local: reachable within the provider only, whatever
+// opens it to the outside in the consumer.
+//
+// An alias (ExternalName) is refused: the DNS of the provider would answer with it for a
+// name of the consumer's choice, and what it resolves to there may be another host.
+func Service(local *corev1.Service, t Target) (*corev1.Service, *Refusal) {
+	if local.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil, refusalf(ReasonExternalName,
+			"spec.type is ExternalName: an alias is not sent to a provider, where spec.externalName may lead to another host; pods there have to use %q itself",
+			local.Spec.ExternalName)
+	}
+	if refusal := neverSynced("Service", local); refusal != nil {
+		return nil, refusal
+	}
+	allowed := serviceSpecPlan.allowed(&local.Spec)
+	spec := allowed.DeepCopy()
+	spec.Type, spec.ClusterIP = corev1.ServiceTypeClusterIP, ""
+	if isHeadless(local) {
+		spec.ClusterIP = corev1.ClusterIPNone
+	}
+	for i := range spec.Ports {
+		spec.Ports[i] = servicePortPlan.allowed(&spec.Ports[i])
+	}
+	return &corev1.Service{ObjectMeta: Metadata(local, t), Spec: *spec}, nil
+}
+
+// isHeadless reports whether a Service has no address, so that its name resolves to those
+// of its pods.
+func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP == corev1.ClusterIPNone }
+
+// ServiceNotice is what the owner of a Service that is sent should know of the remote one,
+// or nil.
+func ServiceNotice(local *corev1.Service, limits *Limits) *Refusal {
+	unsent := unsentLabels(local.Spec.Selector, limits)
+	switch {
+	case len(unsent) > 0:
+		return refusalf(ReasonServiceWithoutEndpoints,
+			"spec.selector[%s]: the provider does not let this label in (%s, %s in ConfigMap spillway-provider/limits), so no pod there has it, and the Service has no endpoints there",
+			unsent[0], limitMetadataKeys, limitReservedKeys)
+	case len(local.Spec.Selector) == 0:
+		return refusalf(ReasonServiceWithoutEndpoints,
+			"spec.selector is empty: the Service is in the provider and has no endpoints there; whoever maintains its EndpointSlices here does not do so there")
+	case local.Spec.Type == corev1.ServiceTypeLoadBalancer:
+		return refusalf(ReasonSentAsClusterIP,
+			"spec.type is LoadBalancer: in the provider the Service is of type ClusterIP; its load balancer here does not send traffic to pods there unless the networks are routed")
+	case len(local.Spec.ExternalIPs) > 0:
+		return refusalf(ReasonSentAsClusterIP,
+			"spec.externalIPs: in the provider the Service has none, because its nodes would send traffic for these addresses, whoever has them there, to the pods")
+	default:
+		return nil
+	}
+}
+
+// unsentLabels are those of a selector that no remote pod has as a label, in order.
+func unsentLabels(selector map[string]string, limits *Limits) []string {
+	var keys []string
+	for key := range selector {
+		if !isCopiedLabel(key) || !limits.Sends(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// MergeService is remote with what Service decides about, and with what the provider has
+// filled in: addresses, IP families, defaults. It returns remote itself if nothing
+// differs. replace reports that a Service has become headless, or is no longer: its
+// address cannot be changed.
+func MergeService(desired, remote *corev1.Service) (merged *corev1.Service, replace bool) {
+	merged = remote.DeepCopy()
+	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
+	is, should := &merged.Spec, &desired.Spec
+	is.Type, is.Ports, is.Selector = should.Type, should.Ports, should.Selector
+	is.PublishNotReadyAddresses = should.PublishNotReadyAddresses
+	is.TrafficDistribution = should.TrafficDistribution
+	if should.SessionAffinity != "" {
+		is.SessionAffinity, is.SessionAffinityConfig = should.SessionAffinity, should.SessionAffinityConfig
+	}
+	if should.InternalTrafficPolicy != nil {
+		is.InternalTrafficPolicy = should.InternalTrafficPolicy
+	}
+	closeToOutside(is)
+	replace = isHeadless(desired) != isHeadless(remote)
+	if equality.Semantic.DeepEqual(merged, remote) {
+		return remote, replace
+	}
+	return merged, replace
+}
+
+// closeToOutside takes away what somebody in the provider has opened a Service with. The
+// API server takes away what depends on the type.
+func closeToOutside(spec *corev1.ServiceSpec) {
+	spec.ExternalIPs, spec.ExternalName = nil, ""
+	spec.LoadBalancerIP, spec.LoadBalancerSourceRanges, spec.LoadBalancerClass = "", nil, nil
+	spec.AllocateLoadBalancerNodePorts, spec.HealthCheckNodePort = nil, 0
+}

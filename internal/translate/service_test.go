@@ -1,0 +1,162 @@
+package translate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// serviceOf is the Service team/web of that spec.
+func serviceOf(t testing.TB, spec string) *corev1.Service {
+	t.Helper()
+	service := parse[corev1.Service](t, `{metadata: {namespace: team, name: web, uid: uid, labels: {app: web}}}`)
+	merged(t, &service.Spec, spec)
+	return service
+}
+
+// TestService has what the provider is asked for.
+func TestService(t *testing.T) {
+	const stored = `clusterIP: 10.0.0.7, clusterIPs: [10.0.0.7], ipFamilies: [IPv4], ipFamilyPolicy: SingleStack, internalTrafficPolicy: Cluster, sessionAffinity: None`
+	for name, test := range map[string]struct{ local, want string }{
+		"a ClusterIP": {`{type: ClusterIP, ` + stored + `, selector: {app: web}, ports: [{name: http, protocol: TCP, port: 80, targetPort: web, appProtocol: kubernetes.io/h2c}]}`,
+			`{type: ClusterIP, selector: {app: web}, internalTrafficPolicy: Cluster, sessionAffinity: None,
+			  ports: [{name: http, protocol: TCP, port: 80, targetPort: web, appProtocol: kubernetes.io/h2c}]}`},
+		"of two families": {`{type: ClusterIP, clusterIP: 10.0.0.7, clusterIPs: [10.0.0.7, "fd00::7"], ipFamilies: [IPv4, IPv6], ipFamilyPolicy: PreferDualStack}`,
+			`{type: ClusterIP}`},
+		"headless": {`{type: ClusterIP, clusterIP: None, clusterIPs: [None], selector: {app: db}, publishNotReadyAddresses: true, ports: [{port: 5432}]}`,
+			`{type: ClusterIP, clusterIP: None, selector: {app: db}, publishNotReadyAddresses: true, ports: [{port: 5432}]}`},
+		"headless, without ports": {`{clusterIP: None, selector: {app: db}}`, `{type: ClusterIP, clusterIP: None, selector: {app: db}}`},
+		"a NodePort": {`{type: NodePort, ` + stored + `, externalTrafficPolicy: Local, ports: [{port: 80, nodePort: 30080}]}`,
+			`{type: ClusterIP, internalTrafficPolicy: Cluster, sessionAffinity: None, ports: [{port: 80}]}`},
+		"a LoadBalancer": {`{type: LoadBalancer, clusterIP: 10.0.0.7, loadBalancerIP: 192.0.2.1, loadBalancerSourceRanges: [192.0.2.0/24], loadBalancerClass: example.com/lb,
+			allocateLoadBalancerNodePorts: false, externalTrafficPolicy: Local, healthCheckNodePort: 30081, externalIPs: [192.0.2.2], ports: [{port: 80, nodePort: 30080}]}`,
+			`{type: ClusterIP, ports: [{port: 80}]}`},
+		"with affinity": {`{sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}, trafficDistribution: PreferSameZone, internalTrafficPolicy: Local}`,
+			`{type: ClusterIP, sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}, trafficDistribution: PreferSameZone, internalTrafficPolicy: Local}`},
+		"without a selector": {`{ports: [{port: 80}]}`, `{type: ClusterIP, ports: [{port: 80}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			local := serviceOf(t, test.local)
+			before := local.DeepCopy()
+			got, refusal := Service(local, mapped)
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			want := serviceOf(t, test.want)
+			want.ObjectMeta = metav1.ObjectMeta{Name: "web", Namespace: "team-eu", Labels: mark.Labels(), Annotations: provenanceOf("app;")}
+			want.Labels["app"] = "web"
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for i := range got.Spec.Ports {
+				got.Spec.Ports[i].Port++
+			}
+			if diff := cmp.Diff(before, local); diff != "" {
+				t.Errorf("the local Service was changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestServiceRefusals(t *testing.T) {
+	never := serviceOf(t, `{}`)
+	never.Labels["spillway.io/sync"] = "never"
+	for name, test := range map[string]struct {
+		local           *corev1.Service
+		reason, mention string
+	}{
+		"an alias":     {serviceOf(t, `{type: ExternalName, externalName: db.example.com}`), ReasonExternalName, `spec.type is ExternalName`},
+		"kept at home": {never, ReasonSyncNever, "spillway.io/sync=never"},
+	} {
+		if _, refusal := Service(test.local, mapped); refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.mention) {
+			t.Errorf("%s: got %v", name, refusal)
+		}
+	}
+}
+
+// TestServiceNotice: what is other in the provider than one would think.
+func TestServiceNotice(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec            string
+		limits          *Limits
+		reason, mention string
+	}{
+		"with a selector":               {`{selector: {app: web, app.kubernetes.io/name: web}}`, &Limits{}, "", ""},
+		"without one":                   {`{}`, &Limits{}, ReasonServiceWithoutEndpoints, "spec.selector is empty"},
+		"a LoadBalancer":                {`{type: LoadBalancer, selector: {app: web}}`, &Limits{}, ReasonSentAsClusterIP, "spec.type is LoadBalancer"},
+		"a NodePort":                    {`{type: NodePort, selector: {app: web}}`, &Limits{}, "", ""},
+		"with addresses of its own":     {`{selector: {app: web}, externalIPs: [192.0.2.1]}`, &Limits{}, ReasonSentAsClusterIP, "spec.externalIPs"},
+		"by a label that is not let in": {`{selector: {app: web, example.com/tier: web}}`, &Limits{}, ReasonServiceWithoutEndpoints, "spec.selector[example.com/tier]"},
+		"by one that is":                {`{selector: {example.com/tier: web}}`, &Limits{MetadataKeys: []string{"example.com/"}}, "", ""},
+		"by one that is reserved":       {`{selector: {app: web}}`, &Limits{ReservedKeys: []string{"app"}}, ReasonServiceWithoutEndpoints, "spec.selector[app]"},
+		"by one of Spillway's":          {`{selector: {spillway.io/x: web}}`, &Limits{}, ReasonServiceWithoutEndpoints, "spec.selector[spillway.io/x]"},
+		"by one of the node":            {`{selector: {topology.kubernetes.io/zone: a}}`, &Limits{MetadataKeys: []string{"topology.kubernetes.io/"}}, ReasonServiceWithoutEndpoints, "spec.selector[topology.kubernetes.io/zone]"},
+	} {
+		notice := ServiceNotice(serviceOf(t, test.spec), test.limits)
+		if notice == nil {
+			notice = &Refusal{}
+		}
+		if notice.Reason != test.reason || !strings.Contains(notice.Message, test.mention) {
+			t.Errorf("%s: got %v", name, notice)
+		}
+	}
+}
+
+// TestMergeService: what the provider has filled in stays, and what opens it to the
+// outside goes.
+func TestMergeService(t *testing.T) {
+	const filled = `clusterIP: 10.1.0.9, clusterIPs: [10.1.0.9], ipFamilies: [IPv4], ipFamilyPolicy: SingleStack`
+	const defaults = `sessionAffinity: None, internalTrafficPolicy: Cluster`
+	for name, test := range map[string]struct {
+		local, remote string
+		want          string // Empty: as it is.
+		replace       bool
+	}{
+		"as it should be": {`{` + defaults + `, selector: {app: web}, ports: [{port: 80}]}`, `{type: ClusterIP, ` + filled + `, ` + defaults + `, selector: {app: web}, ports: [{port: 80}]}`, "", false},
+		"defaults of the provider stay": {`{selector: {app: web}}`,
+			`{type: ClusterIP, ` + filled + `, sessionAffinity: None, internalTrafficPolicy: Cluster, selector: {app: web}}`, "", false},
+		"another selector and port": {`{` + defaults + `, selector: {app: api}, ports: [{port: 81}]}`, `{type: ClusterIP, ` + filled + `, ` + defaults + `, selector: {app: web}, ports: [{port: 80}]}`,
+			`{type: ClusterIP, ` + filled + `, ` + defaults + `, selector: {app: api}, ports: [{port: 81}]}`, false},
+		"affinity ends": {`{` + defaults + `}`, `{type: ClusterIP, ` + filled + `, sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}, internalTrafficPolicy: Cluster}`,
+			`{type: ClusterIP, ` + filled + `, ` + defaults + `}`, false},
+		"a distribution ends": {`{` + defaults + `}`, `{type: ClusterIP, ` + filled + `, ` + defaults + `, trafficDistribution: PreferSameZone}`, `{type: ClusterIP, ` + filled + `, ` + defaults + `}`, false},
+		"somebody has opened it": {`{` + defaults + `, ports: [{port: 80}]}`,
+			`{type: LoadBalancer, ` + filled + `, ` + defaults + `, externalTrafficPolicy: Local, healthCheckNodePort: 30081, externalIPs: [192.0.2.1], loadBalancerIP: 192.0.2.2,
+			  loadBalancerSourceRanges: [192.0.2.0/24], loadBalancerClass: example.com/lb, allocateLoadBalancerNodePorts: true, ports: [{port: 80, nodePort: 30080}]}`,
+			`{type: ClusterIP, ` + filled + `, ` + defaults + `, externalTrafficPolicy: Local, ports: [{port: 80}]}`, false},
+		"somebody has made it an alias": {`{` + defaults + `, selector: {app: web}}`, `{type: ExternalName, externalName: example.com, sessionAffinity: None}`,
+			`{type: ClusterIP, ` + defaults + `, selector: {app: web}}`, false},
+		"it becomes headless": {`{clusterIP: None, ` + defaults + `}`, `{type: ClusterIP, ` + filled + `, ` + defaults + `, selector: {app: web}}`,
+			`{type: ClusterIP, ` + filled + `, ` + defaults + `}`, true},
+		"and nothing else differs":  {`{clusterIP: None, ` + defaults + `}`, `{type: ClusterIP, ` + filled + `, ` + defaults + `}`, "", true},
+		"it is headless no longer":  {`{clusterIP: 10.0.0.7, ` + defaults + `}`, `{type: ClusterIP, clusterIP: None, clusterIPs: [None], ` + defaults + `}`, "", true},
+		"it is headless, and stays": {`{clusterIP: None, ` + defaults + `}`, `{type: ClusterIP, clusterIP: None, clusterIPs: [None], ` + defaults + `}`, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			desired, refusal := Service(serviceOf(t, test.local), mapped)
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			remote := serviceOf(t, test.remote)
+			remote.ObjectMeta = *desired.ObjectMeta.DeepCopy()
+			got, replace := MergeService(desired, remote)
+			if (got == remote) != (test.want == "") || replace != test.replace {
+				t.Errorf("the same: %t, replace: %t", got == remote, replace)
+			}
+			if test.want == "" {
+				return
+			}
+			if diff := cmp.Diff(serviceOf(t, test.want).Spec, got.Spec); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got.Spec.Type == corev1.ServiceTypeClusterIP && !replace {
+				if again, _ := MergeService(desired, got); again != got {
+					t.Errorf("it is merged once more: %s", cmp.Diff(got, again))
+				}
+			}
+		})
+	}
+}
