@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # build.sh builds the programs of real Kubernetes clusters into bin/kube: one
 # multicall binary (kube-apiserver, kube-controller-manager, kube-scheduler,
-# etcd, kubectl, kubelet) and kwok and kwokctl. It needs Go and git, no root and
-# no Docker. The first build takes about 8 minutes on two cores; it does nothing
-# when everything is up to date. Usage: [GO=go] hack/kube/build.sh [--force]
+# etcd, kubectl, kubelet, kube-proxy), CoreDNS, kwok and kwokctl. It needs Go and
+# git, no root and no Docker. The first build takes about 8 minutes on two cores;
+# it does nothing when everything is up to date.
+# Usage: [GO=go] hack/kube/build.sh [--force]
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,8 +12,8 @@ root=$(cd "$here/../.." && pwd)
 out=$root/bin/kube
 stamp=$out/.stamp
 go=${GO:-go}
-programs=(kube-apiserver kube-controller-manager kube-scheduler etcd kubectl kubelet)
-packages=(. sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl)
+programs=(kube-apiserver kube-controller-manager kube-scheduler etcd kubectl kubelet kube-proxy)
+packages=(. ./coredns sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl)
 # Seconds between two progress lines when nobody watches a terminal.
 interval=15
 tmp=
@@ -55,14 +56,14 @@ check_go() {
 fingerprint() {
     {
         echo "$go_version" "$("$go" env GOOS GOARCH | tr '\n' ' ')"
-        cat "$here"/go.mod "$here"/go.sum "$here"/*.go "$here"/build.sh
+        cat "$here"/go.mod "$here"/go.sum "$here"/*.go "$here"/coredns/*.go "$here"/build.sh
     } | git hash-object --stdin
 }
 
 up_to_date() {
     [[ -f $stamp && $(<"$stamp") == "$want_stamp" ]] || return 1
     local program
-    for program in kube kwok kwokctl "${programs[@]}"; do
+    for program in kube coredns kwok kwokctl "${programs[@]}"; do
         [[ -x $out/$program ]] || return 1
     done
 }
@@ -142,7 +143,7 @@ compile() {
     # A fixed date and commit: the same sources give the same binary.
     local ldflags="-s -w -X $k.gitVersion=$version -X $k.gitMajor=1 -X $k.gitMinor=${minor%%.*}
         -X $k.gitCommit=unknown -X $k.gitTreeState=clean -X $k.buildDate=1970-01-01T00:00:00Z"
-    say "building Kubernetes $version and kwok (about 8 minutes on two cores the first time)"
+    say "building Kubernetes $version, CoreDNS and kwok (about 8 minutes on two cores the first time)"
     : >"$tmp/log"
     (cd "$here" && exec "$go" build -v -ldflags "${ldflags//$'\n'/ }" \
         -o "$tmp/bin/" "${packages[@]}" 2>"$tmp/log") &

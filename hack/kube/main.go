@@ -1,4 +1,4 @@
-// Command kube is a Kubernetes control plane in one file. It holds the
+// Command kube is a Kubernetes cluster in one file. It holds the
 // programs named in commands, each the unmodified upstream one, built from Go
 // modules; they share most of their code, so that together they are built
 // faster, and take up less, than each of them alone.
@@ -24,6 +24,7 @@ import (
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
@@ -45,6 +46,7 @@ var commands = map[string]func() int{
 	"kube-controller-manager": withCobra(func() *cobra.Command { return controllermanager.NewControllerManagerCommand() }),
 	"kube-scheduler":          withCobra(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
 	"kubelet":                 withCobra(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
+	"kube-proxy":              withCobra(func() *cobra.Command { return proxy.NewProxyCommand() }),
 	"kubectl": func() int {
 		if err := cli.RunNoErrOutput(kubectlcli.NewDefaultKubectlCommand()); err != nil {
 			kubectlutil.CheckErr(err)
