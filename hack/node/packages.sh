@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what a real node needs (see test/e2e/node): containerd, runc, CNI
-# plugins and a static busybox, on Debian and its relatives, as root. Where that
-# cannot be, it says why and exits with 0: the end-to-end tests then leave out
-# what needs a real node, and say so too. No service is left running.
+# plugins, a static busybox and nftables, on Debian and its relatives, as root.
+# Where that cannot be, it says why and exits with 0: the end-to-end tests then
+# leave out what needs a real node, and say so too. No service is left running.
 set -euo pipefail
 
-packages=(containerd runc containernetworking-plugins busybox-static iproute2)
+packages=(containerd runc containernetworking-plugins busybox-static iproute2 nftables)
 
 say() { echo "packages: $*"; }
 

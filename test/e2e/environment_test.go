@@ -37,6 +37,13 @@ var _ = Describe("The provider with a real node", Ordered, func() {
 		Expect(dc.mustKubectl("logs", "-n", namespace, "reader")).To(ContainSubstring("from env: hello/secret"))
 	})
 
+	It("leads from a Service's name to a pod behind it", func() {
+		pod := fetcher(namespace, "client")
+		dc.create(serverIn(namespace), serviceIn(namespace), pod)
+		Eventually(dc.pod(pod)).Should(HaveField("Status.Phase", corev1.PodSucceeded), "the client has fetched the page")
+		Expect(dc.logs(pod)()).To(ContainSubstring(page))
+	})
+
 	It("ends a container gracefully, in the time that it is given", func() {
 		pod := sleeper(namespace, "sleeper")
 		dc.create(pod)

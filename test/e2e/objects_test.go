@@ -5,8 +5,10 @@ package e2e
 import (
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 )
 
@@ -56,6 +58,35 @@ func sleepingSpec() corev1.PodSpec {
 sleep 2147483647 & wait`)
 	readBoth(&spec)
 	return spec
+}
+
+// page is what the server serves.
+const page = "a page from the server"
+
+func serverIn(namespace string) *appsv1.Deployment {
+	server := newDeployment(namespace, "web", 1)
+	server.Spec.Template.Spec = podSpec(fmt.Sprintf(`trap "exit 0" TERM
+echo %q >/tmp/index.html
+httpd -f -p 8080 -h /tmp & wait`, page))
+	return server
+}
+
+// serviceIn has another port than the server: nothing answers there but for a proxy.
+func serviceIn(namespace string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"app": "web"},
+			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
+		},
+	}
+}
+
+// fetcher is a pod that prints the page as soon as it gets it, by the Service's name.
+func fetcher(namespace, name string) *corev1.Pod {
+	pod := newPod(namespace, name, podSpec(`until wget -q -O - http://web; do sleep 1; done`))
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	return pod
 }
 
 func newPod(namespace, name string, spec corev1.PodSpec) *corev1.Pod {

@@ -16,6 +16,9 @@ import (
 // and where the settings are.
 const boxEnv = "SPILLWAY_NODE_SETTINGS"
 
+// goOn is what the box waits for: from then on, its namespaces are as they are to be.
+const goOn = "\n"
+
 // endPatience is how long the box may take to end; the kernel ends all that is
 // in it, which takes it a moment for each mount.
 const endPatience = 20 * time.Second
@@ -31,9 +34,9 @@ type box struct {
 	err error
 }
 
-// startBox starts this program again, in namespaces of its own. What it says goes
-// to the file log.
-func startBox(dir, log string, s settings) (*box, error) {
+// startBox starts this program again, in namespaces of its own, and lets it go on
+// when join has prepared these. What it says goes to the file log.
+func startBox(dir, log string, s settings, join func(pid int) error) (*box, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -66,7 +69,11 @@ func startBox(dir, log string, s settings) (*box, error) {
 	}
 	b := &box{input: input, ended: make(chan struct{}), kill: command.Process.Kill}
 	go b.wait(command)
-	return b, nil
+	err = join(command.Process.Pid)
+	if err == nil {
+		_, err = input.Write([]byte(goOn))
+	}
+	return b, err
 }
 
 func (b *box) wait(command *exec.Cmd) {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// namespaces of the box: its processes end with the first of them, and its mounts
-// with the last.
+// namespaces of the box: with the first of them its processes end, and with the others
+// its mounts, its interfaces and its firewall.
 func namespaces() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET}
 }
 
 // Main is to be called first of all by programs that call Start. In the process
@@ -42,6 +42,9 @@ func runBox(file string) error {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return err
 	}
+	if _, err := io.ReadFull(os.Stdin, make([]byte, len(goOn))); err != nil {
+		return err
+	}
 	// The test holds the other end. It closes it, or the kernel does when the
 	// test is gone, however it went.
 	closed := make(chan error, 1)
@@ -64,6 +67,9 @@ func runPrograms(s settings) error {
 	if err := furnish(s.Dir); err != nil {
 		return err
 	}
+	if err := connect(s.Links); err != nil {
+		return err
+	}
 	r := newReaper()
 	containerd, err := r.start(s.Containerd, filepath.Join(s.Logs, "containerd.log"))
 	if err != nil {
@@ -81,16 +87,16 @@ func runPrograms(s settings) error {
 			return fmt.Errorf("%v: %s; see images.log", command, describe(status))
 		}
 	}
-	kubelet, err := r.start(s.Kubelet, filepath.Join(s.Logs, "kubelet.log"))
-	if err != nil {
-		return err
+	ended := make(chan error, 1+len(s.Programs))
+	go func() { ended <- fmt.Errorf("containerd has ended: %s", describe(<-containerd)) }()
+	for name, command := range s.Programs {
+		program, err := r.start(command, filepath.Join(s.Logs, name+".log"))
+		if err != nil {
+			return err
+		}
+		go func() { ended <- fmt.Errorf("%s has ended: %s", name, describe(<-program)) }()
 	}
-	select {
-	case status := <-containerd:
-		return fmt.Errorf("containerd has ended: %s", describe(status))
-	case status := <-kubelet:
-		return fmt.Errorf("the kubelet has ended: %s", describe(status))
-	}
+	return <-ended
 }
 
 // listening waits until there is a socket, for as long as the program lives that

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"net/url"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -23,9 +24,9 @@ import (
 // signingPatience is for the controller manager, which signs within a second.
 const signingPatience = 30 * time.Second
 
-// credentials makes a kubeconfig for the kubelet, with a certificate that the
-// cluster signs as for any node: so it has the rights of a node and no more.
-func (n *Node) credentials(ctx context.Context, cluster *rest.Config) ([]byte, error) {
+// credentials are those of the kubelet, with a certificate that the cluster signs as
+// for any node: so it has the rights of a node and no more.
+func (n *Node) credentials(ctx context.Context) (*clientcmdapi.AuthInfo, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -45,11 +46,24 @@ func (n *Node) credentials(ctx context.Context, cluster *rest.Config) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("getting a certificate for the kubelet: %w", err)
 	}
+	return &clientcmdapi.AuthInfo{ClientCertificateData: certificate, ClientKeyData: keyPEM}, nil
+}
+
+// kubeconfig reaches the cluster through the door, behind which the API server has
+// the certificate of its own address.
+func (n *Node) kubeconfig(cluster *rest.Config, user *clientcmdapi.AuthInfo) ([]byte, error) {
+	server, err := url.Parse(cluster.Host)
+	if err != nil {
+		return nil, err
+	}
+	const name = "node"
 	kubeconfig := clientcmdapi.NewConfig()
-	kubeconfig.Clusters["cluster"] = &clientcmdapi.Cluster{Server: cluster.Host, CertificateAuthorityData: cluster.CAData}
-	kubeconfig.AuthInfos["kubelet"] = &clientcmdapi.AuthInfo{ClientCertificateData: certificate, ClientKeyData: keyPEM}
-	kubeconfig.Contexts["kubelet"] = &clientcmdapi.Context{Cluster: "cluster", AuthInfo: "kubelet"}
-	kubeconfig.CurrentContext = "kubelet"
+	kubeconfig.Clusters[name] = &clientcmdapi.Cluster{
+		Server: "https://" + n.door.Addr().String(), TLSServerName: server.Hostname(), CertificateAuthorityData: cluster.CAData,
+	}
+	kubeconfig.AuthInfos[name] = user
+	kubeconfig.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	kubeconfig.CurrentContext = name
 	return clientcmd.Write(*kubeconfig)
 }
 

@@ -1,6 +1,6 @@
 // Package node runs one real Kubernetes node on this machine, for a cluster of
 // package test/clusters: the kubelet of bin/kube on containerd and runc, whose
-// containers really run.
+// containers really run, with kube-proxy and CoreDNS, so that Services lead to them.
 //
 // # Usage
 //
@@ -16,24 +16,26 @@
 //
 // # Implementation
 //
-// Start runs this program once more, as process 1 of a PID and a mount namespace
-// of its own. That process (see box_linux.go) starts containerd and the kubelet
-// and ends when one of them ends, or when its standard input does; the kernel
-// then ends whatever runs in the namespace, and takes away what was mounted in
-// it. So nothing outlives the test, even if it is killed. /run, /var/lib and
+// Start runs this program once more, as process 1 of a PID, a mount and a network
+// namespace of its own. That process (see box_linux.go) starts the programs of the
+// node and ends when one of them ends, or when its standard input does; the kernel
+// then ends whatever runs in the namespace, and takes away its mounts, interfaces
+// and firewall. So nothing outlives the test, even if it is killed. /run, /var/lib and
 // /var/log are empty in there, so that no containerd of the machine is touched.
 //
-// Outside of the namespaces there are a temporary directory and a bridge for the
-// pods, both named after the process that made them, and the cgroups of the
-// containers. Stop removes them; the next Start removes those of processes that
-// are gone.
+// Outside of the namespaces there are a temporary directory and an interface that
+// leads to the node (link.go), both named after the process that made them, and the
+// cgroups of the containers. Stop removes them; the next Start removes those of
+// processes that are gone. The API server listens on 127.0.0.1 of the machine, and
+// the test passes on to it what the node sends (door.go).
 //
 // # Trade-offs
 //
-// The node shares the network of the machine, because the API server listens on
-// 127.0.0.1 there: pods reach the node and each other, and nothing else. There
-// is no kube-proxy and no DNS. The kubelet serves with a certificate that it has
-// signed itself, which the API server does not check. Containers have cgroups,
-// but pods and the classes of quality of service have not, and nothing is evicted
-// for want of disk or memory. It needs root.
+// Pods reach the node, each other, Services and the machine's end of the link, and
+// nothing else. kube-proxy uses nftables, else iptables (services.go). CoreDNS is a
+// program of the node, not a pod behind a Service; both have an administrator's
+// rights. Nothing enforces NetworkPolicies. The kubelet serves with a certificate
+// that it has signed itself, which the API server does not check. Containers have
+// cgroups, but pods and the classes of quality of service have not, and nothing is
+// evicted for want of disk or memory. It needs root.
 package node

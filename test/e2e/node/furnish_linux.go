@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,6 +47,14 @@ func furnish(dir string) error {
 		}
 	}
 	return nil
+}
+
+// connect makes the node's interfaces, and lets it forward what pods send to Services.
+func connect(links [][]string) error {
+	if err := ip(context.Background(), links...); err != nil {
+		return err
+	}
+	return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1\n"), 0o600)
 }
 
 func mount(source, target, kind string, flags uintptr) error {

@@ -13,9 +13,9 @@ import (
 )
 
 // An identity names everything that a node has outside of its namespaces: the
-// temporary directory and the bridge (names of interfaces have 15 characters at
-// most). It begins with the id of the process that made the node,
-// so that what is left over of one that was killed can be told.
+// temporary directory and the interface (whose name has 15 characters at most). It
+// begins with the id of the process that made the node, so that what is left over of
+// one that was killed can be told.
 type identity string
 
 var (
@@ -28,7 +28,8 @@ func newIdentity() identity {
 }
 
 func (id identity) directory() string { return filepath.Join(os.TempDir(), string(id)) }
-func (id identity) bridge() string    { return string(id) }
+func (id identity) link() string      { return string(id) }
+func (id identity) peer() string      { return string(id) + "p" }
 
 // abandoned reports whether the process that made the node is gone.
 func (id identity) abandoned() bool {
@@ -43,7 +44,7 @@ func (id identity) abandoned() bool {
 // remove removes what the node had; that there is nothing is no error. The
 // directory tells which containers there were, and so goes last.
 func (id identity) remove(ctx context.Context) error {
-	if err := errors.Join(id.removeBridge(ctx), id.removeCgroups(ctx)); err != nil {
+	if err := errors.Join(id.removeLink(ctx), id.removeCgroups(ctx)); err != nil {
 		return err
 	}
 	return os.RemoveAll(id.directory())

@@ -10,7 +10,7 @@ import (
 // logTails quotes the ends of the logs and says where the rest is.
 func (n *Node) logTails() string {
 	text := ""
-	for _, name := range []string{"node.log", "images.log", "containerd.log", "kubelet.log"} {
+	for _, name := range []string{"node.log", "images.log", "containerd.log", "kubelet.log", "kube-proxy.log", "coredns.log"} {
 		file := filepath.Join(n.Logs, name)
 		raw, err := os.ReadFile(file)
 		if err != nil {

@@ -6,9 +6,9 @@ import (
 )
 
 // networkConfig is the configuration of the CNI plugin bridge. The bridge exists
-// already and has its address; the plugin connects pods to it and changes
-// nothing else on the machine, no forwarding and no firewall.
-func networkConfig(bridge string, subnet netip.Prefix, addresses string) ([]byte, error) {
+// already and has its address; the plugin connects pods to it. What is not in the
+// subnet goes to the node, which has a way only to the addresses of Services.
+func networkConfig(subnet netip.Prefix, addresses string) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"cniVersion": "0.4.0",
 		"name":       "pods",
@@ -18,10 +18,10 @@ func networkConfig(bridge string, subnet netip.Prefix, addresses string) ([]byte
 			"type":    "host-local",
 			"dataDir": addresses,
 			"ranges": [][]map[string]string{{{
-				"subnet": subnet.String(),
-				// The first one is the node's.
+				"subnet":     subnet.String(),
 				"rangeStart": nodeAddress(subnet).Next().String(),
 			}}},
+			"routes": []map[string]string{{"dst": "0.0.0.0/0", "gw": nodeAddress(subnet).String()}},
 		},
 	})
 }

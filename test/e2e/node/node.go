@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,14 +25,14 @@ type Options struct {
 	// use nodes/proxy, for logs; its controller manager the flags
 	// --cluster-signing-cert-file and --cluster-signing-key-file.
 	Cluster *rest.Config
-	// Kubelet is the path of the program.
-	Kubelet string
+	// Programs is the directory of kubelet, kube-proxy and coredns.
+	Programs string
 	// Images are archives that the node has from the beginning; there is no
 	// registry. SandboxImage is the one among them that pod sandboxes get.
 	Images       []string
 	SandboxImage string
-	// Logs is the directory of containerd.log, kubelet.log and node.log, which
-	// outlive the node.
+	// Logs is the directory of node.log and of a log for each program, which outlive
+	// the node.
 	Logs   string
 	Labels map[string]string
 	// Log receives one line for each step.
@@ -48,10 +49,11 @@ type Node struct {
 	// Logs is where the logs are.
 	Logs string
 
-	id  identity
-	dir string
-	box *box
-	api kubernetes.Interface
+	id   identity
+	dir  string
+	door net.Listener
+	box  *box
+	api  kubernetes.Interface
 }
 
 // Start makes a node and waits until it is Ready. When it fails, nothing is left
@@ -86,16 +88,21 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err := errors.Join(os.Mkdir(n.dir, 0o700), os.MkdirAll(o.Logs, 0o750)); err != nil {
 		return err
 	}
-	subnet, err := makeBridge(ctx, n.id)
+	subnet, err := makeLink(ctx, n.id)
 	if err != nil {
+		return err
+	}
+	if n.door, err = openDoor(machineAddress(subnet), o.Cluster.Host); err != nil {
 		return err
 	}
 	settings, err := n.settings(ctx, o, subnet)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Log, "node %s: starting containerd and the kubelet; logs are in %s\n", n.Name, n.Logs)
-	if n.box, err = startBox(n.dir, filepath.Join(n.Logs, "node.log"), settings); err != nil {
+	fmt.Fprintf(o.Log, "node %s: starting containerd, kubelet, kube-proxy and CoreDNS; logs are in %s\n", n.Name, n.Logs)
+	n.box, err = startBox(n.dir, filepath.Join(n.Logs, "node.log"), settings,
+		func(pid int) error { return n.id.joinNode(ctx, pid) })
+	if err != nil {
 		return err
 	}
 	if err := n.waitReady(ctx); err != nil {
@@ -133,6 +140,9 @@ func (n *Node) Stop(ctx context.Context) error {
 	var errs []error
 	if n.box != nil {
 		errs = append(errs, n.box.stop())
+	}
+	if n.door != nil {
+		errs = append(errs, n.door.Close())
 	}
 	errs = append(errs, n.id.remove(ctx))
 	if err := errors.Join(errs...); err != nil {

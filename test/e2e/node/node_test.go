@@ -53,38 +53,38 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-func TestNamesOfBridgesFit(t *testing.T) {
+func TestNamesOfInterfacesFit(t *testing.T) {
 	const longest = "spw4194304n9" // the highest process id there is
-	if got := len(identity(longest).bridge()); got > 15 {
-		t.Errorf("the name of the bridge has %d characters, and an interface 15 at most", got)
+	if got := len(identity(longest).peer()); got > 15 {
+		t.Errorf("the name has %d characters, and that of an interface 15 at most", got)
 	}
 }
 
 func TestNetworkConfig(t *testing.T) {
-	raw, err := networkConfig("spw1n1", netip.MustParsePrefix("198.18.3.0/24"), "/somewhere")
+	raw, err := networkConfig(netip.MustParsePrefix("198.18.3.0/24"), "/somewhere")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var config struct {
-		Bridge string
-		IPAM   struct {
+		IPAM struct {
 			Ranges [][]struct{ Subnet, RangeStart string }
+			Routes []struct{ GW string }
 		}
 	}
 	if err := json.Unmarshal(raw, &config); err != nil {
 		t.Fatal(err)
 	}
-	if config.Bridge != "spw1n1" || config.IPAM.Ranges[0][0].RangeStart != "198.18.3.2" {
-		t.Errorf("the pods would get the wrong addresses: %s", raw)
+	if config.IPAM.Ranges[0][0].RangeStart != "198.18.3.3" || config.IPAM.Routes[0].GW != "198.18.3.2" {
+		t.Errorf("the pods would get the wrong addresses, or send to the wrong one: %s", raw)
 	}
 }
 
 func TestKubeletConfigIsYAML(t *testing.T) {
-	raw, err := yaml.Marshal(kubeletConfig("/dir", "198.18.0.1", 12345))
+	raw, err := yaml.Marshal(kubeletConfig("/dir", "198.18.0.2"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"port: 12345", "clientCAFile: /dir/ca.crt", "enforceNodeAllocatable: []"} {
+	for _, want := range []string{"address: 198.18.0.2", "clientCAFile: /dir/ca.crt", "enforceNodeAllocatable: []"} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("the kubelet's configuration does not have %q:\n%s", want, raw)
 		}
@@ -96,9 +96,9 @@ func TestVisible(t *testing.T) {
 		options Options
 		want    bool
 	}{
-		"a home directory":    {Options{Logs: "/home/me/logs", Kubelet: "/home/me/kubelet"}, true},
+		"a home directory":    {Options{Logs: "/home/me/logs", Programs: "/home/me/kube"}, true},
 		"logs in /var/log":    {Options{Logs: "/var/log/e2e"}, false},
-		"a checkout of a CI":  {Options{Logs: "/logs", Kubelet: "/var/lib/ci/kubelet"}, false},
+		"a checkout of a CI":  {Options{Logs: "/logs", Programs: "/var/lib/ci/kube"}, false},
 		"an image in /run":    {Options{Logs: "/logs", Images: []string{"/run/image.tar"}}, false},
 		"only a similar name": {Options{Logs: "/runner/logs"}, true},
 	} {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -13,15 +12,19 @@ import (
 	"strconv"
 	"strings"
 
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 )
 
 // settings are what the process in the box needs to know.
 type settings struct {
-	// Containerd and Kubelet are command lines, Imports those that fetch the
+	// Links are what ip is to make first.
+	Links [][]string
+	// Containerd and Programs are command lines, Imports those that fetch the
 	// images in between.
-	Containerd, Kubelet []string
-	Imports             [][]string
+	Containerd []string
+	Imports    [][]string
+	Programs   map[string][]string
 	// Socket is where containerd listens when it is ready.
 	Socket string
 	// Dir is for files of the box, Logs for the logs of the programs.
@@ -35,7 +38,7 @@ var hidden = []string{"/run", "/var/lib", "/var/log"}
 
 // visible refuses files that would not be there in the box.
 func visible(o Options) error {
-	for _, path := range append([]string{os.TempDir(), o.Logs, o.Kubelet}, o.Images...) {
+	for _, path := range append([]string{os.TempDir(), o.Logs, o.Programs}, o.Images...) {
 		for _, directory := range hidden {
 			if path == directory || strings.HasPrefix(path, directory+"/") {
 				return fmt.Errorf("%s is not visible on the node, where %s is empty: use another directory", path, directory)
@@ -55,7 +58,17 @@ func (p paths) in(names ...string) string {
 // settings writes the files of the programs and returns how to start them.
 func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (settings, error) {
 	p := paths(n.dir)
-	credentials, err := n.credentials(ctx, o.Cluster)
+	user, err := n.credentials(ctx)
+	if err != nil {
+		return settings{}, err
+	}
+	kubeletsOwn, err := n.kubeconfig(o.Cluster, user)
+	if err != nil {
+		return settings{}, err
+	}
+	admins, err := n.kubeconfig(o.Cluster, &clientcmdapi.AuthInfo{
+		ClientCertificateData: o.Cluster.CertData, ClientKeyData: o.Cluster.KeyData,
+	})
 	if err != nil {
 		return settings{}, err
 	}
@@ -63,16 +76,20 @@ func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (se
 	if err != nil {
 		return settings{}, err
 	}
-	network, err := networkConfig(n.id.bridge(), subnet, p.in("addresses"))
+	network, err := networkConfig(subnet, p.in("addresses"))
 	if err != nil {
 		return settings{}, err
 	}
 	address := nodeAddress(subnet).String()
-	port, err := freePort(address)
+	kubelet, err := yaml.Marshal(kubeletConfig(p, address))
 	if err != nil {
 		return settings{}, err
 	}
-	kubelet, err := yaml.Marshal(kubeletConfig(p, address, port))
+	mode, err := proxyMode()
+	if err != nil {
+		return settings{}, err
+	}
+	proxy, err := yaml.Marshal(kubeProxyConfig(p, o.Name, mode))
 	if err != nil {
 		return settings{}, err
 	}
@@ -80,7 +97,10 @@ func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (se
 		p.in("containerd.toml"):       containerdConfig(p, o.SandboxImage, directory),
 		p.in("cni", "10-bridge.conf"): network,
 		p.in("kubelet.yaml"):          kubelet,
-		p.in("kubelet.kubeconfig"):    credentials,
+		p.in("kubelet.kubeconfig"):    kubeletsOwn,
+		p.in("kube-proxy.yaml"):       proxy,
+		p.in("Corefile"):              corefile(p),
+		p.in("admin.kubeconfig"):      admins,
 		p.in("ca.crt"):                o.Cluster.CAData,
 		// Of the machine's own resolver, nothing is reachable from pods.
 		p.in("resolv.conf"): nil,
@@ -90,11 +110,16 @@ func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (se
 		}
 	}
 	s := settings{
+		Links:      n.id.nodeLinks(subnet),
 		Containerd: []string{"containerd", "--config", p.in("containerd.toml")},
-		Kubelet:    kubeletCommand(p, o, address),
-		Socket:     p.in("containerd.sock"),
-		Dir:        n.dir,
-		Logs:       o.Logs,
+		Programs: map[string][]string{
+			"kubelet":    kubeletCommand(p, o, address),
+			"kube-proxy": {filepath.Join(o.Programs, "kube-proxy"), "--config", p.in("kube-proxy.yaml")},
+			"coredns":    {filepath.Join(o.Programs, "coredns"), "-conf", p.in("Corefile")},
+		},
+		Socket: p.in("containerd.sock"),
+		Dir:    n.dir,
+		Logs:   o.Logs,
 	}
 	for _, archive := range o.Images {
 		s.Imports = append(s.Imports, []string{
@@ -106,7 +131,7 @@ func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (se
 
 func kubeletCommand(p paths, o Options, address string) []string {
 	command := []string{
-		o.Kubelet,
+		filepath.Join(o.Programs, "kubelet"),
 		"--config", p.in("kubelet.yaml"),
 		"--kubeconfig", p.in("kubelet.kubeconfig"),
 		"--root-dir", p.in("kubelet"),
@@ -128,15 +153,16 @@ func kubeletCommand(p paths, o Options, address string) []string {
 // kubeletConfig is a KubeletConfiguration. Authentication and authorization are
 // those of any cluster: certificates of its CA and tokens, and the API server
 // decides.
-func kubeletConfig(p paths, address string, port int) map[string]any {
+func kubeletConfig(p paths, address string) map[string]any {
 	return map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1",
 		"kind":       "KubeletConfiguration",
 
 		"address":             address,
-		"port":                port,
 		"healthzPort":         0,
 		"authentication":      map[string]any{"x509": map[string]any{"clientCAFile": p.in("ca.crt")}},
+		"clusterDNS":          []string{address},
+		"clusterDomain":       clusterDomain,
 		"resolvConf":          p.in("resolv.conf"),
 		"podLogsDir":          p.in("podlogs"),
 		"volumePluginDir":     p.in("volumeplugins"),
@@ -161,8 +187,8 @@ func kubeletConfig(p paths, address string, port int) map[string]any {
 		"localStorageCapacityIsolation": false,
 		"oomScoreAdj":                   0,
 
-		// The firewall and the disk are the machine's: nothing is put into the
-		// one, and a full one is no reason to evict pods or delete images.
+		// Nobody needs these chains of the firewall. The disk is the machine's: a full
+		// one is no reason to evict pods or delete images.
 		"makeIPTablesUtilChains":      false,
 		"imageGCHighThresholdPercent": 100,
 		"evictionHard": map[string]string{
@@ -202,14 +228,4 @@ SystemdCgroup = false
 bin_dir = ` + quoted(plugins) + `
 conf_dir = ` + quoted(p.in("cni")) + `
 `)
-}
-
-// freePort is one that nobody listens on, neither on the address nor on all.
-func freePort(address string) (int, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
-	if err != nil {
-		return 0, fmt.Errorf("finding a port for the kubelet: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
 }

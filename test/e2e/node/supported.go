@@ -12,7 +12,7 @@ import (
 
 // packages are those of Debian that have what is needed; hack/node/packages.sh
 // installs them.
-const packages = "containerd, runc, containernetworking-plugins, busybox-static and iproute2"
+const packages = "containerd, runc, containernetworking-plugins, busybox-static, iproute2 and nftables"
 
 // programs must be in PATH.
 var programs = []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "ip"}
@@ -50,6 +50,9 @@ func Supported() error {
 	if len(missing) > 0 {
 		return fmt.Errorf("not installed: %s; hack/node/packages.sh installs Debian's packages %s",
 			strings.Join(missing, ", "), packages)
+	}
+	if _, err := proxyMode(); err != nil {
+		return fmt.Errorf("kube-proxy needs nftables or iptables: %w", err)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (l *Local) startNode(ctx context.Context, cluster *clusters.Cluster, o Opti
 	return node.Start(ctx, node.Options{
 		Name:         o.Name + "-node-1",
 		Cluster:      cluster.Config(),
-		Kubelet:      filepath.Join(root, "bin", "kube", "kubelet"),
+		Programs:     filepath.Join(root, "bin", "kube"),
 		Images:       []string{archive},
 		SandboxImage: localImage,
 		Logs:         filepath.Join(cluster.Logs, "node"),

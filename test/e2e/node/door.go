@@ -1,0 +1,46 @@
+package node
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+)
+
+// openDoor lets the node reach the API server, which listens on 127.0.0.1 of the
+// machine: what arrives at the listener's port of the machine's address goes there.
+func openDoor(address netip.Addr, server string) (net.Listener, error) {
+	target, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", netip.AddrPortFrom(address, 0).String())
+	if err != nil {
+		return nil, fmt.Errorf("opening a way from the node to the API server: %w", err)
+	}
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return // The listener is closed.
+			}
+			go passOn(connection, target.Host)
+		}
+	}()
+	return listener, nil
+}
+
+func passOn(from net.Conn, target string) {
+	defer from.Close()
+	to, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	go func() {
+		defer to.Close() // It ends the other direction.
+		_, _ = io.Copy(to, from)
+	}()
+	_, _ = io.Copy(from, to)
+}
