@@ -88,7 +88,7 @@ func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 // Lacking is what to tell the owner of an object that would be sent because its namespace is
 // mapped, if the provider gives no right to its kind. title is what messages call that.
 func Lacking[T Object](s Snapshot[T], title, right string) Plan {
-	if !toBeCopied(s) {
+	if !Present(s.Local) || !toBeCopied(s) {
 		return Plan{}
 	}
 	problem := noRight(title, s.Key, s.ClusterID, right)

@@ -18,6 +18,8 @@ const (
 	RetryLost               Bug = "retry-lost"
 	CopyStays               Bug = "copy-stays"
 	CopyReleasedFirst       Bug = "copy-released-first"
+	OrphansUnseen           Bug = "orphans-unseen"
+	UnlistedStays           Bug = "unlisted-stays"
 	EntryRemovedFirst       Bug = "entry-removed-first"
 	EntriesTrusted          Bug = "entries-trusted"
 	DrainForgetsNamespaces  Bug = "drain-forgets-namespaces"

@@ -34,6 +34,7 @@ import (
 type connected struct {
 	*Engine
 	binding  string
+	uid      types.UID // Of the binding.
 	mark     provenance.Mark
 	view     *views.View
 	provider cluster.Cluster
@@ -101,6 +102,9 @@ func (k registration[T]) attach(c *connected) error {
 		Kind: kind, ClusterID: clusterID, Mark: c.mark, Cache: c.provider.GetCache(), Seen: c.remote, Live: c.provider.GetAPIReader(),
 	}
 	refusals := &refusal.Refusals[T]{Kind: kind, Memory: remembered.Refusals, Events: c.Events}
+	if k.IsWhole() {
+		refusals.Told = c.told.Of(c.uid, kind.Name)
+	}
 	resource := fleet.ResourceOf(kind.New())
 	controller := &kindController[T]{
 		kind: kind, binding: c.binding, memory: remembered, refusals: refusals, events: c.Events,

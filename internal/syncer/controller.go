@@ -120,7 +120,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		}
 		made = append(made, answers...)
 		if done {
-			c.record(snapshot, next.Event)
+			c.tellWritten(snapshot, next.Event)
 		} else if refusals++; refusals > 1 { // Not even reporting the first one is possible.
 			return c.report(ctx, snapshot, decide.Plan{Problem: next.Problem, RetryAfter: memory.FirstRetry})
 		}
@@ -143,9 +143,7 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], pl
 	if c.observer.Ahead(s) {
 		again = retry.Sooner(again, ownwrites.Lifetime) // Should the cache never show it, it is believed then.
 	}
-	if c.kind.Selection == kind.InMappedNamespace && len(plan.Actions) == 0 {
-		c.tell(s, plan)
-	}
+	c.tell(s, plan)
 	if !c.isNeeded() {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
@@ -167,24 +165,32 @@ func (c *kindController[T]) isNeeded() bool { return c.kind.Selection == kind.Re
 // tell makes an event of the problem of a plan that has nothing to do, if its owner is to
 // be told of it and has not been told yet.
 func (c *kindController[T]) tell(s decide.Snapshot[T], plan decide.Plan) {
-	if c.memory.Problems.Change(s.Key, plan.Problem) && plan.TellsProblem {
+	switch told := c.refusals.Told; {
+	case told == nil:
+	case !decide.Present(s.Local) || !s.Wanted: // Teams may make and delete as many as they want.
+		told.Forget(s.Key)
+	case told.Problems.Change(s.Key, plan.Problem) && plan.TellsProblem:
 		c.record(s, plan.Problem)
+	}
+}
+
+// tellWritten makes the event of a plan whose actions are done. What the owner of an object
+// has been told of its copy is not repeated each time that changes.
+func (c *kindController[T]) tellWritten(s decide.Snapshot[T], event *decide.Problem) {
+	if told := c.refusals.Told; told == nil || told.Notices.Change(s.Key, event) {
+		c.record(s, event)
 	}
 }
 
 // tellLacking tells the owner of an object that nothing waits for, and that would be sent,
 // which right the provider does not give.
 func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, right string) error {
-	if c.kind.Selection != kind.InMappedNamespace || c.paused() {
+	if c.refusals.Told == nil || c.paused() {
 		return nil
 	}
 	s, err := c.observer.Observe(ctx, key, nil)
-	switch {
-	case err != nil:
-	case decide.Present(s.Local):
+	if err == nil {
 		c.tell(s, decide.Lacking(s, c.kind.Title(), right))
-	default: // Teams may make and delete as many as they want.
-		c.memory.Problems.Change(key, nil)
 	}
 	return err
 }

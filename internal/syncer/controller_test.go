@@ -18,7 +18,9 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/act"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/observe"
 	"github.com/spillway-io/spillway/internal/syncer/plan"
@@ -46,7 +48,7 @@ func newWorld() *world {
 	w := &world{rig: synctest.New(), world: synctest.World()}
 	rig := w.rig
 	w.maps(builder.Map("eu").Accepted("team", "team-home").Obj())
-	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal}
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
 	w.consumer = &synctest.Server{Name: "consumer", Requests: &w.requests, Shows: map[*synctest.Cache]func(*corev1.ConfigMap) bool{
 		rig.View:      func(m *corev1.ConfigMap) bool { return decide.IsPinned(m, "eu") },
 		rig.Catalogue: func(*corev1.ConfigMap) bool { return true },
@@ -299,6 +301,59 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 		_, _ = w.reconcile(t)
 		if diff := cmp.Diff(want, w.rig.Recorded()); diff != "" {
 			t.Errorf("events of pass %d (-want +got):\n%s", pass, diff)
+		}
+	}
+	s := fixture.Wanted(fixture.Local(), nil) // It is written again.
+	s.Key = types.NamespacedName{Namespace: "team", Name: "settings"}
+	for want, message := range []string{"for a reason", "for another one"} {
+		w.controller.tellWritten(s, &decide.Problem{Reason: "Waits", Message: message})
+		if again := w.rig.Recorded(); len(again) != want {
+			t.Errorf("%s: told %d times more, want %d", message, len(again), want)
+		}
+	}
+}
+
+// TestToldOnce: what an owner was told, no later connection tells again, until it has been
+// otherwise meanwhile.
+func TestToldOnce(t *testing.T) {
+	lacking := func(w *world) { w.lacking = "list configmaps" }
+	forbidden := func(w *world) {
+		w.provider.Refuses = func(string, *corev1.ConfigMap) error {
+			return apierrors.NewForbidden(synctest.Resource, "settings", nil)
+		}
+	}
+	refused := func(w *world) { w.consumer.Put(fixture.Local(fixture.Data("refuse", "x"))) }
+	unmapped := func(w *world) { w.maps(builder.Map("eu").Obj()) }
+	var all memory.AllTold
+	for i, connection := range []struct {
+		is   func(*world)
+		want []string
+	}{
+		{lacking, []string{"RightsMissing"}},
+		{lacking, nil},
+		{forbidden, []string{"Rejected"}},
+		{forbidden, nil},
+		{refused, []string{"Refused"}},
+		{refused, nil},
+		{unmapped, nil},
+		{refused, []string{"Refused"}},
+		{func(*world) {}, nil},
+		{forbidden, []string{"Rejected"}},
+		{func(w *world) {
+			all.Keep(nil)
+			w.share()
+			w.rig.Refusals.Told = all.Of("eu", "configmap")
+			forbidden(w)
+		}, []string{"Rejected"}},
+	} {
+		w := newWorld()
+		w.share()
+		w.rig.Refusals.Told = all.Of("eu", "configmap")
+		w.consumer.Put(fixture.Local())
+		connection.is(w)
+		w.reconcile(t)
+		if diff := cmp.Diff(connection.want, w.rig.Recorded()); diff != "" {
+			t.Errorf("connection %d tells (-want +got):\n%s", i+1, diff)
 		}
 	}
 }

@@ -41,6 +41,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -58,6 +60,7 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -79,6 +82,8 @@ type Engine struct {
 	ManagerNamespace string
 	Events           events.EventRecorder
 	Clock            clock.WithTicker
+
+	told memory.AllTold
 }
 
 var (
@@ -118,6 +123,9 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 	if view == nil || !view.WaitForCacheSync(ctx) || !e.Views.Catalogue.WaitForCacheSync(ctx) {
 		return fmt.Errorf("filling the view of ClusterBinding %s: %w", name, context.Cause(ctx))
 	}
+	if err := e.forget(ctx); err != nil {
+		return err
+	}
 	c := e.connect(binding, view, provider)
 	if err := c.namespaces.load(ctx, e.Consumer, e.world(ctx)); err != nil {
 		return err
@@ -145,10 +153,24 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 	return errors.Join(c.followNamespaces(ctx), c.namespaces.follow(ctx, e.Cache), c.namespaces.followOffloadings(ctx, e.Cache))
 }
 
+// forget drops what is remembered beyond connections of bindings that are gone.
+func (e *Engine) forget(ctx context.Context) error {
+	var bindings v1alpha1.ClusterBindingList
+	if err := e.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	exist := sets.New[types.UID]()
+	for i := range bindings.Items {
+		exist.Insert(bindings.Items[i].UID)
+	}
+	e.told.Keep(exist)
+	return nil
+}
+
 func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, provider cluster.Cluster) *connected {
 	mark := provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)}
 	c := &connected{
-		Engine: e, binding: binding.Name, mark: mark, view: view, provider: provider, rights: fleet.RightsOf(provider),
+		Engine: e, binding: binding.Name, uid: binding.UID, mark: mark, view: view, provider: provider, rights: fleet.RightsOf(provider),
 		local:      ownwrites.New(view, e.Clock).Holding(views.Held),
 		listed:     ownwrites.New(e.Views.Catalogue, e.Clock),
 		whole:      ownwrites.New(e.Views.Catalogue, e.Clock).Holding(views.Held),

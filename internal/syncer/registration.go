@@ -27,6 +27,8 @@ type Registration interface {
 	IsWhole() bool
 	// IsClusterScoped reports whether they are in no namespace.
 	IsClusterScoped() bool
+	// indexLocal is the index objects.FieldLocal of the providers' objects of the kind.
+	indexLocal() client.IndexerFunc
 	// Index is that of the consumer's objects of the kind by what they need.
 	Index() views.Index
 	// Sample is the kind's sample, or nil if it has none.
@@ -58,6 +60,9 @@ func (k registration[T]) IsWhole() bool { return k.Selection == kind.InMappedNam
 // IsClusterScoped implements Registration.
 func (k registration[T]) IsClusterScoped() bool { return k.Scope == kind.ScopeCluster }
 
+// indexLocal implements Registration.
+func (k registration[T]) indexLocal() client.IndexerFunc { return objects.IndexLocal(k.Selection) }
+
 // Index implements Registration.
 func (k registration[T]) Index() views.Index {
 	return views.Index{Object: k.New(), Field: objects.FieldNeeds, Extract: func(obj client.Object) []string {
@@ -87,7 +92,7 @@ func (k registration[T]) Sample() func(namespace, name, node string) kind.Sample
 // finds what stands for a local object.
 func IndexRemote(ctx context.Context, indexer client.FieldIndexer, kinds []Registration) error {
 	for _, k := range kinds {
-		if err := indexer.IndexField(ctx, k.Object(), objects.FieldLocal, objects.IndexLocal); err != nil {
+		if err := indexer.IndexField(ctx, k.Object(), objects.FieldLocal, k.indexLocal()); err != nil {
 			return err
 		}
 	}

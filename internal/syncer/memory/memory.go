@@ -66,7 +66,7 @@ func New(clock clock.WithTicker) *Memory {
 		Unanswered: newNoted[types.UID](),
 		Waiting:    &Waiting{clock: clock, since: newNoted[waiting]()},
 		Unshown:    &Unshown{clock: clock, since: map[types.NamespacedName]time.Time{}},
-		Problems:   &Problems{newNoted[decide.Problem]()},
+		Problems:   newProblems(),
 		Pending:    newNoted[bool](),
 		Unkept:     newNoted[decide.Attempt](),
 		Statuses:   throttle.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),

@@ -48,6 +48,8 @@ func (n *Noted[V]) Drop(key types.NamespacedName) {
 // Problems are the last problem of each object that has one.
 type Problems struct{ noted *Noted[decide.Problem] }
 
+func newProblems() *Problems { return &Problems{newNoted[decide.Problem]()} }
+
 // Change notes the problem of an object, which may be nil, and reports whether it is
 // another one than before.
 func (p *Problems) Change(key types.NamespacedName, problem *decide.Problem) bool {

@@ -193,7 +193,7 @@ func TestStandIns(t *testing.T) {
 	if !rig.Remotes.Ahead(types.NamespacedName{Namespace: "team-home", Name: "settings"}) {
 		t.Error("the cache shows it already")
 	}
-	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal}
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
 	elsewhere := fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.UID = "left", "remote-2" })
 	foreign := fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.Labels = "theirs", nil })
 	rig.Provider.Has = []client.Object{elsewhere, foreign}

@@ -18,14 +18,19 @@ import (
 )
 
 // FieldLocal is the index of the providers' caches by the local object that a remote
-// one stands for, and by its namespace; see IndexLocal.
+// one stands for; see IndexLocal.
 const FieldLocal = "spillway.local"
 
-// IndexLocal returns the values of FieldLocal for a remote object. That of a namespace is
-// no name of an object, since it ends with a slash.
-func IndexLocal(remote client.Object) []string {
-	key := LocalKey(remote)
-	return []string{key.String(), key.Namespace + "/"}
+// IndexLocal returns the index FieldLocal of a kind. What is sent because of its namespace
+// is found by that, too: its value is no name of an object, since it ends with a slash.
+func IndexLocal(selection kind.Selection) client.IndexerFunc {
+	return func(remote client.Object) []string {
+		key := LocalKey(remote)
+		if selection != kind.InMappedNamespace {
+			return []string{key.String()}
+		}
+		return []string{key.String(), key.Namespace + "/"}
+	}
 }
 
 // Remotes are the provider's objects of one kind that carry our mark.

@@ -60,7 +60,7 @@ func namespaces() *mapping.Mapping {
 
 func observer(u uses) (*Observer[*corev1.ConfigMap], *synctest.Rig) {
 	rig := synctest.New()
-	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal}
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
 	return &Observer[*corev1.ConfigMap]{
 		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: u, Memory: rig.Memory, Refusals: rig.Refusals,
 		Mapping: namespaces, Limits: func() *translate.Limits { return nil }, Clock: rig.Clock,

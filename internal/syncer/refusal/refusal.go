@@ -23,6 +23,9 @@ type Refusals[T client.Object] struct {
 	Kind   *kind.Kind[T]
 	Memory *memory.Refusals
 	Events events.EventRecorder
+	// Told is what the owners have been told, in earlier connections too; nil for kinds that
+	// something waits for.
+	Told *memory.Told
 }
 
 // Recall puts into a snapshot what was refused of its object.
@@ -63,6 +66,9 @@ func (r *Refusals[T]) In(a decide.Action) string {
 func (r *Refusals[T]) Note(s decide.Snapshot[T], a decide.Action, problem decide.Problem) {
 	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: r.In(a), Problem: problem}
 	if isNews := r.Memory.Note(s.Key, Version(s.Local), refused); !isNews || !r.Kind.Selection.Copies() || a.Verb == decide.Create && r.Kind.Selection == kind.Referenced {
+		return
+	}
+	if r.Told != nil && !r.Told.Problems.Change(s.Key, &problem) {
 		return
 	}
 	r.Events.Eventf(s.Local, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))

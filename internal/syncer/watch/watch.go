@@ -122,6 +122,9 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 }
 
 func (w *Watcher[T]) onRemote(e informer.Change) {
+	if seeded.On(seeded.OrphansUnseen) && e.Initially {
+		return
+	}
 	key := objects.LocalKey(e.Object())
 	if w.Kind.Done != nil && e.Before != nil {
 		w.Memory.Unshown.Note(key)

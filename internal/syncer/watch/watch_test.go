@@ -59,7 +59,7 @@ func needs(m *corev1.ConfigMap) []decide.Ref {
 }
 
 func watcher(rig *synctest.Rig, said *transcript) *Watcher[*corev1.ConfigMap] {
-	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal}
+	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
 	return &Watcher[*corev1.ConfigMap]{
 		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: others{said}, Memory: rig.Memory, Queue: said,
 		Concerns: func(namespace string) bool { return namespace == "team" },
