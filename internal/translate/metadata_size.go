@@ -3,6 +3,7 @@ package translate
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // MostMetadata is how much memory, in bytes, the labels and annotations of an object
@@ -11,9 +12,19 @@ import (
 const MostMetadata = 64 << 10
 
 // MetadataSize is how much memory, in bytes, the labels and annotations of an object
-// take, without Spillway's own and what kubectl has applied, neither of which is sent.
+// take, without Spillway's own and what kubectl has applied, neither of which is sent; and
+// of a Service its selector and its ports, which an API server does not limit either.
 func MetadataSize(object metav1.Object) int {
 	size := 0
+	if service, is := object.(*corev1.Service); is {
+		for key, value := range service.Spec.Selector {
+			size += EntrySize(key, value)
+		}
+		for i := range service.Spec.Ports {
+			port := &service.Spec.Ports[i]
+			size += perPort + len(port.Name) + len(port.TargetPort.StrVal) + len(ptr.Deref(port.AppProtocol, ""))
+		}
+	}
 	for _, all := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {
 		for key, value := range all {
 			if !IsOurs(key) && key != corev1.LastAppliedConfigAnnotation {
@@ -23,6 +34,9 @@ func MetadataSize(object metav1.Object) int {
 	}
 	return size
 }
+
+// perPort is how much memory, in bytes, a port of a Service takes without its texts.
+const perPort = 88
 
 // EntrySize is how much memory, in bytes, a label or annotation takes.
 func EntrySize(key, value string) int { return len(key) + len(value) + perEntry }
@@ -43,5 +57,9 @@ func MetadataTooLarge(local metav1.Object) *Refusal {
 	if _, short := local.GetAnnotations()[DigestKey]; !short && MetadataSize(local) <= MostMetadata {
 		return nil
 	}
-	return refusalf(ReasonMetadataTooLarge, "its labels and annotations take more than %d KiB, so it is not sent", MostMetadata>>10)
+	what := "labels and annotations"
+	if _, is := local.(*corev1.Service); is {
+		what = "labels, annotations, selector and ports"
+	}
+	return refusalf(ReasonMetadataTooLarge, "its %s take more than %d KiB, so it is not sent", what, MostMetadata>>10)
 }

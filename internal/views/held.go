@@ -29,6 +29,10 @@ func Held(obj any) any {
 	if len(object.GetOwnerReferences()) > 0 {
 		object.SetOwnerReferences(nil)
 	}
+	service, isService := obj.(*corev1.Service)
+	if isService {
+		trimService(service)
+	}
 	trim(object.GetLabels())
 	trim(object.GetAnnotations())
 	if held := finalizers(object.GetFinalizers()); len(held) < len(object.GetFinalizers()) {
@@ -37,8 +41,25 @@ func Held(obj any) any {
 	if translate.MetadataSize(object) > translate.MostMetadata {
 		object.SetLabels(ours(object.GetLabels()))
 		object.SetAnnotations(translate.Shortened(ours(object.GetAnnotations())))
+		if isService {
+			service.Spec.Selector, service.Spec.Ports = nil, nil
+		}
 	}
 	return translate.WithoutContent(obj)
+}
+
+// trimService takes away what a team may make as long as it likes, and is never sent. That
+// there are externalIPs is told to the owner.
+func trimService(service *corev1.Service) {
+	if len(service.Status.Conditions) > 0 || len(service.Status.LoadBalancer.Ingress) > 0 {
+		service.Status = corev1.ServiceStatus{}
+	}
+	if len(service.Spec.LoadBalancerSourceRanges) > 0 {
+		service.Spec.LoadBalancerSourceRanges = nil
+	}
+	if len(service.Spec.ExternalIPs) > 1 {
+		service.Spec.ExternalIPs = slices.Clone(service.Spec.ExternalIPs[:1])
+	}
 }
 
 // trimMetadata keeps an object's identity, whether it is being deleted, and what

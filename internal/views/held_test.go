@@ -1,11 +1,13 @@
 package views
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -55,6 +57,31 @@ func TestHeldMetadata(t *testing.T) {
 			again := Held(got).(*corev1.PersistentVolumeClaim)
 			if diff := cmp.Diff(test.want, again.ObjectMeta); diff != "" {
 				t.Errorf("a second time makes something else (-first +second):\n%.2000s", diff)
+			}
+		})
+	}
+}
+
+// TestHeldServices: a team may have as many, and as long ones, as the API server takes.
+func TestHeldServices(t *testing.T) {
+	long := strings.Repeat("x", translate.MostMetadata)
+	port := corev1.ServicePort{Name: "http", Port: 80}
+	for name, test := range map[string]struct{ in, want corev1.ServiceSpec }{
+		"what is sent":    {corev1.ServiceSpec{Selector: map[string]string{"a": "b"}, Ports: []corev1.ServicePort{port}}, corev1.ServiceSpec{Selector: map[string]string{"a": "b"}, Ports: []corev1.ServicePort{port}}},
+		"a long selector": {corev1.ServiceSpec{Selector: map[string]string{"a": long}, Ports: []corev1.ServicePort{port}}, corev1.ServiceSpec{}},
+		"many ports":      {corev1.ServiceSpec{Ports: slices.Repeat([]corev1.ServicePort{port}, 1000)}, corev1.ServiceSpec{}},
+		"addresses":       {corev1.ServiceSpec{ExternalIPs: []string{"a", "b"}, LoadBalancerSourceRanges: []string{"c"}}, corev1.ServiceSpec{ExternalIPs: []string{"a"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := &corev1.Service{Spec: test.in, Status: corev1.ServiceStatus{Conditions: []metav1.Condition{{Message: long}}}}
+			for range 2 {
+				got := Held(service).(*corev1.Service)
+				if diff := cmp.Diff(test.want, got.Spec, cmpopts.EquateEmpty()); diff != "" || len(got.Status.Conditions) > 0 {
+					t.Errorf("held (-want +got):\n%.2000s", diff)
+				}
+				if refusal := translate.MetadataTooLarge(got); (refusal != nil) != (test.want.Ports == nil && test.want.ExternalIPs == nil) {
+					t.Errorf("it is refused: %v", refusal)
+				}
 			}
 		})
 	}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
 )
@@ -27,6 +29,8 @@ func (c *Actor[T]) failed(ctx context.Context, s decide.Snapshot[T], a decide.Ac
 			return wrapped
 		}
 		return c.find(ctx, s, existing)
+	case c.Kind.Selection == kind.InMappedNamespace && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return wrapped // The namespace is made again, and its owner is told of that by the offloading.
 	case !decide.Present(s.Local), !retry.SaysWhy(err) && c.mayPass(s, a, err):
 		return wrapped // Of what is left in the provider only, there is nobody to notify: it is in the log.
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
@@ -126,6 +127,36 @@ func TestOwnersOfCopiesAreTold(t *testing.T) {
 				t.Errorf("told of another version (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestANamespaceThatGoes takes no copy, and nobody needs to be told of each that it would
+// have had: it is made again.
+func TestANamespaceThatGoes(t *testing.T) {
+	c, rig := actor()
+	rig.Shares()
+	err := apierrors.NewForbidden(synctest.Resource, "settings", errors.New("it is being terminated"))
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
+	if c.failed(t.Context(), fixture.Wanted(fixture.Local(), nil), create, err) == nil {
+		t.Error("it is not tried again")
+	}
+	if told := rig.Recorded(); len(told) > 0 {
+		t.Errorf("told: %v", told)
+	}
+}
+
+// TestANameThatIsNotOursToSee: a provider may let us read what is ours only.
+func TestANameThatIsNotOursToSee(t *testing.T) {
+	a := newActing()
+	a.provider.Refuses = func(string, *corev1.ConfigMap) error {
+		return apierrors.NewForbidden(synctest.Resource, "settings", nil)
+	}
+	wanted := fixture.Remote()
+	wanted.UID = ""
+	s := fixture.Wanted(fixture.Local(), nil)
+	if err := a.find(t.Context(), s, wanted); err != nil || !a.rig.Memory.Refusals.Has(s.Key) {
+		t.Errorf("it is not told, or is an error: %v", err)
 	}
 }
 

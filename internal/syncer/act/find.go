@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -30,6 +31,10 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Snapshot[T], wanted client
 		return nil
 	case retry.IsGone(err) && !creating:
 		c.Memory.Lost.Set(s.Key, s.Local.GetUID())
+		return nil
+	case creating && apierrors.IsForbidden(err) && decide.Present(s.Local):
+		c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, decide.Problemf(v1alpha1.ReasonNameConflict,
+			"%s %s exists in provider %s, and is not ours to see", c.Kind.Title(), name, c.ClusterID))
 		return nil
 	case err != nil:
 		return fmt.Errorf("getting %s %s of provider %s: %w", c.Kind.Name, name, c.ClusterID, err)

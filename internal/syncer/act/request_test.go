@@ -19,6 +19,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -338,6 +339,20 @@ func TestStatusesAreCounted(t *testing.T) {
 	}
 	a.Kind.Done = nil
 	a.succeeded(s, decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Object: fixture.Local()}) // Nobody asks.
+}
+
+// TestCopiesThatAreMadeAgainWait, of each kind that is copied: somebody deletes them.
+func TestCopiesThatAreMadeAgainWait(t *testing.T) {
+	for selection, want := range map[kind.Selection]time.Duration{kind.Referenced: time.Second, kind.InMappedNamespace: time.Second, kind.OnVirtualNode: 0} {
+		a := newActing()
+		a.Kind.Selection = selection
+		s := fixture.Wanted(fixture.Local(), nil)
+		create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
+		a.succeeded(s, create)
+		if wait, _ := a.rig.Memory.Undone.Wait(s.Key, create); wait != want {
+			t.Errorf("%s: it is made again after %s, want %s", selection, wait, want)
+		}
+	}
 }
 
 // TestFind: what the provider itself says of an object that its cache does not show.

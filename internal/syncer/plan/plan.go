@@ -139,7 +139,7 @@ func (p *Planner[T]) redone(s decide.Snapshot[T], plan decide.Plan) decide.Plan 
 		wait, times := p.Memory.Undone.Wait(s.Key, a)
 		if wait > 0 {
 			plan.RetryAfter = retry.Sooner(plan.RetryAfter, wait)
-		} else if times == toldAfter && plan.Event == nil {
+		} else if times == toldAfter {
 			problem := problemOfUndone(a, p.ClusterID)
 			plan.Event = &problem
 		}
