@@ -100,8 +100,8 @@ func TestConsumerAccountsStay(t *testing.T) {
 	other := second(t)
 	its := namespaceOf(t, held(markOf("second")))
 	for name, test := range map[string]struct{ before, patch, want string }{
-		"to the other":   {"second", `{"metadata":{"labels":{"spillway.io/account":"spillway-consumer"}}}`, `must be, and have been, "second"`},
-		"from the other": {shippedAccount, `{"metadata":{"labels":{"spillway.io/account":"second"}}}`, `must be, and have been, "second"`},
+		"to the other":   {"second", `{"metadata":{"labels":{"spillway.io/account":"spillway-consumer"}}}`, "metadata.labels[spillway.io/account] must be, and have been, "},
+		"from the other": {shippedAccount, `{"metadata":{"labels":{"spillway.io/account":"second"}}}`, "metadata.labels[spillway.io/account] must be, and have been, "},
 		"from nobody":    {"", `{"metadata":{"labels":{"spillway.io/account":"second"}}}`, ""},
 	} {
 		for kind, object := range inNamespaces {

@@ -48,10 +48,10 @@ func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
 	outage := tolerating(corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
 	attempt(t, map[string]try{
 		"sends nothing of it":     {creating(consumer, podOf(own)), ""},
-		"sends the label":         {creating(consumer, podOf(sending)), "metadata.labels[example.com/profile] " + notLetIn},
+		"sends the label":         {creating(consumer, podOf(sending)), notLetIn},
 		"sends an owner":          {creating(consumer, podOf(owned)), nothingElse},
-		"sends the class":         {creating(consumer, podOf(own, func(s *corev1.PodSpec) { s.PriorityClassName = "usual" })), "is not among the priorityClasses"},
-		"sends other tolerations": {creating(consumer, podOf(own, outage)), "spec.tolerations[] of example.com/gpu: " + notTolerated},
+		"sends the class":         {creating(consumer, podOf(own, func(s *corev1.PodSpec) { s.PriorityClassName = "usual" })), notAClass},
+		"sends other tolerations": {creating(consumer, podOf(own, outage)), notTolerated},
 		"adds one later":          {patching(consumer, made(t, podOf(later)), `{"metadata":{"labels":{"example.com/other":"x"}}}`), notLetIn},
 	})
 }
@@ -82,7 +82,7 @@ func TestConsumerAndLabelsOfNamespaces(t *testing.T) {
 	}
 	refused(t, creating(consumer, remoteNamespace(labels))(t.Context()), "")
 	labels["pod-security.kubernetes.io/enforce-version"] = "v1.29"
-	refused(t, creating(consumer, remoteNamespace(labels))(t.Context()), "must not be set: it lifts what pods are held to")
+	refused(t, creating(consumer, remoteNamespace(labels))(t.Context()), notALabel)
 }
 
 // TestConsumerDeniesNothing is about a consumer that says of what it sends that somebody
@@ -101,12 +101,12 @@ func TestConsumerDeniesNothing(t *testing.T) {
 	} {
 		level := remoteNamespace(held(markBut("openshift.io/run-level", "0")))
 		level.ManagedFields = fields
-		refused(t, creating(consumer, level)(t.Context()), "metadata.labels[openshift.io/run-level] must not be set")
+		refused(t, creating(consumer, level)(t.Context()), notALabel)
 		for kind, object := range carrying(namespaceOf(t, held(mark()))) {
 			t.Run("a "+kind+", "+lie, func(t *testing.T) {
 				sent := object(marked(map[string]string{"iam.amazonaws.com/role": "admin"}), nil)
 				sent.SetManagedFields(fields)
-				refused(t, creating(consumer, sent)(t.Context()), "metadata.labels[iam.amazonaws.com/role] "+notLetIn)
+				refused(t, creating(consumer, sent)(t.Context()), notLetIn)
 				if pod, is := object(marked(nil), nil).(*corev1.Pod); is {
 					pod.ManagedFields = fields
 					pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
@@ -121,7 +121,7 @@ func TestConsumerDeniesNothing(t *testing.T) {
 	// Whoever may patch may create what is not there, too, by applying it.
 	applied := podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "applied", Labels: marked(map[string]string{"iam.amazonaws.com/role": "admin"})})
 	applied.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
-	refused(t, consumer.Patch(t.Context(), applied, client.Apply, client.FieldOwner("thief")), "metadata.labels[iam.amazonaws.com/role] "+notLetIn) //nolint:staticcheck // As a thief would, of an object that is whole.
+	refused(t, consumer.Patch(t.Context(), applied, client.Apply, client.FieldOwner("thief")), notLetIn) //nolint:staticcheck // As a thief would, of an object that is whole.
 }
 
 // TestConsumerOwners is about what an object says that it belongs to.

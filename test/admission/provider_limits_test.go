@@ -9,14 +9,17 @@ import (
 )
 
 const (
-	notTolerated = "the key is not among the tolerationKeys of ConfigMap spillway-provider/limits"
-	notAVolume   = "is not among the volumeTypes of ConfigMap spillway-provider/limits"
+	notTolerated = "spec.tolerations[] must each have a key, and new ones only as tolerationKeys of ConfigMap spillway-provider/limits lists them"
+	notAVolume   = "spec.volumes[] may have nfs, iscsi, fc and csi only as volumeTypes of ConfigMap spillway-provider/limits lists them"
+	notAClass    = "spec.priorityClassName must be among the priorityClasses of ConfigMap spillway-provider/limits, and must not begin with system-"
+	notALabel    = "metadata.labels may have, besides Spillway's own, pod-security.kubernetes.io/enforce, warn and audit, which must be baseline or restricted"
+	notAName     = "metadata.name must be as namePattern of ConfigMap spillway-provider/limits has it"
 )
 
 // TestConsumerNamesOfNamespaces is about the limits as they are shipped.
 func TestConsumerNamesOfNamespaces(t *testing.T) {
 	consumer := inProvider(t)
-	const reserved, without = "the name is among the reservedNames", "allows names by namePattern: .*-.*"
+	const reserved, without = "metadata.name must not be among the reservedNames", notAName
 	for name, want := range map[string]string{
 		"team-a-demo": "", "team-a": "", "team-0123456789abcdef0123456789abcdef": "",
 		"kube-team": reserved, "openshift-team": reserved, "gatekeeper-system": reserved, "cert-manager": reserved, "spillway-provider": reserved, "xn--p1ai": reserved,
@@ -32,11 +35,11 @@ func TestConsumerLabelsOfNamespaces(t *testing.T) {
 	consumer := inProvider(t)
 	for name, test := range map[string]struct{ key, value, want string }{
 		"a warning":               {"pod-security.kubernetes.io/warn", "restricted", ""},
-		"an audit of nothing":     {"pod-security.kubernetes.io/audit", "privileged", "must be baseline or restricted"},
-		"an old standard":         {"pod-security.kubernetes.io/enforce-version", "v1.0", "must not be set: it lifts what pods are held to"},
-		"OpenShift's way past it": {"openshift.io/run-level", "0", "must not be set: it lifts what pods are held to"},
-		"anybody's":               {"istio-injection", "enabled", "is not among the namespaceLabels"},
-		"another one of ours":     {"spillway.io/other", "x", "is not among the namespaceLabels"},
+		"an audit of nothing":     {"pod-security.kubernetes.io/audit", "privileged", notALabel},
+		"an old standard":         {"pod-security.kubernetes.io/enforce-version", "v1.0", notALabel},
+		"OpenShift's way past it": {"openshift.io/run-level", "0", notALabel},
+		"anybody's":               {"istio-injection", "enabled", notALabel},
+		"another one of ours":     {"spillway.io/other", "x", notALabel},
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := remoteNamespace(held(markBut(test.key, test.value)))
@@ -47,10 +50,11 @@ func TestConsumerLabelsOfNamespaces(t *testing.T) {
 
 func TestConsumerAnnotationsOfNamespaces(t *testing.T) {
 	consumer := inProvider(t)
+	const others = "metadata.annotations may have none but those of Spillway"
 	for key, want := range map[string]string{
 		"spillway.io/local-namespace": "", "remote.spillway.io/eu": "",
-		"openshift.io/node-selector": "metadata.annotations[openshift.io/node-selector] is not one of Spillway",
-		"plain":                      "metadata.annotations[plain] is not one of Spillway", "xspillway.io/a": "metadata.annotations[xspillway.io/a] is not one of Spillway",
+		"openshift.io/node-selector": others,
+		"plain":                      others, "xspillway.io/a": others,
 	} {
 		t.Run(key, func(t *testing.T) {
 			namespace := remoteNamespace(held(mark()))
@@ -67,17 +71,17 @@ func TestConsumerLimitsOfPods(t *testing.T) {
 		change func(*corev1.PodSpec)
 		want   string // Part of the refusal; empty: allowed.
 	}{
-		"every taint":          {tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists}), "there is no key"},
-		"every taint softly":   {tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}), "there is no key"},
+		"every taint":          {tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists}), notTolerated},
+		"every taint softly":   {tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}), notTolerated},
 		"a control plane node": {tolerating(corev1.Toleration{Key: "node-role.kubernetes.io/control-plane", Operator: corev1.TolerationOpExists}), notTolerated},
 		"a taint":              {tolerating(corev1.Toleration{Key: "a", Value: "b", Effect: corev1.TaintEffectNoSchedule}), notTolerated},
 		"a soft taint":         {tolerating(corev1.Toleration{Key: "a", Value: "b", Effect: corev1.TaintEffectPreferNoSchedule}), ""},
 		"an outage":            {tolerating(corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}), ""},
 		"an outage, scheduled": {tolerating(corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists}), notTolerated},
-		"nfs":                  {describing(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "10.0.0.1", Path: "/"}}), "spec.volumes[].nfs " + notAVolume},
-		"iscsi":                {describing(corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{TargetPortal: "10.0.0.1", IQN: "iqn.2026-11.com.example:storage"}}), "spec.volumes[].iscsi " + notAVolume},
-		"fc":                   {describing(corev1.VolumeSource{FC: &corev1.FCVolumeSource{WWIDs: []string{"id"}}}), "spec.volumes[].fc " + notAVolume},
-		"csi":                  {describing(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "csi.example.com"}}), "spec.volumes[].csi " + notAVolume},
+		"nfs":                  {describing(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "10.0.0.1", Path: "/"}}), notAVolume},
+		"iscsi":                {describing(corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{TargetPortal: "10.0.0.1", IQN: "iqn.2026-11.com.example:storage"}}), notAVolume},
+		"fc":                   {describing(corev1.VolumeSource{FC: &corev1.FCVolumeSource{WWIDs: []string{"id"}}}), notAVolume},
+		"csi":                  {describing(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "csi.example.com"}}), notAVolume},
 		"emptyDir":             {describing(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,10 +20,10 @@ func TestConsumerSecretsAndClaims(t *testing.T) {
 		"Secret for a registry": {secretWith(meta, corev1.SecretTypeDockerConfigJson, ".dockerconfigjson", "{}"), ""},
 		// One for a token of the provider has an annotation that no consumer may set, as
 		// limits are shipped: see TestConsumerUnderOtherLimits.
-		"Secret to join nodes":                     {secretOf(meta, "bootstrap.kubernetes.io/token"), "type must not be bootstrap.kubernetes.io/token"},
+		"Secret to join nodes":                     {secretOf(meta, "bootstrap.kubernetes.io/token"), "type must not be kubernetes.io/service-account-token or bootstrap.kubernetes.io/token"},
 		"claim of a volume":                        {claimOf(meta, volumeName), ""},
 		"claim of any volume":                      {claimOf(meta, ""), "spec.volumeName must name the consumer's volume"},
-		"claim of a free volume of the provider's": {claimOf(meta, "pvc-6fb5c2be-9dd8-4ee0-9f31-bf0f4a1f8a01"), "spec.volumeName must end in a hash"},
+		"claim of a free volume of the provider's": {claimOf(meta, "pvc-6fb5c2be-9dd8-4ee0-9f31-bf0f4a1f8a01"), "spec.volumeName must name the consumer's volume, and end in a hash"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, consumer.Create(t.Context(), test.object, client.DryRunAll), test.want)
@@ -52,9 +52,9 @@ func TestConsumerVolumes(t *testing.T) {
 			s.NodeAffinity = &corev1.VolumeNodeAffinity{Required: required(labels(in("node", "n"))).NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution}
 		}, noSource},
 		"a foreign secret of iscsi":     {from(corev1.PersistentVolumeSource{ISCSI: iscsi(foreign)}), foreignSecret},
-		"a Secret among the attributes": {from(corev1.PersistentVolumeSource{CSI: csi(attribute("secretName"))}), "spec.csi.volumeAttributes[secretName] must not be set"},
-		"its namespace among them":      {from(corev1.PersistentVolumeSource{CSI: csi(attribute("nodeStageSecretNamespace"))}), "must not be set: it names a Secret"},
-		"written otherwise":             {from(corev1.PersistentVolumeSource{CSI: csi(attribute("secret-name"))}), "must not be set: it names a Secret"},
+		"a Secret among the attributes": {from(corev1.PersistentVolumeSource{CSI: csi(attribute("secretName"))}), "spec.csi.volumeAttributes must not name Secrets"},
+		"its namespace among them":      {from(corev1.PersistentVolumeSource{CSI: csi(attribute("nodeStageSecretNamespace"))}), "spec.csi.volumeAttributes must not name Secrets"},
+		"written otherwise":             {from(corev1.PersistentVolumeSource{CSI: csi(attribute("secret-name"))}), "spec.csi.volumeAttributes must not name Secrets"},
 		"other attributes":              {from(corev1.PersistentVolumeSource{CSI: csi(attribute("shareName"))}), ""},
 		"deleted with its claim": {func(s *corev1.PersistentVolumeSpec) {
 			s.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimDelete
