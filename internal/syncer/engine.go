@@ -145,12 +145,15 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 	fleet.FollowLimits(provider, func(limits *translate.Limits) { c.limit(ctx, limits) })
 	// A kind that comes back, or goes, may be what anything waits for, or needs.
 	c.rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
+	if err := c.namespaces.followOffloadings(ctx, e.Cache); err != nil {
+		return err
+	}
 	for _, kind := range c.graph.all() {
 		if err := kind.Start(ctx); err != nil {
 			return err
 		}
 	}
-	return errors.Join(c.followNamespaces(ctx), c.namespaces.follow(ctx, e.Cache), c.namespaces.followOffloadings(ctx, e.Cache))
+	return errors.Join(c.followNamespaces(ctx), c.namespaces.follow(ctx, e.Cache))
 }
 
 // forget drops what is remembered beyond connections of bindings that are gone.

@@ -103,12 +103,12 @@ func differ(a, b *v1alpha1.ClusterBinding) bool {
 // followOffloadings has a pass made over a namespace whose offloading has changed or gone,
 // because what waited for an entry need not wait any more, or another list of kinds is
 // sent. That there is a new one says no more than that there will be an entry, which brings
-// a pass of its own; unless there is an entry already, of an earlier one, or because this
-// is the start: it may have changed since the first passes.
+// a pass of its own; unless an entry of an earlier one is there. It has to begin before the
+// first passes: a change that comes between them and its beginning would be lost.
 func (n *namespaces) followOffloadings(ctx context.Context, from cache.Cache) error {
 	return informer.Watch(ctx, from, &v1alpha1.NamespaceOffloading{}, func(e informer.Change) {
 		switch {
-		case e.Before == nil && !n.concerns(e.After.GetNamespace()):
+		case e.Before == nil && (e.Initially || !n.concerns(e.After.GetNamespace())):
 		case e.Before == nil, e.After == nil, e.Before.GetGeneration() != e.After.GetGeneration(), e.Before.GetUID() != e.After.GetUID():
 			n.enqueue(ctx, e.Object().GetNamespace())
 		}

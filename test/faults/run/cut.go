@@ -99,7 +99,8 @@ func meanwhile(r Run) []recipe.Point {
 	var others []recipe.Point
 	made := map[string]bool{}
 	for _, point := range step {
-		if point.Cluster != world.Consumer && point.Cluster != r.Recipe[0].At.Cluster {
+		again := point.Verb == requests.Delete && point.Occurrence > 1 // It is gone already.
+		if point.Cluster != world.Consumer && point.Cluster != r.Recipe[0].At.Cluster && !again {
 			others = append(others, point)
 			made[point.Resource+"/"+point.Name] = point.Verb == requests.Create
 		}
