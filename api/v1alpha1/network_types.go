@@ -50,7 +50,23 @@ type ProviderNetwork struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self.all(a, !isCIDR(a) || self.exists_one(b, isCIDR(b) && (cidr(a).containsCIDR(cidr(b)) || cidr(b).containsCIDR(cidr(a)))))",message="podCIDRs must not overlap each other"
 	PodCIDRs []PodCIDR `json:"podCIDRs,omitempty"`
+
+	// sharedNamespaces are namespaces that both clusters have under one name, and whose
+	// pods do the same in both, such as one for monitoring. A NetworkPolicy that lets them
+	// in here lets those of the provider in there. kube-system always is one, because the
+	// DNS is there. Whoever has such a namespace in the provider is trusted as its
+	// namesake here is. At most 32.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	SharedNamespaces []SharedNamespace `json:"sharedNamespaces,omitempty"`
 }
+
+// SharedNamespace is the name of a namespace.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+type SharedNamespace string
 
 // PodCIDR is a range of pod addresses, such as 10.8.0.0/14 or fd00:8::/48.
 // +kubebuilder:validation:MinLength=1

@@ -68,6 +68,9 @@ const (
 	// ReasonReferenceNotSynced: an object that the pod needs is not in the
 	// provider yet.
 	ReasonReferenceNotSynced = "ReferenceNotSynced"
+	// ReasonNetworkPolicyPending: a NetworkPolicy that selects the pod is not in the provider
+	// as it is here.
+	ReasonNetworkPolicyPending = "NetworkPolicyPending"
 	// ReasonRejected: the provider refused the pod.
 	ReasonRejected = "Rejected"
 	// ReasonUpdateRejected: the provider refused a change of the pod, or reverted it. The

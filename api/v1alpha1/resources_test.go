@@ -9,13 +9,16 @@ import (
 
 // TestSends: no list is the default one, and an empty list is none.
 func TestSends(t *testing.T) {
-	for text, want := range map[string]bool{`{}`: true, `{"resources":[]}`: false, `{"resources":["Services"]}`: true, `{"resources":["Others"]}`: false} {
+	for text, want := range map[string][2]bool{
+		`{}`: {true, true}, `{"resources":[]}`: {false, false}, `{"resources":["Services"]}`: {true, false},
+		`{"resources":["NetworkPolicies"]}`: {false, true}, `{"resources":["Others"]}`: {false, false},
+	} {
 		var spec v1alpha1.NamespaceOffloadingSpec
 		if err := json.Unmarshal([]byte(text), &spec); err != nil {
 			t.Fatal(err)
 		}
-		if got := spec.Sends(v1alpha1.OffloadedServices); got != want {
-			t.Errorf("%s: sends Services: %t", text, got)
+		if got := [2]bool{spec.Sends(v1alpha1.OffloadedServices), spec.Sends(v1alpha1.OffloadedNetworkPolicies)}; got != want {
+			t.Errorf("%s: sends Services and NetworkPolicies: %t", text, got)
 		}
 		again, err := json.Marshal(*spec.DeepCopy())
 		if err != nil || string(again) != text {

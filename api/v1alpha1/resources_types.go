@@ -3,15 +3,19 @@ package v1alpha1
 import "slices"
 
 // OffloadedResource is a kind of objects of an offloaded namespace that no pod refers to.
-// +kubebuilder:validation:Enum=Services
+// +kubebuilder:validation:Enum=Services;NetworkPolicies
 type OffloadedResource string
 
-// OffloadedServices are the Services of the namespace.
-const OffloadedServices OffloadedResource = "Services"
+const (
+	// OffloadedServices are the Services of the namespace.
+	OffloadedServices OffloadedResource = "Services"
+	// OffloadedNetworkPolicies are the NetworkPolicies of the namespace.
+	OffloadedNetworkPolicies OffloadedResource = "NetworkPolicies"
+)
 
 // DefaultResources are sent unless an offloading says otherwise. The default of the field
 // is the same.
-var DefaultResources = []OffloadedResource{OffloadedServices}
+var DefaultResources = []OffloadedResource{OffloadedServices, OffloadedNetworkPolicies}
 
 // Sends reports whether the offloading has objects of that kind sent.
 func (s *NamespaceOffloadingSpec) Sends(resource OffloadedResource) bool {

@@ -223,6 +223,10 @@ var bindingCases = map[string]validationCase{
 	"network, multicast of IPv6":   {set: fields{"spec.network": routed("ff02::/16")}, want: wantNoPods("ff02::/16")},
 	"network, one range twice":     {set: fields{"spec.network": routed("10.8.0.0/14", "10.8.0.0/14")}, want: "spec.network.podCIDRs: Invalid value: podCIDRs must not overlap each other"},
 	"network, one in another":      {set: fields{"spec.network": routed("10.8.0.0/14", "fd00:8::/48", "10.9.0.0/16")}, want: "spec.network.podCIDRs: Invalid value: podCIDRs must not overlap each other"},
+	"network, shared, too many":    {set: fields{"spec.network": object{"sharedNamespaces": texts(strings.Fields(strings.Repeat("a ", 33))...)}}, want: "spec.network.sharedNamespaces: Too many: 33: must have at most 32 items"},
+	"network, shared, no name":     {set: fields{"spec.network": object{"sharedNamespaces": texts("")}}, want: "spec.network.sharedNamespaces[0] in body should be at least 1 chars long"},
+	"network, shared, too long":    {set: fields{"spec.network": object{"sharedNamespaces": texts(long(64))}}, want: "spec.network.sharedNamespaces[0]: Too long: may not be more than 63 bytes"},
+	"network, shared, in capitals": {set: fields{"spec.network": object{"sharedNamespaces": texts("Monitoring")}}, want: `spec.network.sharedNamespaces[0]: Invalid value: "Monitoring"`},
 
 	"unknown deletionPolicy": {set: fields{"spec.deletionPolicy": "Keep"}, want: `spec.deletionPolicy: Unsupported value: "Keep": supported values: "Drain", "Orphan"`},
 	"deletionPolicy changed": {change: fields{"spec.deletionPolicy": "Orphan"}},
@@ -313,9 +317,10 @@ var offloadingCases = map[string]validationCase{
 	"pods elsewhere":      {set: fields{"spec.podOffloadingStrategy": "Elsewhere"}, want: `spec.podOffloadingStrategy: Unsupported value: "Elsewhere": supported values: "Local", "Remote", "LocalAndRemote", "LocalFirst"`},
 	"pods change":         {change: fields{"spec.podOffloadingStrategy": "Remote"}},
 	"resources: Services": {set: fields{"spec.resources": texts("Services")}},
+	"resources: policies": {set: fields{"spec.resources": texts("NetworkPolicies")}},
 	"resources: none":     {set: fields{"spec.resources": list{}}},
 	"resources change":    {change: fields{"spec.resources": list{}}},
-	"resources unknown":   {set: fields{"spec.resources": texts("Pods")}, want: `spec.resources[0]: Unsupported value: "Pods": supported values: "Services"`},
+	"resources unknown":   {set: fields{"spec.resources": texts("Pods")}, want: `spec.resources[0]: Unsupported value: "Pods": supported values: "Services", "NetworkPolicies"`},
 	"resources twice":     {set: fields{"spec.resources": texts("Services", "Services")}, want: `spec.resources[1]: Duplicate value: "Services"`},
 	"resources endless":   {set: fields{"spec.resources": times(17, "Services")}, want: "spec.resources: Too many: 17: must have at most 16 items"},
 
@@ -600,17 +605,17 @@ func TestDefaults(t *testing.T) {
 		},
 		"NamespaceOffloading without a spec": {
 			kind: "NamespaceOffloading",
-			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote", "resources": texts("Services")},
+			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote", "resources": texts("Services", "NetworkPolicies")},
 		},
 		"NamespaceOffloading with an empty spec": {
 			kind: "NamespaceOffloading",
 			set:  fields{"spec": object{}},
-			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote", "resources": texts("Services")},
+			want: object{"namespaceMappingStrategy": "DefaultName", "podOffloadingStrategy": "LocalAndRemote", "resources": texts("Services", "NetworkPolicies")},
 		},
 		"NamespaceOffloading with values of its own": {
 			kind: "NamespaceOffloading",
 			set:  fields{"spec.namespaceMappingStrategy": "EnforceSameName", "spec.podOffloadingStrategy": "Local"},
-			want: object{"namespaceMappingStrategy": "EnforceSameName", "podOffloadingStrategy": "Local", "resources": texts("Services")},
+			want: object{"namespaceMappingStrategy": "EnforceSameName", "podOffloadingStrategy": "Local", "resources": texts("Services", "NetworkPolicies")},
 		},
 		"NamespaceOffloading that sends nothing else than pods": {
 			kind: "NamespaceOffloading",

@@ -28,6 +28,9 @@ type Around struct {
 	Elsewhere func(namespace string) translate.Target
 	// Limits are what the provider allows.
 	Limits *translate.Limits
+	// Namespaces are the local namespaces that have a counterpart in the provider. They are
+	// shared, and must not be changed.
+	Namespaces func() []translate.PeerNamespace
 }
 
 // copies is the Syncer of the kinds whose objects are copied because something needs them.
@@ -158,7 +161,7 @@ func (c copies[T]) locations(s Snapshot[T]) []string {
 
 // around is what a copy may depend on besides its object.
 func (s Snapshot[T]) around() Around {
-	return Around{Elsewhere: s.targetOf, Limits: s.Limits}
+	return Around{Elsewhere: s.targetOf, Limits: s.Limits, Namespaces: s.Namespaces}
 }
 
 // targetOf is where the objects of another local namespace go: beside this one, if it

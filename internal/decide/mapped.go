@@ -12,6 +12,12 @@ type Noticing[T Object] interface {
 	Notice(local, remote T, limits *translate.Limits) *Problem
 }
 
+// Keeping is a Translation that may keep a copy whose object cannot be sent as it is now.
+type Keeping interface {
+	// Keeps reports whether the copy of an earlier state stays. Pure.
+	Keeps(refusal *translate.Refusal) bool
+}
+
 // mapped is the Syncer of the kinds whose objects are copied because their namespace is
 // mapped. Nothing is written on the local object, and nothing waits for the copy. So a
 // copy is one request, and its owner reads on the object itself, in an event, why there is
@@ -62,8 +68,11 @@ func (m mapped[T]) Sync(s Snapshot[T]) Plan {
 		return wait(v1alpha1.ReasonReplacing, "its copy is being deleted in the provider, and is made again when it is gone")
 	}
 	desired, refusal := desiredOf(m.Translation, s)
-	if refusal != nil { // It has changed to what is never sent, which is told when the copy is gone.
-		return act(cleanUp([]T{s.Remote})...)
+	if refusal != nil { // It has changed to what is never sent.
+		if keeping, ok := m.Translation.(Keeping); ok && keeping.Keeps(refusal) {
+			return tell(refused(refusal))
+		}
+		return act(cleanUp([]T{s.Remote})...) // Its owner is told when the copy is gone.
 	}
 	return m.notice(s, desired, correct(m.Translation, s, desired))
 }

@@ -143,3 +143,36 @@ func TestLacking(t *testing.T) {
 		})
 	}
 }
+
+// keeping keeps the copies of what is refused.
+type keeping struct{ noticing }
+
+func (keeping) Keeps(refusal *translate.Refusal) bool { return refusal.Reason == "Refused" }
+
+// TestMappedKeeps: a copy stays while its object is refused, if its kind wants that, and
+// goes for all other reasons.
+func TestMappedKeeps(t *testing.T) {
+	const remove = "delete in the provider UID remote-1"
+	refuse := fixture.Data("refuse", "x")
+	in := func(local, remote *corev1.ConfigMap, changes ...func(*fixture.Snapshot)) fixture.Snapshot {
+		return fixture.Wanted(local, remote, append([]func(*fixture.Snapshot){func(s *fixture.Snapshot) { s.Known = true }}, changes...)...)
+	}
+	for name, test := range map[string]struct {
+		in   fixture.Snapshot
+		want []string
+	}{
+		"it is refused":                   {in(fixture.Local(refuse), fixture.Remote()), []string{"problem Refused", "event Refused"}},
+		"it is refused, and not there":    {in(fixture.Local(refuse), nil), []string{"problem Refused", "event Refused"}},
+		"it is refused, and should go":    {in(fixture.Local(refuse), fixture.Remote(), fixture.Unwanted), []string{remove}},
+		"it is refused, and goes here":    {in(fixture.Local(refuse, fixture.Going), fixture.Remote()), []string{remove}},
+		"its owner keeps it from now on":  {in(fixture.Local(refuse, fixture.KeptHome), fixture.Remote()), []string{remove}},
+		"it is not refused, and as it is": {in(fixture.Local(), fixture.Remote()), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := decide.Next(test.in, decide.NewMapped(decide.Translation[*corev1.ConfigMap](keeping{})))
+			if diff := cmp.Diff(test.want, withEvent(got)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

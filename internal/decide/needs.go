@@ -63,6 +63,17 @@ func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right
 	return need, plan
 }
 
+// AssessPreceding is Assess for an object that has to be in the provider before a pod is
+// sent there, unless it is not meant to be there.
+func AssessPreceding[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right string) (Need, Plan) {
+	if !Present(s.Local) || !s.Wanted || s.Place.Namespace != in || withheld(s.Local) || !s.Local.GetDeletionTimestamp().IsZero() {
+		return Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: true}, Plan{}
+	}
+	need, plan := Assess(s, syncer, ref, title, in, right)
+	need.Problem.Reason = v1alpha1.ReasonNetworkPolicyPending
+	return need, plan
+}
+
 // isLeftOut reports whether what needs an object at a place goes without it: it is
 // optional, and the problem may last. What is under way is waited for.
 func (r Ref) isLeftOut(at Place, p *Problem) bool {

@@ -192,3 +192,40 @@ func TestCopyMetadata(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestAssessPreceding: what a pod waits for besides, because it must not run without it.
+func TestAssessPreceding(t *testing.T) {
+	elsewhere := func(s *fixture.Snapshot) { s.Place.Namespace = "spillway-mount" }
+	const beingSent = "NetworkPolicyPending: ConfigMap team/settings is being sent to the provider"
+	for name, test := range map[string]struct {
+		in          fixture.Snapshot
+		right, want string
+	}{
+		"it is there":                     {in: fixture.Wanted(fixture.Local(), fixture.Remote())},
+		"it is not":                       {in: fixture.Wanted(fixture.Local(), nil), want: beingSent},
+		"it has changed":                  {in: fixture.Wanted(fixture.Local(fixture.Data("a", "2")), fixture.Remote()), want: beingSent},
+		"it is refused there":             {in: fixture.Wanted(fixture.Local(), nil, backingOff), want: "NetworkPolicyPending: ConfigMap team/settings: no"},
+		"it may never be sent":            {in: fixture.Wanted(fixture.Local(fixture.Data("refuse", "x")), nil), want: "NetworkPolicyPending: ConfigMap team/settings: it says so"},
+		"an older copy is there":          {in: fixture.Wanted(fixture.Local(fixture.Data("refuse", "x")), fixture.Remote()), want: "NetworkPolicyPending: ConfigMap team/settings: it says so"},
+		"a right is missing":              {in: fixture.Wanted(fixture.Local(), nil), right: "list configmaps", want: "NetworkPolicyPending: ConfigMap team/settings cannot be sent: provider eu gives no right to list configmaps"},
+		"its owner keeps it":              {in: fixture.Wanted(fixture.Local(fixture.KeptHome), nil), right: "list configmaps"},
+		"it is not on the list":           {in: fixture.Wanted(fixture.Local(), nil, fixture.Unwanted)},
+		"it goes":                         {in: fixture.Wanted(fixture.Local(fixture.Going), nil)},
+		"it is gone":                      {in: fixture.Wanted(nil, nil)},
+		"the pod is in another place":     {in: fixture.Wanted(fixture.Local(), nil, elsewhere)},
+		"its copy is being made anew":     {in: fixture.Wanted(fixture.Local(), fixture.Remote(fixture.Going)), want: "NetworkPolicyPending: ConfigMap team/settings: its copy is being deleted in the provider, and is made again when it is gone"},
+		"an older object's is in its way": {in: fixture.Wanted(fixture.Local(), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), want: "NetworkPolicyPending: ConfigMap team/settings: team-home/settings of the provider still stands for an older object of this name, and is being deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.in.Known = true
+			syncer := decide.NewMapped(decide.Translation[*corev1.ConfigMap](keeping{}))
+			need, _ := decide.AssessPreceding(test.in, syncer, decide.Ref{Kind: "configmap", NamespacedName: test.in.Key}, "ConfigMap", "team-home", test.right)
+			if need.Ready != (test.want == "") {
+				t.Errorf("ready: %t", need.Ready)
+			}
+			if got := need.Problem.Reason + ": " + need.Problem.Message; !need.Ready && got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

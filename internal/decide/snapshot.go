@@ -86,6 +86,9 @@ type Snapshot[T Object] struct {
 	Limits *translate.Limits
 	// Elsewhere is where the new objects of another local namespace go, or would.
 	Elsewhere func(namespace string) translate.Target
+	// Namespaces are the local namespaces that have a counterpart in the provider. They are
+	// shared, and must not be changed.
+	Namespaces func() []translate.PeerNamespace
 	// Wanted reports whether anything that is sent needs this object.
 	Wanted bool
 	Needs  []Need

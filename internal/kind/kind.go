@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -46,6 +47,12 @@ type Kind[T decide.Object] struct {
 	// For is, of a copied kind whose objects can be used in one place at a time
 	// only, the namespace of the provider that a remote object is for. Pure.
 	For func(remote T) string
+	// Precedes, if set, reports whether an object has to be in the provider, as it is, before
+	// a new pod of its namespace is sent there. Pure.
+	Precedes func(local T, pod *corev1.Pod) bool
+	// Peers, if set, reports whether the copy of an object names other namespaces: then it
+	// is decided on anew when these change. Pure.
+	Peers func(local T) bool
 	// Workers is how many objects of one provider are dealt with at a time.
 	Workers int
 	// Urgent, if set, tells of a change of a remote object whether it is dealt

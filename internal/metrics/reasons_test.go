@@ -70,6 +70,9 @@ var notOfPods = map[string]string{
 	"ReasonEveryNamespaceHasOne": "said of a ConfigMap, which no pod waits for",
 	"ReasonChangeUndone":         "an event",
 	"ReasonLimitsRead":           "a condition of the binding",
+	"ReasonPolicyNarrowed":       "said of a NetworkPolicy that is sent",
+	"ReasonPolicyTooLarge":       "said of a NetworkPolicy; pods say NetworkPolicyPending",
+	"ReasonSelectorNotSent":      "said of a NetworkPolicy; pods say NetworkPolicyPending",
 
 	"ReasonExternalName":            "said of a Service, which no pod waits for",
 	"ReasonServiceWithoutEndpoints": "said of a Service, which no pod waits for",

@@ -20,6 +20,7 @@ const (
 	CopyReleasedFirst       Bug = "copy-released-first"
 	OrphansUnseen           Bug = "orphans-unseen"
 	UnlistedStays           Bug = "unlisted-stays"
+	PodBeforePolicy         Bug = "pod-before-policy"
 	EntryRemovedFirst       Bug = "entry-removed-first"
 	EntriesTrusted          Bug = "entries-trusted"
 	DrainForgetsNamespaces  Bug = "drain-forgets-namespaces"

@@ -110,7 +110,7 @@ func (k registration[T]) attach(c *connected) error {
 		kind: kind, binding: c.binding, memory: remembered, refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals,
-			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Limits: c.limits.Load, Clock: c.Clock,
+			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Limits: c.limits.Load, Clock: c.Clock,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,
@@ -134,6 +134,9 @@ func (k registration[T]) attach(c *connected) error {
 	}
 	if controller.isNeeded() {
 		c.graph.needed[kind.Name] = controller
+	}
+	if kind.Precedes != nil {
+		c.graph.preceding[kind.Name] = controller
 	}
 	return nil
 }

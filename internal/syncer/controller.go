@@ -160,7 +160,9 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], pl
 }
 
 // isNeeded reports whether other objects may need those of the kind.
-func (c *kindController[T]) isNeeded() bool { return c.kind.Selection == kind.Referenced }
+func (c *kindController[T]) isNeeded() bool {
+	return c.kind.Selection == kind.Referenced || c.kind.Precedes != nil
+}
 
 // tell makes an event of the problem of a plan that has nothing to do, if its owner is to
 // be told of it and has not been told yet.
@@ -182,17 +184,22 @@ func (c *kindController[T]) tellWritten(s decide.Snapshot[T], event *decide.Prob
 	}
 }
 
-// tellLacking tells the owner of an object that nothing waits for, and that would be sent,
-// which right the provider does not give.
+// tellLacking tells the owner of an object that would be sent because of its namespace which
+// right the provider does not give. What waits for the object need not any more, if it is
+// not to be sent.
 func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, right string) error {
 	if c.refusals.Told == nil || c.paused() {
 		return nil
 	}
 	s, err := c.observer.Observe(ctx, key, nil)
-	if err == nil {
-		c.tell(s, decide.Lacking(s, c.kind.Title(), right))
+	if err != nil {
+		return err
 	}
-	return err
+	c.tell(s, decide.Lacking(s, c.kind.Title(), right))
+	if !c.isNeeded() {
+		return nil
+	}
+	return c.notify(ctx, decide.Ref{Kind: c.kind.Name, NamespacedName: key})
 }
 
 // record makes an event, if there is one to be made.
@@ -225,7 +232,11 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 	if err != nil {
 		return need, false, err
 	}
-	need, plan := decide.Assess(s, c.kind.Syncer, ref, c.kind.Title(), in, c.lacking())
+	assess := decide.Assess[T]
+	if c.kind.Precedes != nil {
+		assess = decide.AssessPreceding[T]
+	}
+	need, plan := assess(s, c.kind.Syncer, ref, c.kind.Title(), in, c.lacking())
 	if len(plan.Actions) > 0 && !c.memory.Refusals.Has(s.Key) {
 		c.Enqueue(s.Key)
 	}
@@ -235,6 +246,33 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 // EnqueueNamespace implements Runner.
 func (c *kindController[T]) EnqueueNamespace(ctx context.Context, namespace string) {
 	c.watcher.EnqueueNamespace(ctx, namespace)
+}
+
+// EnqueuePeers implements runner.
+func (c *kindController[T]) EnqueuePeers(ctx context.Context) { c.watcher.EnqueuePeers(ctx) }
+
+// EnqueuePods implements runner.
+func (c *kindController[T]) EnqueuePods(ctx context.Context, namespace string) error {
+	if c.kind.Selection != kind.OnVirtualNode {
+		return nil
+	}
+	held, err := c.observer.Locals.Held(ctx, namespace)
+	for _, pod := range held {
+		c.Enqueue(client.ObjectKeyFromObject(pod))
+	}
+	return err
+}
+
+// before implements preceding.
+func (c *kindController[T]) before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error) {
+	held, err := c.observer.Locals.Held(ctx, pod.Namespace)
+	var refs []decide.Ref
+	for _, local := range held {
+		if c.kind.Precedes(local, pod) {
+			refs = append(refs, decide.Ref{Kind: c.kind.Name, NamespacedName: client.ObjectKeyFromObject(local)})
+		}
+	}
+	return refs, err
 }
 
 // anyRefused implements needed.

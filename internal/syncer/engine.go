@@ -38,7 +38,6 @@ import (
 	"errors"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -145,7 +144,7 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 	fleet.FollowLimits(provider, func(limits *translate.Limits) { c.limit(ctx, limits) })
 	// A kind that comes back, or goes, may be what anything waits for, or needs.
 	c.rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
-	if err := c.namespaces.followOffloadings(ctx, e.Cache); err != nil {
+	if err := errors.Join(c.namespaces.followOffloadings(ctx, e.Cache), c.namespaces.followLabels(ctx, e.Cache)); err != nil {
 		return err
 	}
 	for _, kind := range c.graph.all() {
@@ -180,8 +179,8 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 		remote:     ownwrites.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
 		namespaces: &namespaces{binding: binding.Name, mark: mark},
 	}
-	c.graph = &graph{runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, near: c.namespaces.near}
-	c.namespaces.enqueue = c.graph.EnqueueNamespace
+	c.graph = &graph{runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, near: c.namespaces.near}
+	c.namespaces.enqueue, c.namespaces.enqueuePeers = c.graph.EnqueueNamespace, c.graph.EnqueuePeers
 	return c
 }
 
@@ -202,6 +201,11 @@ func (e *Engine) world(ctx context.Context) mapping.World {
 		}
 		return namespaceoffloading.Selects(nso, binding) && namespaceoffloading.TakenBy(nso, binding, bindings.Items) == ""
 	}
+	local := func(namespace string) (*metav1.PartialObjectMetadata, bool) {
+		ns := namespaceMetadata()
+		err := e.Cache.Get(ctx, client.ObjectKey{Name: namespace}, ns, client.UnsafeDisableDeepCopy)
+		return ns, err == nil
+	}
 	return mapping.World{
 		ManagerNamespace: e.ManagerNamespace, Selects: selects,
 		Offloading: func(namespace string) *v1alpha1.NamespaceOffloading {
@@ -211,10 +215,12 @@ func (e *Engine) world(ctx context.Context) mapping.World {
 			return nil
 		},
 		Ends: func(namespace string) bool {
-			ns := &metav1.PartialObjectMetadata{}
-			ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-			err := e.Cache.Get(ctx, client.ObjectKey{Name: namespace}, ns, client.UnsafeDisableDeepCopy)
-			return err == nil && !ns.DeletionTimestamp.IsZero()
+			ns, exists := local(namespace)
+			return exists && !ns.DeletionTimestamp.IsZero()
+		},
+		Labels: func(namespace string) (map[string]string, bool) {
+			ns, exists := local(namespace)
+			return ns.Labels, exists
 		},
 	}
 }

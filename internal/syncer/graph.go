@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // graph knows which objects need which, of all kinds of one connection.
@@ -19,6 +21,8 @@ type graph struct {
 	shown   []Runner
 	needing map[string]needing
 	needed  map[string]needed
+	// preceding are those of kinds whose objects have to be in the provider before pods.
+	preceding map[string]preceding
 	// near is the place of what an object at a place needs of a local namespace.
 	near func(at decide.Place, namespace string) decide.Place
 }
@@ -28,6 +32,10 @@ type runner interface {
 	Runner
 	// Enqueue has a pass made over each of these local objects.
 	Enqueue(keys ...types.NamespacedName)
+	// EnqueuePeers has a pass made over the objects whose copies name other namespaces.
+	EnqueuePeers(ctx context.Context)
+	// EnqueuePods has a pass made over the objects of a local namespace, if they are pods.
+	EnqueuePods(ctx context.Context, namespace string) error
 }
 
 // needing is a kind whose objects may need others.
@@ -48,10 +56,24 @@ type needed interface {
 	outdated(key types.NamespacedName, in string) *decide.Problem
 }
 
+// preceding is a kind whose objects have to be in the provider before pods are.
+type preceding interface {
+	// before are the objects that have to be there before a pod is.
+	before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
+}
+
 // EnqueueNamespace has a pass made over the objects of a local namespace, of all kinds.
 func (g *graph) EnqueueNamespace(ctx context.Context, namespace string) {
 	for _, kind := range g.all() {
 		kind.EnqueueNamespace(ctx, namespace)
+	}
+}
+
+// EnqueuePeers has a pass made over the objects, of all kinds, whose copies name other
+// namespaces.
+func (g *graph) EnqueuePeers(ctx context.Context) {
+	for _, kind := range g.runners {
+		kind.EnqueuePeers(ctx)
 	}
 }
 
@@ -90,11 +112,41 @@ func (g *graph) Referers(ctx context.Context, ref decide.Ref) (map[string][]type
 
 // notify has a pass made over all that needs ref, because something has become of it.
 func (g *graph) notify(ctx context.Context, ref decide.Ref) error {
+	if g.preceding[ref.Kind] != nil {
+		return g.enqueuePods(ctx, ref.Namespace)
+	}
 	found, err := g.Referers(ctx, ref)
 	for name, keys := range found {
 		g.runners[name].Enqueue(keys...)
 	}
 	return err
+}
+
+// enqueuePods has a pass made over the pods of a local namespace. Those that the provider
+// has already cost no request.
+func (g *graph) enqueuePods(ctx context.Context, namespace string) error {
+	for name, kind := range g.runners {
+		if err := kind.EnqueuePods(ctx, namespace); err != nil {
+			return fmt.Errorf("looking for what waits in namespace %s: %s: %w", namespace, name, err)
+		}
+	}
+	return nil
+}
+
+// Before are the objects of all kinds that have to be in the provider before a pod is.
+func (g *graph) Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error) {
+	var refs []decide.Ref
+	if seeded.On(seeded.PodBeforePolicy) {
+		return nil, nil
+	}
+	for name, kind := range g.preceding {
+		of, err := kind.before(ctx, pod)
+		if err != nil {
+			return nil, fmt.Errorf("looking for what pod %s/%s has to wait for: %s: %w", pod.Namespace, pod.Name, name, err)
+		}
+		refs = append(refs, of...)
+	}
+	return refs, nil
 }
 
 // Places are those of all objects that need ref, and used reports whether there is any.

@@ -65,6 +65,17 @@ func (a *asked) EnqueueNamespace(_ context.Context, namespace string) {
 	a.lines = append(a.lines, "all of "+namespace)
 }
 
+func (a *asked) EnqueuePeers(context.Context) { a.lines = append(a.lines, "what names namespaces") }
+
+func (a *asked) EnqueuePods(_ context.Context, namespace string) error {
+	a.lines = append(a.lines, "pods of "+namespace)
+	return a.failure
+}
+
+func (a *asked) before(context.Context, *corev1.Pod) ([]decide.Ref, error) {
+	return []decide.Ref{settingsRef}, a.failure
+}
+
 func (a *asked) Referers(context.Context, decide.Ref) ([]types.NamespacedName, error) {
 	return a.keys, a.failure
 }
@@ -116,6 +127,30 @@ func TestGraphPlaces(t *testing.T) {
 	}
 	pods.failure = errors.New("the cache has ended")
 	if _, _, err = g.Places(t.Context(), settingsRef); !errors.Is(err, pods.failure) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestGraphPreceding: what has to be there before pods is known, and when anything becomes
+// of it, passes are made over the pods of its namespace.
+func TestGraphPreceding(t *testing.T) {
+	g, pods, configMaps := kinds()
+	g.preceding = map[string]preceding{"configmap": configMaps}
+	before, err := g.Before(t.Context(), &corev1.Pod{})
+	if diff := cmp.Diff([]decide.Ref{settingsRef}, before); diff != "" || err != nil {
+		t.Errorf("before a pod: %v, (-want +got):\n%s", err, diff)
+	}
+	if err := g.notify(t.Context(), settingsRef); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"pods of team"}, pods.lines); diff != "" {
+		t.Errorf("passes (-want +got):\n%s", diff)
+	}
+	configMaps.failure = errors.New("the cache has ended")
+	if _, err := g.Before(t.Context(), &corev1.Pod{}); !errors.Is(err, configMaps.failure) {
+		t.Errorf("got %v", err)
+	}
+	if err := g.notify(t.Context(), settingsRef); !errors.Is(err, configMaps.failure) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -26,9 +26,12 @@ type namespaces struct {
 	mark    provenance.Mark
 	// enqueue has a pass made over all objects of a local namespace, or of all of them.
 	enqueue func(ctx context.Context, namespace string)
+	// enqueuePeers has a pass made over all objects whose copies name other namespaces.
+	enqueuePeers func(ctx context.Context)
 
 	mu      sync.Mutex // Held while mapping is changed.
 	mapping atomic.Pointer[mapping.Mapping]
+	peers   peers
 }
 
 // current is what is known now.
@@ -75,8 +78,12 @@ func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 			n.enqueue(ctx, "") // Those that have no entry have waited, too.
 			return
 		}
-		for _, namespace := range before.Differing(after) {
+		differing := before.Differing(after)
+		for _, namespace := range differing {
 			n.enqueue(ctx, namespace)
+		}
+		if len(differing) > 0 {
+			n.enqueuePeers(ctx)
 		}
 	})
 	if err != nil {
@@ -122,5 +129,6 @@ func (n *namespaces) remap(change func(*mapping.Mapping) *mapping.Mapping) (befo
 	before = n.mapping.Load()
 	after = change(before)
 	n.mapping.Store(after)
+	n.peers.forget()
 	return before, after
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 )
 
 // subject is a type with decisions, and a way to translate one of its values.
@@ -113,6 +114,21 @@ var subjects = map[string]subject{
 	"ServiceSpec": inService(serviceSpecFields, func(s *corev1.Service) *corev1.ServiceSpec { return &s.Spec }),
 	"ServicePort": inService(servicePortFields, func(s *corev1.Service) *corev1.ServicePort { return &s.Spec.Ports[0] }),
 
+	"NetworkPolicySpec": inPolicy(networkPolicySpecFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicySpec { return s }),
+	"NetworkPolicyIngressRule": inPolicy(networkPolicyIngressRuleFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicyIngressRule {
+		return &s.Ingress[0]
+	}),
+	"NetworkPolicyEgressRule": inPolicy(networkPolicyEgressRuleFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicyEgressRule {
+		return &s.Egress[0]
+	}),
+	"NetworkPolicyPeer": inPolicy(networkPolicyPeerFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicyPeer {
+		return &s.Egress[0].To[0]
+	}),
+	"NetworkPolicyPort": inPolicy(networkPolicyPortFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicyPort {
+		return &s.Ingress[0].Ports[0]
+	}),
+	"IPBlock": inPolicy(ipBlockFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.IPBlock { return s.Ingress[0].From[0].IPBlock }),
+
 	// PodUpdate sends these: see TestEphemeralContainersAreSentWhole.
 	"EphemeralContainer":       {kind: reflect.TypeFor[corev1.EphemeralContainer](), fields: ephemeralContainerFields},
 	"EphemeralContainerCommon": {kind: reflect.TypeFor[corev1.EphemeralContainerCommon](), fields: containerFields},
@@ -144,6 +160,11 @@ var examples = map[string]string{
 	"Affinity":               `{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: Exists}]}]}}}`,
 	"ClusterIP":              `None`,
 	"Containers":             `[{name: web}]`,
+	"Egress":                 `[{to: [{podSelector: {}}]}]`,
+	"From":                   `[{podSelector: {}}]`,
+	"Ingress":                `[{from: [{podSelector: {}}]}]`,
+	"NamespaceSelector":      `{matchLabels: {team: b}}`,
+	"To":                     `[{podSelector: {}}]`,
 	"DownwardAPI":            `{items: [{path: p, fieldRef: {fieldPath: metadata.labels}}]}`,
 	"FieldRef":               `{fieldPath: status.podIP}`,
 	"InitContainers":         `[{name: init}]`,

@@ -13,6 +13,7 @@ var PodReasons = []string{
 	v1alpha1.ReasonDeletionFailed,
 	v1alpha1.ReasonReferenceNotFound,
 	v1alpha1.ReasonReferenceNotSynced,
+	v1alpha1.ReasonNetworkPolicyPending,
 	v1alpha1.ReasonRejected,
 	v1alpha1.ReasonUpdateRejected,
 	v1alpha1.ReasonServerError,

@@ -30,6 +30,14 @@ const (
 	// ReasonMetadataTooLarge: the labels and annotations of what the pod needs take
 	// more than MostMetadata.
 	ReasonMetadataTooLarge = "MetadataTooLarge"
+	// ReasonSelectorNotSent: the NetworkPolicy selects pods by a label that is not sent
+	// with them.
+	ReasonSelectorNotSent = "SelectorNotSent"
+	// ReasonPolicyTooLarge: the NetworkPolicy has more rules, peers and ports than are held.
+	ReasonPolicyTooLarge = "PolicyTooLarge"
+	// ReasonPolicyNarrowed: the NetworkPolicy is sent, and allows less than here, because
+	// the provider has no counterpart of what else it names.
+	ReasonPolicyNarrowed = "PolicyNarrowed"
 	// ReasonEveryNamespaceHasOne: the ConfigMap is the root certificate that Kubernetes
 	// puts into every namespace, including those of the provider.
 	ReasonEveryNamespaceHasOne = "EveryNamespaceHasOne"

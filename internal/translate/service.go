@@ -76,13 +76,16 @@ func ServiceNotice(local *corev1.Service, limits *Limits) *Refusal {
 func unsentLabels(selector map[string]string, limits *Limits) []string {
 	var keys []string
 	for key := range selector {
-		if !isCopiedLabel(key) || !limits.Sends(key) {
+		if !isSentLabel(key, limits) {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
 	return keys
 }
+
+// isSentLabel reports whether remote pods have this label of the local ones.
+func isSentLabel(key string, limits *Limits) bool { return isCopiedLabel(key) && limits.Sends(key) }
 
 // MergeService is remote with what Service decides about, and with what the provider has
 // filled in: addresses, IP families, defaults. It returns remote itself if nothing

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -28,6 +29,9 @@ func Held(obj any) any {
 	}
 	if len(object.GetOwnerReferences()) > 0 {
 		object.SetOwnerReferences(nil)
+	}
+	if policy, ok := obj.(*networkingv1.NetworkPolicy); ok {
+		translate.CutPolicy(policy)
 	}
 	service, isService := obj.(*corev1.Service)
 	if isService {

@@ -51,7 +51,6 @@ func TestManagerOffloadings(t *testing.T) {
 	attempt(t, tries)
 }
 
-// specified is what a label asks for, with a spec of its own.
 // sending is an offloading that a label asks for, but for what it sends.
 func sending(namespace string, resources ...v1alpha1.OffloadedResource) *v1alpha1.NamespaceOffloading {
 	nso := offloadingOf(namespace, v1alpha1.CreatedByNamespaceLabel)
@@ -59,6 +58,7 @@ func sending(namespace string, resources ...v1alpha1.OffloadedResource) *v1alpha
 	return nso
 }
 
+// specified is what a label asks for, with a spec of its own.
 func specified(namespace string, mapping v1alpha1.NamespaceMappingStrategy, pods v1alpha1.PodOffloadingStrategy, selector *v1alpha1.ClusterSelector) *v1alpha1.NamespaceOffloading {
 	nso := offloadingOf(namespace, v1alpha1.CreatedByNamespaceLabel)
 	nso.Spec = v1alpha1.NamespaceOffloadingSpec{NamespaceMappingStrategy: mapping, PodOffloadingStrategy: pods, ClusterSelector: selector}

@@ -44,6 +44,9 @@ func TestConsumerRights(t *testing.T) {
 			want.Insert(verb + " /" + resource)
 		}
 	}
+	for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
+		want.Insert(verb + " networking.k8s.io/networkpolicies")
+	}
 	// The namespaces of the identity itself, of the cluster, and of nobody: a
 	// Role in one of them would count there only.
 	inOwn := want.Union(sets.New("get coordination.k8s.io/leases", "create coordination.k8s.io/leases",

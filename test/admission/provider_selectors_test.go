@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,6 +29,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"claims":     func() client.ObjectList { return &corev1.PersistentVolumeClaimList{} },
 		"volumes":    func() client.ObjectList { return &corev1.PersistentVolumeList{} },
 		"services":   func() client.ObjectList { return &corev1.ServiceList{} },
+		"policies":   func() client.ObjectList { return &networkingv1.NetworkPolicyList{} },
 	} {
 		t.Run("list "+kind, func(t *testing.T) {
 			hidden(t, consumer.List(t.Context(), list(), own), false)
@@ -53,6 +55,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"claim":             {&corev1.PersistentVolumeClaim{ObjectMeta: meta}, true},
 		"volume":            {&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "object"}}, true},
 		"service":           {&corev1.Service{ObjectMeta: meta}, true},
+		"policy":            {&networkingv1.NetworkPolicy{ObjectMeta: meta}, true},
 		"limits":            {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, false},
 		"limits of another": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}, true},
 		"namespace":         {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}, false},
@@ -73,6 +76,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"claim": {&corev1.PersistentVolumeClaim{ObjectMeta: meta}, true}, "its claim": {&corev1.PersistentVolumeClaim{ObjectMeta: theirs}, false},
 		"volume": {&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "object"}}, true}, "its volume": {&corev1.PersistentVolume{ObjectMeta: own32}, false},
 		"service": {&corev1.Service{ObjectMeta: meta}, true}, "its service": {&corev1.Service{ObjectMeta: theirs}, false},
+		"policy": {&networkingv1.NetworkPolicy{ObjectMeta: meta}, true}, "its policy": {&networkingv1.NetworkPolicy{ObjectMeta: theirs}, false},
 		"limits": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, true},
 	} {
 		t.Run("patch "+what, func(t *testing.T) {

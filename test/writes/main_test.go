@@ -23,6 +23,6 @@ func TestWrites(t *testing.T) {
 	}
 	s := up(t)
 	t.Run("the life of a pod", s.lives)
-	t.Run("the life of a Service", s.service)
+	t.Run("the life of what is sent with its namespace", s.mapped)
 	t.Run("a restart over running pods", s.restart)
 }

@@ -44,6 +44,8 @@ type World struct {
 	Offloading func(namespace string) *v1alpha1.NamespaceOffloading
 	// Ends reports whether a local namespace is being deleted. It reads a cache.
 	Ends func(namespace string) bool
+	// Labels are those of a local namespace, and whether there is one. It reads a cache.
+	Labels func(namespace string) (labels map[string]string, exists bool)
 }
 
 // New indexes a NamespaceMap, which may be nil. The mark is that of the objects that

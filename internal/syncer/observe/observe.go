@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +28,8 @@ type Uses interface {
 	// Places are those of all objects that need ref, and used reports whether there
 	// is any: it may be in no place yet.
 	Places(ctx context.Context, ref decide.Ref) (places []decide.Place, used bool, err error)
+	// Before are the objects that have to be in the provider before a pod is sent there.
+	Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
 	// Needs says of each of these whether what is at a place finds it.
 	Needs(ctx context.Context, refs []decide.Ref, at decide.Place) ([]decide.Need, error)
 	// AnyRefused reports whether anything of a copy is refused: if not, none is outdated.
@@ -52,7 +55,9 @@ type Observer[T client.Object] struct {
 	// both are now.
 	Mapping func() *mapping.Mapping
 	Limits  func() *translate.Limits
-	Clock   clock.PassiveClock
+	// Peers are the local namespaces that have a counterpart in the provider, as they are now.
+	Peers func() []translate.PeerNamespace
+	Clock clock.PassiveClock
 }
 
 // Observe is the snapshot of a local object. made is what the pass has done already.
@@ -60,7 +65,7 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 	namespaces := o.Mapping()
 	s := decide.Snapshot[T]{
 		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Reach: namespaces.Reach(), Limits: o.Limits(),
-		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
+		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target }, Namespaces: o.Peers,
 	}
 	s.WaitingFor, s.Waiting = o.Memory.Waiting.Since(key)
 	if err := o.local(ctx, &s, namespaces); err != nil {
@@ -163,11 +168,26 @@ func (o *Observer[T]) needs(ctx context.Context, s *decide.Snapshot[T]) error {
 	case len(s.Sites) > 0:
 		s.Needs = s.Sites[0].Needs
 	case !decide.Present(s.Remote):
-		if s.Needs, err = o.Uses.Needs(ctx, o.Kind.Needs(s.Local), s.Place); err == nil && o.Kind.Selection == kind.OnVirtualNode && s.Place.Open {
-			err = o.namespace(ctx, s)
-		}
+		return o.firstNeeds(ctx, s)
 	case o.Uses.AnyRefused():
 		s.Outdated = o.Uses.Outdated(o.Kind.Needs(s.Local), s.Place)
+	}
+	return err
+}
+
+// firstNeeds are the needs of what has one place, and is not there yet.
+func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Snapshot[T]) error {
+	refs := o.Kind.Needs(s.Local)
+	if pod, ok := any(s.Local).(*corev1.Pod); ok {
+		before, err := o.Uses.Before(ctx, pod)
+		if err != nil {
+			return err
+		}
+		refs = append(refs, before...)
+	}
+	var err error
+	if s.Needs, err = o.Uses.Needs(ctx, refs, s.Place); err == nil && o.Kind.Selection == kind.OnVirtualNode && s.Place.Open {
+		err = o.namespace(ctx, s)
 	}
 	return err
 }

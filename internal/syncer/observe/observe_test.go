@@ -43,6 +43,8 @@ func (uses) Needs(_ context.Context, refs []decide.Ref, at decide.Place) ([]deci
 	return needs, nil
 }
 
+func (uses) Before(context.Context, *corev1.Pod) ([]decide.Ref, error) { return nil, nil }
+
 func (uses) AnyRefused() bool { return true }
 
 func (uses) Outdated([]decide.Ref, decide.Place) *decide.Problem {

@@ -77,6 +77,7 @@ func World() mapping.World {
 		Selects:    func(*v1alpha1.ClusterBinding, string) bool { return false },
 		Offloading: func(namespace string) *v1alpha1.NamespaceOffloading { return builder.Offloading(namespace).Obj() },
 		Ends:       func(string) bool { return false },
+		Labels:     func(string) (map[string]string, bool) { return nil, false },
 	}
 }
 

@@ -177,6 +177,24 @@ func (w *Watcher[T]) enqueueNamespace(ctx context.Context, namespace string) err
 	return w.enqueueUnheld(ctx, namespace)
 }
 
+// EnqueuePeers has a pass made over the objects whose copies name other namespaces: of
+// one of those the labels or the place have changed.
+func (w *Watcher[T]) EnqueuePeers(ctx context.Context) {
+	if w.Kind.Peers == nil {
+		return
+	}
+	held, err := w.Locals.Held(ctx, "")
+	if err != nil {
+		// The cache is ending, and the connection with it.
+		log.FromContext(ctx).Error(err, "a change of namespaces is lost", "kind", w.Kind.Name)
+	}
+	for _, local := range held {
+		if w.concerns(local.GetNamespace()) && w.Kind.Peers(local) {
+			w.Queue.Enqueue(client.ObjectKeyFromObject(local))
+		}
+	}
+}
+
 // enqueueLeft has a pass made over what went here while nothing was to be done, and is
 // left there. In a single namespace that is only what is not pinned.
 func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {

@@ -247,3 +247,28 @@ func TestEnqueueNamespace(t *testing.T) {
 		})
 	}
 }
+
+// TestEnqueuePeers has passes made over what names other namespaces, of those that are
+// mapped.
+func TestEnqueuePeers(t *testing.T) {
+	rig, said := synctest.New(), &transcript{}
+	rig.Shares()
+	plain, elsewhere := fixture.Local(func(m *corev1.ConfigMap) { m.Name = "plain" }), fixture.Local(fixture.Data("peers", "x"))
+	elsewhere.Namespace = "team-b"
+	rig.Catalogue.Has = []client.Object{plain, fixture.Local(fixture.Data("peers", "x")), elsewhere}
+	w := watcher(rig, said)
+	w.EnqueuePeers(t.Context())
+	if len(said.lines) > 0 {
+		t.Errorf("a kind that names none: %s", said.lines)
+	}
+	rig.Kind.Peers = func(m *corev1.ConfigMap) bool { return m.Data["peers"] != "" }
+	w.EnqueuePeers(t.Context())
+	if diff := cmp.Diff([]string{"team/settings"}, said.lines); diff != "" {
+		t.Errorf("passes (-want +got):\n%s", diff)
+	}
+	rig.Catalogue.Err = errors.New("stopped")
+	w.EnqueuePeers(t.Context())
+	if len(said.lines) != 1 {
+		t.Errorf("a cache that has stopped: %s", said.lines)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -21,6 +22,7 @@ var (
 		corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"),
 		corev1.SchemeGroupVersion.WithResource("persistentvolumes"),
 		corev1.SchemeGroupVersion.WithResource("services"),
+		networkingv1.SchemeGroupVersion.WithResource("networkpolicies"),
 	}
 	inConsumer = append(slices.Clone(inBoth),
 		corev1.SchemeGroupVersion.WithResource("nodes"),

@@ -1,0 +1,72 @@
+// Package networkpolicy sends the NetworkPolicies of offloaded namespaces.
+package networkpolicy
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=list;watch
+
+// Kind is the kind of NetworkPolicies.
+func Kind() kind.Kind[*networkingv1.NetworkPolicy] {
+	policies := kind.NewCopy("networkpolicy", kind.InMappedNamespace,
+		func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
+		func() decide.List { return &networkingv1.NetworkPolicyList{} },
+		translation{})
+	policies.Resource, policies.Peers, policies.Precedes, policies.Sample = v1alpha1.OffloadedNetworkPolicies, namesNamespaces, selects, sample
+	return policies
+}
+
+// selects reports whether a policy is about a pod: without it, all could talk to the pod.
+func selects(policy *networkingv1.NetworkPolicy, pod *corev1.Pod) bool {
+	return translate.SelectedBy(policy, pod.Labels)
+}
+
+// namesNamespaces reports whether a policy selects by namespaces.
+func namesNamespaces(policy *networkingv1.NetworkPolicy) bool {
+	among := func(peers []networkingv1.NetworkPolicyPeer) bool {
+		return slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool { return p.NamespaceSelector != nil })
+	}
+	return slices.ContainsFunc(policy.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool { return among(r.From) }) ||
+		slices.ContainsFunc(policy.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool { return among(r.To) })
+}
+
+type translation struct{ kind.Namespaced }
+
+var (
+	_ decide.Noticing[*networkingv1.NetworkPolicy] = translation{}
+	_ decide.Keeping                               = translation{}
+)
+
+// Remote implements decide.Translation.
+func (translation) Remote(local *networkingv1.NetworkPolicy, t translate.Target, around decide.Around) (*networkingv1.NetworkPolicy, *translate.Refusal) {
+	remote, _, refusal := translate.NetworkPolicy(local, t, around.Limits, around.Namespaces)
+	return remote, refusal
+}
+
+// Merge implements decide.Translation.
+func (translation) Merge(desired, remote *networkingv1.NetworkPolicy) (*networkingv1.NetworkPolicy, bool) {
+	return translate.MergeNetworkPolicy(desired, remote), false
+}
+
+// Keeps implements decide.Keeping: without the older copy, pods that run there would be open
+// to all.
+func (translation) Keeps(refusal *translate.Refusal) bool {
+	return refusal.Reason == translate.ReasonSelectorNotSent || refusal.Reason == translate.ReasonPolicyTooLarge
+}
+
+// Notice implements decide.Noticing.
+func (translation) Notice(_, remote *networkingv1.NetworkPolicy, _ *translate.Limits) *decide.Problem {
+	if said := translate.LeftOut(remote); said != "" {
+		return &decide.Problem{Reason: translate.ReasonPolicyNarrowed, Message: said}
+	}
+	return nil
+}

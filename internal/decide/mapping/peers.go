@@ -1,0 +1,64 @@
+package mapping
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Peers are the local namespaces that NetworkPolicies can name in the provider: those
+// that are mapped to one that is there, and those that both clusters have.
+//
+// A name that the NamespaceMap has for a local namespace is not shared, even if the
+// remote namespace is not there yet, or goes: what is behind it may be of that one.
+func (m *Mapping) Peers() []translate.PeerNamespace {
+	labels, mapped := map[string]map[string]string{}, map[string]string{}
+	note := func(namespace string) {
+		if of, exists := m.Labels(namespace); exists {
+			labels[namespace] = of
+		}
+	}
+	for namespace := range m.desired {
+		if place := m.Place(namespace); place.Open {
+			mapped[namespace] = place.Namespace
+			note(namespace)
+		}
+	}
+	taken := m.names()
+	shared := slices.DeleteFunc(m.shared(), func(name string) bool { return taken[name] })
+	for _, name := range shared {
+		note(name)
+	}
+	return translate.PeerNamespaces(labels, mapped, shared, m.binding.Spec.MountNamespace)
+}
+
+// IsPeer reports whether the labels of a local namespace may matter to Peers.
+func (m *Mapping) IsPeer(namespace string) bool {
+	return m.Concerns(namespace) || slices.Contains(m.shared(), namespace)
+}
+
+// shared are the names of namespaces that mean the same in both clusters. The DNS is in
+// kube-system: without that, hardly any policy for what pods may reach would be of use.
+func (m *Mapping) shared() []string {
+	all := []string{metav1.NamespaceSystem}
+	for _, name := range m.binding.Spec.Network.SharedNamespaces {
+		if !slices.Contains(all, string(name)) {
+			all = append(all, string(name))
+		}
+	}
+	return all
+}
+
+// names are those of all remote namespaces that the NamespaceMap has.
+func (m *Mapping) names() map[string]bool {
+	all := map[string]bool{}
+	for _, desired := range m.desired {
+		all[desired.RemoteNamespace] = true
+	}
+	for _, current := range m.current {
+		all[current.RemoteNamespace] = true
+	}
+	return all
+}

@@ -1,0 +1,69 @@
+package syncer
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// peers are the local namespaces that have a counterpart in the provider. All
+// NetworkPolicies ask for them, so they are found out once for each change.
+type peers struct {
+	mu    sync.Mutex // Held while they are found out: what is forgotten then is forgotten after.
+	known bool
+	all   []translate.PeerNamespace
+}
+
+func (p *peers) get(find func() []translate.PeerNamespace) []translate.PeerNamespace {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.known {
+		p.all, p.known = find(), true
+	}
+	return p.all
+}
+
+func (p *peers) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all, p.known = nil, false
+}
+
+// named are the local namespaces that NetworkPolicies can name in the provider now. They
+// are shared, and must not be changed.
+func (n *namespaces) named() []translate.PeerNamespace {
+	return n.peers.get(func() []translate.PeerNamespace { return n.current().Peers() })
+}
+
+// followLabels has a pass made over all objects whose copies name other namespaces when
+// one of those has other labels, or has come or gone. It must be called before anything is
+// decided: what is there already is as it is decided on then.
+func (n *namespaces) followLabels(ctx context.Context, from cache.Cache) error {
+	return informer.Watch(ctx, from, namespaceMetadata(), func(e informer.Change) {
+		if e.Initially || !n.current().IsPeer(e.Object().GetName()) || sameLabels(e.Before, e.After) {
+			return
+		}
+		n.peers.forget()
+		n.enqueuePeers(ctx)
+	})
+}
+
+// sameLabels reports whether an object had the same labels before.
+func sameLabels(before, after client.Object) bool {
+	return before != nil && after != nil && before.GetUID() == after.GetUID() && maps.Equal(before.GetLabels(), after.GetLabels())
+}
+
+// namespaceMetadata is how the cache is asked for Namespaces, of which it holds no more.
+func namespaceMetadata() *metav1.PartialObjectMetadata {
+	ns := &metav1.PartialObjectMetadata{}
+	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return ns
+}

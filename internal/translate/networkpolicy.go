@@ -1,0 +1,169 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// NetworkPolicy is the remote NetworkPolicy of local in a provider with these limits, and
+// what was left out of it. namespaces are the PeerNamespaces; it is called only for
+// policies that have a namespaceSelector.
+//
+// What the remote policy allows to a pod in the provider, the local one allows to the
+// pod at home that it stands for. To keep that, it leaves out what it cannot say:
+//
+//   - a namespaceSelector becomes the names of the matching namespaces that are in the
+//     provider; labels of namespaces there are somebody else's. One that matches every
+//     namespace is no exception: the provider has namespaces of other tenants.
+//   - a peer that matches none of them is left out. So is a rule whose peers are all left
+//     out: without peers it would allow everybody.
+//   - a peer that selects pods by a label that is not sent with them is left out too.
+//
+// A policy that itself selects pods by such a label would apply to other pods than at
+// home, and is refused.
+func NetworkPolicy(local *networkingv1.NetworkPolicy, t Target, limits *Limits, namespaces func() []PeerNamespace) (*networkingv1.NetworkPolicy, []Omission, *Refusal) {
+	if refusal := neverSynced("NetworkPolicy", local); refusal != nil {
+		return nil, nil, refusal
+	}
+	if isCutPolicy(local) {
+		return nil, nil, refusalf(ReasonPolicyTooLarge, "NetworkPolicy %s has more than %d rules, peers and ports: split it up", local.Name, mostPolicyParts)
+	}
+	if key := unsentLabel(&local.Spec.PodSelector, limits); key != "" {
+		return nil, nil, refusalf(ReasonSelectorNotSent,
+			"NetworkPolicy %s: spec.podSelector names the label %s, which is not sent with pods: it would apply to other pods than here", local.Name, key)
+	}
+	p := peerTranslation{limits: limits, namespaces: sync.OnceValue(namespaces)}
+	spec := networkPolicySpecPlan.allowed(&local.Spec)
+	spec.Ingress, spec.Egress = p.ingress(spec.Ingress), p.egress(spec.Egress)
+	spec.PolicyTypes = policyTypes(&local.Spec)
+	remote := &networkingv1.NetworkPolicy{ObjectMeta: Metadata(local, t), Spec: *spec.DeepCopy()}
+	if said := Omitted(p.omitted); said != "" {
+		remote.Annotations[v1alpha1.AnnotationLeftOut] = said
+	}
+	return remote, p.omitted, nil
+}
+
+// MergeNetworkPolicy is remote with the spec that NetworkPolicy makes, or remote itself if
+// nothing differs. That something else is left out is a difference, too, even if the spec
+// is the same.
+func MergeNetworkPolicy(desired, remote *networkingv1.NetworkPolicy) *networkingv1.NetworkPolicy {
+	merged := remote.DeepCopy()
+	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
+	if LeftOut(desired) == "" {
+		delete(merged.Annotations, v1alpha1.AnnotationLeftOut)
+	}
+	merged.Spec = desired.Spec
+	if equality.Semantic.DeepEqual(merged, remote) {
+		return remote
+	}
+	return merged
+}
+
+// LeftOut says what a remote policy lacks of the local one; "" if nothing.
+func LeftOut(remote *networkingv1.NetworkPolicy) string {
+	return remote.Annotations[v1alpha1.AnnotationLeftOut]
+}
+
+// policyTypes are those of a policy, as the API server defaults them.
+func policyTypes(spec *networkingv1.NetworkPolicySpec) []networkingv1.PolicyType {
+	switch {
+	case len(spec.PolicyTypes) > 0:
+		return spec.PolicyTypes
+	case len(spec.Egress) > 0:
+		return []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}
+	default:
+		return []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+	}
+}
+
+// ingress are the rules that have peers left, or never had any.
+func (p *peerTranslation) ingress(rules []networkingv1.NetworkPolicyIngressRule) []networkingv1.NetworkPolicyIngressRule {
+	var kept []networkingv1.NetworkPolicyIngressRule
+	for i := range rules {
+		rule := networkPolicyIngressRulePlan.allowed(&rules[i])
+		if rule.From = p.peers(fmt.Sprintf("spec.ingress[%d]", i), "from", rules[i].From); len(rule.From) > 0 || len(rules[i].From) == 0 {
+			kept = append(kept, rule)
+		}
+	}
+	return kept
+}
+
+func (p *peerTranslation) egress(rules []networkingv1.NetworkPolicyEgressRule) []networkingv1.NetworkPolicyEgressRule {
+	var kept []networkingv1.NetworkPolicyEgressRule
+	for i := range rules {
+		rule := networkPolicyEgressRulePlan.allowed(&rules[i])
+		if rule.To = p.peers(fmt.Sprintf("spec.egress[%d]", i), "to", rules[i].To); len(rule.To) > 0 || len(rules[i].To) == 0 {
+			kept = append(kept, rule)
+		}
+	}
+	return kept
+}
+
+// Omission is a part of a policy that its remote policy lacks.
+type Omission struct {
+	// Field is its path, such as spec.ingress[0].from[1].
+	Field string
+	// Why is the cause, for people.
+	Why string
+}
+
+// omissionsShown is how many a message names.
+const omissionsShown = 3
+
+// mostOmitted bounds a message, in bytes: it is on the remote policy, and in an event.
+const mostOmitted = 1000
+
+// Omitted is a message that names what was left out; "" if nothing was.
+func Omitted(all []Omission) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var shown []string
+	for _, o := range all[:min(len(all), omissionsShown)] {
+		shown = append(shown, o.Field+" ("+o.Why+")")
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(all) - omissionsShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	text = "left out in the provider, where less is allowed than here: " + text
+	return strings.ToValidUTF8(text[:min(len(text), mostOmitted)], "")
+}
+
+// unsentLabel is a label that a selector names and that is not sent with pods, or "". The
+// remote pod lacks it, or has one of the provider's.
+func unsentLabel(selector *metav1.LabelSelector, limits *Limits) string {
+	if selector == nil {
+		return ""
+	}
+	var keys []string
+	for key := range selector.MatchLabels {
+		keys = append(keys, key)
+	}
+	for i := range selector.MatchExpressions {
+		keys = append(keys, selector.MatchExpressions[i].Key)
+	}
+	slices.Sort(keys)
+	i := slices.IndexFunc(keys, func(key string) bool { return !isSentLabel(key, limits) })
+	if i < 0 {
+		return ""
+	}
+	return keys[i]
+}
+
+// SelectedBy reports whether a NetworkPolicy of the pod's namespace selects a pod with
+// these labels. One whose selector is invalid, which only an older API server accepts,
+// selects every pod.
+func SelectedBy(local *networkingv1.NetworkPolicy, podLabels map[string]string) bool {
+	selector, err := metav1.LabelSelectorAsSelector(&local.Spec.PodSelector)
+	return err != nil || selector.Matches(labels.Set(podLabels))
+}

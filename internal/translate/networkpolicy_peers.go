@@ -1,0 +1,113 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// MostPolicyNames bounds how many names of namespaces a remote policy has: they take up
+// to 330 KiB of the 1.5 MiB that an object may have.
+const MostPolicyNames = 5000
+
+// MostPolicySelectors bounds how many namespaceSelectors of a policy are evaluated: each is
+// compared with every namespace that is in the provider, at every change of one of these.
+const MostPolicySelectors = 200
+
+// Why a peer is left out.
+const (
+	noNamespace = "no namespace that it selects is in the provider"
+	noPeer      = "none of its peers is in the provider"
+	unknownPeer = "it selects neither pods nor addresses"
+)
+
+// peerTranslation translates the peers of one policy.
+type peerTranslation struct {
+	limits     *Limits
+	namespaces func() []PeerNamespace
+	selectors  int // Those of namespaces in what was translated so far.
+	names      int // Likewise.
+	omitted    []Omission
+}
+
+// peers are those of the rule at a path that can be said in the provider. A rule that has
+// none left, and had some, must go.
+func (p *peerTranslation) peers(path, field string, all []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyPeer {
+	var kept []networkingv1.NetworkPolicyPeer
+	for i := range all {
+		peer, why := p.peer(&all[i])
+		if why != "" {
+			p.omitted = append(p.omitted, Omission{fmt.Sprintf("%s.%s[%d]", path, field, i), why})
+		}
+		if peer != nil {
+			kept = append(kept, *peer)
+		}
+	}
+	if len(all) > 0 && len(kept) == 0 {
+		p.omitted = append(p.omitted, Omission{path, noPeer})
+	}
+	return kept
+}
+
+// peer is the remote form of one, or nil, and why something of it was left out.
+func (p *peerTranslation) peer(local *networkingv1.NetworkPolicyPeer) (remote *networkingv1.NetworkPolicyPeer, why string) {
+	peer := networkPolicyPeerPlan.allowed(local)
+	switch {
+	case local.IPBlock != nil:
+		return &peer, ""
+	case local.NamespaceSelector != nil:
+		return p.byNamespace(peer)
+	case local.PodSelector == nil: // Of a newer API, which this version does not know.
+		return nil, unknownPeer
+	}
+	if key := unsentLabel(local.PodSelector, p.limits); key != "" {
+		return nil, unsent(key)
+	}
+	return &peer, ""
+}
+
+// byNamespace names the namespaces that a peer selects. In a shared one the pods are the
+// provider's own, with all their labels.
+func (p *peerTranslation) byNamespace(peer networkingv1.NetworkPolicyPeer) (remote *networkingv1.NetworkPolicyPeer, why string) {
+	if p.selectors++; p.selectors > MostPolicySelectors {
+		return nil, fmt.Sprintf("the policy has more than %d namespaceSelectors", MostPolicySelectors)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(peer.NamespaceSelector)
+	if err != nil {
+		return nil, fmt.Sprintf("its namespaceSelector is invalid: %v", err)
+	}
+	missing := unsentLabel(peer.PodSelector, p.limits)
+	var names []string
+	why = noNamespace
+	for _, namespace := range p.namespaces() {
+		switch {
+		case !selector.Matches(labels.Set(namespace.Labels)):
+		case missing != "" && !namespace.Shared:
+			why = unsent(missing)
+		default:
+			names = append(names, namespace.Remote)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, why
+	case p.names+len(names) > MostPolicyNames:
+		return nil, fmt.Sprintf("the policy would name more than %d namespaces of the provider", MostPolicyNames)
+	case why == noNamespace:
+		why = ""
+	}
+	p.names += len(names)
+	slices.Sort(names)
+	peer.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: slices.Compact(names)},
+	}}
+	return &peer, why
+}
+
+func unsent(key string) string {
+	return "its podSelector names the label " + key + ", which is not sent with pods"
+}

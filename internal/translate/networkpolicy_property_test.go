@@ -1,0 +1,268 @@
+package translate
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
+// worlds is how many the property is checked in, each with one policy.
+const worlds = 1000
+
+// world is both clusters, drawn at random.
+type world struct {
+	*rand.Rand
+	limits *Limits
+	// local are the labels of the consumer's namespaces, and remote those of the provider's,
+	// which somebody else gives them.
+	local, remote map[string]map[string]string
+	mapped        map[string]string
+	shared        []string
+}
+
+// The keys of the labels in the worlds. Pods are sent without the last three.
+var (
+	keysSent    = []string{"app", "app.kubernetes.io/name", "allowed.example.com/x"}
+	keysNotSent = []string{"other.example.com/x", "spillway.io/x", "topology.kubernetes.io/zone"}
+)
+
+const (
+	policyNamespace = "team"
+	mountNamespace  = "mount"
+)
+
+func newWorld(seed uint64) *world {
+	w := &world{
+		Rand: rand.New(rand.NewPCG(seed, 1)), limits: &Limits{MetadataKeys: []string{"allowed.example.com/"}},
+		local: map[string]map[string]string{}, remote: map[string]map[string]string{}, mapped: map[string]string{policyNamespace: "team-eu"},
+	}
+	for _, name := range []string{policyNamespace, "shop", "bank", "kube-system", "monitoring"} {
+		w.local[name] = w.labels(name)
+	}
+	// A remote namespace may have the name of any local one, but not of another remote one.
+	names := []string{"shop", "bank-eu", "monitoring", "tenant", mountNamespace}
+	for _, name := range []string{"shop", "bank", "gone"} {
+		if i := w.IntN(len(names)); w.IntN(3) > 0 {
+			w.mapped[name] = names[i]
+			names = slices.Delete(names, i, i+1)
+		}
+	}
+	for _, name := range []string{"kube-system", "monitoring", "shop", "tenant", mountNamespace, "nowhere"} {
+		if w.IntN(2) == 0 {
+			w.shared = append(w.shared, name)
+		}
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Values(w.mapped)), w.shared, []string{"tenant", mountNamespace, "team", "bank"}) {
+		w.remote[name] = w.labels(name)
+	}
+	return w
+}
+
+func (w *world) labels(name string) map[string]string {
+	labels := map[string]string{corev1.LabelMetadataName: name}
+	for _, key := range slices.Concat(keysSent, keysNotSent) {
+		if w.IntN(2) == 0 {
+			labels[key] = w.one("a", "b")
+		}
+	}
+	return labels
+}
+
+func (w *world) one(of ...string) string { return of[w.IntN(len(of))] }
+
+func (w *world) key() string {
+	if w.IntN(12) == 0 {
+		return w.one(keysNotSent...)
+	}
+	return w.one(keysSent...)
+}
+
+func (w *world) selector() *metav1.LabelSelector {
+	selector := &metav1.LabelSelector{}
+	if w.IntN(2) == 0 {
+		selector.MatchLabels = map[string]string{w.key(): w.one("a", "b")}
+	}
+	if w.IntN(3) == 0 {
+		r := metav1.LabelSelectorRequirement{Key: w.key(), Operator: metav1.LabelSelectorOperator(w.one("In", "NotIn", "Exists", "DoesNotExist"))}
+		if r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpNotIn {
+			r.Values = []string{w.one("a", "b")}
+		}
+		selector.MatchExpressions = append(selector.MatchExpressions, r)
+	}
+	return selector
+}
+
+func (w *world) peers() []networkingv1.NetworkPolicyPeer {
+	var all []networkingv1.NetworkPolicyPeer
+	for range w.IntN(3) {
+		var peer networkingv1.NetworkPolicyPeer
+		switch w.IntN(7) {
+		case 0:
+			peer.IPBlock = &networkingv1.IPBlock{CIDR: "192.0.2.0/24", Except: []string{"192.0.2.64/26"}}
+		case 1: // Of an API that nobody here knows.
+		case 2:
+			peer.PodSelector = w.selector()
+		case 3, 4:
+			peer.NamespaceSelector = w.selector()
+			if w.IntN(3) == 0 {
+				peer.NamespaceSelector.MatchLabels = map[string]string{corev1.LabelMetadataName: w.one("shop", "bank", "tenant", "kube-system", "monitoring", "bank-eu")}
+			}
+		default:
+			peer.PodSelector, peer.NamespaceSelector = w.selector(), w.selector()
+		}
+		all = append(all, peer)
+	}
+	return all
+}
+
+func (w *world) ports() []networkingv1.NetworkPolicyPort {
+	var all []networkingv1.NetworkPolicyPort
+	for range w.IntN(2) {
+		port := networkingv1.NetworkPolicyPort{Port: ptr.To(intstr.FromInt32(w.Int32N(3)))}
+		if w.IntN(2) == 0 {
+			port.EndPort = ptr.To(port.Port.IntVal + 1)
+		}
+		all = append(all, port)
+	}
+	return all
+}
+
+func (w *world) policy() *networkingv1.NetworkPolicy {
+	local := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: policyNamespace, Name: "web"}}
+	local.Spec.PodSelector = *w.selector()
+	for range w.IntN(3) {
+		local.Spec.Ingress = append(local.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{Ports: w.ports(), From: w.peers()})
+	}
+	for range w.IntN(3) {
+		local.Spec.Egress = append(local.Spec.Egress, networkingv1.NetworkPolicyEgressRule{Ports: w.ports(), To: w.peers()})
+	}
+	for _, direction := range []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress} {
+		if w.IntN(3) == 0 {
+			local.Spec.PolicyTypes = append(local.Spec.PolicyTypes, direction)
+		}
+	}
+	return local
+}
+
+// home is the local namespace whose pods, or whose equals, are in one of the provider; ""
+// if they are somebody else's.
+func (w *world) home(remote string) (local string, copied bool) {
+	if remote == mountNamespace {
+		return "", false
+	}
+	for local, to := range w.mapped {
+		if to == remote {
+			if w.local[local] == nil {
+				return "", false
+			}
+			return local, true
+		}
+	}
+	if slices.Contains(w.shared, remote) && w.local[remote] != nil {
+		return remote, false
+	}
+	return "", false
+}
+
+// ends are pods of a namespace of the provider, each as it is there and as it is at home.
+// Somebody else's pod is at home what no selector and no address can mean.
+func (w *world) ends(namespace string) (there, home []source) {
+	local, copied := w.home(namespace)
+	for range 8 {
+		labels := w.labels(namespace)
+		pod := source{namespace: namespace, namespaceLabels: w.remote[namespace], labels: maps.Clone(labels)}
+		if copied {
+			maps.DeleteFunc(pod.labels, func(key, _ string) bool { return slices.Contains(keysNotSent, key) })
+			pod.labels[w.one(keysNotSent...)] = w.one("a", "b") // Written by somebody there.
+		}
+		there = append(there, pod)
+		if local == "" {
+			home = append(home, source{ip: "203.0.113.1"})
+		} else {
+			home = append(home, source{namespace: local, namespaceLabels: w.local[local], labels: labels})
+		}
+	}
+	for _, ip := range []string{"192.0.2.1", "192.0.2.65", "198.51.100.1"} {
+		there, home = append(there, source{ip: ip}), append(home, source{ip: ip})
+	}
+	return there, home
+}
+
+// TestNeverWider: what the remote policy allows, the local one allows at home. And where
+// no label is missing, it allows no less between those that have a counterpart.
+func TestNeverWider(t *testing.T) {
+	met := map[string]int{}
+	for seed := range uint64(worlds) {
+		w := newWorld(seed)
+		local := w.policy()
+		target := Target{Namespace: w.mapped[policyNamespace]}
+		remote, omitted, refusal := NetworkPolicy(local, target, w.limits, func() []PeerNamespace {
+			return PeerNamespaces(w.local, w.mapped, w.shared, mountNamespace)
+		})
+		if refusal != nil {
+			met["refused"]++
+			continue
+		}
+		if len(omitted) > 0 {
+			met["narrowed"]++
+		}
+		w.compare(t, local, remote, met)
+		if t.Failed() {
+			t.Fatalf("world %d:\n%s\n%s", seed, text(local.Spec), text(remote.Spec))
+		}
+	}
+	for _, what := range []string{"refused", "narrowed", "allowed", "denied here too", "denied only there", "somebody else's, allowed"} {
+		if met[what] < 30 {
+			t.Errorf("%s: %d times only, of %v", what, met[what], met)
+		}
+	}
+}
+
+func (w *world) compare(t *testing.T, local, remote *networkingv1.NetworkPolicy, met map[string]int) {
+	t.Helper()
+	exact := !namesUnsent(text(local.Spec))
+	for _, direction := range []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress} {
+		if isolates(&local.Spec, direction) != isolates(&remote.Spec, direction) {
+			t.Errorf("it isolates differently: %s", direction)
+		}
+		for namespace := range w.remote {
+			there, home := w.ends(namespace)
+			for i := range there {
+				for port := range int32(4) {
+					is := allows(&remote.Spec, remote.Namespace, direction, there[i], port)
+					should := allows(&local.Spec, local.Namespace, direction, home[i], port)
+					switch {
+					case is && !should:
+						t.Errorf("%s at port %d is wider: %+v, at home %+v", direction, port, there[i], home[i])
+					case !is && should && exact:
+						t.Errorf("%s at port %d is narrower: %+v, at home %+v", direction, port, there[i], home[i])
+					case is && home[i].ip == "203.0.113.1":
+						met["somebody else's, allowed"]++ // Everybody is.
+					case is:
+						met["allowed"]++
+					case should:
+						met["denied only there"]++
+					default:
+						met["denied here too"]++
+					}
+				}
+			}
+		}
+	}
+}
+
+func text(spec networkingv1.NetworkPolicySpec) string {
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}

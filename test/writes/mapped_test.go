@@ -1,0 +1,114 @@
+package writes
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/test/performance/rig"
+)
+
+// mapped is a kind of which all objects of an offloaded namespace are sent.
+type mapped struct {
+	resource string
+	fresh    func(namespace, name string) client.Object
+	change   func(client.Object)
+	// shows is what of an object change changes.
+	shows func(client.Object) string
+}
+
+var (
+	services = mapped{
+		"services", newService,
+		func(obj client.Object) { obj.(*corev1.Service).Spec.Ports[0].Port = 81 },
+		func(obj client.Object) string { return fmt.Sprint(obj.(*corev1.Service).Spec.Ports[0].Port) },
+	}
+	networkPolicies = mapped{
+		"networkpolicies", newNetworkPolicy,
+		func(obj client.Object) {
+			obj.(*networkingv1.NetworkPolicy).Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}
+		},
+		func(obj client.Object) string { return fmt.Sprint(obj.(*networkingv1.NetworkPolicy).Spec.PolicyTypes) },
+	}
+)
+
+// mapped has an object of each kind created, changed and deleted. It is in both providers,
+// and costs a request in each for each of these.
+func (s *setup) mapped(t *testing.T) {
+	s.settled(t, time.Now())
+	before := len(s.requests())
+	var want []string
+	for _, kind := range []mapped{services, networkPolicies} {
+		s.liveThrough(t, kind)
+		for _, provider := range providers {
+			for _, verb := range []string{"create", "patch", "delete"} {
+				want = append(want, fmt.Sprintf("%s: %s %s front", provider, verb, kind.resource))
+			}
+		}
+	}
+	s.settled(t, time.Now())
+	compare(t, want, s.requests()[before:])
+}
+
+// liveThrough has one object created, changed and deleted. Nothing is written on it in the
+// consumer.
+func (s *setup) liveThrough(t *testing.T, kind mapped) {
+	ctx, admin := t.Context(), s.Consumer.Admin
+	local := kind.fresh(rig.Namespace(inRestart).GetName(), "front")
+	must(t, admin.Create(ctx, local))
+	created := local.GetResourceVersion()
+	s.eventually(t, "the remote "+kind.resource, s.copied(kind, local))
+	must(t, admin.Get(ctx, client.ObjectKeyFromObject(local), local))
+	if local.GetResourceVersion() != created {
+		t.Errorf("somebody has written on it: %v", local.GetManagedFields())
+	}
+	kind.change(local)
+	must(t, admin.Update(ctx, local))
+	s.eventually(t, "the remote "+kind.resource+" to be changed", s.copied(kind, local))
+	must(t, admin.Delete(ctx, local))
+	s.eventually(t, "the remote "+kind.resource+" to be gone", func(ctx context.Context) error {
+		for _, provider := range s.Providers {
+			if err := gone(ctx, provider.Admin, kind.fresh(remoteNamespace(inRestart), "front")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// copied wants both remote objects to show what the local one shows.
+func (s *setup) copied(kind mapped, local client.Object) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, provider := range s.Providers {
+			remote := kind.fresh(remoteNamespace(inRestart), local.GetName())
+			if err := provider.Admin.Get(ctx, client.ObjectKeyFromObject(remote), remote); err != nil {
+				return err
+			}
+			if is := kind.shows(remote); is != kind.shows(local) {
+				return fmt.Errorf("%s in %s, want %s", is, provider.ID, kind.shows(local))
+			}
+		}
+		return nil
+	}
+}
+
+func newService(namespace, name string) client.Object {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": name}, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+}
+
+// newNetworkPolicy selects all pods of its namespace.
+func newNetworkPolicy(namespace, name string) client.Object {
+	return &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}},
+	}
+}
