@@ -1,0 +1,71 @@
+package kubeletapi
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// streams are the query parameters of exec and attach: the kubelet's, and the same in the
+// Kubernetes API.
+var streams = map[string]string{"input": "stdin", "output": "stdout", "error": "stderr", "tty": "tty"}
+
+// ofLogs are the query parameters of logs, which both call the same. What is not among
+// them, such as insecureSkipTLSVerifyBackend, is about the way to the kubelet.
+var ofLogs = []string{"follow", "previous", "timestamps", "sinceSeconds", "sinceTime", "tailLines", "limitBytes", "stream"}
+
+// allStreams is the default of the parameter stream, which API servers of a newer version
+// than a provider's may send without having been asked.
+const allStreams = "All"
+
+// queryFor translates the query of a kubelet into that of the Kubernetes API. What it does
+// not know is left out.
+func queryFor(action Action, container string, from url.Values) (url.Values, *Refusal) {
+	to := url.Values{}
+	if container != "" {
+		to.Set("container", container)
+	}
+	switch action {
+	case Logs:
+		for _, key := range ofLogs {
+			if value := from.Get(key); value != "" && (key != "stream" || value != allStreams) {
+				to.Set(key, value)
+			}
+		}
+		return to, nil
+	case PortForward:
+		return to, addPorts(to, from["port"])
+	}
+	for key, name := range streams {
+		switch value := from.Get(key); value {
+		case "", "0", "false":
+		case "1", "true":
+			to.Set(name, "true")
+		default:
+			return nil, refuse(http.StatusBadRequest, "%s must be 1 or 0, and is %.16q", key, value)
+		}
+	}
+	if action == Exec {
+		if len(from["command"]) == 0 {
+			return nil, refuse(http.StatusBadRequest, "exec needs a command")
+		}
+		to["command"] = from["command"]
+	}
+	return to, nil
+}
+
+// addPorts adds the ports of a forward over a WebSocket, which are separated by commas.
+// With SPDY each stream names its own.
+func addPorts(to url.Values, lists []string) *Refusal {
+	for _, list := range lists {
+		for _, text := range strings.Split(list, ",") {
+			port, err := strconv.ParseUint(text, 10, 16)
+			if err != nil || port == 0 {
+				return refuse(http.StatusBadRequest, "port must be between 1 and 65535, and is %.16q", text)
+			}
+			to.Add("ports", strconv.FormatUint(port, 10))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+// Package kubeletapi decides, without any I/O, what becomes of a request to the kubelet
+// API of a virtual node: what it asks for, which pod of which provider it may reach, and
+// what is sent there.
+//
+// An API server asks a kubelet in the kubelet's own terms:
+//
+//	GET       /containerLogs/NAMESPACE/POD/CONTAINER
+//	GET|POST  /exec/NAMESPACE/POD/CONTAINER
+//	GET|POST  /attach/NAMESPACE/POD/CONTAINER
+//	GET|POST  /portForward/NAMESPACE/POD
+//
+// and the API server of a provider is asked in those of the Kubernetes API. No path names
+// a node: the pod does.
+package kubeletapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/types"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Action is what a request wants of a pod.
+type Action string
+
+// The actions, as the paths of a kubelet call them.
+const (
+	Logs        Action = "containerLogs"
+	Exec        Action = "exec"
+	Attach      Action = "attach"
+	PortForward Action = "portForward"
+)
+
+// Subresource is what the Kubernetes API calls the action.
+func (a Action) Subresource() string {
+	switch a {
+	case Logs:
+		return "log"
+	case PortForward:
+		return "portforward"
+	default:
+		return string(a)
+	}
+}
+
+// Verb is what a user must be allowed to do with nodes/proxy. A WebSocket is opened by a
+// GET: to go by the method would let whoever may read run commands.
+func (a Action) Verb() string {
+	if a == Logs {
+		return "get"
+	}
+	return "create"
+}
+
+// Request is what was asked for, with names that have been checked.
+type Request struct {
+	Action Action
+	Pod    types.NamespacedName
+	// Container is empty for PortForward.
+	Container string
+	// Query is that for the provider's API server.
+	Query url.Values
+}
+
+// Refusal is the answer to a request that goes no further.
+//
+// The API server drops the text of some answers to a request for logs, among them 404,
+// 409 and 503. So what is wrong with a pod is 400, and with a provider 502, whose texts
+// kubectl shows.
+type Refusal struct {
+	Code    int
+	Message string
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+func refuse(code int, format string, args ...any) *Refusal {
+	return &Refusal{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Parse returns what a request asks for. Paths are taken as they are: nothing is cleaned,
+// decoded or folded, since whoever does that differently would see another pod.
+func Parse(method string, u *url.URL) (Request, *Refusal) {
+	if u.RawPath != "" {
+		return Request{}, refuse(http.StatusBadRequest, "the path must not have escaped characters")
+	}
+	segments := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
+	action, names := Action(segments[0]), segments[1:]
+	want := 3
+	switch action {
+	case PortForward:
+		want = 2
+	case Logs, Exec, Attach:
+	default:
+		return Request{}, refuse(http.StatusNotFound, "a virtual node serves containerLogs, exec, attach and portForward, and nothing else of the kubelet API")
+	}
+	if len(names) != want {
+		return Request{}, refuse(http.StatusNotFound, "the path of %s must have %d names, and has %d", action, want, len(names))
+	}
+	if method != http.MethodGet && (method != http.MethodPost || action == Logs) {
+		return Request{}, refuse(http.StatusMethodNotAllowed, "%s cannot be asked for with the method %.16q", action, method)
+	}
+	request := Request{Action: action, Pod: types.NamespacedName{Namespace: names[0], Name: names[1]}}
+	if len(validation.ValidateNamespaceName(names[0], false)) > 0 {
+		return Request{}, refuse(http.StatusBadRequest, "the path has no valid name of a namespace: %.80q", names[0])
+	}
+	if len(validation.NameIsDNSSubdomain(names[1], false)) > 0 {
+		return Request{}, refuse(http.StatusBadRequest, "the path has no valid name of a pod: %.80q", names[1])
+	}
+	if action != PortForward {
+		request.Container = names[2]
+		if len(utilvalidation.IsDNS1123Label(request.Container)) > 0 {
+			return Request{}, refuse(http.StatusBadRequest, "the path has no valid name of a container: %.80q", request.Container)
+		}
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return Request{}, refuse(http.StatusBadRequest, "the query cannot be parsed")
+	}
+	var refusal *Refusal
+	request.Query, refusal = queryFor(action, request.Container, query)
+	return request, refusal
+}

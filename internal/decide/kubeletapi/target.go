@@ -1,0 +1,132 @@
+package kubeletapi
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// Seen is what the caches show of the pod of a request.
+type Seen struct {
+	// Local is the pod in the consumer, or nil: it is on no virtual node of this manager.
+	Local *corev1.Pod
+	// Binding is that of its virtual node, or nil.
+	Binding *v1alpha1.ClusterBinding
+	// Provider is how its provider is connected.
+	Provider connection.State
+	// Origin is the identity of the consumer.
+	Origin string
+	// Remotes are pods of the provider that say that they stand for it.
+	Remotes []*corev1.Pod
+}
+
+// Target is the pod of a provider that a request goes to.
+type Target struct {
+	Binding, ClusterID string
+	// LocalUID and Remote identify both sides.
+	LocalUID  types.UID
+	Remote    types.NamespacedName
+	RemoteUID types.UID
+}
+
+// Decide returns the pod that a request may reach, or why it reaches none.
+func Decide(request Request, seen Seen) (Target, *Refusal) {
+	pod := request.Pod.String()
+	switch {
+	case seen.Local == nil:
+		return Target{}, refuse(http.StatusBadRequest, "pod %s is on no virtual node that this manager serves", pod)
+	case seen.Binding == nil:
+		return Target{}, refuse(http.StatusBadRequest, "the ClusterBinding of node %s, where pod %s is, is gone", seen.Local.Spec.NodeName, pod)
+	case seen.Binding.Spec.Paused:
+		return Target{}, refuse(http.StatusForbidden, "ClusterBinding %s, on whose node pod %s is, is paused (spec.paused)", seen.Binding.Name, pod)
+	case seen.Provider.Phase != connection.Connected:
+		return Target{}, refuse(http.StatusBadGateway, "provider %s, where pod %s runs, is not connected: %s", seen.Binding.Spec.ClusterID, pod,
+			cmp.Or(seen.Provider.Message, "it is being connected"))
+	}
+	remote := standIn(seen)
+	if remote == nil {
+		return Target{}, refuse(http.StatusBadRequest, "pod %s is not in provider %s: %s", pod, seen.Binding.Spec.ClusterID, absent(seen.Local))
+	}
+	if refusal := reachable(request, remote); refusal != nil {
+		return Target{}, refusal
+	}
+	return Target{
+		Binding: seen.Binding.Name, ClusterID: seen.Binding.Spec.ClusterID, LocalUID: seen.Local.UID,
+		Remote: types.NamespacedName{Namespace: remote.Namespace, Name: remote.Name}, RemoteUID: remote.UID,
+	}, nil
+}
+
+// standIn is the remote pod of exactly this local one, through exactly this binding. One
+// that is being deleted counts after one that is not.
+func standIn(seen Seen) *corev1.Pod {
+	mark := provenance.Mark{Origin: seen.Origin, ClusterID: seen.Binding.Spec.ClusterID}
+	var found *corev1.Pod
+	for _, remote := range seen.Remotes {
+		local := provenance.LocalOf(remote)
+		if !mark.IsOn(remote) || local.UID != seen.Local.UID || local.Namespace != seen.Local.Namespace || local.Name != seen.Local.Name {
+			continue
+		}
+		if found == nil || !found.DeletionTimestamp.IsZero() {
+			found = remote
+		}
+	}
+	return found
+}
+
+// absent says why a pod is not in the provider: its status has the reason, if there is one.
+func absent(local *corev1.Pod) string {
+	switch {
+	case !local.DeletionTimestamp.IsZero():
+		return "it is being deleted"
+	case local.Status.Phase == corev1.PodSucceeded || local.Status.Phase == corev1.PodFailed:
+		return "it has ended (" + string(local.Status.Phase) + "), and is gone there"
+	}
+	return cmp.Or(local.Status.Message, "it has not been sent yet; see its conditions and events")
+}
+
+// reachable says why a pod that is there cannot be reached.
+func reachable(request Request, remote *corev1.Pod) *Refusal {
+	if request.Action != PortForward && !slices.Contains(containers(remote), request.Container) {
+		return refuse(http.StatusBadRequest, "pod %s has no container %s in the provider; it has %v", request.Pod, request.Container, containers(remote))
+	}
+	if request.Action == Logs {
+		return nil // Of a container that has not started, the provider's kubelet says what it waits for.
+	}
+	switch remote.Status.Phase {
+	case corev1.PodSucceeded, corev1.PodFailed:
+		return refuse(http.StatusBadRequest, "pod %s has ended (%s): there is nothing to %s", request.Pod, remote.Status.Phase, doing(request.Action))
+	}
+	if remote.Spec.NodeName == "" {
+		return refuse(http.StatusBadRequest, "pod %s has not started: it waits for a node of the provider", request.Pod)
+	}
+	return nil
+}
+
+func doing(action Action) string {
+	switch action {
+	case Exec:
+		return "run a command in"
+	case Attach:
+		return "attach to"
+	default:
+		return "forward a port to"
+	}
+}
+
+func containers(pod *corev1.Pod) []string {
+	var names []string
+	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+		names = append(names, c.Name)
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		names = append(names, c.Name)
+	}
+	return names
+}
