@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/fleet/transport"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/rights"
 )
 
@@ -24,6 +23,7 @@ type connectedCluster struct {
 	rights  *rights.Rights
 	limits  *limits
 	ledger  *ledger
+	streams Streams
 	// left is how long our Lease there still holds, as for transport.Options.
 	left func() (time.Duration, bool)
 }
@@ -50,10 +50,10 @@ func AccountOf(cl cluster.Cluster) string {
 	return ""
 }
 
-// account asks the provider as whom it knows us. Everybody who is authenticated
+// username asks the provider as whom it knows us. Everybody who is authenticated
 // may ask that; where it was taken away, or is not served, we go without: then
 // the provider's policies, if they hold us, let us create nothing, and say why.
-func (c *keeper) account(ctx context.Context, remote *remote) (string, error) {
+func (c *keeper) username(ctx context.Context, remote *remote) (string, error) {
 	client, err := authenticationclient.NewForConfigAndClient(c.target.Config, remote.httpClient)
 	if err != nil {
 		return "", fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
@@ -65,5 +65,5 @@ func (c *keeper) account(ctx context.Context, remote *remote) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return provenance.Account(review.Status.UserInfo.Username), nil
+	return review.Status.UserInfo.Username, nil
 }

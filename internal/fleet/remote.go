@@ -40,6 +40,7 @@ type remote struct {
 	limits     *limits
 	ledger     *ledger
 	rights     *rights.Rights
+	streams    Streams
 }
 
 // watched are the kinds whose caches are filled before a provider is engaged.
@@ -93,6 +94,11 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		transport.Close(httpClient)
 		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
 	}
+	streams, err := transport.NewStreams(c.target.Config, options)
+	if err != nil {
+		transport.Close(httpClient)
+		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+	}
 	limits, err := c.newLimits(httpClient, held, missing)
 	if err == nil {
 		err = c.fleet.addIndexes(ctx, cl)
@@ -102,7 +108,7 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		return nil, err
 	}
 	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient,
-		kinds: c.fleet.options.Kinds, ledger: held, rights: missing, limits: limits}, nil
+		kinds: c.fleet.options.Kinds, ledger: held, rights: missing, limits: limits, streams: Streams{Streams: streams}}, nil
 }
 
 func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {

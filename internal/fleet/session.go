@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,9 +107,12 @@ func (c *keeper) identify(ctx context.Context, remote *remote) error {
 	if err != nil {
 		return err
 	}
-	if remote.account, err = c.account(transport.PastTheFence(bounded), remote); err != nil {
+	username, err := c.username(transport.PastTheFence(bounded), remote)
+	if err != nil {
 		return err
 	}
+	remote.account = provenance.Account(username)
+	remote.streams.Identity = uid + " " + cmp.Or(username, c.target.Fingerprint)
 	if err := c.verify(uid); err != nil {
 		return err
 	}
@@ -145,7 +149,9 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	// Its caches have just been filled. Where its Lease had to be waited for, it last
 	// answered long ago otherwise, and the controllers would take it to be away.
 	c.setState(ctx, func(s *State) { s.LastContact = c.fleet.options.Clock.Now() })
-	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger, c.hold.left}); err != nil {
+	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{
+		remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger, remote.streams, c.hold.left,
+	}); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}
 	return nil

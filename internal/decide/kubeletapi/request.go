@@ -88,6 +88,9 @@ func Parse(method string, u *url.URL) (Request, *Refusal) {
 	if u.RawPath != "" {
 		return Request{}, refuse(http.StatusBadRequest, "the path must not have escaped characters")
 	}
+	if u.Host != "" || !strings.HasPrefix(u.Path, "/") {
+		return Request{}, refuse(http.StatusBadRequest, "the request must be for a path, and not as a proxy is asked")
+	}
 	segments := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
 	action, names := Action(segments[0]), segments[1:]
 	want := 3
@@ -105,17 +108,11 @@ func Parse(method string, u *url.URL) (Request, *Refusal) {
 		return Request{}, refuse(http.StatusMethodNotAllowed, "%s cannot be asked for with the method %.16q", action, method)
 	}
 	request := Request{Action: action, Pod: types.NamespacedName{Namespace: names[0], Name: names[1]}}
-	if len(validation.ValidateNamespaceName(names[0], false)) > 0 {
-		return Request{}, refuse(http.StatusBadRequest, "the path has no valid name of a namespace: %.80q", names[0])
-	}
-	if len(validation.NameIsDNSSubdomain(names[1], false)) > 0 {
-		return Request{}, refuse(http.StatusBadRequest, "the path has no valid name of a pod: %.80q", names[1])
-	}
 	if action != PortForward {
 		request.Container = names[2]
-		if len(utilvalidation.IsDNS1123Label(request.Container)) > 0 {
-			return Request{}, refuse(http.StatusBadRequest, "the path has no valid name of a container: %.80q", request.Container)
-		}
+	}
+	if refusal := request.checkNames(); refusal != nil {
+		return Request{}, refusal
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -124,4 +121,17 @@ func Parse(method string, u *url.URL) (Request, *Refusal) {
 	var refusal *Refusal
 	request.Query, refusal = queryFor(action, request.Container, query)
 	return request, refusal
+}
+
+// checkNames refuses names that no object can have, such as "..".
+func (r Request) checkNames() *Refusal {
+	switch {
+	case len(validation.ValidateNamespaceName(r.Pod.Namespace, false)) > 0:
+		return refuse(http.StatusBadRequest, "the path has no valid name of a namespace: %.80q", r.Pod.Namespace)
+	case len(validation.NameIsDNSSubdomain(r.Pod.Name, false)) > 0:
+		return refuse(http.StatusBadRequest, "the path has no valid name of a pod: %.80q", r.Pod.Name)
+	case r.Action != PortForward && len(utilvalidation.IsDNS1123Label(r.Container)) > 0:
+		return refuse(http.StatusBadRequest, "the path has no valid name of a container: %.80q", r.Container)
+	}
+	return nil
 }

@@ -17,6 +17,8 @@ import (
 type Seen struct {
 	// Local is the pod in the consumer, or nil: it is on no virtual node of this manager.
 	Local *corev1.Pod
+	// Filling is set if it is not known yet which pods are on them all.
+	Filling bool
 	// Binding is that of its virtual node, or nil.
 	Binding *v1alpha1.ClusterBinding
 	// Provider is how its provider is connected.
@@ -40,6 +42,8 @@ type Target struct {
 func Decide(request Request, seen Seen) (Target, *Refusal) {
 	pod := request.Pod.String()
 	switch {
+	case seen.Local == nil && seen.Filling:
+		return Target{}, refuse(http.StatusBadGateway, "this manager has just started, and does not know yet where pod %s is: try again in a moment", pod)
 	case seen.Local == nil:
 		return Target{}, refuse(http.StatusBadRequest, "pod %s is on no virtual node that this manager serves", pod)
 	case seen.Binding == nil:
@@ -61,6 +65,28 @@ func Decide(request Request, seen Seen) (Target, *Refusal) {
 		Binding: seen.Binding.Name, ClusterID: seen.Binding.Spec.ClusterID, LocalUID: seen.Local.UID,
 		Remote: types.NamespacedName{Namespace: remote.Namespace, Name: remote.Name}, RemoteUID: remote.UID,
 	}, nil
+}
+
+// Over says why a stream that was opened to a target must end, or is nil. While the
+// provider is not connected the stream goes on: nothing is known of the pod there.
+func Over(request Request, target Target, seen Seen) *Refusal {
+	pod := request.Pod.String()
+	switch {
+	case seen.Local == nil && seen.Filling:
+		return nil
+	case seen.Local == nil || seen.Local.UID != target.LocalUID:
+		return refuse(http.StatusBadRequest, "pod %s is gone", pod)
+	case seen.Binding == nil || seen.Binding.Name != target.Binding:
+		return refuse(http.StatusBadRequest, "the ClusterBinding of pod %s is gone", pod)
+	case seen.Binding.Spec.Paused:
+		return refuse(http.StatusForbidden, "ClusterBinding %s is paused (spec.paused)", seen.Binding.Name)
+	case seen.Provider.Phase != connection.Connected:
+		return nil
+	}
+	if remote := standIn(seen); remote == nil || remote.UID != target.RemoteUID {
+		return refuse(http.StatusBadRequest, "pod %s is gone in provider %s", pod, target.ClusterID)
+	}
+	return nil
 }
 
 // standIn is the remote pod of exactly this local one, through exactly this binding. One

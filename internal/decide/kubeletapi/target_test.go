@@ -36,6 +36,14 @@ func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
+// running is what is seen of team/web, which those stand for.
+func running(remotes ...*corev1.Pod) Seen {
+	return Seen{
+		Local:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}, Spec: corev1.PodSpec{NodeName: "eu"}},
+		Binding: builder.Binding("eu").Obj(), Provider: connection.State{Phase: connection.Connected}, Origin: "home", Remotes: remotes,
+	}
+}
+
 func label(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Labels[key] = value }
 }
@@ -66,6 +74,7 @@ func TestDecide(t *testing.T) {
 		"logs of an ended one":    {Logs, "app", []*corev1.Pod{remote(phase(corev1.PodFailed))}, nil, 0, ""},
 
 		"on no virtual node":          {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Local = nil }, 400, "pod team/web is on no virtual node"},
+		"not known yet":               {Logs, "app", nil, func(s *Seen) { s.Local, s.Filling = nil, true }, 502, "has just started"},
 		"the binding is gone":         {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding = nil }, 400, "the ClusterBinding of node eu, where pod team/web is, is gone"},
 		"paused":                      {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding.Spec.Paused = true }, 403, "is paused"},
 		"the provider is away":        {Exec, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Provider = connection.State{Phase: connection.Disconnected, Message: "no route"} }, 502, "is not connected: no route"},
@@ -89,10 +98,7 @@ func TestDecide(t *testing.T) {
 	want := Target{Binding: "eu", ClusterID: "eu", LocalUID: "local-1", Remote: types.NamespacedName{Namespace: "team-home", Name: "web"}, RemoteUID: "remote-1"}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			seen := Seen{
-				Local:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}, Spec: corev1.PodSpec{NodeName: "eu"}},
-				Binding: builder.Binding("eu").Obj(), Provider: connection.State{Phase: connection.Connected}, Origin: "home", Remotes: test.remotes,
-			}
+			seen := running(test.remotes...)
 			if test.change != nil {
 				test.change(&seen)
 			}
@@ -108,6 +114,41 @@ func TestDecide(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Error(diff)
 				}
+			}
+		})
+	}
+}
+
+func TestOver(t *testing.T) {
+	tests := map[string]struct {
+		change func(*Seen)
+		says   string // Empty: it goes on.
+	}{
+		"nothing has changed":     {func(*Seen) {}, ""},
+		"it ends":                 {func(s *Seen) { s.Remotes[0].Status.Phase = corev1.PodSucceeded }, ""},
+		"the provider is away":    {func(s *Seen) { s.Provider.Phase, s.Remotes = connection.Disconnected, nil }, ""},
+		"not known yet":           {func(s *Seen) { s.Local, s.Filling = nil, true }, ""},
+		"gone":                    {func(s *Seen) { s.Local = nil }, "pod team/web is gone"},
+		"another one of the name": {func(s *Seen) { s.Local.UID = "local-2" }, "pod team/web is gone"},
+		"gone there":              {func(s *Seen) { s.Remotes = nil }, "gone in provider eu"},
+		"another one there":       {func(s *Seen) { s.Remotes[0].UID = "remote-2" }, "gone in provider eu"},
+		"a stripped mark":         {func(s *Seen) { s.Remotes[0].Labels = nil }, "gone in provider eu"},
+		"the binding is gone":     {func(s *Seen) { s.Binding = nil }, "the ClusterBinding of pod team/web is gone"},
+		"another binding":         {func(s *Seen) { s.Binding.Name = "us" }, "the ClusterBinding of pod team/web is gone"},
+		"paused":                  {func(s *Seen) { s.Binding.Spec.Paused = true }, "paused"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			seen := running(remote())
+			request := Request{Action: Exec, Pod: types.NamespacedName{Namespace: "team", Name: "web"}, Container: "app"}
+			target, refusal := Decide(request, seen)
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			test.change(&seen)
+			over := Over(request, target, seen)
+			if (over == nil) != (test.says == "") || over != nil && !strings.Contains(over.Message, test.says) {
+				t.Errorf("got %v, want: %s", over, test.says)
 			}
 		})
 	}

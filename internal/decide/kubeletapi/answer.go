@@ -1,0 +1,50 @@
+package kubeletapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// MostOfAnswer is how much of an answer with an error is looked at, in bytes.
+const MostOfAnswer = 64 << 10
+
+// mostQuoted limits what is quoted of a provider's message, in characters.
+const mostQuoted = 512
+
+// Answered is what is answered when a provider has answered a request with an error, or
+// with a redirect, which is never followed: it could take the credentials anywhere.
+func Answered(action Action, clusterID string, code int, body []byte) *Refusal {
+	said := quoted(body)
+	switch {
+	case code < http.StatusBadRequest:
+		return refuse(http.StatusBadGateway, "provider %s answered %d to %s, which is neither a stream nor an error: redirects are not followed", clusterID, code, action.Subresource())
+	case code == http.StatusUnauthorized:
+		return refuse(http.StatusBadGateway, "provider %s does not accept the credentials of its ClusterBinding", clusterID)
+	case code == http.StatusForbidden:
+		return refuse(http.StatusForbidden, "provider %s does not allow pods/%s; its administrator can: %s", clusterID, action.Subresource(), said)
+	case code == http.StatusTooManyRequests:
+		return refuse(code, "provider %s has too many requests: %s", clusterID, said)
+	case code < http.StatusInternalServerError:
+		return refuse(http.StatusBadRequest, "provider %s: %s", clusterID, said)
+	}
+	return refuse(http.StatusBadGateway, "provider %s: %s", clusterID, said)
+}
+
+// quoted is the message of an answer, on one line.
+func quoted(body []byte) string {
+	var status metav1.Status
+	said := string(body)
+	if err := json.Unmarshal(body, &status); err == nil && status.Kind == "Status" && status.Message != "" {
+		said = status.Message
+	}
+	text := []rune(strings.TrimSpace(provenance.Clean(said)))
+	if len(text) == 0 {
+		return "it does not say why"
+	}
+	return string(text[:min(len(text), mostQuoted)])
+}

@@ -1,0 +1,93 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/kubernetes"
+)
+
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+// Answers of the consumer's API server are remembered that long. A token that expires, and
+// a right that is taken away, count for that much longer.
+const (
+	remembered    = 10 * time.Second
+	reviewTimeout = 10 * time.Second
+)
+
+// The ConfigMap in which each Kubernetes cluster says by which authority it knows its
+// users, and its own components.
+const (
+	authenticationConfigMap = "extension-apiserver-authentication"
+	clientAuthority         = "client-ca-file"
+)
+
+// clientCA is a certificate authority that may change, and whose content is watched.
+type clientCA interface {
+	dynamiccertificates.CAContentProvider
+	dynamiccertificates.ControllerRunner
+}
+
+// newClientCA is the authority of client certificates: of a file, or else the consumer's.
+func newClientCA(file string, clients kubernetes.Interface) (clientCA, error) {
+	if file != "" {
+		return dynamiccertificates.NewDynamicCAContentFromFile("kubelet-client-ca", file)
+	}
+	return dynamiccertificates.NewDynamicCAFromConfigMapController("kubelet-client-ca", metav1.NamespaceSystem, authenticationConfigMap, clientAuthority, clients)
+}
+
+// delegated asks the consumer's API server.
+type delegated struct {
+	authenticator authenticator.Request
+	authorizer    authorizer.Authorizer
+}
+
+// newDelegated authenticates by certificates of that authority and by tokens that the
+// consumer's API server accepts for itself. It believes no headers, and nobody is
+// anonymous.
+func newDelegated(authority dynamiccertificates.CAContentProvider, clients kubernetes.Interface) (*delegated, error) {
+	retry := &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 3}
+	authenticator, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
+		TokenAccessReviewClient: clients.AuthenticationV1(), TokenAccessReviewTimeout: reviewTimeout,
+		WebhookRetryBackoff: retry, CacheTTL: remembered, ClientCertificateCAContentProvider: authority,
+	}.New()
+	if err != nil {
+		return nil, fmt.Errorf("authenticating for the kubelet API: %w", err)
+	}
+	authorizer, err := authorizerfactory.DelegatingAuthorizerConfig{
+		SubjectAccessReviewClient: clients.AuthorizationV1(), AllowCacheTTL: remembered, DenyCacheTTL: remembered, WebhookRetryBackoff: retry,
+	}.New()
+	if err != nil {
+		return nil, fmt.Errorf("authorising for the kubelet API: %w", err)
+	}
+	return &delegated{authenticator, authorizer}, nil
+}
+
+// Authenticate implements Access.
+func (d *delegated) Authenticate(r *http.Request) (user.Info, bool, error) {
+	response, known, err := d.authenticator.AuthenticateRequest(r)
+	if err != nil || !known {
+		return nil, false, err
+	}
+	return response.User, true, nil
+}
+
+// Authorize implements Access, with what a kubelet asks for.
+func (d *delegated) Authorize(ctx context.Context, who user.Info, verb, node, path string) (allowed bool, why string, err error) {
+	decision, why, err := d.authorizer.Authorize(ctx, authorizer.AttributesRecord{
+		User: who, Verb: verb, APIVersion: "v1", Resource: "nodes", Subresource: "proxy", Name: node, ResourceRequest: true, Path: path,
+	})
+	return decision == authorizer.DecisionAllow, why, err
+}

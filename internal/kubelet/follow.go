@@ -1,0 +1,86 @@
+package kubelet
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
+)
+
+// Follower ends the streams that must end: because one of the two pods is gone, the binding
+// is paused or gone, another replica works for it, or it has the credentials of somebody
+// else.
+type Follower struct {
+	*Handler
+	World *World
+	// Bindings is the consumer's cache.
+	Bindings cache.Cache
+}
+
+// Follow follows the bindings until ctx ends.
+func (f *Follower) Follow(ctx context.Context) error {
+	f.World.Owner.Subscribe(func(binding string) { f.check(ctx, f.open.through(binding)) })
+	return informer.Watch(ctx, f.Bindings, &v1alpha1.ClusterBinding{}, func(change informer.Change) {
+		f.check(ctx, f.open.through(change.Object().GetName()))
+	})
+}
+
+// Engage follows the pods on the virtual node of a provider, and those in the provider,
+// until ctx ends.
+func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, provider cluster.Cluster) error {
+	if name == "" {
+		return nil // The consumer itself.
+	}
+	connection.Go(ctx, "the streams to this provider cannot be followed", func(ctx context.Context) error {
+		binding := &v1alpha1.ClusterBinding{}
+		if err := f.Bindings.Get(ctx, client.ObjectKey{Name: string(name)}, binding); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		if err := f.World.Views.Open(ctx, binding.Name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
+			return err
+		}
+		view := f.World.Views.Get(binding.Name)
+		if view == nil {
+			return nil // The binding has gone meanwhile.
+		}
+		if err := informer.Watch(ctx, view, &corev1.Pod{}, f.pods(ctx, client.ObjectKeyFromObject)); err != nil {
+			return err
+		}
+		if err := informer.Watch(ctx, provider.GetCache(), &corev1.Pod{}, f.pods(ctx, objects.LocalKey)); err != nil {
+			return err
+		}
+		f.check(ctx, f.open.through(binding.Name)) // It may be another account now.
+		return nil
+	})
+	return nil
+}
+
+// pods checks the streams to a pod whenever it changes. key is the name of the pod in the
+// consumer.
+func (f *Follower) pods(ctx context.Context, key func(client.Object) types.NamespacedName) func(informer.Change) {
+	return func(change informer.Change) {
+		pod := change.Before // What it stood for before: the annotation may be gone.
+		if pod == nil {
+			pod = change.After
+		}
+		f.check(ctx, f.open.ofPod(key(pod)))
+	}
+}
+
+// check ends those of the streams that must end.
+func (f *Follower) check(ctx context.Context, all []*stream) {
+	for _, one := range all {
+		if refusal := f.over(ctx, one); refusal != nil {
+			one.end(refusal)
+		}
+	}
+}

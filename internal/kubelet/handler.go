@@ -1,0 +1,163 @@
+// Package kubelet serves the kubelet API of virtual nodes: logs, exec, attach and
+// port-forward of offloaded pods.
+//
+// A request comes from the consumer's API server, or from anybody whom it authenticates
+// and authorises (Access). What it may reach is decided by package kubeletapi from what
+// the caches show. It is then relayed to the provider's API server, byte by byte: nothing
+// is taken apart, so exit codes, terminals, and each version of SPDY and WebSocket
+// protocols are between kubectl and the provider's kubelet.
+//
+// Whatever a request may reach is looked at again once the provider has answered, and as
+// long as the stream is open whenever one of the two pods or the binding changes
+// (Follow).
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+)
+
+// answerTimeout is how long a provider may take to answer, from dialing to the header.
+const answerTimeout = 10 * time.Second
+
+// Access says who may ask.
+type Access interface {
+	// Authenticate returns who asks, if that is known.
+	Authenticate(r *http.Request) (user.Info, bool, error)
+	// Authorize returns whether a user may do that with nodes/proxy of a node, and if not,
+	// why.
+	Authorize(ctx context.Context, who user.Info, verb, node, path string) (allowed bool, why string, err error)
+}
+
+// Pods is what is known of pods on virtual nodes.
+type Pods interface {
+	// see returns what is seen of a pod at this moment, without waiting.
+	see(ctx context.Context, pod types.NamespacedName) (sight, error)
+}
+
+// Handler answers requests to the kubelet API.
+type Handler struct {
+	Pods   Pods
+	Access Access
+	// AnswerTimeout defaults to 10 s.
+	AnswerTimeout time.Duration
+
+	open streams
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	request, seen, refusal := h.admit(r)
+	if refusal == nil {
+		refusal = h.serve(w, r, request, seen)
+	}
+	if refusal != nil {
+		http.Error(w, refusal.Message, refusal.Code)
+	}
+}
+
+// admit authenticates and authorises a request. What is seen of the pod is told to nobody
+// before that.
+func (h *Handler) admit(r *http.Request) (kubeletapi.Request, sight, *kubeletapi.Refusal) {
+	who, known, err := h.Access.Authenticate(r)
+	if err != nil || !known {
+		return kubeletapi.Request{}, sight{}, &kubeletapi.Refusal{Code: http.StatusUnauthorized, Message: "the kubelet API of virtual nodes needs a client certificate or a token of this cluster"}
+	}
+	request, refusal := kubeletapi.Parse(r.Method, r.URL)
+	if refusal != nil {
+		return request, sight{}, refusal
+	}
+	seen, err := h.Pods.see(r.Context(), request.Pod)
+	if err != nil {
+		return request, sight{}, internal(r.Context(), err)
+	}
+	allowed, why, err := h.Access.Authorize(r.Context(), who, request.Action.Verb(), seen.node, r.URL.Path)
+	switch {
+	case err != nil:
+		return request, sight{}, internal(r.Context(), fmt.Errorf("asking whether user %s may use nodes/proxy: %w", who.GetName(), err))
+	case !allowed:
+		return request, sight{}, &kubeletapi.Refusal{Code: http.StatusForbidden, Message: fmt.Sprintf(
+			"user %q cannot %s resource \"nodes/proxy\", which %s takes, of node %q: %s", who.GetName(), request.Action.Verb(), request.Action, seen.node, why)}
+	}
+	return request, seen, nil
+}
+
+func internal(ctx context.Context, err error) *kubeletapi.Refusal {
+	log.FromContext(ctx).Error(err, "a request to the kubelet API failed")
+	return &kubeletapi.Refusal{Code: http.StatusInternalServerError, Message: "the manager of this virtual node failed; its log says why"}
+}
+
+// serve relays an admitted request until it ends.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, request kubeletapi.Request, seen sight) *kubeletapi.Refusal {
+	target, refusal := kubeletapi.Decide(request, seen.Seen)
+	if refusal != nil {
+		return refusal
+	}
+	header, refusal := kubeletapi.Header(request.Action, r.Header)
+	if refusal != nil {
+		return refusal
+	}
+	ctx, end := context.WithCancelCause(r.Context())
+	defer end(nil)
+	one := &stream{request: request, target: target, identity: seen.streams.Identity, end: end}
+	if refusal := h.open.open(one); refusal != nil {
+		return refusal
+	}
+	defer h.open.close(one)
+
+	relay := &relay{stream: one, from: seen.streams, still: func() *kubeletapi.Refusal { return h.over(ctx, one) }}
+	path := "/api/v1/namespaces/" + target.Remote.Namespace + "/pods/" + target.Remote.Name + "/" + request.Action.Subresource()
+	out, err := http.NewRequestWithContext(transport.WithTraffic(ctx, &relay.traffic), r.Method, seen.streams.Location(path, request.Query).String(), nil)
+	if err != nil {
+		return internal(ctx, err)
+	}
+	out.Header = header
+	relay.timeout(orDefault(h.AnswerTimeout))
+	began := time.Now()
+	defer func() { relay.report(ctx, began) }()
+	if request.Action == kubeletapi.Logs {
+		return relay.logs(w, out)
+	}
+	return relay.upgrade(w, out)
+}
+
+func orDefault(d time.Duration) time.Duration {
+	if d == 0 {
+		return answerTimeout
+	}
+	return d
+}
+
+// over says why a stream must end now, or is nil.
+func (h *Handler) over(ctx context.Context, one *stream) *kubeletapi.Refusal {
+	seen, err := h.Pods.see(ctx, one.request.Pod)
+	if err != nil {
+		return internal(ctx, err)
+	}
+	if refusal := kubeletapi.Over(one.request, one.target, seen.Seen); refusal != nil {
+		return refusal
+	}
+	if seen.streams.Streams != nil && seen.streams.Identity != one.identity {
+		return &kubeletapi.Refusal{Code: http.StatusBadGateway, Message: "the credentials of ClusterBinding " + one.target.Binding + " are those of another account, or of another cluster"}
+	}
+	return nil
+}
+
+// asRefusal returns the refusal that ended a context, or nil.
+func asRefusal(ctx context.Context) *kubeletapi.Refusal {
+	var refusal *kubeletapi.Refusal
+	if errors.As(context.Cause(ctx), &refusal) {
+		return refusal
+	}
+	return nil
+}

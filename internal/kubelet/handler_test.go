@@ -1,0 +1,352 @@
+package kubelet
+
+import (
+	"bufio"
+	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/rest"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+// onePod is team/web, on the node of binding eu.
+type onePod struct {
+	mu sync.Mutex
+	sight
+	looks int
+	// later changes what is seen when it is looked at for the second time.
+	later func(*sight)
+}
+
+func (p *onePod) see(context.Context, types.NamespacedName) (sight, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.looks++; p.looks == 2 && p.later != nil {
+		p.later(&p.sight)
+	}
+	return p.sight, nil
+}
+
+// admin may do all but what its verb is not.
+type admin struct{ verb string }
+
+func (a admin) Authenticate(r *http.Request) (user.Info, bool, error) {
+	return &user.DefaultInfo{Name: "admin"}, r.Header.Get("Authorization") == "Bearer consumer", nil
+}
+
+func (a admin) Authorize(_ context.Context, _ user.Info, verb, node, _ string) (bool, string, error) {
+	return node == "eu" && (a.verb == "" || a.verb == verb), "no rule", nil
+}
+
+// serve has a handler serve, with that provider behind it.
+func serve(t *testing.T, provider http.HandlerFunc) (*Handler, *onePod, *httptest.Server) {
+	t.Helper()
+	behind := httptest.NewTLSServer(provider)
+	t.Cleanup(behind.Close)
+	streams, err := transport.NewStreams(&rest.Config{Host: behind.URL, BearerToken: "provider", TLSClientConfig: rest.TLSClientConfig{
+		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: behind.Certificate().Raw}),
+	}}, transport.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := &onePod{sight: sight{node: "eu", streams: fleet.Streams{Streams: streams, Identity: "one"}, Seen: kubeletapi.Seen{
+		Local:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}},
+		Binding: builder.Binding("eu").Obj(), Provider: connection.State{Phase: connection.Connected}, Origin: "home",
+		Remotes: []*corev1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "team-home", Name: "web-1", UID: "remote-1", Labels: provenance.Mark{Origin: "home", ClusterID: "eu"}.Labels(),
+				Annotations: map[string]string{v1alpha1.AnnotationLocalNamespace: "team", v1alpha1.AnnotationLocalName: "web", v1alpha1.AnnotationLocalUID: "local-1"}},
+			Spec: corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "app"}}},
+		}},
+	}}}
+	handler := &Handler{Pods: pods, Access: admin{}}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return handler, pods, server
+}
+
+func ask(t *testing.T, ctx context.Context, server *httptest.Server, method, path string) *http.Request { //nolint:revive // The context is the test's, or ends earlier.
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, server.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer consumer")
+	if !strings.HasPrefix(path, "/containerLogs") {
+		req.Header.Set("Connection", "Upgrade")
+		req.Header.Set("Upgrade", "SPDY/3.1")
+	}
+	return req
+}
+
+const (
+	logsOf  = "/containerLogs/team/web/app"
+	execIn  = "/exec/team/web/app?command=date&output=1"
+	forward = "/portForward/team/web"
+)
+
+// TestRefused: who may not, what is not there, and what the provider does not give, each
+// has a status code and a sentence.
+func TestRefused(t *testing.T) {
+	provider := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if code == http.StatusFound {
+				w.Header().Set("Location", "https://elsewhere.example")
+			}
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	gone := func(s *sight) { s.Remotes = nil }
+	tests := map[string]struct {
+		method, path string
+		access       admin
+		anonymous    bool
+		provider     http.HandlerFunc
+		later        func(*sight)
+		code         int
+		says         string
+	}{
+		"nobody":                           {"GET", logsOf, admin{}, true, nil, nil, 401, "needs a client certificate or a token"},
+		"nobody, of what is not there":     {"GET", "/pods", admin{}, true, nil, nil, 401, "needs a client certificate"},
+		"no path":                          {"GET", "/pods", admin{}, false, nil, nil, 404, "nothing else of the kubelet API"},
+		"who may create reads no logs":     {"GET", logsOf, admin{"create"}, false, nil, nil, 403, `cannot get resource "nodes/proxy"`},
+		"who may read runs nothing":        {"GET", execIn, admin{"get"}, false, nil, nil, 403, `cannot create resource "nodes/proxy"`},
+		"who may read attaches to nothing": {"GET", "/attach/team/web/app", admin{"get"}, false, nil, nil, 403, `cannot create resource "nodes/proxy"`},
+		"who may read forwards nothing":    {"GET", forward, admin{"get"}, false, nil, nil, 403, `cannot create resource "nodes/proxy"`},
+		"no container":                     {"GET", "/containerLogs/team/web/other", admin{}, false, nil, nil, 400, "has no container other"},
+		"the provider does not allow logs": {"GET", logsOf, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, "provider eu does not allow pods/log; its administrator can: no"},
+		"the provider does not allow exec": {"POST", execIn, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, "provider eu does not allow pods/exec; its administrator can: no"},
+		"logs are elsewhere":               {"GET", logsOf, admin{}, false, provider(302, ""), nil, 502, "redirects are not followed"},
+		"exec is elsewhere":                {"POST", execIn, admin{}, false, provider(302, ""), nil, 502, "status code 302"},
+		"exec is answered without an end":  {"POST", execIn, admin{}, false, provider(500, strings.Repeat("x", kubeletapi.MostOfAnswer)), nil, 502, "provider eu: xxx"},
+		"logs are never answered":          {"GET", logsOf, admin{}, false, hang, nil, 502, "has not answered within"},
+		"exec is never answered":           {"POST", execIn, admin{}, false, hang, nil, 502, "has not answered within"},
+		"the pod goes before logs begin":   {"GET", logsOf, admin{}, false, provider(200, "secret"), gone, 400, "is gone in provider eu"},
+		"the pod goes before exec begins":  {"POST", execIn, admin{}, false, echo, gone, 400, "is gone in provider eu"},
+		"paused before the forward begins": {"POST", forward, admin{}, false, echo, func(s *sight) { s.Binding.Spec.Paused = true }, 403, "is paused"},
+		"another account before it begins": {"POST", forward, admin{}, false, echo, func(s *sight) { s.streams.Identity = "other" }, 502, "another account"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			handler, pods, server := serve(t, test.provider)
+			handler.Access, handler.AnswerTimeout, pods.later = test.access, time.Minute, test.later
+			if strings.Contains(test.says, "within") {
+				handler.AnswerTimeout = time.Millisecond
+			}
+			req := ask(t, t.Context(), server, test.method, test.path)
+			if test.anonymous {
+				req.Header.Del("Authorization")
+				req.Header.Set("X-Remote-User", "admin")
+			}
+			resp, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+			body, _ := io.ReadAll(resp.Body)
+			if resp.StatusCode != test.code || !strings.Contains(string(body), test.says) {
+				t.Errorf("got %d: %s\nwant %d: %s", resp.StatusCode, body, test.code, test.says)
+			}
+			expectClosed(t, handler)
+		})
+	}
+}
+
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// echo upgrades a connection and sends back what comes, after what it was asked for.
+func echo(w http.ResponseWriter, r *http.Request) {
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n%s %s %s\n",
+		r.Header.Get("Upgrade"), r.Method, r.RequestURI, r.Header.Get("Authorization"))
+	_, _ = io.Copy(conn, buffered)
+}
+
+// expectClosed waits until no stream is open.
+func expectClosed(t *testing.T, handler *Handler) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		handler.open.mu.Lock()
+		defer handler.open.mu.Unlock()
+		return handler.open.all == 0, nil
+	})
+	if err != nil {
+		t.Error("a stream is still open")
+	}
+}
+
+// TestLogs: each piece comes at once, however long it all takes, and a broken end shows.
+func TestLogs(t *testing.T) {
+	next, broken := make(chan string), false
+	handler, _, server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintln(w, r.Method, r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("Range"))
+		for piece := range next {
+			_ = http.NewResponseController(w).Flush()
+			_, _ = io.WriteString(w, piece)
+		}
+		if broken {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	handler.AnswerTimeout = time.Millisecond // It is not for logs that are followed.
+	for _, broken = range []bool{false, true} {
+		next = make(chan string)
+		req := ask(t, t.Context(), server, http.MethodGet, logsOf+"?follow=true&tailLines=5")
+		req.Header.Set("Range", "bytes=0-1")
+		resp := make(chan *http.Response, 1)
+		go func() {
+			got, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				t.Error(err)
+			}
+			resp <- got
+		}()
+		next <- "one\n"
+		got := <-resp
+		lines := bufio.NewReader(got.Body)
+		for _, want := range []string{"GET /api/v1/namespaces/team-home/pods/web-1/log?container=app&follow=true&tailLines=5 Bearer provider \n", "one\n"} {
+			if want == "one\n" {
+				next <- "two\n"
+			}
+			if line, _ := lines.ReadString('\n'); line != want {
+				t.Fatalf("got %q, want %q", line, want)
+			}
+		}
+		close(next)
+		rest, err := io.ReadAll(lines)
+		if string(rest) != "two\n" && !broken || (err != nil) != broken {
+			t.Errorf("the rest is %q, %v", rest, err)
+		}
+		_ = got.Body.Close()
+		expectClosed(t, handler)
+	}
+}
+
+// TestUpgrade: a stream is relayed byte by byte, until one side ends it, or we do.
+func TestUpgrade(t *testing.T) {
+	for name, end := range map[string]func(*Handler, *onePod, net.Conn){
+		"by whoever asked": func(_ *Handler, _ *onePod, conn net.Conn) { _ = conn.Close() },
+		"because the pod is gone": func(h *Handler, pods *onePod, _ net.Conn) {
+			pods.mu.Lock()
+			pods.Local = nil
+			pods.mu.Unlock()
+			(&Follower{Handler: h}).check(context.Background(), h.open.ofPod(types.NamespacedName{Namespace: "team", Name: "web"}))
+		},
+		"because the account is another one": func(h *Handler, pods *onePod, _ net.Conn) {
+			pods.mu.Lock()
+			pods.streams.Identity = "other"
+			pods.mu.Unlock()
+			(&Follower{Handler: h}).check(context.Background(), h.open.through("eu"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			handler, pods, server := serve(t, echo)
+			conn, reader := upgraded(t, server)
+			if line, _ := reader.ReadString('\n'); line != "POST /api/v1/namespaces/team-home/pods/web-1/exec?command=date&container=app&stdout=true Bearer provider\n" {
+				t.Errorf("the provider was asked for %q", line)
+			}
+			_, _ = io.WriteString(conn, "hello\n")
+			if line, _ := reader.ReadString('\n'); line != "hello\n" {
+				t.Errorf("got back %q", line)
+			}
+			(&Follower{Handler: handler}).check(t.Context(), handler.open.through("eu")) // Nothing has changed.
+			_, _ = io.WriteString(conn, "again\n")
+			if line, _ := reader.ReadString('\n'); line != "again\n" {
+				t.Errorf("got back %q", line)
+			}
+			end(handler, pods, conn)
+			if _, err := reader.ReadByte(); err == nil {
+				t.Error("there is more")
+			}
+			expectClosed(t, handler)
+		})
+	}
+}
+
+func upgraded(t *testing.T, server *httptest.Server) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := ask(t, t.Context(), server, http.MethodPost, execIn).Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(reader, nil)
+	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatal(resp, err)
+	}
+	return conn, reader
+}
+
+// TestLimits: of a pod, of a binding, and in all.
+func TestLimits(t *testing.T) {
+	handler, _, server := serve(t, echo)
+	var conns []net.Conn
+	for range mostOfPod {
+		conn, _ := upgraded(t, server)
+		conns = append(conns, conn)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(ask(t, t.Context(), server, http.MethodGet, logsOf))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(string(body), "16 streams are open to pod team/web") {
+		t.Errorf("got %d: %s", resp.StatusCode, body)
+	}
+	for _, conn := range conns {
+		_ = conn.Close()
+	}
+	expectClosed(t, handler)
+
+	var all streams
+	opened := map[string]int{}
+	var last *stream
+	var refusal *kubeletapi.Refusal
+	for binding := range 5 {
+		for pod := range 20 {
+			for range mostOfPod {
+				one := &stream{request: kubeletapi.Request{Pod: types.NamespacedName{Name: fmt.Sprint(binding, pod)}}, target: kubeletapi.Target{Binding: fmt.Sprint(binding)}}
+				if refusal = all.open(one); refusal == nil {
+					opened[one.target.Binding]++
+					last = one
+				}
+			}
+		}
+	}
+	if fmt.Sprint(opened) != "map[0:128 1:128 2:128 3:128]" || !strings.Contains(refusal.Message, "512 streams are open through this manager") {
+		t.Errorf("opened %v, and then: %v", opened, refusal)
+	}
+	all.close(last)
+	if one := *last; all.open(&one) != nil {
+		t.Error("one that is closed makes no room")
+	}
+}

@@ -1,0 +1,206 @@
+package kubelet
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/proxy"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// relay passes one stream on to the provider's API server.
+type relay struct {
+	*stream
+	from    fleet.Streams
+	traffic transport.Traffic
+	timer   *time.Timer
+	// still says why the stream must end already, or is nil.
+	still func() *kubeletapi.Refusal
+}
+
+// timeout ends the stream if the provider has not answered in time. Logs that are followed
+// have no answer before the container's first line, so for them only dialing is bounded.
+func (r *relay) timeout(after time.Duration) {
+	if r.request.Query.Get("follow") == "true" {
+		return
+	}
+	r.timer = time.AfterFunc(after, func() {
+		r.end(&kubeletapi.Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s has not answered within %s", r.target.ClusterID, after)})
+	})
+}
+
+// answered notes that the header of the answer is there, and says why the stream must not
+// begin all the same.
+func (r *relay) answered() *kubeletapi.Refusal {
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	r.traffic.Begin()
+	return r.still()
+}
+
+// report logs a stream that has ended: not what went over it, nor any command.
+func (r *relay) report(ctx context.Context, began time.Time) {
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	received, sent := r.traffic.Bytes()
+	values := []any{
+		"action", r.request.Action, "binding", r.target.Binding, "namespace", r.request.Pod.Namespace, "pod", r.request.Pod.Name,
+		"container", r.request.Container, "received", received, "sent", sent, "duration", time.Since(began).Round(time.Millisecond).String(),
+	}
+	if refusal := asRefusal(ctx); refusal != nil {
+		values = append(values, "because", refusal.Message)
+	}
+	log.FromContext(ctx).Info("stream has ended", values...)
+}
+
+// failed is what is answered if there was no answer.
+func (r *relay) failed(ctx context.Context, err error) *kubeletapi.Refusal {
+	if refusal := asRefusal(ctx); refusal != nil {
+		return refusal
+	}
+	return &kubeletapi.Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s cannot be reached: %.512s", r.target.ClusterID, provenance.Clean(err.Error()))}
+}
+
+// logs copies logs, each piece at once.
+func (r *relay) logs(w http.ResponseWriter, out *http.Request) *kubeletapi.Refusal {
+	resp, err := r.from.RoundTrip(out)
+	if err != nil {
+		return r.failed(out.Context(), err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	refusal := r.answered()
+	if refusal == nil && resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, kubeletapi.MostOfAnswer))
+		refusal = kubeletapi.Answered(r.request.Action, r.target.ClusterID, resp.StatusCode, body)
+	}
+	if refusal != nil {
+		return refusal
+	}
+	w.Header().Set("Content-Type", "text/plain")
+	control := http.NewResponseController(w)
+	piece := make([]byte, 32<<10)
+	for {
+		n, err := resp.Body.Read(piece)
+		if n > 0 {
+			if _, err := w.Write(piece[:n]); err != nil {
+				return nil // Whoever asked is gone.
+			}
+			_ = control.Flush() // If it fails, so does the next write.
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			// The header has been sent. Only an end without the last chunk says that there is
+			// more.
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// upgrade relays a connection, in both directions, until one of them ends.
+func (r *relay) upgrade(w http.ResponseWriter, out *http.Request) *kubeletapi.Refusal {
+	guarded := &guarded{ResponseWriter: w, relay: r}
+	location := *out.URL
+	handler := proxy.NewUpgradeAwareHandler(&location, nil, false, true, proxy.NewErrorResponder(guarded))
+	handler.UpgradeTransport = r.from.Upgrade()
+	handler.UseLocationHost = true
+	// What it logs as an error is what the answer says, or how streams end.
+	handler.ServeHTTP(guarded, out.WithContext(logr.NewContext(out.Context(), logr.Discard())))
+	if guarded.refusal == nil && guarded.err != nil {
+		guarded.refusal = r.failed(out.Context(), guarded.err)
+	}
+	return guarded.refusal
+}
+
+// guarded is the answer to a request to upgrade. The connection is handed over when the
+// provider has answered.
+type guarded struct {
+	http.ResponseWriter
+	relay   *relay
+	refusal *kubeletapi.Refusal
+	err     error
+}
+
+// Error implements proxy.SimpleErrorResponder: it notes why there is no stream.
+func (g *guarded) Error(err error) { g.err = err }
+
+// Hijack implements http.Hijacker.
+func (g *guarded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	if g.refusal = g.relay.answered(); g.refusal != nil {
+		return nil, nil, g.refusal
+	}
+	conn, buffered, err := http.NewResponseController(g.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &answer{Conn: conn, relay: g.relay}, buffered, nil
+}
+
+// switching begins the answer to an upgrade that was granted.
+const switching = "HTTP/1.1 101 "
+
+// answer is the connection to whoever asked. If the provider has refused, it says so in
+// our words.
+type answer struct {
+	net.Conn
+	relay *relay
+	// begun is set once something was written, and refused collects an answer that is no
+	// stream.
+	begun   bool
+	refused *bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (a *answer) Write(p []byte) (int, error) {
+	if !a.begun {
+		a.begun = true
+		if !strings.HasPrefix(string(p[:min(len(p), len(switching))]), switching) {
+			a.refused = &bytes.Buffer{}
+		}
+	}
+	if a.refused == nil {
+		return a.Conn.Write(p)
+	}
+	if a.refused.Len()+len(p) > kubeletapi.MostOfAnswer {
+		return 0, transport.ErrHeader
+	}
+	return a.refused.Write(p)
+}
+
+// Close implements io.Closer.
+func (a *answer) Close() error {
+	if a.refused != nil {
+		a.tell()
+	}
+	return a.Conn.Close()
+}
+
+// tell writes the refusal.
+func (a *answer) tell() {
+	refusal := a.relay.failed(context.Background(), transport.ErrHeader)
+	if resp, err := http.ReadResponse(bufio.NewReader(a.refused), nil); err == nil {
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		refusal = kubeletapi.Answered(a.relay.request.Action, a.relay.target.ClusterID, resp.StatusCode, body)
+	}
+	text := refusal.Message + "\n"
+	_, _ = fmt.Fprintf(a.Conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		refusal.Code, http.StatusText(refusal.Code), len(text), text)
+}

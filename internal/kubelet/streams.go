@@ -1,0 +1,108 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+)
+
+// How many streams may be open: to one pod, through one binding, and in all. Each takes
+// two connections and some 100 KiB.
+const (
+	mostOfPod     = 16
+	mostOfBinding = 128
+	mostInAll     = 512
+)
+
+// stream is one that is open.
+type stream struct {
+	request  kubeletapi.Request
+	target   kubeletapi.Target
+	identity string
+	end      context.CancelCauseFunc
+}
+
+// streams are those that are open. The zero value is ready for use.
+type streams struct {
+	mu       sync.Mutex
+	pods     map[types.NamespacedName]map[*stream]struct{}
+	bindings map[string]int
+	all      int
+}
+
+// open adds a stream, or says why that is one too many.
+func (s *streams) open(one *stream) *kubeletapi.Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pod, binding := one.request.Pod, one.target.Binding
+	refuse := func(most int, of string) *kubeletapi.Refusal {
+		return &kubeletapi.Refusal{Code: http.StatusTooManyRequests, Message: fmt.Sprintf(
+			"%d streams are open %s, and no more are allowed: end one of logs -f, exec, attach or port-forward, and try again", most, of)}
+	}
+	switch {
+	case s.all >= mostInAll:
+		return refuse(mostInAll, "through this manager")
+	case s.bindings[binding] >= mostOfBinding:
+		return refuse(mostOfBinding, "through ClusterBinding "+binding)
+	case len(s.pods[pod]) >= mostOfPod:
+		return refuse(mostOfPod, "to pod "+pod.String())
+	}
+	if s.pods == nil {
+		s.pods, s.bindings = map[types.NamespacedName]map[*stream]struct{}{}, map[string]int{}
+	}
+	if s.pods[pod] == nil {
+		s.pods[pod] = map[*stream]struct{}{}
+	}
+	s.pods[pod][one] = struct{}{}
+	s.bindings[binding]++
+	s.all++
+	return nil
+}
+
+// close removes a stream that open has added.
+func (s *streams) close(one *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pod, binding := one.request.Pod, one.target.Binding
+	if delete(s.pods[pod], one); len(s.pods[pod]) == 0 {
+		delete(s.pods, pod)
+	}
+	if s.bindings[binding]--; s.bindings[binding] == 0 {
+		delete(s.bindings, binding)
+	}
+	s.all--
+}
+
+// ofPod are the streams to a pod.
+func (s *streams) ofPod(pod types.NamespacedName) []*stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*stream
+	for one := range s.pods[pod] {
+		found = append(found, one)
+	}
+	return found
+}
+
+// through are the streams through a ClusterBinding.
+func (s *streams) through(binding string) []*stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*stream
+	if s.bindings[binding] == 0 {
+		return nil
+	}
+	for _, all := range s.pods {
+		for one := range all {
+			if one.target.Binding == binding {
+				found = append(found, one)
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,90 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/shard"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
+	"github.com/spillway-io/spillway/internal/views"
+)
+
+// World is what the caches show of pods on virtual nodes. No request is sent to look.
+type World struct {
+	// Bindings is the consumer's cache of ClusterBindings.
+	Bindings client.Reader
+	Views    *views.Views
+	Fleet    *fleet.Fleet
+	// Owner says which bindings this replica works for.
+	Owner shard.Owner
+	// Origin is the identity of the consumer.
+	Origin string
+}
+
+// sight is what is seen of a pod.
+type sight struct {
+	kubeletapi.Seen
+	// node is the virtual node that the pod is on, or empty.
+	node string
+	// streams are those of the connected provider.
+	streams fleet.Streams
+}
+
+// see returns what the caches show of a pod.
+func (w *World) see(ctx context.Context, pod types.NamespacedName) (sight, error) {
+	s := sight{Seen: kubeletapi.Seen{Origin: w.Origin}}
+	local, name, view, filling, err := w.Views.Pod(ctx, pod)
+	if err != nil {
+		return s, err
+	}
+	s.Filling = filling
+	if local == nil || !w.Owner.Owns(name) {
+		return s, nil
+	}
+	s.Local, s.node = local, view.Node
+	binding := &v1alpha1.ClusterBinding{}
+	if err := w.Bindings.Get(ctx, client.ObjectKey{Name: name}, binding); client.IgnoreNotFound(err) != nil {
+		return s, fmt.Errorf("getting ClusterBinding %s: %w", name, err)
+	} else if err == nil {
+		s.Binding = binding
+	}
+	s.Provider = w.Fleet.State(name)
+	provider, err := w.Fleet.Get(ctx, multicluster.ClusterName(name))
+	if errors.Is(err, multicluster.ErrClusterNotFound) {
+		if s.Provider.Phase == connection.Connected {
+			s.Provider.Phase = connection.Connecting // It has just gone.
+		}
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	s.Provider.Phase = connection.Connected // Its caches are full, though that may not have been said yet.
+	s.streams, _ = fleet.StreamsOf(provider)
+	s.Remotes, err = standIns(ctx, provider, pod)
+	return s, err
+}
+
+// standIns are the pods of a provider that say that they stand for that one.
+func standIns(ctx context.Context, provider cluster.Cluster, pod types.NamespacedName) ([]*corev1.Pod, error) {
+	var list corev1.PodList
+	if err := provider.GetCache().List(ctx, &list, client.MatchingFields{objects.FieldLocal: pod.String()}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing what stands for pod %s in its provider: %w", pod, err)
+	}
+	found := make([]*corev1.Pod, 0, len(list.Items))
+	for i := range list.Items {
+		found = append(found, &list.Items[i])
+	}
+	return found, nil
+}
