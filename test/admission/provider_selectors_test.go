@@ -64,6 +64,12 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 			hidden(t, client.IgnoreNotFound(consumer.Get(t.Context(), client.ObjectKeyFromObject(test.object), test.object)), test.hidden)
 		})
 	}
+	for namespace, want := range map[string]bool{metav1.NamespaceSystem: true, "team-demo": false} {
+		t.Run("get the log of a pod in "+namespace, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod"}}
+			hidden(t, client.IgnoreNotFound(consumer.SubResource("log").Get(t.Context(), pod, &corev1.Pod{})), want)
+		})
+	}
 	own32 := metav1.ObjectMeta{Name: "claim-" + strings.Repeat("0a", 16)}
 	theirs := metav1.ObjectMeta{Namespace: "team-demo", Name: "object"}
 	for what, test := range map[string]struct {

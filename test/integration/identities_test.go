@@ -30,7 +30,7 @@ func (c *controlPlane) limited(rules ...rbacv1.PolicyRule) []byte {
 }
 
 // shippedRoles are the ClusterRoles of config/provider.
-var shippedRoles = []string{providerAccount, providerAccount + "-services", providerAccount + "-networkpolicies"}
+var shippedRoles = []string{providerAccount, providerAccount + "-services", providerAccount + "-networkpolicies", providerAccount + "-logs", providerAccount + "-exec"}
 
 // lacking is the kubeconfig of a ServiceAccount that may do all that the roles of
 // config/provider allow, but for verbs on a resource. Of several resources that
@@ -50,7 +50,9 @@ func (c *controlPlane) lacking(resource string, verbs ...string) []byte {
 			if each == resource {
 				one.Verbs = slices.DeleteFunc(one.Verbs, func(verb string) bool { return slices.Contains(verbs, verb) })
 			}
-			rules = append(rules, one)
+			if len(one.Verbs) > 0 {
+				rules = append(rules, one)
+			}
 		}
 	}
 	return c.limited(rules...)

@@ -1,0 +1,52 @@
+package admission
+
+import (
+	"context"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// TestConsumerRunsCommands: a consumer runs commands in, attaches to, and forwards ports
+// to what is in namespaces of its own, and in no other, whatever the pod there says of
+// itself. No node is behind the pods, so what is let in fails otherwise.
+func TestConsumerRunsCommands(t *testing.T) {
+	clientset, err := kubernetes.NewForConfig(server(t).accountConfig(v1alpha1.ProviderNamespace, shippedAccount))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const unmarked = "the namespace does not carry the labels of Spillway"
+	for name, test := range map[string]struct {
+		labels map[string]string
+		want   string // Empty: it is let in.
+	}{
+		"its own":            {held(mark()), ""},
+		"of no consumer":     {nil, unmarked},
+		"of another account": {held(markOf("other")), `is of the account "other"`},
+		"of no account":      {held(markBut(v1alpha1.LabelAccount, "")), `is of the account ""`},
+		"of no origin":       {held(markBut(v1alpha1.LabelOrigin, "")), unmarked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace := namespaceOf(t, test.labels)
+			made(t, podOf(metav1.ObjectMeta{Namespace: namespace, Name: "pod", Labels: mark()}))
+			tries := map[string]try{}
+			for _, subresource := range []string{"exec", "attach", "portforward"} {
+				for _, verb := range []string{"POST", "GET"} {
+					tries[verb+" "+subresource] = try{func(ctx context.Context) error {
+						err := clientset.CoreV1().RESTClient().Verb(verb).Namespace(namespace).Resource("pods").Name("pod").SubResource(subresource).
+							Param("command", "date").Param("stdout", "true").Do(ctx).Error()
+						if test.want == "" && !apierrors.IsForbidden(err) {
+							return nil
+						}
+						return err
+					}, test.want}
+				}
+			}
+			attempt(t, tries)
+		})
+	}
+}
