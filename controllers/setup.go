@@ -32,6 +32,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/waitingpod"
 	"github.com/spillway-io/spillway/internal/consumer"
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	decidenode "github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/shard"
@@ -74,6 +75,8 @@ type Options struct {
 	Sharing *shard.Coordinator
 	// Refusals knows which writes the consumer refuses.
 	Refusals *consumer.Refusals
+	// Kubelet is where this replica serves the kubelet API of virtual nodes.
+	Kubelet decidenode.Endpoint
 }
 
 // Kinds are the kinds of objects that are synced with the providers.
@@ -129,7 +132,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Fleet: o.Fleet, Owner: run.owner, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace, Clock: now,
 		}).SetupWithManager(run.all),
 		"virtualnode": (&virtualnode.Reconciler{
-			Client: cached, Fleet: o.Fleet, Owner: run.owner, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
+			Client: cached, Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			KeepsFeatures: o.PolicyServed, // Both come with Kubernetes 1.36.
 		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
 		"namespacelabel": (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),

@@ -4,6 +4,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"net"
 	"os"
 
 	"k8s.io/klog/v2"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/holder"
+	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/logs"
 	"github.com/spillway-io/spillway/internal/manager"
 )
@@ -36,13 +38,14 @@ func main() {
 			"by default the first 8 characters of the UID of its kube-system namespace")
 	flag.StringVar(&metricsAddr, "metrics-bind-address", ":8080", "`address` of the metrics, or 0 for none")
 	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
-	flag.StringVar(&options.Manager.PprofBindAddress, "pprof-bind-address", "", "`address` of /debug/pprof, which is for those who look into the manager itself; empty for none")
+	flag.StringVar(&options.Manager.PprofBindAddress, "pprof-bind-address", "", "`address` of /debug/pprof, which is for those who look into the manager itself: a loopback address, such as 127.0.0.1:6060; empty for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
 		"let several managers run, of which one at a time works")
 	flag.BoolVar(&options.Shard, "shard", false,
 		"let several managers run, of which each works for its share of the ClusterBindings; implies --leader-elect, for what is of this cluster as a whole")
 	flag.DurationVar(&options.Fleet.LeaseDuration, "provider-lease-duration", fleet.DefaultLeaseDuration,
 		"how long the Lease in each provider holds that is not renewed, and so `how long` the next manager waits after a crash; some seconds, at most five minutes")
+	kubeletFlags(&options.Kubelet)
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
 	logging.BindFlags(flag.CommandLine)
 	flag.Usage = func() {
@@ -56,6 +59,14 @@ func main() {
 	}
 	if err := holder.CheckDuration(options.Fleet.LeaseDuration); err != nil {
 		fmt.Fprintln(os.Stderr, "manager: --provider-lease-duration:", err)
+		os.Exit(2)
+	}
+	if err := onlyLoopback(options.Manager.PprofBindAddress); err != nil {
+		fmt.Fprintln(os.Stderr, "manager: --pprof-bind-address:", err)
+		os.Exit(2)
+	}
+	if err := options.Kubelet.Validate(); err != nil {
+		fmt.Fprintln(os.Stderr, "manager:", err)
 		os.Exit(2)
 	}
 	if showVersion {
@@ -75,6 +86,40 @@ func main() {
 		ctrl.Log.WithName("setup").Error(err, "the manager stopped")
 		os.Exit(1)
 	}
+}
+
+// onlyLoopback refuses an address that others can reach: whoever has nodes/proxy of a
+// virtual node reaches every port of this process.
+func onlyLoopback(address string) error {
+	if address == "" || address == "0" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("it must be a loopback address, such as 127.0.0.1:6060, and is %q", address)
+	}
+	return nil
+}
+
+// kubeletFlags are those of the kubelet API of virtual nodes.
+func kubeletFlags(o *kubelet.Options) {
+	flag.StringVar(&o.Address, "kubelet-address", "",
+		"`address` at which this cluster's API server reaches this manager, for logs, exec, attach and port-forward of offloaded pods: "+
+			"an IP address, or a name that it can resolve; empty for none of these")
+	flag.IntVar(&o.Port, "kubelet-port", kubelet.DefaultPort, "`port` for these, at all addresses of this process")
+	flag.Func("kubelet-certificate", fmt.Sprintf("where the serving certificate for these comes from: `%s`, %s or %s (default %[1]s)", kubelet.SelfSigned, kubelet.CSR, kubelet.File),
+		func(mode string) error {
+			o.Certificate = kubelet.CertificateMode(mode)
+			return o.Certificate.Validate()
+		})
+	flag.StringVar(&o.CertificateFile, "kubelet-certificate-file", "", "`file` with that certificate, in PEM, for --kubelet-certificate=file")
+	flag.StringVar(&o.KeyFile, "kubelet-key-file", "", "`file` with its key, in PEM")
+	flag.StringVar(&o.Signer, "kubelet-certificate-signer", kubelet.DefaultSigner, "`name` of the signer, for --kubelet-certificate=csr")
+	flag.StringVar(&o.ClientCAFile, "kubelet-client-ca-file", "",
+		"`file` with the authority of client certificates, in PEM; by default the one in ConfigMap kube-system/extension-apiserver-authentication")
 }
 
 // run runs the manager until it is stopped.

@@ -48,6 +48,8 @@ type Reconciler struct {
 	// node declares. One that does not drops them, and each reconcile would write them
 	// again.
 	KeepsFeatures bool
+	// Kubelet is where this replica serves the kubelet API of the nodes.
+	Kubelet virtualnode.Endpoint
 	// Pace limits the writes that follow the provider's nodes.
 	Pace *throttle.Pacer
 }
@@ -72,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
-	offer.Older = placement.Sharing(binding, bindings.Items)
+	offer.Older, offer.Kubelet = placement.Sharing(binding, bindings.Items), r.Kubelet
 	return r.bring(ctx, binding, offer, connected)
 }
 

@@ -33,7 +33,9 @@ import (
 	"github.com/spillway-io/spillway/controllers"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/views"
@@ -65,6 +67,8 @@ type Options struct {
 	// Shard makes replicas share the ClusterBindings. Each needs leader election (in
 	// Manager), for what concerns the consumer as a whole.
 	Shard bool
+	// Kubelet says how the kubelet API of virtual nodes is served.
+	Kubelet kubelet.Options
 	// SkipMetrics leaves the process-wide registry of metrics alone, so that
 	// several managers can run in one process, one after the other.
 	SkipMetrics bool
@@ -182,6 +186,11 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	if err != nil {
 		return nil, err
 	}
+	if err := sharing.serveKubelet(mgr, o.Kubelet, of, &kubelet.World{
+		Bindings: mgr.GetLocalManager().GetClient(), Views: local, Fleet: connections, Owner: sharing.owner(), Origin: of.origin,
+	}); err != nil {
+		return nil, err
+	}
 	if !o.SkipMetrics {
 		reader := metrics.WhenElected{Reader: mgr.GetLocalManager().GetClient(), Elected: mgr.GetLocalManager().Elected()}
 		state := &metrics.State{Reader: reader, Connected: connections.Connected}
@@ -196,6 +205,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	return mgr, controllers.Setup(mgr, controllers.Options{
 		Fleet: connections, Kubernetes: of.clients, Origin: of.origin, PolicyServed: of.policyServed, Views: local,
 		Sharing: sharing.coordinator(), Refusals: of.refusals,
+		Kubelet:  virtualnode.Endpoint{Address: o.Kubelet.Address, Port: int32(o.Kubelet.Port)},
 		Settings: namespaceoffloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
 	})
 }

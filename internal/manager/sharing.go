@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/shard"
 )
 
@@ -78,6 +79,30 @@ func (s *sharing) everywhere(local ctrl.Manager) ctrl.Manager {
 		return local
 	}
 	return shard.Everywhere(local)
+}
+
+// owner says which bindings this replica works for.
+func (s *sharing) owner() shard.Owner {
+	if s == nil {
+		return shard.All{}
+	}
+	return s.Coordinator
+}
+
+// serveKubelet adds what serves the kubelet API of virtual nodes, in the replicas that
+// work for them.
+func (s *sharing) serveKubelet(mgr mcmanager.Manager, o kubelet.Options, consumer identity, world *kubelet.World) error {
+	if o.Address == "" {
+		return nil
+	}
+	server, err := kubelet.NewServer(o, consumer.clients, world, mgr.GetLocalManager().GetCache())
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		mgr = shard.EverywhereAware(mgr)
+	}
+	return mgr.Add(server)
 }
 
 func (s *sharing) coordinator() *shard.Coordinator {

@@ -115,9 +115,13 @@ func configFor(o Options, p ports, auditPolicy string) kwokctlConfig {
 
 func patchesFor(o Options) []componentPatch {
 	unlimited := map[string]string{"leader-elect": "false", "kube-api-qps": "5000", "kube-api-burst": "10000"}
+	pki := filepath.Join(handle(o.Dir, o.BinDir, o.Name).dir, "pki")
+	// By this kubelets, and Spillway's virtual nodes, know the API server. kwokctl sets none,
+	// since kwok's nodes ask nobody.
+	known := map[string]string{"kubelet-client-certificate": filepath.Join(pki, "admin.crt"), "kubelet-client-key": filepath.Join(pki, "admin.key")}
 	args := map[Component]map[string]string{
 		Etcd:                  {"unsafe-no-fsync": "true"},
-		KubeAPIServer:         o.APIServerArgs,
+		KubeAPIServer:         merge(known, o.APIServerArgs),
 		KubeControllerManager: merge(unlimited, o.ControllerManagerArgs),
 		KubeScheduler:         unlimited,
 		KwokController: {

@@ -1,0 +1,252 @@
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/kubelet"
+	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/test/clusters"
+)
+
+// kubectl runs kubectl with the kubeconfig of the cluster's administrator.
+func (c *controlPlane) kubectl(stdin string, args ...string) (said string, err error) {
+	GinkgoHelper()
+	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	command := c.kubectlCommand(bounded, args...)
+	command.Stdin = strings.NewReader(stdin)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return string(out), err
+}
+
+func (c *controlPlane) kubectlCommand(ctx context.Context, args ...string) *exec.Cmd {
+	GinkgoHelper()
+	root, err := clusters.Root()
+	Expect(err).NotTo(HaveOccurred())
+	command := exec.CommandContext(ctx, filepath.Join(root, "bin", "kube", "kubectl"), append([]string{"--kubeconfig", c.Kubeconfig}, args...)...)
+	command.WaitDelay = time.Second
+	return command
+}
+
+var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
+	var (
+		t      team
+		node   string
+		served kubelet.Options
+		local  *corev1.Pod
+	)
+
+	// runs makes a pod that runs on the fake node.
+	runs := func(of team) (local, remote *corev1.Pod) {
+		local = of.run()
+		remote = eu.remotePod(of.cb, local)
+		eu.scheduleTo(remote, node)
+		eu.setPodStatus(remote, corev1.PodRunning)
+		Eventually(home.podPhase(local)).Should(Equal(corev1.PodRunning))
+		return local, remote
+	}
+
+	BeforeAll(func() {
+		running.stop()
+		served = kubelet.Options{Address: "127.0.0.1", Port: freePort()}
+		running = startManager(home, manager.Options{ConsumerID: homeID, Kubelet: served})
+		DeferCleanup(func() {
+			running.stop()
+			running = startManager(home, manager.Options{ConsumerID: homeID})
+		})
+		node = eu.newKubelet()
+		t = newTeam()
+		local, _ = runs(t)
+	})
+
+	It("gives logs, all at once and as they come, until the pod is gone", func() {
+		Expect(home.kubectl("", "logs", "-n", local.Namespace, local.Name)).To(Equal("first line of app\n"))
+		short, there := runs(t)
+		following, err := gexec.Start(home.kubectlCommand(ctx, "logs", "-f", "-n", short.Namespace, short.Name), GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(following.Out).Should(gbytes.Say("first line of app\n"))
+		Expect(eu.Delete(ctx, there, atOnce)).To(Succeed())
+		Eventually(following).Should(gexec.Exit(), "the stream should end with the pod")
+	})
+
+	It("runs commands, with their input and their exit codes, over WebSockets and SPDY, and attaches", func() {
+		for _, ws := range []string{"true", "false"} {
+			GinkgoT().Setenv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", ws)
+			Expect(home.kubectl("", "exec", "-n", local.Namespace, local.Name, "--", "echo", "hello", "a b")).To(Equal("hello a b\n"))
+			Expect(home.kubectl("from here", "exec", "-i", "-n", local.Namespace, local.Name, "--", "cat")).To(Equal("from here"))
+			_, err := home.kubectl("", "exec", "-n", local.Namespace, local.Name, "--", "exit", "7")
+			var exit *exec.ExitError
+			Expect(errors.As(err, &exit)).To(BeTrue())
+			Expect(exit.ExitCode()).To(Equal(7))
+			Expect(home.kubectl("", "attach", "-n", local.Namespace, local.Name)).To(ContainSubstring("attached to app\n"))
+		}
+	})
+
+	It("forwards ports, over WebSockets and SPDY", func() {
+		for _, ws := range []string{"true", "false"} {
+			GinkgoT().Setenv("KUBECTL_PORT_FORWARD_WEBSOCKETS", ws)
+			forwarding, err := gexec.Start(home.kubectlCommand(ctx, "port-forward", "--address=127.0.0.1", "-n", local.Namespace, local.Name, ":8080"), GinkgoWriter, GinkgoWriter)
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(forwarding.Out).Should(gbytes.Say("Forwarding from .*\n"))
+			address := regexp.MustCompile(`127.0.0.1:\d+`).FindString(string(forwarding.Out.Contents()))
+			for range 3 {
+				conn, err := net.Dial("tcp", address)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(io.ReadAll(conn)).To(BeEquivalentTo("port 8080\n"))
+				Expect(conn.Close()).To(Succeed())
+			}
+			forwarding.Kill()
+			Eventually(forwarding).Should(gexec.Exit())
+		}
+	})
+
+	It("shows one address on the node, and nothing is written again", func() {
+		found := home.virtualNode(t.cb)
+		Expect(found.Status.Addresses).To(ConsistOf(corev1.NodeAddress{Type: corev1.NodeHostName, Address: "127.0.0.1"}))
+		Expect(found.Status.DaemonEndpoints.KubeletEndpoint.Port).To(BeEquivalentTo(served.Port))
+	})
+
+	It("says what is wrong", func() {
+		says := func(what string, args ...string) {
+			GinkgoHelper()
+			_, err := home.kubectl("", args...)
+			Expect(err).To(MatchError(ContainSubstring(what)))
+		}
+		waits := t.run()
+		Expect(eu.remotePod(t.cb, waits)).NotTo(BeNil())
+		says("has not started: it waits for a node of the provider", "exec", "-n", waits.Namespace, waits.Name, "--", "echo")
+		kubeconfig := eu.lacking("pods/log", "get")
+		limited := newTeamWith(kubeconfig)
+		unread, _ := runs(limited)
+		says("does not allow pods/log; its administrator can", "logs", "-n", unread.Namespace, unread.Name)
+		change(home, limited.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = true })
+		Eventually(func() error {
+			_, err := home.kubectl("", "exec", "-n", unread.Namespace, unread.Name, "--", "echo")
+			return err
+		}).Should(MatchError(ContainSubstring("is paused (spec.paused)")))
+		change(home, limited.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = false })
+	})
+
+	It("knows who asks, and what they may", func() {
+		logs := "/containerLogs/" + local.Namespace + "/" + local.Name + "/app"
+		command := "/exec/" + local.Namespace + "/" + local.Name + "/app?command=echo&output=1"
+		reader, writer := home.nodeUser("get"), home.nodeUser("get", "create")
+		withToken := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
+		admin := home.Config().TLSClientConfig
+		foreign := eu.Config().TLSClientConfig
+		for what, test := range map[string]struct {
+			path   string
+			header http.Header
+			as     *rest.TLSClientConfig
+			code   int
+		}{
+			"the administrator's certificate":        {logs, nil, &admin, http.StatusOK},
+			"no certificate":                         {logs, nil, nil, http.StatusUnauthorized},
+			"a certificate of another authority":     {logs, nil, &foreign, http.StatusUnauthorized},
+			"a name in a header":                     {logs, http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}, "Impersonate-User": {"admin"}}, nil, http.StatusUnauthorized},
+			"a token":                                {logs, withToken(reader.token()), nil, http.StatusOK},
+			"a token for another audience":           {logs, withToken(reader.token("https://elsewhere.example")), nil, http.StatusUnauthorized},
+			"no token of anybody":                    {logs, withToken("eyJhbGciOiJub25lIn0.e30."), nil, http.StatusUnauthorized},
+			"who may read runs no command":           {command, upgradeWith(withToken(reader.token())), nil, http.StatusForbidden},
+			"who may write runs one":                 {command, upgradeWith(withToken(writer.token())), nil, http.StatusSwitchingProtocols},
+			"who may nothing with nodes":             {logs, withToken(home.nodeUser().token()), nil, http.StatusForbidden},
+			"a pod that is on no virtual node":       {"/containerLogs/kube-system/none/app", nil, &admin, http.StatusBadRequest},
+			"another path of the API of kubelets":    {"/pods", nil, &admin, http.StatusNotFound},
+			"a path that leads elsewhere if cleaned": {"/containerLogs/x/../../pods", nil, &admin, http.StatusNotFound},
+		} {
+			Expect(ask(served.Port, test.path, test.header, test.as)).To(Equal(test.code), what)
+		}
+		gone := home.nodeUser("get")
+		token := gone.token()
+		Expect(home.Delete(ctx, &gone.ServiceAccount)).To(Succeed())
+		Eventually(func() int { return ask(served.Port, logs, withToken(token), nil) }).Should(Equal(http.StatusUnauthorized), "a token that counts no longer")
+	})
+})
+
+// nodeUser is an account that may do that with nodes/proxy.
+type nodeUser struct{ corev1.ServiceAccount }
+
+func (c *controlPlane) nodeUser(verbs ...string) *nodeUser {
+	GinkgoHelper()
+	name := unique("user")
+	u := &nodeUser{corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}}
+	c.make(&u.ServiceAccount)
+	if len(verbs) > 0 {
+		meta := metav1.ObjectMeta{Name: name}
+		c.create(&rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes/proxy"}, Verbs: verbs}}})
+		c.create(&rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: name}}})
+	}
+	return u
+}
+
+// token is a new one for these audiences, or else for the API server.
+func (u *nodeUser) token(audiences ...string) string {
+	GinkgoHelper()
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
+	Expect(home.SubResource("token").Create(ctx, &u.ServiceAccount, request)).To(Succeed())
+	credentials.note(request.Status.Token)
+	return request.Status.Token
+}
+
+func upgradeWith(header http.Header) http.Header {
+	header.Set("Connection", "Upgrade")
+	header.Set("Upgrade", "SPDY/3.1")
+	header.Set("X-Stream-Protocol-Version", "v4.channel.k8s.io")
+	return header
+}
+
+// ask sends a request to the listener itself, past the API server, and returns the status
+// code.
+func ask(port int, path string, header http.Header, as *rest.TLSClientConfig) int {
+	GinkgoHelper()
+	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // The manager signs its certificate itself.
+	if as != nil {
+		pair, err := tls.X509KeyPair(as.CertData, as.KeyData)
+		Expect(err).NotTo(HaveOccurred())
+		config.Certificates = []tls.Certificate{pair}
+	}
+	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d", port), nil)
+	Expect(err).NotTo(HaveOccurred())
+	req.URL.Opaque = path // As it is.
+	if header != nil {
+		req.Header = header
+	}
+	resp, err := transport.RoundTrip(req)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(resp.Body.Close()).To(Succeed())
+	return resp.StatusCode
+}
+
+// scheduleTo puts a pod on a node of the cluster.
+func (c *controlPlane) scheduleTo(pod *corev1.Pod, node string) {
+	GinkgoHelper()
+	Expect(c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}})).To(Succeed())
+	Expect(c.fetching(pod)()).To(Succeed())
+}
