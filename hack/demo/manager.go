@@ -20,6 +20,8 @@ import (
 const (
 	metricsAddress = "127.0.0.1:18080"
 	probeAddress   = "127.0.0.1:18081"
+	kubeletHost    = "127.0.0.1"
+	kubeletPort    = "18082"
 	consumerID     = "demo"
 	// stopPatience is how long the manager may take to end when asked to.
 	stopPatience  = 20 * time.Second
@@ -41,7 +43,7 @@ func (d *demo) restartManager(ctx context.Context) error {
 	if err := d.stopManager(ctx); err != nil {
 		return err
 	}
-	if err := areFree(metricsAddress, probeAddress); err != nil {
+	if err := areFree(metricsAddress, probeAddress, net.JoinHostPort(kubeletHost, kubeletPort)); err != nil {
 		return err
 	}
 	kubeconfig, err := d.clusters[consumer].KubeconfigFor(ctx, systemNamespace, managerServiceAccount, tokenLifetime)
@@ -98,6 +100,7 @@ func (d *demo) startManager() (<-chan error, error) {
 		"--cluster-id", consumerID,
 		"--metrics-bind-address", metricsAddress,
 		"--health-probe-bind-address", probeAddress,
+		"--kubelet-address", kubeletHost, "--kubelet-port", kubeletPort,
 	)
 	cmd.Dir = d.dir
 	cmd.Stdout, cmd.Stderr = log, log

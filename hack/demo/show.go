@@ -20,6 +20,7 @@ func (d *demo) show(ctx context.Context) error {
 		{"Their namespaces in provider eu, to which both are offloaded", "eu", managed},
 		{"Those in provider us, to which only team-b is", "us", managed},
 		{"team-a's pods, as the team sees them: those of the Deployment are on the node of provider eu", consumer, "get pods -n team-a -o wide"},
+		{"A log of theirs, which comes from provider eu", consumer, "logs -n team-a deployment/web"},
 		{"team-b's pods: wherever the scheduler has put them, the consumer's own nodes or a provider", consumer, "get pods -n team-b -o wide"},
 		{"No route leads to provider eu, so that team-a's Service has no addresses here", consumer, "get endpointslices -n team-a"},
 		{"team-b's has those of the consumer's own pods", consumer, "get endpointslices -n team-b"},
@@ -61,6 +62,12 @@ Things to try, on the consumer:
   kubectl scale deployment web -n team-a --replicas=5
   kubectl set image deployment web -n team-a web=example.com/web:2.0
   kubectl get pods -n team-a -o wide -w
+
+  # Look into team-a's containers in provider eu. kwok plays them: what exec runs, runs on
+  # this machine, as you, in %[1]s/bin/demo/clusters/eu/container.
+  kubectl exec -n team-a deploy/web -- echo hello
+  kubectl logs -f -n team-a deploy/web
+  kubectl port-forward -n team-a deploy/web 8000:80    # and curl http://127.0.0.1:8000
 
   # Change the ConfigMap, and see the copy follow; damage the copy, and see it mended.
   kubectl patch configmap settings -n team-a -p '{"data":{"greeting":"hallo"}}'

@@ -1,9 +1,11 @@
 package clusters
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -65,6 +67,27 @@ type extraArg struct {
 //
 //go:embed stages.yaml
 var stages []byte
+
+// containers are what kwok plays of containers.
+//
+//go:embed containers.yaml
+var containers []byte
+
+// containerLog is the log of all containers, as a container runtime writes it.
+const containerLog = "2026-01-01T00:00:00.000000000Z stdout F listening on port 80\n" +
+	"2026-01-01T00:00:01.000000000Z stdout F ready\n"
+
+// playContainers writes what kwok needs to play the containers of a cluster in dir, and
+// returns its configuration.
+func playContainers(dir string) ([]byte, error) {
+	if err := os.WriteFile(filepath.Join(dir, "container.log"), []byte(containerLog), 0o600); err != nil {
+		return nil, fmt.Errorf("writing the log of the containers: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "container"), 0o700); err != nil {
+		return nil, fmt.Errorf("making the directory of the containers: %w", err)
+	}
+	return bytes.ReplaceAll(containers, []byte("DIR"), []byte(dir)), nil
+}
 
 // ports of a cluster, all on 127.0.0.1.
 type ports struct{ etcd, etcdPeer, apiServer, controllerManager, scheduler, kwok int }

@@ -59,6 +59,10 @@ type Options struct {
 	// PodCIDR is the range of the addresses that kwok gives to pods. Default: kwok's,
 	// 10.0.0.0/24, in all clusters.
 	PodCIDR string
+	// PlayContainers has kwok play containers, for kubectl logs, exec, attach and
+	// port-forward. It runs the commands of exec on this machine, for whoever reaches it at
+	// 127.0.0.1.
+	PlayContainers bool
 	// NodeGrace is how long a node may stay silent before the controller
 	// manager calls it NotReady; at least 4s. kwok renews the leases of its
 	// nodes four times within it. Default: 40s, as Kubernetes has it.

@@ -111,6 +111,13 @@ func (c *Cluster) prepare(o Options) error {
 	if o.has(KwokController) {
 		raw = append(append(raw, "---\n"...), stages...)
 	}
+	if o.PlayContainers {
+		played, err := playContainers(c.dir)
+		if err != nil {
+			return err
+		}
+		raw = append(append(raw, "---\n"...), played...)
+	}
 	if err := os.WriteFile(c.configFile(), raw, 0o600); err != nil {
 		return fmt.Errorf("writing kwokctl's configuration: %w", err)
 	}

@@ -37,6 +37,8 @@ var notRun = map[string]string{
 	"bin/manager ":          "the integration tests run it",
 	"curl ":                 "there is nobody to answer",
 	"kubectl port-forward ": "nothing runs",
+	"kubectl --kubeconfig bin/demo/consumer.kubeconfig logs ": "no manager runs",
+	"kubectl --kubeconfig bin/demo/consumer.kubeconfig exec ": "no manager runs",
 }
 
 // placeholders stand for what readers fill in.
