@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 page=docs/testing.md
 # In this order: from minutes to hours.
-parts=(vulnerabilities clusters writes hostile crash kinds integration e2e faults-fast bench faults)
+parts=(vulnerabilities clusters writes hosted hostile crash kinds integration e2e faults-fast bench faults)
 
 go_test() { "$GO" test -count=1 -vet=off "$@"; }
 
@@ -22,6 +22,7 @@ run() {
   vulnerabilities) STRICT=1 hack/verify.sh vulnerabilities ;;
   clusters | hostile) go_test -timeout 60m "./test/$1" ;;
   writes | crash) go_test -timeout 90m "./test/$1" ;;
+  hosted) go_test -timeout 90m -v -run TestNoLostUpdates ./internal/hosted/merge -interleavings 1000000 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
   e2e | bench) target "$1" ;;
   faults-fast) target faults FAST=1 ;;

@@ -73,6 +73,9 @@ others=$(grep "^$module/test/" <<<"$packages" | grep -vx "$suite")
 status=0
 # shellcheck disable=SC2046 # It is one flag, or none.
 run units "$units" $(race) || status=1
+# Each interleaving is a goroutine by itself, and the race detector makes it twenty times
+# slower: with it, there are but a few.
+run interleavings "$module/internal/hosted/merge" -run 'TestNoLostUpdates|TestSeededBugs' || status=1
 
 # The suite tries its specs again by itself, and not as a whole.
 echo "=== test: integration, of which the output comes last"

@@ -1,0 +1,103 @@
+package merge
+
+// State of a leaf that the spec sets.
+type State string
+
+// The states.
+const (
+	// Agreed: both sides have the same.
+	Agreed State = "Agreed"
+	// Pushed: the spec is sent to the cloud.
+	Pushed State = "Pushed"
+	// Superseded: the cloud's value holds, and the spec still has another.
+	Superseded State = "Superseded"
+	// WrittenBack: the cloud's value holds, and is written to the spec.
+	WrittenBack State = "WrittenBack"
+	// Drifted: the cloud has changed; nothing is done about it.
+	Drifted State = "Drifted"
+	// Conflict: both have changed; nothing is done until somebody resolves it.
+	Conflict State = "Conflict"
+	// Floating: the value moves by itself, and is not compared.
+	Floating State = "Floating"
+	// ImmutableDiffers: both sides differ, and no call can change the cloud's.
+	ImmutableDiffers State = "ImmutableDiffers"
+)
+
+// Side is one of the two whose value can hold.
+type Side string
+
+// The sides; Neither reports, and does nothing.
+const (
+	Neither  Side = ""
+	Spec     Side = "Spec"
+	Upstream Side = "Upstream"
+)
+
+// Policy says who wins for a leaf.
+type Policy struct {
+	// External: only the cloud has changed. Neither leaves it Drifted.
+	External Side
+	// Conflict: both have. Neither freezes the leaf.
+	Conflict Side
+	// WriteBack writes the cloud's value, where it wins, to the spec.
+	WriteBack bool
+}
+
+// view is what is known of a leaf.
+type view struct {
+	immutable, floats bool
+	// same: the cloud has what the spec asks for.
+	same bool
+	// spec and upstream tell which side has changed since they last agreed.
+	spec, upstream bool
+	// resolved is the side that a resolution takes, which is for just this conflict.
+	resolved Side
+}
+
+// verdict is what to do about a leaf.
+type verdict struct {
+	state State
+	// overwrites: the value of one side is lost, and its author did not know.
+	overwrites bool
+}
+
+// decide is the table of the package comment.
+func decide(v view, p Policy) verdict {
+	switch {
+	case v.same:
+		return verdict{state: Agreed}
+	case v.floats:
+		return verdict{state: Floating}
+	case v.immutable:
+		return verdict{state: ImmutableDiffers}
+	case v.spec && v.upstream:
+		winner := v.resolved
+		if winner == Neither {
+			winner = p.Conflict
+		}
+		return against(winner, Conflict, p)
+	case v.spec:
+		return verdict{state: Pushed}
+	case v.upstream:
+		return against(p.External, Drifted, p)
+	case p.WriteBack && p.External == Upstream:
+		return verdict{WrittenBack, true}
+	default:
+		// They have agreed to differ.
+		return verdict{state: Superseded}
+	}
+}
+
+// against overwrites the side that did not win.
+func against(winner Side, otherwise State, p Policy) verdict {
+	switch {
+	case winner == Spec:
+		return verdict{Pushed, true}
+	case winner == Upstream && p.WriteBack:
+		return verdict{WrittenBack, true}
+	case winner == Upstream:
+		return verdict{Superseded, true}
+	default:
+		return verdict{state: otherwise}
+	}
+}

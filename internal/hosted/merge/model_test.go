@@ -1,0 +1,352 @@
+package merge
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// side is a configuration by path. The list or map that is set has a path, too.
+type side map[string]any
+
+// universe has all leaves that the model knows.
+var universe = toy.read(map[string]any{
+	"version": "1", "access": map[string]any{"public": true, "cidrs": []any{"c"}}, "tags": map[string]any{"a": "1", "b": "1"},
+	"pools": []any{pool("p"), pool("q")},
+})
+
+func pool(name string) map[string]any {
+	return map[string]any{
+		"name": name, "size": 1, "scales": true, "labels": map[string]any{"x": "1"},
+		"taints": []any{map[string]any{"key": "k", "effect": "E"}, map[string]any{"key": "l", "effect": "E"}},
+	}
+}
+
+var universePaths = slices.Sorted(maps.Keys(universe.at))
+
+func (s side) leaves() *leaves {
+	l := &leaves{at: map[string]*leaf{}, sets: map[string]*leaf{}}
+	for path, value := range s {
+		if at := universe.at[path]; at != nil {
+			with := *at
+			with.value, with.text = value, with.field.text(value)
+			l.at[path] = &with
+			continue
+		}
+		l.sets[path] = universe.sets[path]
+	}
+	return l
+}
+
+func (s side) tree() map[string]any { return toy.build(s.leaves()) }
+
+func (s side) text(path string) Text {
+	value, ok := s[path]
+	if !ok {
+		return Null
+	}
+	return universe.at[path].field.text(value)
+}
+
+// set changes a leaf; nil deletes it, and an item with all that it has.
+func (s side) set(path string, value any) {
+	if value == nil {
+		maps.DeleteFunc(s, func(at string, _ any) bool { return in(at, path) })
+		return
+	}
+	s[path] = value
+	if at := universe.at[path]; at.list != "" {
+		s[at.list] = true
+	}
+}
+
+// snapshot is the cloud at one time.
+type snapshot struct {
+	config   side
+	versions map[string]string
+	tree     map[string]any
+}
+
+// cloud keeps its history, because reads may lag.
+type cloud struct {
+	history []snapshot
+	// read is the latest that was read: reads do not go back.
+	read int
+	// tokens are of the requests that were made. Some clouds know them only of those that
+	// create something.
+	tokens map[int]bool
+	forget bool
+	writes int
+}
+
+var errPrecondition = errors.New("412 or 409")
+
+func (c *cloud) now() snapshot { return c.history[len(c.history)-1] }
+
+// change makes a new state, in which an item, or the cluster, has a new version.
+func (c *cloud) change(item string, change func(side)) {
+	next := snapshot{config: maps.Clone(c.now().config), versions: maps.Clone(c.now().versions)}
+	change(next.config)
+	delete(next.versions, item)
+	if item == "" || next.config[item] != nil {
+		next.versions[item] = fmt.Sprint("v", len(c.history))
+	}
+	next.tree = next.config.tree()
+	c.history = append(c.history, next)
+}
+
+// write does what a cloud does: a token counts once, a version that is not the present
+// one is refused, and a call that replaces its fields resets those that it leaves out.
+func (c *cloud) write(w Write, token int, unguarded bool) error {
+	if c.tokens[token] {
+		return nil
+	}
+	now := c.now()
+	if !unguarded && now.versions[w.Item] != w.Version || w.Call == "create" && now.config[w.Item] != nil {
+		return errPrecondition
+	}
+	c.tokens[token] = !c.forget || w.Call == "create"
+	c.writes++
+	c.change(w.Item, func(s side) {
+		if w.Call == "delete" {
+			s.set(w.Item, nil)
+			return
+		}
+		if toy.whole(w.Call) {
+			maps.DeleteFunc(s, func(path string, _ any) bool {
+				at := universe.at[path]
+				return at != nil && at.field.Call == w.Call && at.item == w.Item && !at.exists
+			})
+		}
+		for path, at := range toy.read(w.Message).at {
+			s.set(path, at.value)
+		}
+	})
+	return nil
+}
+
+// edit is an accepted write of somebody.
+type edit struct {
+	path string
+	text Text
+	spec bool
+	at   time.Time
+	// saw is what the author of an edit of the spec could see of the cloud.
+	saw *leaves
+	// seen is set once a later writer has changed the same, and could see this.
+	seen bool
+}
+
+// stored is the status of the object, which outlives a crash.
+type stored struct {
+	Base      map[string]Base
+	Published map[string]any
+	Conflicts []OpenConflict
+	Decisions []Decision
+	Op        *operation
+}
+
+type operation struct {
+	Write Write
+	Token int
+}
+
+// world is one interleaving.
+type world struct {
+	*rand.Rand
+	cloud    cloud
+	spec     side
+	revision int
+	policies Policies
+	status   stored
+	now      time.Time
+	seed     uint64
+	bug      bug
+	// edits by the path of what they are about: by the author of the present value.
+	specEdits, cloudEdits map[string]*edit
+	edits                 []*edit
+	count, statusWrites   int
+	// agreed has the paths and values that both sides have had, and public those that were
+	// published.
+	agreed, public map[[2]string]bool
+	// shown has the conflicts that resolutions are for, by hash.
+	shown map[string]OpenConflict
+	// planned is the spec that the operation was decided on, and plannedBy has its authors.
+	planned   side
+	plannedBy map[string]*edit
+	// refused is the token of a request that was certainly not made, and made of one that
+	// has certainly created an item: no version tells, if it is gone again.
+	refused, made int
+	// settled: no more edits, crashes and lags.
+	settled    bool
+	violations []string
+	trace      []string
+}
+
+func newWorld(seed uint64, b bug) *world {
+	w := &world{
+		Rand: rand.New(rand.NewPCG(seed, 0)), spec: side{}, now: time.Unix(1000, 0), seed: seed, bug: b,
+		specEdits: map[string]*edit{}, cloudEdits: map[string]*edit{}, shown: map[string]OpenConflict{},
+		agreed: map[[2]string]bool{}, public: map[[2]string]bool{},
+	}
+	w.cloud.tokens, w.cloud.forget = map[int]bool{}, w.IntN(2) == 0
+	w.cloud.history = []snapshot{{config: side{}, versions: map[string]string{}}}
+	w.cloud.change("", func(s side) {
+		maps.Copy(s, side{"version": "1", "access.cidrs": []any{"c"}, "tags": true, `tags["a"]`: "1", "pools": true})
+	})
+	sides := []Side{Neither, Spec, Upstream}
+	policy := func() Policy { return Policy{sides[w.IntN(3)], sides[w.IntN(3)], w.IntN(2) == 0} }
+	w.policies = Policies{Policy: policy(), Exclusive: w.IntN(2) == 0}
+	if w.IntN(2) == 0 {
+		w.policies.Overrides = map[string]Policy{"tags": policy(), `pools["p"]`: policy()}
+	}
+	return w
+}
+
+// log tells what has happened, for whoever reads of a violation.
+func (w *world) log(format string, args ...any) {
+	w.trace = append(w.trace, fmt.Sprint(w.now.Unix()-1000)+" "+fmt.Sprintf(format, args...))
+}
+
+func (w *world) violation(format string, args ...any) {
+	w.violations = append(w.violations, fmt.Sprintf(format, args...))
+}
+
+// value returns another one for a leaf: mostly one that was never there, or one of the
+// few that come again and again.
+func (w *world) value(path string) any {
+	w.count++
+	text := fmt.Sprint(w.count)
+	if w.IntN(3) == 0 {
+		text = fmt.Sprint(w.IntN(2) + 1)
+	}
+	switch at := universe.at[path]; {
+	case at.exists:
+		return true
+	case at.field.Path == "access.public" || at.field.Path == "pools[].scales":
+		return w.IntN(2) == 0
+	case at.field.Path == "pools[].size":
+		return w.count
+	case at.field.Path == "pools[].taints":
+		taint := maps.Clone(at.value.(map[string]any))
+		taint["value"] = text
+		return taint
+	case at.field.Shape == Set:
+		return []any{text}
+	default:
+		return text
+	}
+}
+
+// console is somebody's edit in the cloud.
+func (w *world) console() {
+	path := universePaths[w.IntN(len(universePaths))]
+	at, now := universe.at[path], w.cloud.now().config
+	value := w.value(path)
+	if w.IntN(4) == 0 || at.exists && now[path] != nil {
+		value = nil
+	}
+	if at.item != "" && now[at.item] == nil || at.field.text(value) == now.text(path) {
+		return
+	}
+	item := at.item
+	if at.exists {
+		item = path
+	}
+	w.cloud.change(item, func(s side) { s.set(path, value) })
+	for at, author := range w.cloudEdits {
+		if in(at, path) {
+			author.seen = true
+		}
+	}
+	if at.field.Floats != nil && now[at.item+".scales"] == true {
+		w.log("%s = %v by itself", path, value)
+		return
+	}
+	w.cloudEdits[path] = w.edited(path, at.field.text(value), false)
+}
+
+// user is an edit of the spec: of a field, of whether it is set, or of a list of pools.
+func (w *world) user() {
+	path := universePaths[w.IntN(len(universePaths))]
+	at := universe.at[path]
+	value := w.value(path)
+	_, set := w.spec[path]
+	switch forget := w.IntN(4) == 0; {
+	case !forget && set && at.field.text(value) == w.spec.text(path):
+		return
+	case at.item != "" && w.spec[at.item] == nil:
+		return
+	case forget && at.field.Shape == Map:
+		w.spec[path] = nil
+	case forget || at.exists && w.spec[path] != nil:
+		w.forget(path)
+		return
+	default:
+		if w.spec[at.list] == nil && w.owns(at) {
+			// To set the list is to say of each item that it is not listed.
+			w.seenBySpec(at.list)
+			w.specEdits[at.list] = &edit{saw: toy.read(w.status.Published)}
+		}
+		w.spec.set(path, value)
+	}
+	w.revision++
+	w.seenBySpec(path)
+	w.specEdits[path] = w.edited(path, w.spec.text(path), true)
+}
+
+// forget takes a field out of the spec. For what a list owns, that is an edit.
+func (w *world) forget(path string) {
+	_, was := w.spec[path]
+	w.spec.set(path, nil)
+	w.revision++
+	w.seenBySpec(path)
+	for at := range w.specEdits {
+		if in(at, path) {
+			w.specEdits[at].seen = true
+		}
+	}
+	if was && w.owns(universe.at[path]) {
+		w.specEdits[path] = w.edited(path, Null, true)
+	}
+}
+
+func (w *world) owns(at *leaf) bool { return at.field.Owned || at.exists && w.policies.Exclusive }
+
+// seenBySpec: who edits the spec sees it, and the upstream that was published.
+func (w *world) seenBySpec(path string) {
+	if e := w.specEdits[path]; e != nil {
+		e.seen = true
+	}
+	published := toy.read(w.status.Published)
+	for at, e := range w.cloudEdits {
+		// Or what both had agreed on.
+		had := w.specEdits[at]
+		if in(at, path) && (same(at, e.text, published.text(at)) || had != nil && had.text == e.text) {
+			e.seen = true
+		}
+	}
+}
+
+func (w *world) edited(path string, text Text, spec bool) *edit {
+	e := &edit{path: path, text: text, spec: spec, at: w.now, saw: toy.read(w.status.Published)}
+	w.log("%s = %s by the user of the spec: %v", path, text, spec)
+	w.edits = append(w.edits, e)
+	return e
+}
+
+// resolve takes a side in a conflict as it is shown now, or was shown some time ago.
+func (w *world) resolve() {
+	for _, c := range w.status.Conflicts {
+		if w.IntN(2) == 0 {
+			take := []Side{Spec, Upstream}[w.IntN(2)]
+			w.policies.Resolutions = append(w.policies.Resolutions, Resolution{c.Path, take, c.Hash})
+			w.revision++
+			w.edits = append(w.edits, &edit{path: c.Path, seen: true})
+			w.shown[c.Hash] = c
+		}
+	}
+}

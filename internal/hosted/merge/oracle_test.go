@@ -1,0 +1,171 @@
+package merge
+
+import "slices"
+
+// checkWrite looks at an accepted request.
+func (w *world) checkWrite(op operation, before, after side) {
+	changed := false
+	asKnown := op.Write.Call == "delete" && w.known(op.Write.Item, toy.read(before.tree()).text(op.Write.Item))
+	for _, path := range universePaths {
+		at := universe.at[path]
+		if before.text(path) == after.text(path) {
+			continue
+		}
+		changed = true
+		if lost := w.cloudEdits[path]; lost != nil && (asKnown || w.known(path, lost.text)) {
+			lost.seen = true
+		}
+		if _, set := op.Write.Set[path]; !set && op.Write.Call != "delete" {
+			w.violation("%s changes %s from %s to %s, and does not mean to", op.Write.Call, path, before.text(path), after.text(path))
+		}
+		_, set := w.planned[path]
+		owned := w.planned[at.list] != nil && after.text(path) == Null && w.owns(at)
+		if !set && !owned && op.Write.Call != "delete" {
+			w.violation("%s sends %s, which nobody has set", op.Write.Call, path)
+		}
+		if at.exists && op.Write.Call == "delete" && !w.policies.Exclusive {
+			w.violation("%s is deleted, and only not listed", path)
+		}
+	}
+	w.agreeOn(op.Write)
+	if !changed {
+		w.violation("%s of %q changes nothing", op.Write.Call, op.Write.Item)
+	}
+	if w.cloud.writes > len(w.edits) {
+		w.violation("%d requests for %d edits", w.cloud.writes, len(w.edits))
+	}
+}
+
+// agreeOn notes what was sent, for what the spec has asked for is no news to its author.
+func (w *world) agreeOn(write Write) {
+	for path, text := range write.Sent {
+		w.agreed[[2]string{path, string(text)}] = true
+	}
+}
+
+// known tells whether a value that is overwritten was agreed on, seen, or named before: one
+// that comes again is as well known as it was.
+func (w *world) known(path string, text Text) bool {
+	if w.agreed[[2]string{path, string(text)}] || (text == Null || text == "true") && w.public[[2]string{path, string(text)}] {
+		return true
+	}
+	for at, author := range w.plannedBy {
+		if (in(at, path) || at == universe.at[path].list) && seen(text, author.saw.text(path)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.status.Decisions, func(d Decision) bool { return d.Path == path && seen(text, d.Lost) })
+}
+
+// seen compares with what was shown. An edit that makes an item has just true as its value.
+func seen(text, shown Text) bool { return text == shown || text == "true" && shown != Null }
+
+// checkPlan looks at what is decided: for a conflict, a resolution has to be for the value
+// that is there; and there is none where only one side has ever changed.
+func (w *world) checkPlan(p Plan) {
+	// There are but two values of some fields, and all of them can be missing: these come
+	// again so often that to have been published is enough.
+	published := toy.read(w.status.Published)
+	for _, path := range universePaths {
+		w.public[[2]string{path, string(published.text(path))}] = true
+	}
+	for _, leaf := range p.Leaves {
+		if leaf.State == Agreed || leaf.State == Superseded {
+			w.agreed[[2]string{leaf.Path, string(leaf.Upstream)}] = true
+		}
+	}
+	for _, d := range p.Decisions {
+		upstream := d.Kept
+		if d.Take == Spec {
+			upstream = d.Lost
+		}
+		if w.policies.of(d.Path) == (Policy{}) && !w.resolvedAt(d.Path, upstream) {
+			w.violation("%+v is decided by nobody", d)
+		}
+		w.checkTwoSides(d.Path)
+	}
+	for _, c := range p.Conflicts {
+		w.checkTwoSides(c.Path)
+	}
+}
+
+func (w *world) resolvedAt(path string, upstream Text) bool {
+	return slices.ContainsFunc(w.policies.Resolutions, func(r Resolution) bool {
+		return r.Path == path && same(path, w.shown[r.Hash].Upstream, upstream)
+	})
+}
+
+// checkTwoSides: there is no conflict where only the spec has changed. It may seem so where
+// requests have no token, or its author had seen nothing of the cloud.
+func (w *world) checkTwoSides(path string) {
+	at := universe.at[path]
+	if at.exists || at.field.Floats != nil || w.cloud.forget {
+		return
+	}
+	for _, e := range w.edits {
+		blind := e.spec && e.path == path && len(e.saw.at) == 0
+		if blind || !e.spec && (in(e.path, path) || e.path == at.item) {
+			return
+		}
+	}
+	w.violation("%s is in conflict, and nobody has changed it in the cloud", path)
+}
+
+// checkEdits looks for each accepted write, when all is quiet.
+func (w *world) checkEdits() {
+	states := map[string]State{}
+	plan := Merge(Input{
+		Table: toy, Spec: w.spec.tree(), Upstream: w.cloud.now().config.tree(), Complete: true, Published: w.status.Published,
+		Base: w.status.Base, Conflicts: w.status.Conflicts, Policies: w.policies, Now: w.now,
+	})
+	for _, leaf := range plan.Leaves {
+		states[leaf.Path] = leaf.State
+	}
+	for _, e := range w.edits {
+		if e.seen || w.live(e) || w.named(e) {
+			continue
+		}
+		if e.spec {
+			switch states[e.path] {
+			case Conflict, Drifted, Floating:
+				continue
+			case Superseded:
+				// That was said when it began; to set the same once more changes nothing.
+				if slices.ContainsFunc(w.status.Decisions, func(d Decision) bool { return d.Path == e.path && same(e.path, e.text, d.Lost) }) {
+					continue
+				}
+			}
+			switch states[universe.at[e.path].item] {
+			case Conflict, Drifted:
+				continue
+			case Superseded:
+				if w.status.Base[e.path].Spec == e.text {
+					continue
+				}
+			}
+		}
+		w.violation("%s = %s of %d (by the user of the spec: %v) is lost: the cloud has %s, the spec %s, state %q, base %+v", e.path, e.text, e.at.Unix()-1000, e.spec,
+			w.cloud.now().config.text(e.path), w.spec.text(e.path), states[e.path], w.status.Base[e.path])
+	}
+}
+
+func (w *world) live(e *edit) bool {
+	return same(e.path, e.text, w.cloud.now().config.text(e.path))
+}
+
+func same(path string, spec, upstream Text) bool {
+	at := universe.at[path]
+	return (&merger{}).same(at.field, at.exists, spec, upstream)
+}
+
+// named tells whether a decision has the value, or is about the pool that it is in.
+func (w *world) named(e *edit) bool {
+	at := universe.at[e.path]
+	for _, d := range w.status.Decisions {
+		exists := d.Path == e.path && at.exists || d.Path == at.item
+		if !d.Time.Before(e.at) && (d.Path == e.path && d.Lost == e.text || exists) {
+			return true
+		}
+	}
+	return false
+}

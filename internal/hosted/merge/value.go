@@ -1,0 +1,135 @@
+package merge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Text is a value as JSON, with keys and sets in order. What is empty (null, false, 0,
+// "", [] and {}) is null: clouds leave it out of their answers.
+type Text string
+
+// Null is the Text of what is empty, or not there.
+const Null Text = "null"
+
+// Text of a value of this field.
+func (f *Field) text(value any) Text { return textOf(f.canonical(value)) }
+
+func textOf(canonical any) Text {
+	text, err := json.Marshal(canonical)
+	if err != nil {
+		// Values come out of JSON, so they can be written as it.
+		panic(err)
+	}
+	return Text(text)
+}
+
+func (t Text) value() any {
+	var v any
+	if err := json.Unmarshal([]byte(t), &v); err != nil {
+		return nil
+	}
+	return canonical(v)
+}
+
+// canonical returns the value normalised, with what is empty as nil.
+func (f *Field) canonical(value any) any {
+	if f.Shape != Set {
+		return canonical(f.normalize(value))
+	}
+	list, _ := value.([]any)
+	items := make([]any, 0, len(list))
+	for _, item := range list {
+		items = append(items, f.normalize(item))
+	}
+	slices.SortFunc(items, func(a, b any) int { return strings.Compare(string(textOf(a)), string(textOf(b))) })
+	items = slices.CompactFunc(items, func(a, b any) bool { return textOf(a) == textOf(b) })
+	return canonical(items)
+}
+
+func (f *Field) normalize(value any) any {
+	if f.Normalize == nil || value == nil {
+		return value
+	}
+	return f.Normalize(value)
+}
+
+func canonical(value any) any {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case bool:
+		if !v {
+			return nil
+		}
+	case string:
+		if v == "" {
+			return nil
+		}
+	case int:
+		return canonical(float64(v))
+	case int32:
+		return canonical(float64(v))
+	case int64:
+		return canonical(float64(v))
+	case float64:
+		if v == 0 {
+			return nil
+		}
+	case []any:
+		return canonicalList(v)
+	case map[string]any:
+		return canonicalMap(v)
+	}
+	return value
+}
+
+// canonicalList keeps items that are empty: those have a place in the list.
+func canonicalList(list []any) any {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]any, len(list))
+	for i, item := range list {
+		out[i] = canonical(item)
+	}
+	return out
+}
+
+func canonicalMap(m map[string]any) any {
+	out := map[string]any{}
+	for k, item := range m {
+		if c := canonical(item); c != nil {
+			out[k] = c
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// zero returns what is empty and of the same type.
+func zero(value any) any {
+	switch value.(type) {
+	case bool:
+		return false
+	case string:
+		return ""
+	case []any:
+		return []any{}
+	case map[string]any:
+		return map[string]any{}
+	default:
+		return int64(0)
+	}
+}
+
+// digest is short, and differs if any of the parts does.
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(textOf(parts)))
+	return hex.EncodeToString(sum[:8])
+}
