@@ -52,10 +52,13 @@ lint: ## Run golangci-lint.
 
 generate: ## Generate deepcopy functions, CRDs, RBAC and the API reference.
 	$(tool) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
-	$(tool) controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
+	$(tool) controller-gen crd paths=./api/v1alpha1/... output:crd:dir=config/crd/bases
+	$(tool) controller-gen crd paths=./api/hosted/... output:crd:dir=config/hosted/crd/bases
+	@hack/nullable.sh config/hosted/crd/bases/*.yaml
 	$(tool) controller-gen rbac:roleName=spillway-manager paths=./controllers/... paths=./internal/... paths=./cmd/... output:rbac:dir=config/rbac
 	@mkdir -p docs/reference
 	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=api/v1alpha1 --output-path=docs/reference/api.md
+	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=api/hosted/v1alpha1 --output-path=docs/reference/hosted.md
 
 verify: ## Check format, lint (and vet), generated files, go.mod files and known vulnerabilities.
 	@GO='$(GO)' hack/verify.sh
