@@ -140,7 +140,7 @@ func (l *leaves) keyedItem(n *node, item any, at *leaf) {
 }
 
 func (l *leaves) add(at *leaf, value any) {
-	at.value, at.text = value, at.field.text(value)
+	at.value, at.text = at.field.normalize(value), at.field.text(value)
 	l.at[at.path] = at
 }
 

@@ -135,6 +135,10 @@ var mergeCases = map[string]mergeCase{
 	"a set has no order": {spec: `{'access':{'cidrs':['a','b']}}`, upstream: `{'access':{'cidrs':['b','a','a']}}`},
 	"a whole value does": {spec: `{'subnets':['a','b']}`, upstream: `{'subnets':['b','a']}`, states: map[string]State{"subnets": ImmutableDiffers}},
 	"normalised":         {spec: `{'version':'v1.30'}`, upstream: `{'version':'1.30'}`},
+	"sent as the cloud takes it": {
+		agreed: `{'version':'1.30'}`, spec: `{'version':'v1.31'}`, upstream: `{'version':'1.30'}`,
+		states: map[string]State{"version": Pushed}, sets: []string{"upgrade: version"}, message: `{'version':'1.31'}`,
+	},
 	"a prefix is enough": {spec: `{'version':'1.30'}`, upstream: `{'version':'1.30.4'}`},
 	"other siblings of a whole message are kept": {
 		agreed: `{'access':{'public':true}}`, spec: `{'access':{'public':false}}`, upstream: `{'access':{'public':true,'cidrs':['a']}}`,

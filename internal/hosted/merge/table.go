@@ -64,8 +64,9 @@ type Field struct {
 	// Call is the name of the Call that changes the field; for a Keyed list of items with
 	// fields, the one that creates an item. Delete is the call that deletes one.
 	Call, Delete string
-	// Normalize returns a value as the cloud would write it. Of a Map or a Set, it gets
-	// each value; of a Whole field or a Keyed list without fields, all of it or an item.
+	// Normalize returns a value as the cloud takes it, and writes it. Of a Map or a Set, it
+	// gets each value; of a Whole field or a Keyed list without fields, all of it or an
+	// item.
 	Normalize func(any) any
 	// Same tells whether the cloud's value is what the spec asks for, where that is more
 	// than being equal.
@@ -75,9 +76,27 @@ type Field struct {
 	Floats func(item map[string]any) bool
 }
 
+// Guard says what keeps a request from overwriting what came after the read that it was
+// decided on.
+type Guard string
+
+// The guards.
+const (
+	// ByVersion: the request names the version that came with the read, and the cloud
+	// refuses it if there is another.
+	ByVersion Guard = "Version"
+	// ByOperations: the cloud knows no version, but lists what was done. Somebody else's
+	// operation before, during or after ours is seen, and what it lost is a Decision.
+	ByOperations Guard = "Operations"
+	// ByReading: there is neither. What was changed is read again; it is one key, which
+	// is set or removed without the others.
+	ByReading Guard = "Reading"
+)
+
 // Call is one kind of request that changes a cluster.
 type Call struct {
-	Name string
+	Name  string
+	Guard Guard
 	// Whole is set if the request replaces all fields of the call, so that those that it
 	// leaves out would be reset. It is given the others as they are in the cloud.
 	Whole bool

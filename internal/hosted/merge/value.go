@@ -37,14 +37,12 @@ func (t Text) value() any {
 
 // canonical returns the value normalised, with what is empty as nil.
 func (f *Field) canonical(value any) any {
+	value = f.normalize(value)
 	if f.Shape != Set {
-		return canonical(f.normalize(value))
+		return canonical(value)
 	}
 	list, _ := value.([]any)
-	items := make([]any, 0, len(list))
-	for _, item := range list {
-		items = append(items, f.normalize(item))
-	}
+	items := slices.Clone(list)
 	slices.SortFunc(items, func(a, b any) int { return strings.Compare(string(textOf(a)), string(textOf(b))) })
 	items = slices.CompactFunc(items, func(a, b any) bool { return textOf(a) == textOf(b) })
 	return canonical(items)
@@ -54,7 +52,15 @@ func (f *Field) normalize(value any) any {
 	if f.Normalize == nil || value == nil {
 		return value
 	}
-	return f.Normalize(value)
+	list, ok := value.([]any)
+	if f.Shape != Set || !ok {
+		return f.Normalize(value)
+	}
+	items := make([]any, len(list))
+	for i, item := range list {
+		items[i] = f.Normalize(item)
+	}
+	return items
 }
 
 func canonical(value any) any {

@@ -1,0 +1,36 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Tree returns a typed configuration as JSON has it, which is what Merge takes: what is nil
+// is not there, and what is empty is.
+func Tree(config any) (map[string]any, error) {
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("writing a configuration as JSON: %w", err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, fmt.Errorf("reading a configuration as JSON: %w", err)
+	}
+	return tree, nil
+}
+
+// Typed fills a typed configuration. A field that the type does not have is an error: it
+// would be lost.
+func Typed(tree map[string]any, config any) error {
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return fmt.Errorf("writing a configuration as JSON: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(config); err != nil {
+		return fmt.Errorf("filling a %T: %w", config, err)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+// Package normal has what makes values of a spec and of a cloud comparable.
+package normal
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// Version drops the v that some write before a version.
+func Version(value any) any {
+	text, ok := value.(string)
+	if !ok {
+		return value
+	}
+	return strings.TrimPrefix(strings.TrimSpace(text), "v")
+}
+
+// Prefix tells whether the cloud's version is the one that is asked for, or a closer name of
+// it: 1.33.2-gke.100 is 1.33.2, and 1.33, but not 1.3.
+func Prefix(spec, upstream any) bool {
+	want, _ := spec.(string)
+	has, _ := upstream.(string)
+	rest, ok := strings.CutPrefix(has, want)
+	return ok && want != "" && (rest == "" || rest[0] == '.' || rest[0] == '-')
+}
+
+// SameName is for names of which the case does not matter. The cloud gets them as they are
+// in the spec.
+func SameName(spec, upstream any) bool {
+	want, _ := spec.(string)
+	has, _ := upstream.(string)
+	return strings.EqualFold(strings.TrimSpace(want), has)
+}
+
+// Location is for the regions of Azure, which are also written as West Europe.
+func Location(value any) any {
+	text, ok := value.(string)
+	if !ok {
+		return value
+	}
+	return strings.ToLower(strings.ReplaceAll(text, " ", ""))
+}
+
+// CIDR drops the bits of the host, as the clouds do.
+func CIDR(value any) any {
+	text, ok := value.(string)
+	if !ok {
+		return value
+	}
+	prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
+	if err != nil {
+		return value
+	}
+	return prefix.Masked().String()
+}
