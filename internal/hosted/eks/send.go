@@ -1,0 +1,244 @@
+package eks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+
+	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
+)
+
+// ErrTemplate: what is in a launch template is not changed yet; EC2 does that, not EKS.
+var ErrTemplate = errors.New("launch templates cannot be changed yet: make a version of it, and set launchTemplate.version")
+
+// request is a write, read back into types.
+type request struct {
+	merge.Write
+	config v1alpha1.EKSConfig
+	group  v1alpha1.EKSNodeGroup
+	token  *string
+	arn    string
+}
+
+// Send makes one request, and returns EKS's name of the operation, if it has one. The same
+// token makes EKS do it once.
+func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write, token string) (string, error) {
+	r := request{Write: write, token: &token, arn: reading.IDs[write.Item]}
+	if err := merge.Typed(write.Message, &r.config); err != nil {
+		return "", c.wrap(err, write.Call)
+	}
+	if len(r.config.NodeGroups) == 1 {
+		r.group = r.config.NodeGroups[0]
+	}
+	send := map[string]func(context.Context, request) (*types.Update, error){
+		updateVersion: c.version, updateAccess: c.access, updateSources: c.sources, updateLogging: c.logging, tagCluster: c.tags, tagGroup: c.tags,
+		createGroup: c.create, deleteGroup: c.delete, updateGroupVersion: c.groupVersion, updateGroupSize: c.groupSize,
+		updateGroupLabels: c.groupLabels, setAddon: c.addon,
+	}[write.Call]
+	if send == nil {
+		return "", c.wrap(ErrTemplate, write.Call)
+	}
+	update, err := send(ctx, r)
+	if err != nil || update == nil {
+		return "", c.wrap(err, write.Call)
+	}
+	return aws.ToString(update.Id), nil
+}
+
+func (c *Client) version(ctx context.Context, r request) (*types.Update, error) {
+	out, err := c.API.UpdateClusterVersion(ctx, &eks.UpdateClusterVersionInput{
+		Name: &c.Cluster, ClientRequestToken: r.token, Version: r.config.KubernetesVersion,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.Update, nil
+}
+
+func (c *Client) updateConfig(ctx context.Context, in *eks.UpdateClusterConfigInput) (*types.Update, error) {
+	in.Name = &c.Cluster
+	out, err := c.API.UpdateClusterConfig(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return out.Update, nil
+}
+
+// access says both, although one may change: the other is then the one that was read.
+func (c *Client) access(ctx context.Context, r request) (*types.Update, error) {
+	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{ClientRequestToken: r.token, ResourcesVpcConfig: &types.VpcConfigRequest{
+		EndpointPublicAccess: r.config.PublicAccess, EndpointPrivateAccess: r.config.PrivateAccess,
+	}})
+}
+
+func (c *Client) sources(ctx context.Context, r request) (*types.Update, error) {
+	cidrs := r.config.PublicAccessSources
+	if len(cidrs) == 0 {
+		// An empty list is left out on the way, and would say nothing.
+		cidrs = []string{"0.0.0.0/0"}
+	}
+	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{
+		ClientRequestToken: r.token, ResourcesVpcConfig: &types.VpcConfigRequest{PublicAccessCidrs: cidrs},
+	})
+}
+
+// logging says of each type whether it is on: what is left out stays as it is.
+func (c *Client) logging(ctx context.Context, r request) (*types.Update, error) {
+	on, off := types.LogSetup{Enabled: aws.Bool(true)}, types.LogSetup{Enabled: aws.Bool(false)}
+	for _, log := range r.config.LoggingTypes {
+		on.Types = append(on.Types, types.LogType(log))
+	}
+	for _, log := range types.LogType("").Values() {
+		if !slices.Contains(on.Types, log) {
+			off.Types = append(off.Types, log)
+		}
+	}
+	setups := slices.DeleteFunc([]types.LogSetup{on, off}, func(s types.LogSetup) bool { return len(s.Types) == 0 })
+	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{ClientRequestToken: r.token, Logging: &types.Logging{ClusterLogging: setups}})
+}
+
+// tags sets keys, and removes others. EKS has no operation for it, nor a token.
+func (c *Client) tags(ctx context.Context, r request) (*types.Update, error) {
+	tags := r.config.Tags
+	if r.Item != "" {
+		tags = r.group.Tags
+	}
+	set, remove := split(tags)
+	if len(remove) > 0 {
+		if _, err := c.API.UntagResource(ctx, &eks.UntagResourceInput{ResourceArn: &r.arn, TagKeys: remove}); err != nil {
+			return nil, err
+		}
+	}
+	if len(set) == 0 {
+		return nil, nil
+	}
+	_, err := c.API.TagResource(ctx, &eks.TagResourceInput{ResourceArn: &r.arn, Tags: set})
+	return nil, err
+}
+
+func (c *Client) addon(ctx context.Context, r request) (*types.Update, error) {
+	if aws.ToBool(r.config.EBSCSIDriver) {
+		_, err := c.API.CreateAddon(ctx, &eks.CreateAddonInput{ClusterName: &c.Cluster, AddonName: aws.String(addon), ClientRequestToken: r.token})
+		return nil, err
+	}
+	_, err := c.API.DeleteAddon(ctx, &eks.DeleteAddonInput{ClusterName: &c.Cluster, AddonName: aws.String(addon)})
+	return nil, gone(err)
+}
+
+func (c *Client) create(ctx context.Context, r request) (*types.Update, error) {
+	g := r.group
+	if g.ImageID != nil || g.UserData != nil || g.ResourceTags != nil {
+		return nil, fmt.Errorf("the node group %s: %w", g.NodegroupName, ErrTemplate)
+	}
+	in := &eks.CreateNodegroupInput{
+		ClusterName: &c.Cluster, NodegroupName: &g.NodegroupName, ClientRequestToken: r.token, Version: g.Version, Subnets: g.Subnets,
+		NodeRole: g.NodeRole, DiskSize: g.DiskSize, ScalingConfig: scaling(g), LaunchTemplate: launchTemplate(g.LaunchTemplate),
+	}
+	in.Labels, _ = split(g.Labels)
+	in.Tags, _ = split(g.Tags)
+	if g.EC2SSHKey != nil {
+		in.RemoteAccess = &types.RemoteAccessConfig{Ec2SshKey: g.EC2SSHKey}
+	}
+	if g.InstanceType != nil {
+		in.InstanceTypes = []string{*g.InstanceType}
+	}
+	if aws.ToBool(g.RequestSpotInstances) {
+		in.CapacityType, in.InstanceTypes = types.CapacityTypesSpot, g.SpotInstanceTypes
+	}
+	switch {
+	case aws.ToBool(g.GPU):
+		in.AmiType = types.AMITypesAl2023X8664Nvidia
+	case aws.ToBool(g.ARM):
+		in.AmiType = types.AMITypesAl2023Arm64Standard
+	}
+	_, err := c.API.CreateNodegroup(ctx, in)
+	return nil, err
+}
+
+func (c *Client) delete(ctx context.Context, r request) (*types.Update, error) {
+	_, err := c.API.DeleteNodegroup(ctx, &eks.DeleteNodegroupInput{ClusterName: &c.Cluster, NodegroupName: &r.group.NodegroupName})
+	return nil, gone(err)
+}
+
+// gone: deletions have no token, and what is gone already was asked for before.
+func gone(err error) error {
+	if notFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (c *Client) groupVersion(ctx context.Context, r request) (*types.Update, error) {
+	out, err := c.API.UpdateNodegroupVersion(ctx, &eks.UpdateNodegroupVersionInput{
+		ClusterName: &c.Cluster, NodegroupName: &r.group.NodegroupName, ClientRequestToken: r.token,
+		Version: r.group.Version, LaunchTemplate: launchTemplate(r.group.LaunchTemplate),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.Update, nil
+}
+
+func (c *Client) groupSize(ctx context.Context, r request) (*types.Update, error) {
+	return c.updateGroup(ctx, r, &eks.UpdateNodegroupConfigInput{ScalingConfig: scaling(r.group)})
+}
+
+func (c *Client) groupLabels(ctx context.Context, r request) (*types.Update, error) {
+	set, remove := split(r.group.Labels)
+	return c.updateGroup(ctx, r, &eks.UpdateNodegroupConfigInput{Labels: &types.UpdateLabelsPayload{AddOrUpdateLabels: set, RemoveLabels: remove}})
+}
+
+func (c *Client) updateGroup(ctx context.Context, r request, in *eks.UpdateNodegroupConfigInput) (*types.Update, error) {
+	in.ClusterName, in.NodegroupName, in.ClientRequestToken = &c.Cluster, &r.group.NodegroupName, r.token
+	out, err := c.API.UpdateNodegroupConfig(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return out.Update, nil
+}
+
+func scaling(g v1alpha1.EKSNodeGroup) *types.NodegroupScalingConfig {
+	if g.DesiredSize == nil && g.MinSize == nil && g.MaxSize == nil {
+		return nil
+	}
+	return &types.NodegroupScalingConfig{DesiredSize: g.DesiredSize, MinSize: g.MinSize, MaxSize: g.MaxSize}
+}
+
+func launchTemplate(t *v1alpha1.EKSLaunchTemplate) *types.LaunchTemplateSpecification {
+	if t == nil {
+		return nil
+	}
+	out := &types.LaunchTemplateSpecification{Id: t.ID}
+	if t.ID == nil {
+		// EKS takes either, and shows both.
+		out.Name = t.Name
+	}
+	if t.Version != nil {
+		out.Version = aws.String(strconv.FormatInt(*t.Version, 10))
+	}
+	return out
+}
+
+// split divides what is set from what is removed.
+func split(values map[string]*string) (set map[string]string, remove []string) {
+	for key, value := range values {
+		if value == nil {
+			remove = append(remove, key)
+			continue
+		}
+		if set == nil {
+			set = map[string]string{}
+		}
+		set[key] = *value
+	}
+	slices.Sort(remove)
+	return set, remove
+}

@@ -1,0 +1,273 @@
+// Package hosted has clouds to test against: on the wire, as their own libraries speak to
+// them, and in one process. Each has a hook for what somebody else does meanwhile. Nobody's
+// account is needed, and what the libraries' modules have recorded keeps them honest.
+package hosted
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// EKS is one cluster in Amazon EKS, whose updates are done at once.
+type EKS struct {
+	// Before is called before each request is answered, without a lock: it may send others.
+	Before func(*http.Request)
+
+	lock    sync.Mutex
+	cluster object
+	groups  map[string]object
+	addons  map[string]bool
+	// updates by where they belong, "" for the cluster, in their order.
+	updates map[string][]object
+	// tokens have the answers that were given to them.
+	tokens map[string]object
+	// changes are the requests that have changed something.
+	changes []string
+	busy    bool
+}
+
+type object = map[string]any
+
+// NewEKS returns a cluster as EKS describes it, with its node groups.
+func NewEKS(cluster object, groups ...object) *EKS {
+	e := &EKS{cluster: cluster, groups: map[string]object{}, addons: map[string]bool{}, updates: map[string][]object{}, tokens: map[string]object{}}
+	for _, group := range groups {
+		e.groups[group["nodegroupName"].(string)] = group
+	}
+	return e
+}
+
+// Changes returns the requests that have changed something, in their order.
+func (e *EKS) Changes() []string {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	return slices.Clone(e.changes)
+}
+
+// Busy makes it refuse changes, as while an update is in progress, or no longer.
+func (e *EKS) Busy(busy bool) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.busy = busy
+}
+
+// Forget removes a group without a request, as if somebody had deleted it.
+func (e *EKS) Forget(group string) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	delete(e.groups, group)
+}
+
+// failure is an answer with an error of EKS.
+type failure struct {
+	status int
+	kind   string
+}
+
+var (
+	missing = &failure{http.StatusNotFound, "ResourceNotFoundException"}
+	inUse   = &failure{http.StatusConflict, "ResourceInUseException"}
+	invalid = &failure{http.StatusBadRequest, "InvalidParameterException"}
+	unknown = &failure{http.StatusNotImplemented, "UnknownOperationException"}
+)
+
+func (e *EKS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if e.Before != nil {
+		e.Before(r)
+	}
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	var body object
+	if r.Method == http.MethodPost {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			e.answer(w, nil, invalid)
+			return
+		}
+	}
+	e.answer(e.once(w, r, body))
+}
+
+// once answers a token that it knows as before.
+func (e *EKS) once(w http.ResponseWriter, r *http.Request, body object) (http.ResponseWriter, object, *failure) {
+	token, _ := body["clientRequestToken"].(string)
+	if out := e.tokens[token]; out != nil {
+		return w, out, nil
+	}
+	changes := r.Method != http.MethodGet
+	if changes && e.busy {
+		return w, nil, inUse
+	}
+	out, failed := e.route(r, body)
+	if failed == nil && changes {
+		e.changes = append(e.changes, r.Method+" "+r.URL.Path)
+		if token != "" {
+			e.tokens[token] = out
+		}
+	}
+	return w, out, failed
+}
+
+func (e *EKS) answer(w http.ResponseWriter, out object, failed *failure) {
+	w.Header().Set("Content-Type", "application/json")
+	if failed != nil {
+		w.Header().Set("X-Amzn-Errortype", failed.kind)
+		w.WriteHeader(failed.status)
+		out = object{"message": failed.kind}
+	}
+	if err := json.NewEncoder(w).Encode(out); err != nil {
+		panic(err)
+	}
+}
+
+func (e *EKS) route(r *http.Request, body object) (object, *failure) {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	if parts[0] == "tags" {
+		return e.tag(strings.TrimPrefix(r.URL.Path, "/tags/"), body, r.URL.Query()["tagKeys"])
+	}
+	if len(parts) < 2 || parts[0] != "clusters" || parts[1] != e.cluster["name"] {
+		return nil, missing
+	}
+	switch rest := parts[2:]; {
+	case len(rest) == 0:
+		return object{"cluster": e.cluster}, nil
+	case rest[0] == "update-config":
+		return e.updateCluster(body)
+	case rest[0] == "updates" && r.Method == http.MethodPost:
+		e.cluster["version"] = body["version"]
+		return e.update("", "VersionUpdate", object{"Version": body["version"]}), nil
+	case rest[0] == "updates":
+		return e.describeUpdates(r.URL.Query().Get("nodegroupName"), rest[1:])
+	case rest[0] == "node-groups":
+		return e.group(r.Method, rest[1:], body)
+	case rest[0] == "addons":
+		return e.addon(r.Method, rest[1:], body)
+	default:
+		return nil, unknown
+	}
+}
+
+// updateCluster takes one kind of change: EKS refuses two.
+func (e *EKS) updateCluster(body object) (object, *failure) {
+	vpc, hasVPC := body["resourcesVpcConfig"].(object)
+	logging, hasLogging := body["logging"].(object)
+	if hasVPC == hasLogging {
+		return nil, invalid
+	}
+	if hasLogging {
+		e.log(logging)
+		return e.update("", "LoggingUpdate", object{"ClusterLogging": logging}), nil
+	}
+	_, public := vpc["endpointPublicAccess"]
+	_, private := vpc["endpointPrivateAccess"]
+	cidrs := vpc["publicAccessCidrs"] != nil
+	if (public || private) == cidrs || public != private {
+		return nil, invalid
+	}
+	maps.Copy(e.cluster["resourcesVpcConfig"].(object), vpc)
+	params := object{}
+	for key, value := range vpc {
+		params[strings.ToUpper(key[:1])+key[1:]] = value
+	}
+	return e.update("", "EndpointAccessUpdate", params), nil
+}
+
+// log switches the types that are named, and no others.
+func (e *EKS) log(logging object) {
+	on := map[string]bool{}
+	e.eachLog(e.cluster["logging"].(object), on)
+	e.eachLog(logging, on)
+	var enabled []any
+	for _, name := range slices.Sorted(maps.Keys(on)) {
+		if on[name] {
+			enabled = append(enabled, name)
+		}
+	}
+	e.cluster["logging"] = object{"clusterLogging": []any{object{"types": enabled, "enabled": true}}}
+}
+
+func (e *EKS) eachLog(logging object, on map[string]bool) {
+	setups, _ := logging["clusterLogging"].([]any)
+	for _, setup := range setups {
+		s := setup.(object)
+		names, _ := s["types"].([]any)
+		for _, name := range names {
+			on[name.(string)] = s["enabled"] == true
+		}
+	}
+}
+
+func (e *EKS) update(group, kind string, params object) object {
+	var list []any
+	for _, key := range slices.Sorted(maps.Keys(params)) {
+		value, ok := params[key].(string)
+		if !ok {
+			text, err := json.Marshal(params[key])
+			if err != nil {
+				panic(err)
+			}
+			value = string(text)
+		}
+		list = append(list, object{"type": key, "value": value})
+	}
+	update := object{
+		"id":     fmt.Sprintf("update-%d", len(e.changes)),
+		"status": "Successful", "type": kind, "createdAt": 1_800_000_000 + len(e.changes), "params": list,
+	}
+	e.updates[group] = append(e.updates[group], update)
+	return object{"update": update}
+}
+
+func (e *EKS) describeUpdates(group string, id []string) (object, *failure) {
+	ids := []any{}
+	for _, update := range e.updates[group] {
+		if len(id) == 1 && update["id"] == id[0] {
+			return object{"update": update}, nil
+		}
+		ids = append(ids, update["id"])
+	}
+	if len(id) == 1 {
+		return nil, missing
+	}
+	return object{"updateIds": ids}, nil
+}
+
+func (e *EKS) tag(arn string, body object, remove []string) (object, *failure) {
+	owner := e.cluster
+	for _, group := range e.groups {
+		if group["nodegroupArn"] == arn {
+			owner = group
+		}
+	}
+	if owner["arn"] != arn && owner["nodegroupArn"] != arn {
+		return nil, missing
+	}
+	tags, _ := owner["tags"].(object)
+	tags = maps.Clone(tags)
+	if set, ok := body["tags"].(object); ok {
+		maps.Copy(tags, set)
+	}
+	for _, key := range remove {
+		delete(tags, key)
+	}
+	owner["tags"] = tags
+	return object{}, nil
+}
+
+func (e *EKS) addon(method string, path []string, body object) (object, *failure) {
+	name, _ := body["addonName"].(string)
+	if len(path) == 1 {
+		name = path[0]
+	}
+	if method != http.MethodPost && !e.addons[name] {
+		return nil, missing
+	}
+	if method != http.MethodGet {
+		e.addons[name] = method == http.MethodPost
+	}
+	return object{"addon": object{"addonName": name, "status": "ACTIVE"}}, nil
+}

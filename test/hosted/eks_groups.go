@@ -1,0 +1,81 @@
+package hosted
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+)
+
+func (e *EKS) group(method string, path []string, body object) (object, *failure) {
+	if len(path) == 0 && method == http.MethodGet {
+		names := []any{}
+		for _, name := range slices.Sorted(maps.Keys(e.groups)) {
+			names = append(names, name)
+		}
+		return object{"nodegroups": names}, nil
+	}
+	if len(path) == 0 {
+		return e.createGroup(body)
+	}
+	group := e.groups[path[0]]
+	switch {
+	case group == nil:
+		return nil, missing
+	case method == http.MethodDelete:
+		delete(e.groups, path[0])
+	case len(path) == 2 && path[1] == "update-version":
+		return e.updateGroupVersion(path[0], group, body)
+	case len(path) == 2:
+		return e.updateGroupConfig(path[0], group, body)
+	}
+	return object{"nodegroup": group}, nil
+}
+
+func (e *EKS) createGroup(body object) (object, *failure) {
+	name, _ := body["nodegroupName"].(string)
+	if e.groups[name] != nil {
+		return nil, inUse
+	}
+	group := maps.Clone(body)
+	delete(group, "clientRequestToken")
+	group["status"], group["nodegroupArn"] = "ACTIVE", "arn:group/"+name
+	e.groups[name] = group
+	return object{"nodegroup": group}, nil
+}
+
+func (e *EKS) updateGroupVersion(name string, group, body object) (object, *failure) {
+	params := object{}
+	if version := body["version"]; version != nil {
+		group["version"], params["Version"] = version, version
+	}
+	if template, ok := body["launchTemplate"].(object); ok {
+		now, _ := group["launchTemplate"].(object)
+		now = maps.Clone(now)
+		maps.Copy(now, template)
+		group["launchTemplate"], params["LaunchTemplateVersion"] = now, template["version"]
+	}
+	return e.update(name, "VersionUpdate", params), nil
+}
+
+// updateGroupConfig replaces the whole scaling, and single labels.
+func (e *EKS) updateGroupConfig(name string, group, body object) (object, *failure) {
+	params := object{}
+	if scaling, ok := body["scalingConfig"].(object); ok {
+		group["scalingConfig"] = scaling
+		params["DesiredSize"], params["MinSize"], params["MaxSize"] = scaling["desiredSize"], scaling["minSize"], scaling["maxSize"]
+	}
+	if change, ok := body["labels"].(object); ok {
+		labels, _ := group["labels"].(object)
+		labels = maps.Clone(labels)
+		if set, ok := change["addOrUpdateLabels"].(object); ok {
+			maps.Copy(labels, set)
+			params["LabelsToAdd"] = set
+		}
+		remove, _ := change["removeLabels"].([]any)
+		for _, key := range remove {
+			delete(labels, key.(string))
+		}
+		group["labels"] = labels
+	}
+	return e.update(name, "ConfigUpdate", params), nil
+}

@@ -1,0 +1,252 @@
+package hosted
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awseks "github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/eks"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
+)
+
+const (
+	clusterOfEKS = `
+name: shop
+arn: "arn:cluster/shop"
+status: ACTIVE
+version: "1.32"
+roleArn: "arn:aws:iam::1:role/eks"
+kubernetesNetworkConfig: {ipFamily: ipv4}
+resourcesVpcConfig: {endpointPublicAccess: true, endpointPrivateAccess: true, publicAccessCidrs: [10.0.0.0/8], subnetIds: [s1, s2], securityGroupIds: [g1]}
+encryptionConfig: [{provider: {keyArn: key}, resources: [secrets]}]
+logging: {clusterLogging: [{types: [api], enabled: true}, {types: [audit], enabled: false}]}
+tags: {owner: shop, cost: "7"}`
+	groupOfEKS = `
+nodegroupName: a
+nodegroupArn: "arn:group/a"
+status: ACTIVE
+version: "1.32"
+amiType: AL2023_ARM_64_STANDARD
+capacityType: ON_DEMAND
+scalingConfig: {desiredSize: 2, minSize: 1, maxSize: 3}
+instanceTypes: [m7g.large]
+labels: {tier: web, zone: z}
+tags: {owner: shop}
+subnets: [s1]
+nodeRole: "arn:aws:iam::1:role/node"
+launchTemplate: {id: lt-1, name: shop, version: "3"}`
+	read = `
+displayName: shop
+region: eu-central-1
+kubernetesVersion: "1.32"
+ipFamily: ipv4
+secretsEncryption: true
+kmsKey: key
+serviceRole: "arn:aws:iam::1:role/eks"
+publicAccess: true
+privateAccess: true
+publicAccessSources: [10.0.0.0/8]
+subnets: [s1, s2]
+securityGroups: [g1]
+tags: {owner: shop, cost: "7"}
+loggingTypes: [api]
+ebsCSIDriver: false
+nodeGroups:
+- nodegroupName: a
+  version: "1.32"
+  desiredSize: 2
+  minSize: 1
+  maxSize: 3
+  labels: {tier: web, zone: z}
+  tags: {owner: shop}
+  subnets: [s1]
+  nodeRole: "arn:aws:iam::1:role/node"
+  instanceType: m7g.large
+  launchTemplate: {id: lt-1, name: shop, version: 3}
+  requestSpotInstances: false
+  gpu: false
+  arm: true`
+)
+
+func parse(t *testing.T, text string) object {
+	t.Helper()
+	var out object
+	if err := yaml.UnmarshalStrict([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// newEKS returns a cluster, and a client to it that is the SDK's own.
+func newEKS(t *testing.T) (*EKS, *eks.Client) {
+	t.Helper()
+	cluster := NewEKS(parse(t, clusterOfEKS), parse(t, groupOfEKS))
+	server := httptest.NewServer(cluster)
+	t.Cleanup(server.Close)
+	api := awseks.New(awseks.Options{
+		Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), HTTPClient: server.Client(), RetryMaxAttempts: 1,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+		}),
+	})
+	return cluster, &eks.Client{API: api, Cluster: "shop", Region: "eu-central-1"}
+}
+
+func mustRead(t *testing.T, client *eks.Client) cloud.Reading {
+	t.Helper()
+	reading, err := client.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reading
+}
+
+func TestReadEKS(t *testing.T) {
+	_, client := newEKS(t)
+	reading := mustRead(t, client)
+	if diff := cmp.Diff(parse(t, read), reading.Config); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if !reading.Complete || reading.Busy != "" {
+		t.Errorf("got %+v", reading)
+	}
+	client.Cluster = "other"
+	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("got %v, want that there is none", err)
+	}
+}
+
+// TestReadHalfOfEKS: a group that goes between the list and its description, and one that
+// cannot be read.
+func TestReadHalfOfEKS(t *testing.T) {
+	cluster, client := newEKS(t)
+	cluster.Before = func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/node-groups/a") {
+			cluster.Forget("a")
+		}
+	}
+	if reading := mustRead(t, client); reading.Complete {
+		t.Error("half a read counts as a whole one")
+	}
+}
+
+// TestSendEKS changes one field after the other: each takes one call, which changes nothing
+// else, and is seen by the next read.
+func TestSendEKS(t *testing.T) {
+	tests := map[string]struct{ spec, call string }{
+		"version":              {`kubernetesVersion: "1.33"`, "POST /clusters/shop/updates"},
+		"public access":        {`publicAccess: false`, "POST /clusters/shop/update-config"},
+		"private access":       {`privateAccess: false`, "POST /clusters/shop/update-config"},
+		"sources":              {`publicAccessSources: [192.0.2.0/24]`, "POST /clusters/shop/update-config"},
+		"no sources":           {`publicAccessSources: []`, "POST /clusters/shop/update-config"},
+		"logging":              {`loggingTypes: [audit, scheduler]`, "POST /clusters/shop/update-config"},
+		"no logging":           {`loggingTypes: []`, "POST /clusters/shop/update-config"},
+		"a tag":                {`tags: {owner: us}`, "POST /tags/arn:cluster/shop"},
+		"a tag that goes":      {`tags: {owner: null}`, "DELETE /tags/arn:cluster/shop"},
+		"add-on":               {`ebsCSIDriver: true`, "POST /clusters/shop/addons"},
+		"a group":              {`nodeGroups: [{nodegroupName: b, nodeRole: "arn:r", subnets: [s1], desiredSize: 1, minSize: 1, maxSize: 1, labels: {a: b}}]`, "POST /clusters/shop/node-groups"},
+		"version of a group":   {`nodeGroups: [{nodegroupName: a, version: "1.33"}]`, "POST /clusters/shop/node-groups/a/update-version"},
+		"launch template":      {`nodeGroups: [{nodegroupName: a, launchTemplate: {version: 4}}]`, "POST /clusters/shop/node-groups/a/update-version"},
+		"size of a group":      {`nodeGroups: [{nodegroupName: a, maxSize: 5}]`, "POST /clusters/shop/node-groups/a/update-config"},
+		"a label of a group":   {`nodeGroups: [{nodegroupName: a, labels: {tier: db}}]`, "POST /clusters/shop/node-groups/a/update-config"},
+		"a label that goes":    {`nodeGroups: [{nodegroupName: a, labels: {tier: null}}]`, "POST /clusters/shop/node-groups/a/update-config"},
+		"a tag of a group":     {`nodeGroups: [{nodegroupName: a, tags: {owner: us}}]`, "POST /tags/arn:group/a"},
+		"a group that is gone": {`nodeGroups: []`, "DELETE /clusters/shop/node-groups/a"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cluster, client := newEKS(t)
+			before := mustRead(t, client)
+			in := merge.Input{
+				Table: eks.Table, Spec: parse(t, test.spec), Upstream: before.Config, Published: before.Config, Complete: true,
+				Policies: merge.Policies{Exclusive: test.spec == "nodeGroups: []"},
+			}
+			plan := merge.Merge(in)
+			if len(plan.Writes) != 1 {
+				t.Fatalf("%d requests: %+v", len(plan.Writes), plan.Writes)
+			}
+			// The second time is after a crash.
+			for range 2 {
+				if _, err := client.Send(t.Context(), before, plan.Writes[0], "token"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			after := mustRead(t, client)
+			in.Upstream, in.Base, in.Sent = after.Config, plan.Base, plan.Writes[0].Sent
+			for _, leaf := range merge.Merge(in).Leaves {
+				if leaf.State != merge.Agreed {
+					t.Errorf("%s is %s: %s and %s", leaf.Path, leaf.State, leaf.Spec, leaf.Upstream)
+				}
+			}
+			// What is in effect is what was there, and what is set: nothing else.
+			want := merge.Merge(merge.Input{Table: eks.Table, Upstream: plan.Effective, Complete: true}).Effective
+			if test.spec == "publicAccessSources: []" {
+				want["publicAccessSources"] = []any{"0.0.0.0/0"}
+			}
+			if diff := cmp.Diff(canonical(t, want), canonical(t, merge.Merge(in).Effective), ignoreNew(test.call)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if changes := cluster.Changes(); changes[0] != test.call || !strings.Contains(test.call, "tags") && len(changes) != 1 {
+				t.Errorf("requests that change something: %v, want %s, once", changes, test.call)
+			}
+		})
+	}
+}
+
+// canonical makes numbers comparable.
+func canonical(t *testing.T, config object) object {
+	t.Helper()
+	text, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, string(text))
+}
+
+// ignoreNew leaves out what EKS adds to a group that it makes.
+func ignoreNew(call string) cmp.Option {
+	return cmp.FilterPath(func(p cmp.Path) bool {
+		return call == "POST /clusters/shop/node-groups" && len(p) > 1 && strings.Contains(p.GoString(), "nodeGroups")
+	}, cmp.Ignore())
+}
+
+// TestForeignOperations: somebody else changes a value between the read and the request,
+// which EKS does not refuse. The value that is overwritten can be told.
+func TestForeignOperations(t *testing.T) {
+	cluster, client := newEKS(t)
+	before := mustRead(t, client)
+	write := func(spec string) merge.Write {
+		return merge.Merge(merge.Input{
+			Table: eks.Table, Spec: parse(t, spec), Upstream: before.Config, Published: before.Config, Complete: true,
+		}).Writes[0]
+	}
+	foreign, err := client.Send(t.Context(), before, write("publicAccessSources: [198.51.100.0/24]"), "console")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := client.Send(t.Context(), before, write("publicAccessSources: [192.0.2.0/24]"), "ours")
+	if err != nil {
+		t.Fatal(err)
+	}
+	operations, err := client.Operations(t.Context(), "", map[string]bool{ours: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(operations) != 1 || operations[0].ID != foreign || operations[0].Values["publicAccessSources"] != `["198.51.100.0/24"]` || !operations[0].Done {
+		t.Errorf("got %+v, want the other's update %s with its value", operations, foreign)
+	}
+	cluster.Busy(true)
+	if _, err := client.Send(t.Context(), before, write("publicAccess: false"), "busy"); !errors.Is(err, cloud.ErrBusy) {
+		t.Errorf("got %v, want that it is busy", err)
+	}
+}
