@@ -16,6 +16,10 @@ var ErrNotFound = errors.New("the cloud does not have the cluster")
 // the cluster is no longer as it was read. It has to be read again.
 var ErrBusy = errors.New("the cluster is being changed, or has changed since it was read")
 
+// ErrNoVersion: the cloud gave no version with what is to be changed, so that nothing would
+// keep a request from overwriting somebody else's change.
+var ErrNoVersion = errors.New("the cloud gave no version with it, so it cannot be changed safely")
+
 // Reading is a cluster as it was read.
 type Reading struct {
 	// Config is what merge.Input takes as Upstream.
@@ -25,6 +29,12 @@ type Reading struct {
 	Complete bool
 	// IDs are the cloud's names of the cluster, at "", and of its pools, by their paths.
 	IDs map[string]string
+	// Versions are those of the cluster, at "", and of its pools, by their paths, in clouds
+	// that have them.
+	Versions map[string]string
+	// Raw are the objects as the cloud sent them, by the same paths, for clouds in which
+	// they are replaced as wholes: what nobody here knows of has to survive that.
+	Raw map[string]map[string]any
 	// Busy says what the cloud is doing with the cluster or a pool; empty if nothing.
 	Busy string
 }

@@ -1,0 +1,93 @@
+package aks
+
+import (
+	"slices"
+	"strings"
+)
+
+// clusterPaths lead from our fields to those of a managedCluster, where they have the same
+// values.
+var clusterPaths = map[string]string{
+	"resourceLocation":       "location",
+	"tags":                   "tags",
+	"kubernetesVersion":      "properties.kubernetesVersion",
+	"authorizedIpRanges":     "properties.apiServerAccessProfile.authorizedIPRanges",
+	"privateCluster":         "properties.apiServerAccessProfile.enablePrivateCluster",
+	"privateDnsZone":         "properties.apiServerAccessProfile.privateDNSZone",
+	"httpApplicationRouting": "properties.addonProfiles.httpApplicationRouting.enabled",
+	"monitoring":             "properties.addonProfiles.omsagent.enabled",
+	"networkPlugin":          "properties.networkProfile.networkPlugin",
+	"networkPolicy":          "properties.networkProfile.networkPolicy",
+	"dnsServiceIp":           "properties.networkProfile.dnsServiceIP",
+	"serviceCidr":            "properties.networkProfile.serviceCidr",
+	"podCidr":                "properties.networkProfile.podCidr",
+	"outboundType":           "properties.networkProfile.outboundType",
+	"loadBalancerSku":        "properties.networkProfile.loadBalancerSku",
+	"dnsPrefix":              "properties.dnsPrefix",
+	"nodeResourceGroup":      "properties.nodeResourceGroup",
+	"linuxAdminUsername":     "properties.linuxProfile.adminUsername",
+}
+
+// poolPaths do it for an agentPool.
+var poolPaths = map[string]string{
+	"count":               "properties.count",
+	"minCount":            "properties.minCount",
+	"maxCount":            "properties.maxCount",
+	"enableAutoScaling":   "properties.enableAutoScaling",
+	"orchestratorVersion": "properties.orchestratorVersion",
+	"nodeLabels":          "properties.nodeLabels",
+	"nodeTaints":          "properties.nodeTaints",
+	"maxSurge":            "properties.upgradeSettings.maxSurge",
+	"mode":                "properties.mode",
+	"maxPods":             "properties.maxPods",
+	"vmSize":              "properties.vmSize",
+	"osDiskSizeGB":        "properties.osDiskSizeGB",
+	"osDiskType":          "properties.osDiskType",
+	"osType":              "properties.osType",
+	"vnetSubnetID":        "properties.vnetSubnetID",
+	"availabilityZones":   "properties.availabilityZones",
+}
+
+// workspace is where the add-on omsagent has the ID of its Log Analytics workspace.
+const workspace = "properties.addonProfiles.omsagent.config.logAnalyticsWorkspaceResourceID"
+
+func get(object map[string]any, path string) any {
+	name, rest, more := strings.Cut(path, ".")
+	if !more {
+		return object[name]
+	}
+	next, _ := object[name].(map[string]any)
+	return get(next, rest)
+}
+
+func text(object map[string]any, path string) string {
+	s, _ := get(object, path).(string)
+	return s
+}
+
+// put returns a copy of the object in which the value is at the path: what was read stays
+// as it was.
+func put(object map[string]any, path string, value any) map[string]any {
+	out := make(map[string]any, len(object)+1)
+	for k, v := range object {
+		out[k] = v
+	}
+	name, rest, more := strings.Cut(path, ".")
+	if more {
+		next, _ := object[name].(map[string]any)
+		value = put(next, rest, value)
+	}
+	out[name] = value
+	return out
+}
+
+// segment returns what follows a name in the ID of a resource, in which the case of names
+// does not matter.
+func segment(id, name string) string {
+	parts := strings.Split(id, "/")
+	i := slices.IndexFunc(parts, func(part string) bool { return strings.EqualFold(part, name) })
+	if i < 0 || i+1 >= len(parts) {
+		return ""
+	}
+	return parts[i+1]
+}

@@ -1,0 +1,102 @@
+package aks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+)
+
+// Read reads the cluster and its pools: two requests, and one more for each further page of
+// pools.
+func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
+	var raw map[string]any
+	err := c.do(ctx, http.MethodGet, c.url(), nil, "", "", &raw)
+	if notFound(err) {
+		err = cloud.ErrNotFound
+	}
+	if err != nil {
+		return cloud.Reading{}, c.wrap(err, "reading")
+	}
+	reading := cloud.Reading{
+		Complete: true, Config: c.config(raw), IDs: map[string]string{"": text(raw, "id")},
+		Versions: map[string]string{"": text(raw, "eTag")}, Raw: map[string]map[string]any{"": raw},
+	}
+	reading.Busy = busy("the cluster", raw)
+	pools := []any{}
+	for target := c.url("agentPools"); target != ""; {
+		var page struct {
+			Value    []map[string]any `json:"value"`
+			NextLink string           `json:"nextLink"`
+		}
+		if err := c.do(ctx, http.MethodGet, target, nil, "", "", &page); err != nil {
+			return cloud.Reading{}, c.wrap(err, "reading the node pools")
+		}
+		for _, pool := range page.Value {
+			name := text(pool, "name")
+			path := itemPath(name)
+			reading.IDs[path], reading.Versions[path], reading.Raw[path] = text(pool, "id"), text(pool, "properties.eTag"), pool
+			if reading.Busy == "" {
+				reading.Busy = busy("the node pool "+name, pool)
+			}
+			pools = append(pools, mapped(pool, poolPaths, map[string]any{"name": name}))
+		}
+		target = page.NextLink
+	}
+	reading.Config["nodePools"] = pools
+	return reading, nil
+}
+
+func busy(what string, raw map[string]any) string {
+	switch state := text(raw, "properties.provisioningState"); state {
+	case "", "Succeeded", "Failed", "Canceled":
+		return ""
+	default:
+		return fmt.Sprintf("%s is %s", what, state)
+	}
+}
+
+func (c *Client) config(raw map[string]any) map[string]any {
+	config := mapped(raw, clusterPaths, map[string]any{"resourceGroup": c.ResourceGroup, "clusterName": c.Cluster})
+	id := text(raw, workspace)
+	set := map[string]string{
+		"logAnalyticsWorkspaceGroup": segment(id, "resourceGroups"), "logAnalyticsWorkspaceName": segment(id, "workspaces"),
+		"sshPublicKey": first(get(raw, "properties.linuxProfile.ssh.publicKeys"), "keyData"),
+	}
+	subnet := first(get(raw, "properties.agentPoolProfiles"), "vnetSubnetID")
+	set["virtualNetworkResourceGroup"], set["virtualNetwork"], set["subnet"] = segment(subnet, "resourceGroups"), segment(subnet, "virtualNetworks"), segment(subnet, "subnets")
+	identities, _ := get(raw, "identity.userAssignedIdentities").(map[string]any)
+	if ids := slices.Sorted(maps.Keys(identities)); len(ids) > 0 {
+		set["userAssignedIdentity"] = ids[0]
+	}
+	for path, value := range set {
+		if value != "" {
+			config[path] = value
+		}
+	}
+	kind := text(raw, "identity.type")
+	config["managedIdentity"] = kind != "" && kind != "None"
+	return config
+}
+
+// mapped adds what is in raw.
+func mapped(raw map[string]any, paths map[string]string, config map[string]any) map[string]any {
+	for path, there := range paths {
+		if value := get(raw, there); value != nil {
+			config[path] = value
+		}
+	}
+	return config
+}
+
+func first(list any, path string) string {
+	items, _ := list.([]any)
+	if len(items) == 0 {
+		return ""
+	}
+	item, _ := items[0].(map[string]any)
+	return text(item, path)
+}

@@ -1,0 +1,83 @@
+package aks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
+)
+
+// Send makes one request: what was read, with what changes, replaces it, if it still has the
+// version that was read. The answer has the old version, and is not looked at: the cluster
+// has to be read again.
+func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write) error {
+	switch write.Call {
+	case createPool:
+		pool := patched(map[string]any{}, item(write.Message), poolPaths)
+		return c.wrap(c.do(ctx, http.MethodPut, c.poolURL(write), pool, "If-None-Match", "*", nil), write.Call)
+	case deletePool:
+		err := c.guarded(ctx, http.MethodDelete, c.poolURL(write), write, nil)
+		if notFound(err) {
+			return nil
+		}
+		return c.wrap(err, write.Call)
+	case putPool, putPoolVersion:
+		pool := patched(reading.Raw[write.Item], item(write.Message), poolPaths)
+		return c.wrap(c.guarded(ctx, http.MethodPut, c.poolURL(write), write, pool), write.Call)
+	default:
+		return c.wrap(c.guarded(ctx, http.MethodPut, c.url(), write, c.cluster(reading.Raw[""], write)), write.Call)
+	}
+}
+
+// guarded sends nothing without a version.
+func (c *Client) guarded(ctx context.Context, method, target string, write merge.Write, body any) error {
+	if write.Version == "" {
+		return cloud.ErrNoVersion
+	}
+	return c.do(ctx, method, target, body, "If-Match", write.Version, nil)
+}
+
+// cluster leaves out the pools: they have requests of their own, and a change of one does
+// not change the version of the cluster.
+func (c *Client) cluster(raw map[string]any, write merge.Write) map[string]any {
+	out := patched(raw, write.Message, clusterPaths)
+	group, hasGroup := write.Message["logAnalyticsWorkspaceGroup"].(string)
+	name, hasName := write.Message["logAnalyticsWorkspaceName"].(string)
+	if hasGroup && hasName {
+		out = put(out, workspace, fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.OperationalInsights/workspaces/%s", c.Subscription, group, name))
+	}
+	properties, _ := out["properties"].(map[string]any)
+	properties = maps.Clone(properties)
+	delete(properties, "agentPoolProfiles")
+	out["properties"] = properties
+	return out
+}
+
+func (c *Client) poolURL(write merge.Write) string {
+	name, _ := item(write.Message)["name"].(string)
+	return c.url("agentPools", name)
+}
+
+func item(message map[string]any) map[string]any {
+	pools, _ := message["nodePools"].([]any)
+	if len(pools) != 1 {
+		return nil
+	}
+	pool, _ := pools[0].(map[string]any)
+	return pool
+}
+
+// patched is a copy with what the message has. A map or a list of it is all there is.
+func patched(raw, message map[string]any, paths map[string]string) map[string]any {
+	out := maps.Clone(raw)
+	for path, value := range message {
+		if there := paths[path]; there != "" && (value != nil || strings.Contains(there, ".")) {
+			out = put(out, there, value)
+		}
+	}
+	return out
+}

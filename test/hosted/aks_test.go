@@ -1,0 +1,231 @@
+package hosted
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	armpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/arm/policy"
+	armruntime "github.com/Azure/azure-sdk-for-go/sdk/azcore/arm/runtime"
+	azcloud "github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	azruntime "github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spillway-io/spillway/internal/hosted/aks"
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
+)
+
+const (
+	clusterOfAKS = `
+id: /subscriptions/sub/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/shop
+location: westeurope
+tags: {owner: shop, cost: "7"}
+identity: {type: SystemAssigned}
+sku: {name: Base, tier: Standard}
+properties:
+  provisioningState: Succeeded
+  kubernetesVersion: 1.32.4
+  dnsPrefix: shop
+  nodeResourceGroup: MC_rg
+  aFieldOfTomorrow: {a: 1}
+  apiServerAccessProfile: {authorizedIPRanges: [10.0.0.0/8], enablePrivateCluster: false, another: x}
+  addonProfiles: {httpApplicationRouting: {enabled: false}, azurepolicy: {enabled: true}}
+  networkProfile: {networkPlugin: azure, serviceCidr: 10.0.0.0/16, dnsServiceIP: 10.0.0.10, loadBalancerSku: standard, outboundType: loadBalancer}
+  linuxProfile: {adminUsername: azure, ssh: {publicKeys: [{keyData: ssh-rsa}]}}`
+	poolOfAKS = `
+id: /pools/a
+name: a
+properties:
+  provisioningState: Succeeded
+  count: 2
+  mode: System
+  osType: Linux
+  vmSize: Standard_D4s_v5
+  orchestratorVersion: 1.32.4
+  vnetSubnetID: /subscriptions/sub/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/v/subnets/s
+  nodeLabels: {tier: web, zone: z}
+  nodeTaints: ["a=b:NoSchedule", "c=d:NoSchedule"]
+  upgradeSettings: {maxSurge: 10%, drainTimeoutInMinutes: 30}
+  aFieldOfTomorrow: 7`
+	readAKS = `
+resourceGroup: rg
+clusterName: shop
+resourceLocation: westeurope
+tags: {owner: shop, cost: "7"}
+managedIdentity: true
+kubernetesVersion: 1.32.4
+dnsPrefix: shop
+nodeResourceGroup: MC_rg
+authorizedIpRanges: [10.0.0.0/8]
+privateCluster: false
+httpApplicationRouting: false
+networkPlugin: azure
+serviceCidr: 10.0.0.0/16
+dnsServiceIp: 10.0.0.10
+loadBalancerSku: standard
+outboundType: loadBalancer
+linuxAdminUsername: azure
+sshPublicKey: ssh-rsa
+virtualNetworkResourceGroup: net
+virtualNetwork: v
+subnet: s
+nodePools:
+- name: a
+  count: 2
+  mode: System
+  osType: Linux
+  vmSize: Standard_D4s_v5
+  orchestratorVersion: 1.32.4
+  vnetSubnetID: /subscriptions/sub/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/v/subnets/s
+  nodeLabels: {tier: web, zone: z}
+  nodeTaints: ["a=b:NoSchedule", "c=d:NoSchedule"]
+  maxSurge: 10%`
+)
+
+type token struct{}
+
+func (token) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	return azcore.AccessToken{Token: "token", ExpiresOn: time.Now().Add(time.Hour)}, nil
+}
+
+// newAKS returns a cluster, and a client to it through Azure's own pipeline.
+func newAKS(t *testing.T) (*AKS, *aks.Client) {
+	t.Helper()
+	cluster := NewAKS(parse(t, clusterOfAKS), parse(t, poolOfAKS))
+	server := httptest.NewTLSServer(cluster)
+	t.Cleanup(server.Close)
+	pipeline, err := armruntime.NewPipeline("test", "v1", token{}, azruntime.PipelineOptions{}, &armpolicy.ClientOptions{
+		DisableRPRegistration: true,
+		ClientOptions: policy.ClientOptions{
+			Transport: server.Client(), Retry: policy.RetryOptions{MaxRetries: -1},
+			Cloud: azcloud.Configuration{Services: map[azcloud.ServiceName]azcloud.ServiceConfiguration{
+				azcloud.ResourceManager: {Endpoint: server.URL, Audience: server.URL},
+			}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster, &aks.Client{Pipeline: pipeline, Endpoint: server.URL, Subscription: "sub", ResourceGroup: "rg", Cluster: "shop"}
+}
+
+func readOfAKS(t *testing.T, client *aks.Client) cloud.Reading {
+	t.Helper()
+	reading, err := client.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reading
+}
+
+func TestReadAKS(t *testing.T) {
+	_, client := newAKS(t)
+	reading := readOfAKS(t, client)
+	if diff := cmp.Diff(parse(t, readAKS), canonical(t, reading.Config)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	client.Cluster = "other"
+	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("got %v, want that there is none", err)
+	}
+}
+
+func mergeAKS(t *testing.T, reading cloud.Reading, spec string) merge.Plan {
+	t.Helper()
+	return merge.Merge(merge.Input{
+		Table: aks.Table, Spec: parse(t, spec), Upstream: reading.Config, Published: reading.Config, Versions: reading.Versions, Complete: true,
+		Policies: merge.Policies{Exclusive: spec == "nodePools: []" || spec == "nodePools: [{name: b}]"},
+	})
+}
+
+// TestSendAKS changes one field after the other: each takes one request, which changes
+// nothing else, not even what nobody here knows of.
+func TestSendAKS(t *testing.T) {
+	tests := map[string]struct{ spec, change string }{
+		"version":           {`kubernetesVersion: 1.33.2`, "PUT"},
+		"a tag":             {`tags: {owner: us}`, "PUT"},
+		"tags that go":      {`tags: {owner: null, cost: null}`, "PUT"},
+		"ranges":            {`authorizedIpRanges: [192.0.2.0/24]`, "PUT"},
+		"no ranges":         {`authorizedIpRanges: []`, "PUT"},
+		"routing":           {`httpApplicationRouting: true`, "PUT"},
+		"monitoring":        {`{monitoring: true, logAnalyticsWorkspaceGroup: g, logAnalyticsWorkspaceName: w}`, "PUT"},
+		"a pool":            {`nodePools: [{name: b, count: 1, vmSize: Standard_D2s_v5, mode: User}]`, "PUT /agentPools/b"},
+		"a pool that goes":  {`nodePools: [{name: b}]`, "DELETE /agentPools/a"},
+		"count":             {`nodePools: [{name: a, count: 5}]`, "PUT /agentPools/a"},
+		"scaling":           {`nodePools: [{name: a, enableAutoScaling: true, minCount: 1, maxCount: 4}]`, "PUT /agentPools/a"},
+		"version of a pool": {`nodePools: [{name: a, orchestratorVersion: 1.33.2}]`, "PUT /agentPools/a"},
+		"a label":           {`nodePools: [{name: a, nodeLabels: {tier: db}}]`, "PUT /agentPools/a"},
+		"labels that go":    {`nodePools: [{name: a, nodeLabels: {tier: null, zone: null}}]`, "PUT /agentPools/a"},
+		"a taint":           {`nodePools: [{name: a, nodeTaints: ["a=b:NoSchedule"]}]`, "PUT /agentPools/a"},
+		"no taints":         {`nodePools: [{name: a, nodeTaints: []}]`, "PUT /agentPools/a"},
+		"surge":             {`nodePools: [{name: a, maxSurge: 33%}]`, "PUT /agentPools/a"},
+		"mode":              {`nodePools: [{name: a, mode: User}]`, "PUT /agentPools/a"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cluster, client := newAKS(t)
+			if name == "a pool that goes" {
+				// A cluster has at least one.
+				cluster.pools["b"] = parse(t, strings.Replace(poolOfAKS, "name: a", "name: b", 1))
+			}
+			before := readOfAKS(t, client)
+			plan := mergeAKS(t, before, test.spec)
+			if len(plan.Writes) != 1 {
+				t.Fatalf("%d requests: %+v", len(plan.Writes), plan.Writes)
+			}
+			if err := client.Send(t.Context(), before, plan.Writes[0]); err != nil {
+				t.Fatal(err)
+			}
+			if err := client.Send(t.Context(), before, plan.Writes[0]); err != nil != (test.change != "DELETE /agentPools/a") {
+				t.Errorf("the same request once more, after a crash: %v", err)
+			}
+			after := readOfAKS(t, client)
+			if diff := cmp.Diff(canonical(t, mergeAKS(t, cloud.Reading{Config: plan.Effective}, "{}").Effective), canonical(t, mergeAKS(t, after, "{}").Effective)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if got := cluster.Changes(); !slices.Equal(got, []string{test.change}) {
+				t.Errorf("requests that change something: %v, want %s", got, test.change)
+			}
+			for path, raw := range after.Raw {
+				if old := before.Raw[path]; old != nil && old["properties"].(object)["aFieldOfTomorrow"] == nil != (raw["properties"].(object)["aFieldOfTomorrow"] == nil) {
+					t.Errorf("%q has lost a field", path)
+				}
+			}
+			if maps.Equal(before.Versions, after.Versions) {
+				t.Error("no version has changed")
+			}
+		})
+	}
+}
+
+// TestOthersInAKS: what somebody else has done since the read is not overwritten, and without
+// a version nothing is sent.
+func TestOthersInAKS(t *testing.T) {
+	cluster, client := newAKS(t)
+	before := readOfAKS(t, client)
+	for _, spec := range []string{"tags: {owner: console}", "nodePools: [{name: a, count: 9}]"} {
+		if err := client.Send(t.Context(), before, mergeAKS(t, before, spec).Writes[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, spec := range []string{"tags: {cost: null}", "nodePools: [{name: a, maxSurge: 33%}]", "nodePools: []"} {
+		if err := client.Send(t.Context(), before, mergeAKS(t, before, spec).Writes[0]); !errors.Is(err, cloud.ErrBusy) {
+			t.Errorf("%s: got %v, want that it has changed", spec, err)
+		}
+	}
+	write := mergeAKS(t, readOfAKS(t, client), "tags: {cost: null}").Writes[0]
+	write.Version = ""
+	cluster.Before = func(r *http.Request) { t.Errorf("%s %s is sent without a version", r.Method, r.URL) }
+	if err := client.Send(t.Context(), before, write); !errors.Is(err, cloud.ErrNoVersion) {
+		t.Errorf("got %v, want that there is no version", err)
+	}
+}
