@@ -4,6 +4,8 @@
 // Fields of a cloud's configuration have no defaults: one that is not set is not managed,
 // and stays as it is in the cloud.
 //
+// The kind is no part of an install yet: its controller is being written.
+//
 // +kubebuilder:object:generate=true
 // +groupName=hosted.spillway.io
 package v1alpha1
