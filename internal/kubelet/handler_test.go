@@ -306,6 +306,51 @@ func upgraded(t *testing.T, server *httptest.Server) (net.Conn, *bufio.Reader) {
 	return conn, reader
 }
 
+// TestNobodyReads: a stream ends when it must, also if whoever asked for it has stopped
+// reading.
+func TestNobodyReads(t *testing.T) {
+	for method, path := range map[string]string{http.MethodGet: logsOf + "?follow=true", http.MethodPost: execIn} {
+		t.Run(path, func(t *testing.T) {
+			stuck := make(chan struct{})
+			handler, pods, server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				var to io.Writer = w
+				deadline := http.NewResponseController(w).SetWriteDeadline
+				if r.Method == http.MethodPost {
+					conn, _, err := http.NewResponseController(w).Hijack()
+					if err != nil {
+						return
+					}
+					defer func() { _ = conn.Close() }()
+					_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
+					to, deadline = conn, conn.SetWriteDeadline
+				}
+				for piece := make([]byte, 1<<20); ; {
+					_ = deadline(time.Now().Add(time.Second))
+					if _, err := to.Write(piece); err != nil { // All buffers in between are full.
+						close(stuck)
+						break
+					}
+				}
+				<-t.Context().Done()
+			})
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			if err := ask(t, t.Context(), server, method, path).Write(conn); err != nil {
+				t.Fatal(err)
+			}
+			<-stuck
+			pods.mu.Lock()
+			pods.Local = nil
+			pods.mu.Unlock()
+			(&Follower{Handler: handler}).check(t.Context(), handler.open.through("eu"))
+			expectClosed(t, handler)
+		})
+	}
+}
+
 // TestLimits: of a pod, of a binding, and in all.
 func TestLimits(t *testing.T) {
 	handler, _, server := serve(t, echo)

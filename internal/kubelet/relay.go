@@ -94,6 +94,8 @@ func (r *relay) logs(w http.ResponseWriter, out *http.Request) *kubeletapi.Refus
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	control := http.NewResponseController(w)
+	// Whoever asked may have stopped reading, and would hold a stream that must end.
+	defer context.AfterFunc(out.Context(), func() { _ = control.SetWriteDeadline(time.Now()) })()
 	piece := make([]byte, 32<<10)
 	for {
 		n, err := resp.Body.Read(piece)
@@ -116,7 +118,7 @@ func (r *relay) logs(w http.ResponseWriter, out *http.Request) *kubeletapi.Refus
 
 // upgrade relays a connection, in both directions, until one of them ends.
 func (r *relay) upgrade(w http.ResponseWriter, out *http.Request) *kubeletapi.Refusal {
-	guarded := &guarded{ResponseWriter: w, relay: r}
+	guarded := &guarded{ResponseWriter: w, relay: r, ctx: out.Context()}
 	location := *out.URL
 	handler := proxy.NewUpgradeAwareHandler(&location, nil, false, true, proxy.NewErrorResponder(guarded))
 	handler.UpgradeTransport = r.from.Upgrade()
@@ -134,6 +136,7 @@ func (r *relay) upgrade(w http.ResponseWriter, out *http.Request) *kubeletapi.Re
 type guarded struct {
 	http.ResponseWriter
 	relay   *relay
+	ctx     context.Context //nolint:containedctx // It lives as long as one request.
 	refusal *kubeletapi.Refusal
 	err     error
 }
@@ -150,6 +153,8 @@ func (g *guarded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	// Whoever asked may have stopped reading, and would hold a stream that must end.
+	context.AfterFunc(g.ctx, func() { _ = conn.Close() })
 	return &answer{Conn: conn, relay: g.relay}, buffered, nil
 }
 

@@ -23,6 +23,9 @@ const DefaultPort = 10250
 // headerTimeout is how long a client may take to send the header of a request.
 const headerTimeout = 10 * time.Second
 
+// idleTimeout is how long a connection that is no stream stays open between two requests.
+const idleTimeout = 30 * time.Second
+
 // Options say how the kubelet API is served.
 type Options struct {
 	// Address is at which the consumer's API server reaches this manager: an IP address or
@@ -109,7 +112,7 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 	}()
 	server := &http.Server{
-		Handler: s.Handler, ReadHeaderTimeout: headerTimeout, BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: s.Handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, BaseContext: func(net.Listener) context.Context { return ctx },
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(logger.V(1)), slog.LevelInfo),
 		TLSConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -151,10 +152,11 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], pl
 		c.memory.Pending.Set(s.Key, true)
 	}
 	if c.memory.Pending.Get(s.Key) {
+		c.memory.Pending.Drop(s.Key) // Before, because whoever looks meanwhile asks for another one.
 		if err := c.notify(ctx, decide.Ref{Kind: c.kind.Name, NamespacedName: s.Key}); err != nil {
+			c.memory.Pending.Set(s.Key, true)
 			return ctrl.Result{}, err
 		}
-		c.memory.Pending.Drop(s.Key)
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }
@@ -237,7 +239,11 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 		assess = decide.AssessPreceding[T]
 	}
 	need, plan := assess(s, c.kind.Syncer, ref, c.kind.Title(), in, c.lacking())
-	if len(plan.Actions) > 0 && !c.memory.Refusals.Has(s.Key) {
+	due := func(a decide.Action) bool {
+		wait, _ := c.memory.Undone.Wait(s.Key, a) // What is undone again and again waits in its own passes.
+		return wait == 0
+	}
+	if slices.ContainsFunc(plan.Actions, due) && !c.memory.Refusals.Has(s.Key) {
 		c.Enqueue(s.Key)
 	}
 	return need, decide.Present(s.Local), nil

@@ -178,7 +178,7 @@ func (o *Observer[T]) needs(ctx context.Context, s *decide.Snapshot[T]) error {
 // firstNeeds are the needs of what has one place, and is not there yet.
 func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Snapshot[T]) error {
 	refs := o.Kind.Needs(s.Local)
-	if pod, ok := any(s.Local).(*corev1.Pod); ok {
+	if pod, ok := any(s.Local).(*corev1.Pod); ok && pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 		before, err := o.Uses.Before(ctx, pod)
 		if err != nil {
 			return err
