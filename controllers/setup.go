@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
 	"github.com/spillway-io/spillway/controllers/offloadingstatus"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
+	"github.com/spillway-io/spillway/controllers/toprovider/endpointslice"
 	"github.com/spillway-io/spillway/controllers/toprovider/networkpolicy"
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolume"
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
@@ -89,6 +90,7 @@ func Kinds() []syncer.Registration {
 		syncer.Register(persistentvolume.Kind()),
 		syncer.Register(service.Kind()),
 		syncer.Register(networkpolicy.Kind()),
+		syncer.Register(endpointslice.Kind()),
 	}
 }
 

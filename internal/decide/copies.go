@@ -31,6 +31,8 @@ type Around struct {
 	// Namespaces are the local namespaces that have a counterpart in the provider. They are
 	// shared, and must not be changed.
 	Namespaces func() []translate.PeerNamespace
+	// Node is the name of the provider's virtual node.
+	Node string
 }
 
 // copies is the Syncer of the kinds whose objects are copied because something needs them.
@@ -161,7 +163,7 @@ func (c copies[T]) locations(s Snapshot[T]) []string {
 
 // around is what a copy may depend on besides its object.
 func (s Snapshot[T]) around() Around {
-	return Around{Elsewhere: s.targetOf, Limits: s.Limits, Namespaces: s.Namespaces}
+	return Around{Elsewhere: s.targetOf, Limits: s.Limits, Namespaces: s.Namespaces, Node: v1alpha1.VirtualNodePrefix + s.ClusterID}
 }
 
 // targetOf is where the objects of another local namespace go: beside this one, if it

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -16,6 +17,14 @@ type Noticing[T Object] interface {
 type Keeping interface {
 	// Keeps reports whether the copy of an earlier state stays. Pure.
 	Keeps(refusal *translate.Refusal) bool
+}
+
+// Choosing is a Translation of a kind of which not all objects are for each provider.
+type Choosing[T Object] interface {
+	// Choose reports whether an object is for the provider with that virtual node; its owner
+	// is not told if it is not. If known is false, that cannot be said yet: what is there
+	// stays as it is, and nothing is made. Pure.
+	Choose(local T, reach network.Reach, node string) (goes, known bool)
 }
 
 // mapped is the Syncer of the kinds whose objects are copied because their namespace is
@@ -36,11 +45,14 @@ func NewMapped[T Object](t Translation[T]) Syncer[T] { return mapped[T]{Translat
 
 // SyncToRemote creates the copy.
 func (m mapped[T]) SyncToRemote(s Snapshot[T]) Plan {
+	goes, known := m.goes(s)
 	switch {
-	case !toBeCopied(s):
+	case !goes:
 		return Plan{}
 	case s.Limits != nil && s.Limits.Unknown != nil:
 		return tell(refused(s.Limits.Unknown))
+	case !known:
+		return Plan{}
 	}
 	desired, refusal := desiredOf(m.Translation, s)
 	if refusal != nil {
@@ -57,11 +69,14 @@ func (m mapped[T]) SyncToRemote(s Snapshot[T]) Plan {
 
 // Sync corrects the copy, or deletes it when it should not be there any more.
 func (m mapped[T]) Sync(s Snapshot[T]) Plan {
+	goes, known := m.goes(s)
 	switch {
 	case s.Wanted && !s.Place.Open:
 		return Plan{}
-	case !toBeCopied(s):
+	case !goes:
 		return act(cleanUp([]T{s.Remote})...)
+	case !known:
+		return Plan{}
 	case s.Limits != nil && s.Limits.Unknown != nil: // By limits that are not known, all would be refused.
 		return Plan{}
 	case !s.Remote.GetDeletionTimestamp().IsZero():
@@ -85,6 +100,16 @@ func (m mapped[T]) SyncToLocal(s Snapshot[T]) Plan {
 	return m.TopDown.SyncToLocal(s)
 }
 
+// goes reports whether there should be a copy at the object's place, and whether that is
+// known.
+func (m mapped[T]) goes(s Snapshot[T]) (goes, known bool) {
+	choosing, ok := m.Translation.(Choosing[T])
+	if !ok || !toBeCopied(s) {
+		return toBeCopied(s), true
+	}
+	return choosing.Choose(s.Local, s.Reach, s.around().Node)
+}
+
 // notice adds to a plan that writes the copy what the owner should know of it.
 func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 	noticing, ok := m.Translation.(Noticing[T])
@@ -96,8 +121,15 @@ func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 
 // Lacking is what to tell the owner of an object that would be sent because its namespace is
 // mapped, if the provider gives no right to its kind. title is what messages call that.
-func Lacking[T Object](s Snapshot[T], title, right string) Plan {
-	if !Present(s.Local) || !toBeCopied(s) {
+func Lacking[T Object](s Snapshot[T], syncer Syncer[T], title, right string) Plan {
+	if !Present(s.Local) {
+		return Plan{}
+	}
+	goes := toBeCopied(s)
+	if of, ok := syncer.(mapped[T]); ok {
+		goes, _ = of.goes(s)
+	}
+	if !goes {
 		return Plan{}
 	}
 	problem := noRight(title, s.Key, s.ClusterID, right)

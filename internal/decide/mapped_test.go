@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -137,7 +139,7 @@ func TestLacking(t *testing.T) {
 		"its namespace is not ready": {fixture.Wanted(fixture.Local(), nil, unopened), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, withEvent(decide.Lacking(test.in, "ConfigMap", "list configmaps"))); diff != "" {
+			if diff := cmp.Diff(test.want, withEvent(decide.Lacking(test.in, decide.NewMapped(decide.Translation[*corev1.ConfigMap](fixture.Plain{})), "ConfigMap", "list configmaps"))); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})
@@ -174,5 +176,42 @@ func TestMappedKeeps(t *testing.T) {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// choosing is of a kind that goes only where the networks are routed.
+type choosing struct{ fixture.Plain }
+
+func (choosing) Choose(_ *corev1.ConfigMap, reach network.Reach, node string) (goes, known bool) {
+	return len(reach.Ranges) > 0 && node == "spillway-eu", !reach.Pending
+}
+
+// TestMappedChooses: what is not for a provider is not there, and its owner is not told.
+func TestMappedChooses(t *testing.T) {
+	const create, remove = "create in the provider team-home/settings map[a:1]", "delete in the provider UID remote-1"
+	ranges := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}
+	in := func(reach network.Reach, local, remote *corev1.ConfigMap) fixture.Snapshot {
+		return fixture.Wanted(local, remote, func(s *fixture.Snapshot) { s.Known, s.Reach = true, reach })
+	}
+	syncer := decide.NewMapped(decide.Translation[*corev1.ConfigMap](choosing{}))
+	for name, test := range map[string]struct {
+		in   fixture.Snapshot
+		want []string
+	}{
+		"it goes":                          {in(network.Reach{Ranges: ranges}, fixture.Local(), nil), []string{create}},
+		"it goes, and is there":            {in(network.Reach{Ranges: ranges}, fixture.Local(), fixture.Remote()), nil},
+		"it does not":                      {in(network.Reach{}, fixture.Local(), nil), nil},
+		"it does not, and is there":        {in(network.Reach{}, fixture.Local(), fixture.Remote()), []string{remove}},
+		"that is not known":                {in(network.Reach{Ranges: ranges, Pending: true}, fixture.Local(), nil), nil},
+		"that is not known, and is there":  {in(network.Reach{Ranges: ranges, Pending: true}, fixture.Local(fixture.Data("a", "2")), fixture.Remote()), nil},
+		"it goes, and its owner keeps it":  {in(network.Reach{Ranges: ranges}, fixture.Local(fixture.KeptHome), fixture.Remote()), []string{remove}},
+		"it does not, and would be denied": {in(network.Reach{}, fixture.Local(fixture.Data("refuse", "x")), nil), nil},
+	} {
+		if diff := cmp.Diff(test.want, withEvent(decide.Next(test.in, syncer))); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
+		}
+	}
+	if diff := cmp.Diff([]string(nil), withEvent(decide.Lacking(in(network.Reach{}, fixture.Local(), nil), syncer, "ConfigMap", "list configmaps"))); diff != "" {
+		t.Errorf("without the right (-want +got):\n%s", diff)
 	}
 }

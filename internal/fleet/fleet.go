@@ -87,6 +87,8 @@ type Kind struct {
 	// Optional tells that the rest works without it: if the provider does not let
 	// us read it, that is said, and the connection goes on (see package rights).
 	Optional bool
+	// Labels, besides the mark, are on all that is held.
+	Labels map[string]string
 }
 
 func (o *Options) defaults() {

@@ -157,7 +157,7 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 	}
 	for _, kind := range kinds {
 		// Copying a pod for each look at it would be the largest part of the work.
-		objects[kind.Object] = cache.ByObject{Label: mark.Selector(), UnsafeDisableDeepCopy: ptr.To(true)}
+		objects[kind.Object] = cache.ByObject{Label: ours(mark, kind), UnsafeDisableDeepCopy: ptr.To(true)}
 	}
 	return cache.Options{
 		DefaultLabelSelector: mark.Selector(),
@@ -172,6 +172,12 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 			}
 		},
 	}
+}
+
+// ours matches the objects of a kind that are ours.
+func ours(mark provenance.Mark, kind Kind) labels.Selector {
+	requirements, _ := labels.SelectorFromSet(kind.Labels).Requirements()
+	return mark.Selector().Add(requirements...)
 }
 
 // withoutContent keeps of what is ours all but what is never looked at: managed fields,

@@ -53,6 +53,14 @@ type Kind[T decide.Object] struct {
 	// Peers, if set, reports whether the copy of an object names other namespaces: then it
 	// is decided on anew when these change. Pure.
 	Peers func(local T) bool
+	// Paced reports that an object may change many times for one event, so that a copy is
+	// written at most once a second: as the object is by then. The deletion of an object is
+	// followed at once.
+	Paced bool
+	// Labels are those that all copies have besides the mark, if the provider has objects
+	// with our mark that are not ours: its controllers give what they make the labels of what
+	// they make it for.
+	Labels map[string]string
 	// Workers is how many objects of one provider are dealt with at a time.
 	Workers int
 	// Urgent, if set, tells of a change of a remote object whether it is dealt

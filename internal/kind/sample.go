@@ -69,6 +69,10 @@ func lost[T decide.Object](f func(T) bool) func(decide.Object) bool {
 // SampleLabel is a label of samples that their owners change.
 const SampleLabel = "sample"
 
+// SampleCIDR is the range of all addresses in samples. The providers of tests list it under
+// endpointCIDRs.
+const SampleCIDR = "192.0.2.0/24"
+
 // SampleMeta is the metadata of a sample.
 func SampleMeta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{SampleLabel: "created"}}

@@ -214,7 +214,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
 	var remote []fleet.Kind
 	for _, kind := range kinds {
-		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: kind.IsClusterScoped(), Optional: kind.IsCopied()})
+		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: kind.IsClusterScoped(), Optional: kind.IsCopied(), Labels: kind.CopyLabels()})
 	}
 	return remote
 }

@@ -74,6 +74,8 @@ var notOfPods = map[string]string{
 	"ReasonPolicyTooLarge":       "said of a NetworkPolicy; pods say NetworkPolicyPending",
 	"ReasonSelectorNotSent":      "said of a NetworkPolicy; pods say NetworkPolicyPending",
 
+	"ReasonAddressNotAllowed":       "said of an EndpointSlice, which no pod waits for",
+	"ReasonAddressesLeftOut":        "said of an EndpointSlice, which no pod waits for",
 	"ReasonExternalName":            "said of a Service, which no pod waits for",
 	"ReasonServiceWithoutEndpoints": "said of a Service, which no pod waits for",
 	"ReasonSentAsClusterIP":         "said of a Service, which no pod waits for",

@@ -21,6 +21,7 @@ const (
 	OrphansUnseen           Bug = "orphans-unseen"
 	UnlistedStays           Bug = "unlisted-stays"
 	PodBeforePolicy         Bug = "pod-before-policy"
+	EndpointsUnchecked      Bug = "endpoints-unchecked"
 	EntryRemovedFirst       Bug = "entry-removed-first"
 	EntriesTrusted          Bug = "entries-trusted"
 	DrainForgetsNamespaces  Bug = "drain-forgets-namespaces"

@@ -197,7 +197,7 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 	if err != nil {
 		return err
 	}
-	c.tell(s, decide.Lacking(s, c.kind.Title(), right))
+	c.tell(s, decide.Lacking(s, c.kind.Syncer, c.kind.Title(), right))
 	if !c.isNeeded() {
 		return nil
 	}

@@ -27,6 +27,8 @@ type Registration interface {
 	IsWhole() bool
 	// IsClusterScoped reports whether they are in no namespace.
 	IsClusterScoped() bool
+	// CopyLabels are those that all copies have besides the mark.
+	CopyLabels() map[string]string
 	// indexLocal is the index objects.FieldLocal of the providers' objects of the kind.
 	indexLocal() client.IndexerFunc
 	// Index is that of the consumer's objects of the kind by what they need.
@@ -59,6 +61,9 @@ func (k registration[T]) IsWhole() bool { return k.Selection == kind.InMappedNam
 
 // IsClusterScoped implements Registration.
 func (k registration[T]) IsClusterScoped() bool { return k.Scope == kind.ScopeCluster }
+
+// CopyLabels implements Registration.
+func (k registration[T]) CopyLabels() map[string]string { return k.Labels }
 
 // indexLocal implements Registration.
 func (k registration[T]) indexLocal() client.IndexerFunc { return objects.IndexLocal(k.Selection) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
@@ -63,6 +64,20 @@ func inData[T any](fields decisions, translate func(*T, Target) (*T, *Refusal)) 
 			return reflect.Value{}, refusal
 		}
 		return reflect.ValueOf(remote).Elem(), nil
+	}}
+}
+
+// inSlice is a subject that is somewhere in an EndpointSlice.
+func inSlice[T any](fields decisions, where func(*discoveryv1.EndpointSlice) *T) subject {
+	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
+		local := sliceOf(t, `{addressType: IPv4, endpoints: [{addresses: [10.1.0.1]}], ports: [{port: 80}]}`)
+		set(reflect.ValueOf(where(local)).Elem())
+		local.Endpoints[0].Addresses = []string{"10.1.0.1"}
+		remote, refusal := EndpointSlice(local, mapped, listing, "eu")
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		return reflect.ValueOf(where(remote)).Elem(), nil
 	}}
 }
 
@@ -127,6 +142,10 @@ var subjects = map[string]subject{
 	"NetworkPolicyPort": inPolicy(networkPolicyPortFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicyPort {
 		return &s.Ingress[0].Ports[0]
 	}),
+	"Endpoint":           inSlice(endpointFields, func(s *discoveryv1.EndpointSlice) *discoveryv1.Endpoint { return &s.Endpoints[0] }),
+	"EndpointConditions": inSlice(endpointConditionsFields, func(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointConditions { return &s.Endpoints[0].Conditions }),
+	"EndpointPort":       inSlice(endpointPortFields, func(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointPort { return &s.Ports[0] }),
+
 	"IPBlock": inPolicy(ipBlockFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.IPBlock { return s.Ingress[0].From[0].IPBlock }),
 
 	// PodUpdate sends these: see TestEphemeralContainersAreSentWhole.

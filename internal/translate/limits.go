@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,8 @@ type Limits struct {
 	// MetadataKeys are the keys, or their domains, of labels and annotations that are sent
 	// besides those without a domain. ReservedKeys are never sent.
 	MetadataKeys, ReservedKeys []string
+	// EndpointCIDRs are the ranges that the addresses of EndpointSlices are in.
+	EndpointCIDRs []netip.Prefix
 }
 
 // LimitRefusal says why a provider with these limits does not take the pod, or is nil.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -47,7 +48,11 @@ func (l *Limits) Sends(key string) bool {
 // are: limits count for what is created afterwards, and nothing is written about them.
 func (l *Limits) Withhold(desired, remote metav1.Object) {
 	labels, annotations := desired.GetLabels(), desired.GetAnnotations()
-	if l.sendsAll(labels) && l.sendsAll(annotations) {
+	sends := l.Sends
+	if _, isSlice := desired.(*discoveryv1.EndpointSlice); isSlice {
+		sends = func(key string) bool { return slices.Contains(keysOfSlices, key) || l.Sends(key) }
+	}
+	if sendsAll(labels, sends) && sendsAll(annotations, sends) {
 		return
 	}
 	var there metav1.ObjectMeta
@@ -55,23 +60,23 @@ func (l *Limits) Withhold(desired, remote metav1.Object) {
 		there.Labels, there.Annotations = remote.GetLabels(), remote.GetAnnotations()
 	}
 	was := readCopied(there.Annotations[v1alpha1.AnnotationCopied])
-	l.withhold(labels, there.Labels, was.labels)
-	l.withhold(annotations, there.Annotations, was.annotations)
+	withhold(labels, there.Labels, was.labels, sends)
+	withhold(annotations, there.Annotations, was.annotations, sends)
 	annotations[v1alpha1.AnnotationCopied] = copiedKeys(labels, annotations)
 }
 
-func (l *Limits) sendsAll(entries map[string]string) bool {
+func sendsAll(entries map[string]string, sends func(key string) bool) bool {
 	for key := range entries {
-		if !l.Sends(key) {
+		if !sends(key) {
 			return false
 		}
 	}
 	return true
 }
 
-func (l *Limits) withhold(desired, there map[string]string, was []string) {
+func withhold(desired, there map[string]string, was []string, sends func(key string) bool) {
 	for key := range desired {
-		if l.Sends(key) {
+		if sends(key) {
 			continue
 		}
 		if value, is := there[key]; is && slices.Contains(was, key) {

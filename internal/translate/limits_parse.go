@@ -2,6 +2,7 @@ package translate
 
 import (
 	"maps"
+	"net/netip"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// The keys of the ConfigMap. The first four here apply to what is sent. The others are
-// for the provider's policies alone, but mistakes in them are reported here.
+// The keys of the ConfigMap. The first four here and the last apply to what is sent. The
+// others are for the provider's policies alone, but mistakes in them are reported here.
 const (
 	limitVolumeTypes     = "volumeTypes"
 	limitTolerationKeys  = "tolerationKeys"
@@ -22,6 +23,7 @@ const (
 	limitNamespaceLabels = "namespaceLabels"
 	limitNamePattern     = "namePattern"
 	limitReservedNames   = "reservedNames"
+	limitEndpointCIDRs   = "endpointCIDRs"
 )
 
 // limitSize limits the value of a key, because it is searched for each pod.
@@ -31,7 +33,7 @@ var (
 	// unfolded removes what YAML adds to a pattern on several lines.
 	unfolded  = strings.NewReplacer(" ", "", "\n", "")
 	limitKeys = []string{
-		limitVolumeTypes, limitTolerationKeys, limitMetadataKeys, limitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames,
+		limitVolumeTypes, limitTolerationKeys, limitMetadataKeys, limitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames, limitEndpointCIDRs,
 	}
 	// describable are the types of volumes that limits can allow.
 	describable = []string{"nfs", "iscsi", "fc", "csi"}
@@ -55,10 +57,14 @@ func LimitsOf(data map[string]string) *Limits {
 	if problem := limitsProblem(data); problem != "" {
 		return NoLimits(v1alpha1.ReasonLimitsInvalid, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits "+problem)
 	}
-	return &Limits{
+	limits := &Limits{
 		VolumeTypes: listed(data[limitVolumeTypes]), TolerationKeys: listed(data[limitTolerationKeys]),
 		MetadataKeys: listed(data[limitMetadataKeys]), ReservedKeys: listed(data[limitReservedKeys]),
 	}
+	for _, cidr := range listed(data[limitEndpointCIDRs]) {
+		limits.EndpointCIDRs = append(limits.EndpointCIDRs, netip.MustParsePrefix(cidr)) // limitsProblem has looked at it.
+	}
+	return limits
 }
 
 // limitsProblem is the first mistake, or empty. All text of the provider's is bounded:
@@ -80,6 +86,11 @@ func limitsProblem(data map[string]string) string {
 	for _, key := range listed(data[limitMetadataKeys]) {
 		if !strings.Contains(key, "/") { // Keys without a domain need no entry; it was meant for a domain.
 			return "lists " + quoted(key) + " under " + limitMetadataKeys + ", which may have keys with a domain, and domains with a / at their end"
+		}
+	}
+	for _, cidr := range listed(data[limitEndpointCIDRs]) {
+		if prefix, err := netip.ParsePrefix(cidr); err != nil || prefix.Addr().Is4In6() {
+			return "lists " + quoted(cidr) + " under " + limitEndpointCIDRs + ", which may have ranges such as 10.0.0.0/16 and fd00:1::/48 alone"
 		}
 	}
 	for _, key := range []string{limitNamePattern, limitReservedNames} { // Not compiled: that takes as much memory as the provider likes.

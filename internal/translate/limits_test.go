@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -15,12 +16,13 @@ var generous = &Limits{VolumeTypes: []string{"nfs", "iscsi", "fc", "csi"}, Toler
 
 func TestLimitsOf(t *testing.T) {
 	want := &Limits{VolumeTypes: []string{"nfs", "csi"}, TolerationKeys: []string{"example.com/batch"},
-		MetadataKeys: []string{"example.com/", "helm.sh/chart"}, ReservedKeys: []string{"a", "b"}}
+		MetadataKeys: []string{"example.com/", "helm.sh/chart"}, ReservedKeys: []string{"a", "b"},
+		EndpointCIDRs: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16"), netip.MustParsePrefix("fd00::/8")}}
 	got := LimitsOf(map[string]string{
 		"volumeTypes": " nfs ,, csi", "tolerationKeys": "example.com/batch\n", "priorityClasses": "low", "namespaceLabels": "team",
-		"namePattern": ".*-demo", "reservedNames": "a|\n b", "metadataKeys": "example.com/, helm.sh/chart", "reservedKeys": "a,\nb",
+		"namePattern": ".*-demo", "reservedNames": "a|\n b", "metadataKeys": "example.com/, helm.sh/chart", "reservedKeys": "a,\nb", "endpointCIDRs": "10.0.0.0/16, fd00::/8",
 	})
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(&Limits{}, LimitsOf(nil)); diff != "" {
@@ -38,6 +40,8 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 		"a domain without a /":   {map[string]string{"metadataKeys": "a/b, example.com"}, "limits lists example.com under metadataKeys, which may have keys with a domain, and domains with a / at their end"},
 		"no pattern":             {map[string]string{"namePattern": "("}, "limits has no regular expression in namePattern: error parsing regexp: missing closing ): `(`"},
 		"no pattern of reserved": {map[string]string{"reservedNames": "a|["}, "limits has no regular expression in reservedNames: error parsing regexp: missing closing ]: `[`"},
+		"no range":               {map[string]string{"endpointCIDRs": "10.0.0.0/16, 10.1.0.1"}, "limits lists 10.1.0.1 under endpointCIDRs, which may have ranges such as 10.0.0.0/16 and fd00:1::/48 alone"},
+		"a range of both":        {map[string]string{"endpointCIDRs": "::ffff:10.0.0.0/112"}, "under endpointCIDRs"},
 		"a list without end":     {map[string]string{"tolerationKeys": strings.Repeat("a,", 5000)}, "limits has more than 4096 characters in tolerationKeys"},
 		"text that is no text":   {map[string]string{"volumeTypes": "\x1b" + strings.Repeat("x", 3000)}, "lists  " + strings.Repeat("x", 127) + " under volumeTypes"},
 	} {

@@ -68,9 +68,9 @@ func MergeNetworkPolicy(desired, remote *networkingv1.NetworkPolicy) *networking
 	return merged
 }
 
-// LeftOut says what a remote policy lacks of the local one; "" if nothing.
-func LeftOut(remote *networkingv1.NetworkPolicy) string {
-	return remote.Annotations[v1alpha1.AnnotationLeftOut]
+// LeftOut says what a remote object lacks of the local one; "" if nothing.
+func LeftOut(remote metav1.Object) string {
+	return remote.GetAnnotations()[v1alpha1.AnnotationLeftOut]
 }
 
 // policyTypes are those of a policy, as the API server defaults them.

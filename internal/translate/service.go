@@ -58,9 +58,10 @@ func ServiceNotice(local *corev1.Service, limits *Limits) *Refusal {
 		return refusalf(ReasonServiceWithoutEndpoints,
 			"spec.selector[%s]: the provider does not let this label in (%s, %s in ConfigMap spillway-provider/limits), so no pod there has it, and the Service has no endpoints there",
 			unsent[0], limitMetadataKeys, limitReservedKeys)
-	case len(local.Spec.Selector) == 0:
+	case len(local.Spec.Selector) == 0 && (limits == nil || len(limits.EndpointCIDRs) == 0):
 		return refusalf(ReasonServiceWithoutEndpoints,
-			"spec.selector is empty: the Service is in the provider and has no endpoints there; whoever maintains its EndpointSlices here does not do so there")
+			"spec.selector is empty: the Service has the endpoints of its EndpointSlices, and none in the provider, which allows no address (%s in ConfigMap spillway-provider/limits)",
+			limitEndpointCIDRs)
 	case local.Spec.Type == corev1.ServiceTypeLoadBalancer:
 		return refusalf(ReasonSentAsClusterIP,
 			"spec.type is LoadBalancer: in the provider the Service is of type ClusterIP; its load balancer here does not send traffic to pods there unless the networks are routed")

@@ -86,6 +86,8 @@ func TestServiceNotice(t *testing.T) {
 	}{
 		"with a selector":               {`{selector: {app: web, app.kubernetes.io/name: web}}`, &Limits{}, "", ""},
 		"without one":                   {`{}`, &Limits{}, ReasonServiceWithoutEndpoints, "spec.selector is empty"},
+		"without one, and not known":    {`{}`, nil, ReasonServiceWithoutEndpoints, "spec.selector is empty"},
+		"without one, with addresses":   {`{}`, listing, "", ""},
 		"a LoadBalancer":                {`{type: LoadBalancer, selector: {app: web}}`, &Limits{}, ReasonSentAsClusterIP, "spec.type is LoadBalancer"},
 		"a NodePort":                    {`{type: NodePort, selector: {app: web}}`, &Limits{}, "", ""},
 		"with addresses of its own":     {`{selector: {app: web}, externalIPs: [192.0.2.1]}`, &Limits{}, ReasonSentAsClusterIP, "spec.externalIPs"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,6 +31,9 @@ func Held(obj any) any {
 	if len(object.GetOwnerReferences()) > 0 {
 		object.SetOwnerReferences(nil)
 	}
+	if slice, ok := obj.(*discoveryv1.EndpointSlice); ok {
+		trimEndpoints(slice.Endpoints)
+	}
 	if policy, ok := obj.(*networkingv1.NetworkPolicy); ok {
 		translate.CutPolicy(policy)
 	}
@@ -50,6 +54,15 @@ func Held(obj any) any {
 		}
 	}
 	return translate.WithoutContent(obj)
+}
+
+// trimEndpoints takes away what is never sent, which is most of an endpoint.
+func trimEndpoints(endpoints []discoveryv1.Endpoint) {
+	for i := range endpoints {
+		if e := &endpoints[i]; e.TargetRef != nil || e.Zone != nil || e.Hints != nil || e.DeprecatedTopology != nil {
+			e.TargetRef, e.Zone, e.Hints, e.DeprecatedTopology = nil, nil, nil, nil
+		}
+	}
 }
 
 // trimService takes away what a team may make as long as it likes, and is never sent. That

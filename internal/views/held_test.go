@@ -9,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -160,5 +162,16 @@ func TestHeldPolicies(t *testing.T) {
 	got := Held(&networkingv1.NetworkPolicy{Spec: networkingv1.NetworkPolicySpec{Ingress: rules}}).(*networkingv1.NetworkPolicy)
 	if got.Spec.Ingress != nil {
 		t.Errorf("%d rules are held", len(got.Spec.Ingress))
+	}
+}
+
+// TestHeldEndpoints: what is never sent is most of an endpoint.
+func TestHeldEndpoints(t *testing.T) {
+	kept := discoveryv1.Endpoint{Addresses: []string{"10.1.0.1"}, NodeName: ptr.To("eu"), Hostname: ptr.To("db-0")}
+	in := kept
+	in.Zone, in.TargetRef, in.DeprecatedTopology, in.Hints = ptr.To("a"), &corev1.ObjectReference{Name: "db-0"}, map[string]string{"a": "b"}, &discoveryv1.EndpointHints{}
+	got := Held(&discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{in}}).(*discoveryv1.EndpointSlice)
+	if diff := cmp.Diff([]discoveryv1.Endpoint{kept}, got.Endpoints); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -80,6 +80,7 @@ func (l limits) spoil(t *testing.T, data map[string]string, meta metav1.ObjectMe
 		{"reservedNames", "a|[", "variables.reservedNames", "limits[?'reservedNames']"},
 		{"volumeTypes", "hostPath", "volumeTypes may list nfs, iscsi, fc, csi, and nothing else: hostPath", notValid},
 		{"metadataKeys", "helm.sh/, example.com", "metadataKeys may list keys with a domain, and domains with a / at their end: example.com", notValid},
+		{"endpointCIDRs", "10.1.0.0/16, 10.1", "endpointCIDRs may list ranges such as 10.0.0.0/16 and fd00:1::/48: 10.1", notValid},
 		{"tolerations", "example.com/batch", "tolerations is none of the keys that there are", notValid},
 		{"tolerationKeys", strings.Repeat("a,", 3000), "tolerationKeys is longer than 4096 characters", notValid},
 	} {

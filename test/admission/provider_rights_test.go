@@ -10,7 +10,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,7 +48,7 @@ func TestConsumerRights(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
-		want.Insert(verb + " networking.k8s.io/networkpolicies")
+		want.Insert(verb+" networking.k8s.io/networkpolicies", verb+" discovery.k8s.io/endpointslices")
 	}
 	// The namespaces of the identity itself, of the cluster, and of nobody: a
 	// Role in one of them would count there only.
@@ -159,9 +158,6 @@ func TestConsumerHasNoRightTo(t *testing.T) {
 		"hold a node's Lease": {func(ctx context.Context) error {
 			return consumer.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-node-lease", Name: "node"}})
 		}, `cannot create resource "leases"`},
-		"say where a Service leads": {func(ctx context.Context) error {
-			return consumer.Create(ctx, &discoveryv1.EndpointSlice{ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4})
-		}, `cannot create resource "endpointslices"`},
 		"write a Service's status": {func(ctx context.Context) error {
 			return consumer.Status().Patch(ctx, serviceOf(meta), merge(`{"status":{"loadBalancer":{}}}`))
 		}, `cannot patch resource "services/status"`},

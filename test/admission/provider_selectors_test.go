@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"volumes":    func() client.ObjectList { return &corev1.PersistentVolumeList{} },
 		"services":   func() client.ObjectList { return &corev1.ServiceList{} },
 		"policies":   func() client.ObjectList { return &networkingv1.NetworkPolicyList{} },
+		"endpoints":  func() client.ObjectList { return &discoveryv1.EndpointSliceList{} },
 	} {
 		t.Run("list "+kind, func(t *testing.T) {
 			hidden(t, consumer.List(t.Context(), list(), own), false)
@@ -56,6 +58,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"volume":            {&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "object"}}, true},
 		"service":           {&corev1.Service{ObjectMeta: meta}, true},
 		"policy":            {&networkingv1.NetworkPolicy{ObjectMeta: meta}, true},
+		"endpoints":         {&discoveryv1.EndpointSlice{ObjectMeta: meta}, true},
 		"limits":            {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, false},
 		"limits of another": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}, true},
 		"namespace":         {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}, false},
@@ -83,6 +86,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"volume": {&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "object"}}, true}, "its volume": {&corev1.PersistentVolume{ObjectMeta: own32}, false},
 		"service": {&corev1.Service{ObjectMeta: meta}, true}, "its service": {&corev1.Service{ObjectMeta: theirs}, false},
 		"policy": {&networkingv1.NetworkPolicy{ObjectMeta: meta}, true}, "its policy": {&networkingv1.NetworkPolicy{ObjectMeta: theirs}, false},
+		"endpoints": {&discoveryv1.EndpointSlice{ObjectMeta: meta}, true}, "its endpoints": {&discoveryv1.EndpointSlice{ObjectMeta: theirs}, false},
 		"limits": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, true},
 	} {
 		t.Run("patch "+what, func(t *testing.T) {

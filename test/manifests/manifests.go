@@ -35,6 +35,19 @@ func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructu
 	})
 }
 
+// WithLimit gives a key of the provider's limits, ConfigMap spillway-provider/limits, another
+// value.
+func WithLimit(objects []*unstructured.Unstructured, key, value string) []*unstructured.Unstructured {
+	changed := slices.Clone(objects)
+	for i, object := range changed {
+		if object.GetKind() == "ConfigMap" && object.GetName() == "limits" {
+			changed[i] = object.DeepCopy()
+			_ = unstructured.SetNestedField(changed[i].Object, value, "data", key) // data is a map.
+		}
+	}
+	return changed
+}
+
 // File reads a file, whose path starts at the top of the repository.
 func File(path string) ([]*unstructured.Unstructured, error) {
 	root, err := clusters.Root()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +37,11 @@ var (
 		},
 		func(obj client.Object) string { return fmt.Sprint(obj.(*networkingv1.NetworkPolicy).Spec.PolicyTypes) },
 	}
+	endpointSlices = mapped{
+		"endpointslices", newEndpointSlice,
+		func(obj client.Object) { obj.(*discoveryv1.EndpointSlice).Endpoints[0].Addresses[0] = "192.0.2.2" },
+		func(obj client.Object) string { return fmt.Sprint(obj.(*discoveryv1.EndpointSlice).Endpoints) },
+	}
 )
 
 // mapped has an object of each kind created, changed and deleted. It is in both providers,
@@ -44,7 +50,7 @@ func (s *setup) mapped(t *testing.T) {
 	s.settled(t, time.Now())
 	before := len(s.requests())
 	var want []string
-	for _, kind := range []mapped{services, networkPolicies} {
+	for _, kind := range []mapped{services, endpointSlices, networkPolicies} {
 		s.liveThrough(t, kind)
 		for _, provider := range providers {
 			for _, verb := range []string{"create", "patch", "delete"} {
@@ -102,6 +108,14 @@ func newService(namespace, name string) client.Object {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": name}, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+}
+
+// newEndpointSlice is for a Service without a selector.
+func newEndpointSlice(namespace, name string) client.Object {
+	return &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}}},
 	}
 }
 

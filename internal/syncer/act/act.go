@@ -70,6 +70,9 @@ func (c *Actor[T]) succeeded(s decide.Snapshot[T], a decide.Action) {
 	if a.Verb == decide.PatchStatus {
 		c.Memory.Statuses.Wrote(s.Key)
 	}
+	if c.Kind.Paced && a.Side == decide.Remote {
+		c.Memory.Copies.Wrote(s.Key)
+	}
 	c.brake(s, a)
 	if a.Verb == decide.Patch || c.Kind.Selection.Copies() && (a.Verb == decide.Create || a.Verb == decide.Delete) {
 		c.Memory.Undone.Wrote(s.Key, a)

@@ -22,6 +22,9 @@ const (
 	statusInterval = time.Second
 )
 
+// copyInterval is the least time between two writes of a copy, of kinds that are paced.
+const copyInterval = time.Second
+
 // Memory has a part for each thing that is remembered. Its methods, and those of its
 // parts, may be called by several goroutines at once.
 type Memory struct {
@@ -49,6 +52,8 @@ type Memory struct {
 	Unkept *Noted[decide.Attempt]
 	// Statuses paces the writes of them.
 	Statuses *throttle.Allowance[types.NamespacedName]
+	// Copies paces the writes of copies, of kinds that are paced.
+	Copies *throttle.Allowance[types.NamespacedName]
 	// Undone paces what is done again and again because somebody undoes it.
 	Undone *Undone
 	// Sent are the local objects that this connection has sent, and that are not known
@@ -70,6 +75,7 @@ func New(clock clock.WithTicker) *Memory {
 		Pending:    newNoted[bool](),
 		Unkept:     newNoted[decide.Attempt](),
 		Statuses:   throttle.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
+		Copies:     throttle.NewAllowance[types.NamespacedName](1, copyInterval, clock),
 		Undone:     newUndone(clock),
 		Sent:       newSent(clock),
 	}
@@ -100,6 +106,7 @@ func (m *Memory) Forget(key types.NamespacedName) {
 	m.Unshown.forget(key)
 	m.Unkept.Drop(key)
 	m.Statuses.Forget(key)
+	m.Copies.Forget(key)
 	m.Undone.forget(key)
 	m.Sent.forget(key)
 }

@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 )
 
 func TestPaced(t *testing.T) {
@@ -29,7 +31,7 @@ func TestPaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := len(test.plan.Actions)
-			got := paced(test.plan, test.wait)
+			got := paced(test.plan, test.wait, isPaced)
 			if len(got.Actions) == 0 {
 				got.Actions = nil
 			}
@@ -40,5 +42,45 @@ func TestPaced(t *testing.T) {
 				t.Error("the plan itself has changed")
 			}
 		})
+	}
+}
+
+// TestPacedCopies: a copy of a kind that is paced is written once a second, and what the end
+// of its object asks for is done at once.
+func TestPacedCopies(t *testing.T) {
+	p, rig := planner()
+	p.Kind.Paced = true
+	there := func(change ...fixture.Option) fixture.Snapshot {
+		s := fixture.Wanted(fixture.Local(append(change, fixture.Sent)...), fixture.Remote())
+		s.Known = true
+		return s
+	}
+	verbs := func(s fixture.Snapshot) (verbs []decide.Verb, again time.Duration) {
+		plan := p.Plan(s, nil)
+		for _, a := range plan.Actions {
+			verbs = append(verbs, a.Verb)
+		}
+		return verbs, plan.RetryAfter
+	}
+	changed := there(fixture.Data("a", "2"))
+	if got, again := verbs(changed); !slices.Equal(got, []decide.Verb{decide.Patch}) || again != 0 {
+		t.Errorf("at first: %v, again after %s", got, again)
+	}
+	rig.Memory.Copies.Wrote(changed.Key)
+	rig.Clock.Step(400 * time.Millisecond)
+	if got, again := verbs(changed); len(got) > 0 || again != 600*time.Millisecond {
+		t.Errorf("too soon: %v, again after %s", got, again)
+	}
+	if got, _ := verbs(fixture.Wanted(nil, fixture.Remote())); !slices.Equal(got, []decide.Verb{decide.Delete}) {
+		t.Errorf("the object is gone: %v", got)
+	}
+	rig.Clock.Step(600 * time.Millisecond)
+	if got, _ := verbs(changed); !slices.Equal(got, []decide.Verb{decide.Patch}) {
+		t.Errorf("after a second: %v", got)
+	}
+	p.Kind.Paced = false
+	rig.Memory.Copies.Wrote(changed.Key)
+	if got, _ := verbs(changed); len(got) != 1 {
+		t.Errorf("of another kind: %v", got)
 	}
 }

@@ -129,7 +129,11 @@ func (p *Planner[T]) tooMany(s decide.Snapshot[T], a decide.Action) int {
 
 // due is what of a plan may be done now.
 func (p *Planner[T]) due(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
-	return paced(p.redone(s, p.Refusals.Postpone(s, plan)), p.Memory.Statuses.Wait(s.Key))
+	plan = paced(p.redone(s, p.Refusals.Postpone(s, plan)), p.Memory.Statuses.Wait(s.Key), isPaced)
+	if p.Kind.Paced && decide.Present(s.Local) {
+		plan = paced(plan, p.Memory.Copies.Wait(s.Key), func(a decide.Action) bool { return a.Side == decide.Remote })
+	}
+	return plan
 }
 
 // redone is a plan without what somebody has undone again and again, until it may be
@@ -148,13 +152,13 @@ func (p *Planner[T]) redone(s decide.Snapshot[T], plan decide.Plan) decide.Plan 
 	return plan
 }
 
-// paced is a plan without what may wait, and has to. It is decided anew then, on
+// paced is a plan without the actions that may wait, and have to. It is decided anew then, on
 // what there is by then, so that the latest always gets there. All else goes on.
-func paced(plan decide.Plan, wait time.Duration) decide.Plan {
-	if wait == 0 || !slices.ContainsFunc(plan.Actions, isPaced) || seeded.On(seeded.StatusUnpaced) {
+func paced(plan decide.Plan, wait time.Duration, may func(decide.Action) bool) decide.Plan {
+	if wait == 0 || !slices.ContainsFunc(plan.Actions, may) || seeded.On(seeded.StatusUnpaced) {
 		return plan
 	}
-	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), isPaced)
+	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), may)
 	plan.Event = nil // It tells of what has been written.
 	plan.RetryAfter = retry.Sooner(plan.RetryAfter, wait)
 	return plan

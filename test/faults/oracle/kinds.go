@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,6 +24,7 @@ var (
 		corev1.SchemeGroupVersion.WithResource("persistentvolumes"),
 		corev1.SchemeGroupVersion.WithResource("services"),
 		networkingv1.SchemeGroupVersion.WithResource("networkpolicies"),
+		discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
 	}
 	inConsumer = append(slices.Clone(inBoth),
 		corev1.SchemeGroupVersion.WithResource("nodes"),

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/manifests"
@@ -90,6 +91,7 @@ func (s *Site) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	inProviders = manifests.WithLimit(inProviders, "endpointCIDRs", kind.SampleCIDR)
 	err = each(len(s.Lanes)+len(s.Providers), func(i int) error {
 		if i < len(s.Providers) {
 			var err error

@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
@@ -15,5 +16,6 @@ func install(ctx context.Context, c client.Client, directory string) error {
 	if err != nil {
 		return err
 	}
+	shipped = manifests.WithLimit(shipped, "endpointCIDRs", kind.SampleCIDR)
 	return manifests.Create(ctx, c, manifests.Without(shipped, "Deployment"))
 }

@@ -1,0 +1,72 @@
+// Package endpointslice sends the EndpointSlices of offloaded namespaces.
+package endpointslice
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=list;watch
+
+// most is how many EndpointSlices of one namespace are sent: for as many Services as are
+// sent, with one for each family of addresses.
+const most = 2000
+
+// Kind is the kind of EndpointSlices. They go where Services go.
+func Kind() kind.Kind[*discoveryv1.EndpointSlice] {
+	slices := kind.NewCopy("endpointslice", kind.InMappedNamespace,
+		func() *discoveryv1.EndpointSlice { return &discoveryv1.EndpointSlice{} },
+		func() decide.List { return &discoveryv1.EndpointSliceList{} },
+		translation{})
+	slices.Resource, slices.Never, slices.Most, slices.Sample = v1alpha1.OffloadedServices, isAPIServer, most, sample
+	slices.Paced = true // A roll of 500 pods changes them 500 times.
+	slices.Labels = map[string]string{discoveryv1.LabelManagedBy: translate.EndpointSliceManager}
+	return slices
+}
+
+// isAPIServer reports whether an EndpointSlice has the addresses of the consumer's own API
+// server, whose Service is not sent.
+func isAPIServer(local types.NamespacedName) bool {
+	return local == types.NamespacedName{Namespace: corev1.NamespaceDefault, Name: "kubernetes"}
+}
+
+type translation struct{ kind.Namespaced }
+
+var (
+	_ decide.Choosing[*discoveryv1.EndpointSlice] = translation{}
+	_ decide.Noticing[*discoveryv1.EndpointSlice] = translation{}
+)
+
+// Choose implements decide.Choosing. What a Service selects, a provider lists itself, as far
+// as it runs there. The other pods are of use there only if the networks are routed.
+func (translation) Choose(local *discoveryv1.EndpointSlice, reach network.Reach, node string) (goes, known bool) {
+	if !translate.IsOfSelectedPods(local) {
+		return true, true
+	}
+	return len(reach.Ranges) > 0 && translate.HasEndpointsElsewhere(local, node), !reach.Pending
+}
+
+// Remote implements decide.Translation.
+func (translation) Remote(local *discoveryv1.EndpointSlice, t translate.Target, around decide.Around) (*discoveryv1.EndpointSlice, *translate.Refusal) {
+	return translate.EndpointSlice(local, t, around.Limits, around.Node)
+}
+
+// Merge implements decide.Translation.
+func (translation) Merge(desired, remote *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, bool) {
+	return translate.MergeEndpointSlice(desired, remote)
+}
+
+// Notice implements decide.Noticing.
+func (translation) Notice(_, remote *discoveryv1.EndpointSlice, _ *translate.Limits) *decide.Problem {
+	if said := translate.LeftOut(remote); said != "" {
+		return &decide.Problem{Reason: translate.ReasonAddressesLeftOut, Message: said}
+	}
+	return nil
+}
