@@ -73,6 +73,8 @@ func (m mapped[T]) Sync(s Snapshot[T]) Plan {
 	switch {
 	case s.Wanted && !s.Place.Open:
 		return Plan{}
+	case s.Wanted && !withheld(s.Local) && !s.Local.GetDeletionTimestamp().IsZero():
+		return Plan{} // It holds here until its finalizers are gone, and so does its copy there.
 	case !goes:
 		return act(cleanUp([]T{s.Remote})...)
 	case !known:

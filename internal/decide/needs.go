@@ -63,10 +63,17 @@ func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right
 	return need, plan
 }
 
-// AssessPreceding is Assess for an object that has to be in the provider before a pod is
-// sent there, unless it is not meant to be there.
+// AssessPreceding is Assess for an object that has to be in the provider, as it is here,
+// before a pod is sent there. If it is not meant to be there, a copy has to be gone.
 func AssessPreceding[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right string) (Need, Plan) {
-	if !Present(s.Local) || !s.Wanted || s.Place.Namespace != in || withheld(s.Local) || !s.Local.GetDeletionTimestamp().IsZero() {
+	switch {
+	case Present(s.Local) && !s.Local.GetDeletionTimestamp().IsZero(): // It still holds, in both places.
+		return Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: true}, Plan{}
+	case !Present(s.Local) || !s.Wanted || withheld(s.Local):
+		need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: !Present(s.Remote) || s.Remote.GetNamespace() != in}
+		need.Problem = Problemf(v1alpha1.ReasonNetworkPolicyPending, "%s %s is not to be in the provider any more, and its copy is not gone yet", title, Location(ref.NamespacedName))
+		return need, Plan{}
+	case s.Place.Namespace != in:
 		return Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: true}, Plan{}
 	}
 	need, plan := Assess(s, syncer, ref, title, in, right)

@@ -197,6 +197,7 @@ func TestCopyMetadata(t *testing.T) {
 func TestAssessPreceding(t *testing.T) {
 	elsewhere := func(s *fixture.Snapshot) { s.Place.Namespace = "spillway-mount" }
 	const beingSent = "NetworkPolicyPending: ConfigMap team/settings is being sent to the provider"
+	const stillThere = "NetworkPolicyPending: ConfigMap team/settings is not to be in the provider any more, and its copy is not gone yet"
 	for name, test := range map[string]struct {
 		in          fixture.Snapshot
 		right, want string
@@ -211,7 +212,12 @@ func TestAssessPreceding(t *testing.T) {
 		"its owner keeps it":              {in: fixture.Wanted(fixture.Local(fixture.KeptHome), nil), right: "list configmaps"},
 		"it is not on the list":           {in: fixture.Wanted(fixture.Local(), nil, fixture.Unwanted)},
 		"it goes":                         {in: fixture.Wanted(fixture.Local(fixture.Going), nil)},
+		"it goes, and is there":           {in: fixture.Wanted(fixture.Local(fixture.Going), fixture.Remote())},
 		"it is gone":                      {in: fixture.Wanted(nil, nil)},
+		"it is gone, and its copy is not": {in: fixture.Wanted(nil, fixture.Remote()), want: stillThere},
+		"it is unlisted, its copy there":  {in: fixture.Wanted(fixture.Local(), fixture.Remote(), fixture.Unwanted), want: stillThere},
+		"it is kept, its copy is there":   {in: fixture.Wanted(fixture.Local(fixture.KeptHome), fixture.Remote()), want: stillThere},
+		"its copy is in another place":    {in: fixture.Wanted(nil, fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace = "spillway-mount" }))},
 		"the pod is in another place":     {in: fixture.Wanted(fixture.Local(), nil, elsewhere)},
 		"its copy is being made anew":     {in: fixture.Wanted(fixture.Local(), fixture.Remote(fixture.Going)), want: "NetworkPolicyPending: ConfigMap team/settings: its copy is being deleted in the provider, and is made again when it is gone"},
 		"an older object's is in its way": {in: fixture.Wanted(fixture.Local(), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), want: "NetworkPolicyPending: ConfigMap team/settings: team-home/settings of the provider still stands for an older object of this name, and is being deleted"},

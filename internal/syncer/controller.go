@@ -1,14 +1,17 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -22,10 +25,12 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/syncer/act"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
+	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/observe"
 	"github.com/spillway-io/spillway/internal/syncer/plan"
 	"github.com/spillway-io/spillway/internal/syncer/refusal"
@@ -226,7 +231,7 @@ func (c *kindController[T]) need(ctx context.Context, ref decide.Ref, in string)
 }
 
 // assess reports whether an object that is needed in a namespace of the provider is
-// there, as the decision about it says, and whether there is such an object here. A
+// there, as the decision about it says, and whether there is such an object at all. A
 // pass over it is asked for if anything is to be done: it may not know yet that it is
 // needed there. What was refused has a time of its own.
 func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in string) (need decide.Need, there bool, err error) {
@@ -246,7 +251,7 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 	if slices.ContainsFunc(plan.Actions, due) && !c.memory.Refusals.Has(s.Key) {
 		c.Enqueue(s.Key)
 	}
-	return need, decide.Present(s.Local), nil
+	return need, decide.Present(s.Local) || c.kind.Precedes != nil && decide.Present(s.Remote), nil
 }
 
 // EnqueueNamespace implements Runner.
@@ -264,7 +269,9 @@ func (c *kindController[T]) EnqueuePods(ctx context.Context, namespace string) e
 	}
 	held, err := c.observer.Locals.Held(ctx, namespace)
 	for _, pod := range held {
-		c.Enqueue(client.ObjectKeyFromObject(pod))
+		if remote := provenance.RemoteOf(pod); remote.UID == "" || remote.For != pod.GetUID() {
+			c.Enqueue(client.ObjectKeyFromObject(pod)) // The others are there already.
+		}
 	}
 	return err
 }
@@ -272,11 +279,24 @@ func (c *kindController[T]) EnqueuePods(ctx context.Context, namespace string) e
 // before implements preceding.
 func (c *kindController[T]) before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error) {
 	held, err := c.observer.Locals.Held(ctx, pod.Namespace)
-	var refs []decide.Ref
+	if err != nil {
+		return nil, err
+	}
+	copies, err := c.observer.Remotes.Of(ctx, pod.Namespace)
+	keys := sets.Set[types.NamespacedName]{}
 	for _, local := range held {
 		if c.kind.Precedes(local, pod) {
-			refs = append(refs, decide.Ref{Kind: c.kind.Name, NamespacedName: client.ObjectKeyFromObject(local)})
+			keys.Insert(client.ObjectKeyFromObject(local))
 		}
+	}
+	for _, remote := range copies { // It may be of an earlier state, or of what is gone here.
+		if c.kind.Precedes(remote, pod) {
+			keys.Insert(objects.LocalKey(remote))
+		}
+	}
+	var refs []decide.Ref
+	for _, key := range slices.SortedFunc(maps.Keys(keys), func(a, b types.NamespacedName) int { return cmp.Compare(a.Name, b.Name) }) {
+		refs = append(refs, decide.Ref{Kind: c.kind.Name, NamespacedName: key})
 	}
 	return refs, err
 }

@@ -206,7 +206,7 @@ func TestTranscriptsInMappedNamespaces(t *testing.T) {
 			[]string{patch}, nil},
 		"it is kept home":                          {fixture.Local(fixture.KeptHome), nil, same, nil, nil},
 		"it is kept home now":                      {fixture.Local(fixture.KeptHome), fixture.Remote(), same, []string{remove}, nil},
-		"it goes here":                             {fixture.Local(fixture.Going), fixture.Remote(), same, []string{remove}, nil},
+		"it goes here":                             {fixture.Local(fixture.Going), fixture.Remote(), same, nil, nil},
 		"it is gone here":                          {nil, fixture.Remote(), same, []string{remove}, nil},
 		"it is gone here, with its offloading":     {nil, fixture.Remote(), goes, nil, nil},
 		"it is another one here":                   {fixture.Local(), older, same, []string{remove, create}, nil},

@@ -34,7 +34,8 @@ type runner interface {
 	Enqueue(keys ...types.NamespacedName)
 	// EnqueuePeers has a pass made over the objects whose copies name other namespaces.
 	EnqueuePeers(ctx context.Context)
-	// EnqueuePods has a pass made over the objects of a local namespace, if they are pods.
+	// EnqueuePods enqueues the objects of a local namespace that are not in the provider yet,
+	// if they are pods.
 	EnqueuePods(ctx context.Context, namespace string) error
 }
 
@@ -122,8 +123,7 @@ func (g *graph) notify(ctx context.Context, ref decide.Ref) error {
 	return err
 }
 
-// enqueuePods has a pass made over the pods of a local namespace. Those that the provider
-// has already cost no request.
+// enqueuePods enqueues the pods of a local namespace that are not in the provider yet.
 func (g *graph) enqueuePods(ctx context.Context, namespace string) error {
 	for name, kind := range g.runners {
 		if err := kind.EnqueuePods(ctx, namespace); err != nil {

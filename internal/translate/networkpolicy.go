@@ -35,7 +35,7 @@ func NetworkPolicy(local *networkingv1.NetworkPolicy, t Target, limits *Limits, 
 		return nil, nil, refusal
 	}
 	if isCutPolicy(local) {
-		return nil, nil, refusalf(ReasonPolicyTooLarge, "NetworkPolicy %s has more than %d rules, peers and ports: split it up", local.Name, mostPolicyParts)
+		return nil, nil, refusalf(ReasonPolicyTooLarge, "NetworkPolicy %s has more than %d rules, peers, ports and values of selectors: split it up", local.Name, mostPolicyParts)
 	}
 	if key := unsentLabel(&local.Spec.PodSelector, limits); key != "" {
 		return nil, nil, refusalf(ReasonSelectorNotSent,

@@ -13,6 +13,7 @@ import (
 func TestCutPolicy(t *testing.T) {
 	selector := metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	peers, ports := make([]networkingv1.NetworkPolicyPeer, mostPolicyParts-1), make([]networkingv1.NetworkPolicyPort, mostPolicyParts-1)
+	valued := networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Values: make([]string, mostPolicyParts)}}}}
 	for name, test := range map[string]struct {
 		spec networkingv1.NetworkPolicySpec
 		cut  bool
@@ -22,6 +23,8 @@ func TestCutPolicy(t *testing.T) {
 		"egress rules":       {networkingv1.NetworkPolicySpec{Egress: make([]networkingv1.NetworkPolicyEgressRule, mostPolicyParts+1)}, true},
 		"most peers":         {networkingv1.NetworkPolicySpec{Ingress: []networkingv1.NetworkPolicyIngressRule{{From: peers}}}, false},
 		"peers and ports":    {networkingv1.NetworkPolicySpec{Ingress: []networkingv1.NetworkPolicyIngressRule{{From: peers, Ports: ports[:1]}}}, true},
+		"values of a peer":   {networkingv1.NetworkPolicySpec{Ingress: []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{valued}}}}, true},
+		"exceptions":         {networkingv1.NetworkPolicySpec{Ingress: []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{Except: make([]string, mostPolicyParts)}}}}}}, true},
 		"peers of egress":    {networkingv1.NetworkPolicySpec{Egress: []networkingv1.NetworkPolicyEgressRule{{To: peers}, {}}}, true},
 		"ports of egress":    {networkingv1.NetworkPolicySpec{Egress: []networkingv1.NetworkPolicyEgressRule{{Ports: ports}, {}}}, true},
 	} {

@@ -15,6 +15,10 @@ import (
 
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=list;watch
 
+// most is how many NetworkPolicies of one namespace are sent. Each new pod is held against
+// all of them.
+const most = 1000
+
 // Kind is the kind of NetworkPolicies.
 func Kind() kind.Kind[*networkingv1.NetworkPolicy] {
 	policies := kind.NewCopy("networkpolicy", kind.InMappedNamespace,
@@ -22,6 +26,7 @@ func Kind() kind.Kind[*networkingv1.NetworkPolicy] {
 		func() decide.List { return &networkingv1.NetworkPolicyList{} },
 		translation{})
 	policies.Resource, policies.Peers, policies.Precedes, policies.Sample = v1alpha1.OffloadedNetworkPolicies, namesNamespaces, selects, sample
+	policies.Most = most
 	return policies
 }
 

@@ -90,14 +90,20 @@ func (r *Remotes[T]) StandsFor(remote T, key types.NamespacedName) bool {
 	return r.Mark.IsOn(remote) && LocalKey(remote) == key
 }
 
-// Locals are the local objects of a namespace, or of all if it is empty, that those in the
-// cache stand for.
-func (r *Remotes[T]) Locals(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+// Of are those in the cache that stand for objects of a local namespace, or all if it is
+// empty. They must not be changed.
+func (r *Remotes[T]) Of(ctx context.Context, namespace string) ([]T, error) {
 	var only []client.ListOption
 	if namespace != "" {
 		only = append(only, client.MatchingFields{FieldLocal: namespace + "/"})
 	}
-	all, err := listOf[T](ctx, r.Cache, r.Kind.NewList(), only...)
+	return listOf[T](ctx, r.Cache, r.Kind.NewList(), only...)
+}
+
+// Locals are the local objects of a namespace, or of all if it is empty, that those in the
+// cache stand for.
+func (r *Remotes[T]) Locals(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	all, err := r.Of(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -177,16 +177,26 @@ func (o *Observer[T]) needs(ctx context.Context, s *decide.Snapshot[T]) error {
 
 // firstNeeds are the needs of what has one place, and is not there yet.
 func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Snapshot[T]) error {
-	refs := o.Kind.Needs(s.Local)
+	var err error
+	if s.Needs, err = o.Uses.Needs(ctx, o.Kind.Needs(s.Local), s.Place); err != nil {
+		return err
+	}
 	if pod, ok := any(s.Local).(*corev1.Pod); ok && pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 		before, err := o.Uses.Before(ctx, pod)
 		if err != nil {
 			return err
 		}
-		refs = append(refs, before...)
+		for i := range before { // Many pods may wait for many: the first that is not ready is enough.
+			need, err := o.Uses.Needs(ctx, before[i:i+1], s.Place)
+			if err != nil {
+				return err
+			}
+			if s.Needs = append(s.Needs, need...); s.Unready() != nil {
+				break
+			}
+		}
 	}
-	var err error
-	if s.Needs, err = o.Uses.Needs(ctx, refs, s.Place); err == nil && o.Kind.Selection == kind.OnVirtualNode && s.Place.Open {
+	if o.Kind.Selection == kind.OnVirtualNode && s.Place.Open {
 		err = o.namespace(ctx, s)
 	}
 	return err
