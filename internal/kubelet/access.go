@@ -15,6 +15,9 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/kubernetes"
+	authenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
 )
 
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
@@ -54,20 +57,50 @@ type delegated struct {
 	authorizer    authorizer.Authorizer
 }
 
+// How many reviews a second the consumer is asked for, and how many at once: as by
+// kubelets.
+const (
+	reviewsQPS   = 50
+	reviewsBurst = 100
+)
+
+// reviews ask the consumer who somebody is, and what they may do. Each of the two has a
+// limit of its own. Whoever floods the port with tokens holds up others who show tokens:
+// neither API servers, which show certificates, nor the rest of the manager, which shares
+// no limit with them.
+type reviews struct {
+	tokens authenticationv1.AuthenticationV1Interface
+	access authorizationv1.AuthorizationV1Interface
+}
+
+func newReviews(config *rest.Config) (reviews, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst, config.RateLimiter = reviewsQPS, reviewsBurst, nil
+	tokens, err := authenticationv1.NewForConfig(config)
+	if err != nil {
+		return reviews{}, fmt.Errorf("a client for reviews of tokens: %w", err)
+	}
+	access, err := authorizationv1.NewForConfig(config)
+	if err != nil {
+		return reviews{}, fmt.Errorf("a client for reviews of access: %w", err)
+	}
+	return reviews{tokens, access}, nil
+}
+
 // newDelegated authenticates by certificates of that authority and by tokens that the
 // consumer's API server accepts for itself. It believes no headers, and nobody is
 // anonymous.
-func newDelegated(authority dynamiccertificates.CAContentProvider, clients kubernetes.Interface) (*delegated, error) {
+func newDelegated(authority dynamiccertificates.CAContentProvider, ask reviews) (*delegated, error) {
 	retry := &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 3}
 	authenticator, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
-		TokenAccessReviewClient: clients.AuthenticationV1(), TokenAccessReviewTimeout: reviewTimeout,
+		TokenAccessReviewClient: ask.tokens, TokenAccessReviewTimeout: reviewTimeout,
 		WebhookRetryBackoff: retry, CacheTTL: remembered, ClientCertificateCAContentProvider: authority,
 	}.New()
 	if err != nil {
 		return nil, fmt.Errorf("authenticating for the kubelet API: %w", err)
 	}
 	authorizer, err := authorizerfactory.DelegatingAuthorizerConfig{
-		SubjectAccessReviewClient: clients.AuthorizationV1(), AllowCacheTTL: remembered, DenyCacheTTL: remembered, WebhookRetryBackoff: retry,
+		SubjectAccessReviewClient: ask.access, AllowCacheTTL: remembered, DenyCacheTTL: remembered, WebhookRetryBackoff: retry,
 	}.New()
 	if err != nil {
 		return nil, fmt.Errorf("authorising for the kubelet API: %w", err)

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
+	"github.com/spillway-io/spillway/internal/views"
 )
 
 // Follower ends the streams that must end: because one of the two pods is gone, the binding
@@ -24,18 +26,25 @@ type Follower struct {
 	World *World
 	// Bindings is the consumer's cache.
 	Bindings cache.Cache
+
+	mu sync.Mutex
+	// views are those that are followed, by the name of their binding.
+	views map[string]*views.View
 }
 
 // Follow follows the bindings until ctx ends.
 func (f *Follower) Follow(ctx context.Context) error {
 	f.World.Owner.Subscribe(func(binding string) { f.check(ctx, f.open.through(binding)) })
 	return informer.Watch(ctx, f.Bindings, &v1alpha1.ClusterBinding{}, func(change informer.Change) {
+		if change.After == nil {
+			f.forget(change.Object().GetName())
+		}
 		f.check(ctx, f.open.through(change.Object().GetName()))
 	})
 }
 
-// Engage follows the pods on the virtual node of a provider, and those in the provider,
-// until ctx ends.
+// Engage follows the pods of a provider until ctx ends, and those on its virtual node as
+// long as there is a View of them: streams go on while the connection is made again.
 func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, provider cluster.Cluster) error {
 	if name == "" {
 		return nil // The consumer itself.
@@ -48,11 +57,7 @@ func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, pr
 		if err := f.World.Views.Open(ctx, binding.Name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
 			return err
 		}
-		view := f.World.Views.Get(binding.Name)
-		if view == nil {
-			return nil // The binding has gone meanwhile.
-		}
-		if err := informer.Watch(ctx, view, &corev1.Pod{}, f.pods(ctx, client.ObjectKeyFromObject)); err != nil {
+		if err := f.followView(context.WithoutCancel(ctx), binding.Name); err != nil {
 			return err
 		}
 		if err := informer.Watch(ctx, provider.GetCache(), &corev1.Pod{}, f.pods(ctx, objects.LocalKey)); err != nil {
@@ -62,6 +67,31 @@ func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, pr
 		return nil
 	})
 	return nil
+}
+
+// followView follows the pods of a binding until its View ends.
+func (f *Follower) followView(ctx context.Context, binding string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	view := f.World.Views.Get(binding)
+	if view == nil || view == f.views[binding] {
+		return nil // It has gone meanwhile, or is followed already.
+	}
+	if err := informer.Watch(ctx, view, &corev1.Pod{}, f.pods(ctx, client.ObjectKeyFromObject)); err != nil {
+		return err
+	}
+	if f.views == nil {
+		f.views = map[string]*views.View{}
+	}
+	f.views[binding] = view
+	return nil
+}
+
+// forget drops what is held for a binding that is gone.
+func (f *Follower) forget(binding string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.views, binding)
 }
 
 // pods checks the streams to a pod whenever it changes. key is the name of the pod in the

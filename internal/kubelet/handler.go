@@ -52,25 +52,30 @@ type Handler struct {
 	// AnswerTimeout defaults to 10 s.
 	AnswerTimeout time.Duration
 
-	open streams
+	open    streams
+	unknown unknown
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	request, seen, refusal := h.admit(r)
+	request, seen, refusal := h.admit(w, r)
 	if refusal == nil {
 		refusal = h.serve(w, r, request, seen)
 	}
 	if refusal != nil {
+		// What comes after the header is of no interest, and it may never come.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(headerTimeout))
 		http.Error(w, refusal.Message, refusal.Code)
 	}
 }
 
 // admit authenticates and authorises a request. What is seen of the pod is told to nobody
 // before that.
-func (h *Handler) admit(r *http.Request) (kubeletapi.Request, sight, *kubeletapi.Refusal) {
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (kubeletapi.Request, sight, *kubeletapi.Refusal) {
 	who, known, err := h.Access.Authenticate(r)
 	if err != nil || !known {
+		h.unknown.note(r, err)
+		w.Header().Set("Connection", "close")
 		return kubeletapi.Request{}, sight{}, &kubeletapi.Refusal{Code: http.StatusUnauthorized, Message: "the kubelet API of virtual nodes needs a client certificate or a token of this cluster"}
 	}
 	request, refusal := kubeletapi.Parse(r.Method, r.URL)

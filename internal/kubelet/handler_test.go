@@ -135,8 +135,8 @@ func TestRefused(t *testing.T) {
 		"who may read attaches to nothing": {"GET", "/attach/team/web/app", admin{"get"}, false, nil, nil, 403, `cannot create resource "nodes/proxy"`},
 		"who may read forwards nothing":    {"GET", forward, admin{"get"}, false, nil, nil, 403, `cannot create resource "nodes/proxy"`},
 		"no container":                     {"GET", "/containerLogs/team/web/other", admin{}, false, nil, nil, 400, "has no container other"},
-		"the provider does not allow logs": {"GET", logsOf, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, "provider eu does not allow pods/log; its administrator can: no"},
-		"the provider does not allow exec": {"POST", execIn, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, "provider eu does not allow pods/exec; its administrator can: no"},
+		"the provider does not allow logs": {"GET", logsOf, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, "provider eu does not allow pods/log, which only its administrator can change. It says: no"},
+		"the provider does not allow exec": {"POST", execIn, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, "provider eu does not allow pods/exec, which only its administrator can change. It says: no"},
 		"logs are elsewhere":               {"GET", logsOf, admin{}, false, provider(302, ""), nil, 502, "redirects are not followed"},
 		"exec is elsewhere":                {"POST", execIn, admin{}, false, provider(302, ""), nil, 502, "status code 302"},
 		"exec is answered without an end":  {"POST", execIn, admin{}, false, provider(500, strings.Repeat("x", kubeletapi.MostOfAnswer)), nil, 502, "provider eu: xxx"},
@@ -351,7 +351,7 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// TestLimits: of a pod, of a binding, and in all.
+// TestLimits: of a pod, of a namespace, of a binding, and in all.
 func TestLimits(t *testing.T) {
 	handler, _, server := serve(t, echo)
 	var conns []net.Conn
@@ -379,7 +379,7 @@ func TestLimits(t *testing.T) {
 	for binding := range 5 {
 		for pod := range 20 {
 			for range mostOfPod {
-				one := &stream{request: kubeletapi.Request{Pod: types.NamespacedName{Name: fmt.Sprint(binding, pod)}}, target: kubeletapi.Target{Binding: fmt.Sprint(binding)}}
+				one := &stream{request: kubeletapi.Request{Pod: types.NamespacedName{Namespace: fmt.Sprint(binding, pod/2), Name: fmt.Sprint(pod)}}, target: kubeletapi.Target{Binding: fmt.Sprint(binding)}}
 				if refusal = all.open(one); refusal == nil {
 					opened[one.target.Binding]++
 					last = one
@@ -393,5 +393,26 @@ func TestLimits(t *testing.T) {
 	all.close(last)
 	if one := *last; all.open(&one) != nil {
 		t.Error("one that is closed makes no room")
+	}
+
+	var ofTeam streams
+	for i := range mostOfNamespace {
+		last = &stream{request: kubeletapi.Request{Pod: types.NamespacedName{Namespace: "team", Name: fmt.Sprint(i)}}, target: kubeletapi.Target{Binding: fmt.Sprint(i)}}
+		if refusal := ofTeam.open(last); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	other := *last
+	other.request.Pod.Namespace = "other"
+	if refusal := ofTeam.open(&other); refusal != nil {
+		t.Errorf("another team: %v", refusal)
+	}
+	more := *last
+	if refusal := ofTeam.open(&more); refusal == nil || refusal.Code != http.StatusTooManyRequests || !strings.Contains(refusal.Message, "32 streams are open to pods of namespace team") {
+		t.Errorf("one more of the team: %v", refusal)
+	}
+	ofTeam.close(last)
+	if refusal := ofTeam.open(&more); refusal != nil {
+		t.Error("one that is closed makes no room in the namespace")
 	}
 }

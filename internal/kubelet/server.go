@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/net/netutil"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -25,6 +27,12 @@ const headerTimeout = 10 * time.Second
 
 // idleTimeout is how long a connection that is no stream stays open between two requests.
 const idleTimeout = 30 * time.Second
+
+// mostConnections are open at the same time: those of all streams, and as many others. One
+// more waits in the queue of the operating system until another one ends. Whoever is not
+// known holds none for longer than the time-outs of the TLS handshake and of the header,
+// and is served one request.
+const mostConnections = 2 * mostInAll
 
 // Options say how the kubelet API is served.
 type Options struct {
@@ -62,15 +70,23 @@ func (o Options) Validate() error {
 // Server serves the kubelet API as long as it runs, and ends streams that must end.
 type Server struct {
 	*Follower
-	port        int
+	port, most  int
 	certificate servingCertificate
 	authority   clientCA
 }
 
-// NewServer returns a server, which asks the consumer of clients who may do what. bindings
+// NewServer returns a server, which asks the consumer of config who may do what. bindings
 // is the consumer's cache. It sends no request before it is started.
-func NewServer(o Options, clients kubernetes.Interface, world *World, bindings cache.Cache) (*Server, error) {
+func NewServer(o Options, config *rest.Config, world *World, bindings cache.Cache) (*Server, error) {
 	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("a client for the kubelet API: %w", err)
+	}
+	ask, err := newReviews(config)
+	if err != nil {
 		return nil, err
 	}
 	certificate, err := newServingCertificate(o, clients)
@@ -81,12 +97,12 @@ func NewServer(o Options, clients kubernetes.Interface, world *World, bindings c
 	if err != nil {
 		return nil, fmt.Errorf("the authority of the clients of the kubelet API: %w", err)
 	}
-	access, err := newDelegated(authority, clients)
+	access, err := newDelegated(authority, ask)
 	if err != nil {
 		return nil, err
 	}
 	follower := &Follower{Handler: &Handler{Pods: world, Access: access}, World: world, Bindings: bindings}
-	return &Server{Follower: follower, port: o.Port, certificate: certificate, authority: authority}, nil
+	return &Server{Follower: follower, port: o.Port, most: mostConnections, certificate: certificate, authority: authority}, nil
 }
 
 // NeedLeaderElection is true: the replica that works shows its address on the nodes.
@@ -111,9 +127,14 @@ func (s *Server) Start(ctx context.Context) error {
 			logger.Error(err, "the serving certificate of the kubelet API is not renewed")
 		}
 	}()
+	return s.serve(ctx, listener)
+}
+
+// serve answers what comes to a listener, until ctx ends.
+func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: s.Handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, BaseContext: func(net.Listener) context.Context { return ctx },
-		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(logger.V(1)), slog.LevelInfo),
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(log.FromContext(ctx).V(1)), slog.LevelInfo),
 		TLSConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get,
 			// Whose it is, the authenticator verifies, against the authority of the moment.
@@ -124,7 +145,7 @@ func (s *Server) Start(ctx context.Context) error {
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	if err := server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.ServeTLS(netutil.LimitListener(listener, s.most), "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the kubelet API: %w", err)
 	}
 	return nil

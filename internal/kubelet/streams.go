@@ -11,12 +11,14 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 )
 
-// How many streams may be open: to one pod, through one binding, and in all. Each takes
-// two connections and some 100 KiB.
+// How many streams may be open: to one pod, to the pods of one namespace, which leaves
+// room for other teams, through one binding, and in all. Each takes two connections and
+// some 100 KiB.
 const (
-	mostOfPod     = 16
-	mostOfBinding = 128
-	mostInAll     = 512
+	mostOfPod       = 16
+	mostOfNamespace = 32
+	mostOfBinding   = 128
+	mostInAll       = 512
 )
 
 // stream is one that is open.
@@ -29,10 +31,10 @@ type stream struct {
 
 // streams are those that are open. The zero value is ready for use.
 type streams struct {
-	mu       sync.Mutex
-	pods     map[types.NamespacedName]map[*stream]struct{}
-	bindings map[string]int
-	all      int
+	mu                   sync.Mutex
+	pods                 map[types.NamespacedName]map[*stream]struct{}
+	namespaces, bindings map[string]int
+	all                  int
 }
 
 // open adds a stream, or says why that is one too many.
@@ -49,16 +51,19 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 		return refuse(mostInAll, "through this manager")
 	case s.bindings[binding] >= mostOfBinding:
 		return refuse(mostOfBinding, "through ClusterBinding "+binding)
+	case s.namespaces[pod.Namespace] >= mostOfNamespace:
+		return refuse(mostOfNamespace, "to pods of namespace "+pod.Namespace)
 	case len(s.pods[pod]) >= mostOfPod:
 		return refuse(mostOfPod, "to pod "+pod.String())
 	}
 	if s.pods == nil {
-		s.pods, s.bindings = map[types.NamespacedName]map[*stream]struct{}{}, map[string]int{}
+		s.pods, s.namespaces, s.bindings = map[types.NamespacedName]map[*stream]struct{}{}, map[string]int{}, map[string]int{}
 	}
 	if s.pods[pod] == nil {
 		s.pods[pod] = map[*stream]struct{}{}
 	}
 	s.pods[pod][one] = struct{}{}
+	s.namespaces[pod.Namespace]++
 	s.bindings[binding]++
 	s.all++
 	return nil
@@ -71,6 +76,9 @@ func (s *streams) close(one *stream) {
 	pod, binding := one.request.Pod, one.target.Binding
 	if delete(s.pods[pod], one); len(s.pods[pod]) == 0 {
 		delete(s.pods, pod)
+	}
+	if s.namespaces[pod.Namespace]--; s.namespaces[pod.Namespace] == 0 {
+		delete(s.namespaces, pod.Namespace)
 	}
 	if s.bindings[binding]--; s.bindings[binding] == 0 {
 		delete(s.bindings, binding)

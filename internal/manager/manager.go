@@ -186,7 +186,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	if err != nil {
 		return nil, err
 	}
-	if err := sharing.serveKubelet(mgr, o.Kubelet, of, &kubelet.World{
+	if err := sharing.serveKubelet(mgr, o.Kubelet, &kubelet.World{
 		Bindings: mgr.GetLocalManager().GetClient(), Views: local, Fleet: connections, Owner: sharing.owner(), Origin: of.origin,
 	}); err != nil {
 		return nil, err

@@ -91,11 +91,11 @@ func (s *sharing) owner() shard.Owner {
 
 // serveKubelet adds what serves the kubelet API of virtual nodes, in the replicas that
 // work for them.
-func (s *sharing) serveKubelet(mgr mcmanager.Manager, o kubelet.Options, consumer identity, world *kubelet.World) error {
+func (s *sharing) serveKubelet(mgr mcmanager.Manager, o kubelet.Options, world *kubelet.World) error {
 	if o.Address == "" {
 		return nil
 	}
-	server, err := kubelet.NewServer(o, consumer.clients, world, mgr.GetLocalManager().GetCache())
+	server, err := kubelet.NewServer(o, mgr.GetLocalManager().GetConfig(), world, mgr.GetLocalManager().GetCache())
 	if err != nil {
 		return err
 	}

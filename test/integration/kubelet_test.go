@@ -23,6 +23,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/kubelet"
@@ -125,6 +126,31 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 		}
 	})
 
+	It("keeps streams while the provider is not connected, until the pod goes at home", func() {
+		away := newTeam()
+		short, _ := runs(away)
+		command := home.kubectlCommand(ctx, "exec", "-i", "-n", short.Namespace, short.Name, "--", "cat")
+		in, err := command.StdinPipe()
+		Expect(err).NotTo(HaveOccurred())
+		talking, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		echoes := func(line string) {
+			GinkgoHelper()
+			_, err := io.WriteString(in, line)
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(talking.Out).Should(gbytes.Say(line))
+		}
+		echoes("before\n")
+		kubeconfig := eu.providerKubeconfig()
+		home.putKubeconfig(away.cb.Name, edited(kubeconfig, func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) { user.Token = canary }))
+		Eventually(home.condition(away.cb, v1alpha1.BindingConnected)).Should(isFalse(v1alpha1.ReasonCredentialsInvalid))
+		echoes("meanwhile\n")
+		Expect(home.Delete(ctx, short, atOnce)).To(Succeed())
+		Eventually(talking).Should(gexec.Exit(), "the stream should end with the pod")
+		home.putKubeconfig(away.cb.Name, kubeconfig)
+		home.bindingIsReady(away.cb)
+	})
+
 	It("shows one address on the node, and nothing is written again", func() {
 		found := home.virtualNode(t.cb)
 		Expect(found.Status.Addresses).To(ConsistOf(corev1.NodeAddress{Type: corev1.NodeHostName, Address: "127.0.0.1"}))
@@ -143,7 +169,7 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 		kubeconfig := eu.lacking("pods/log", "get")
 		limited := newTeamWith(kubeconfig)
 		unread, _ := runs(limited)
-		says("does not allow pods/log; its administrator can", "logs", "-n", unread.Namespace, unread.Name)
+		says("does not allow pods/log, which only its administrator can change. It says: pods", "logs", "-n", unread.Namespace, unread.Name)
 		change(home, limited.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = true })
 		Eventually(func() error {
 			_, err := home.kubectl("", "exec", "-n", unread.Namespace, unread.Name, "--", "echo")

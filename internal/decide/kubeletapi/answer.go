@@ -26,7 +26,7 @@ func Answered(action Action, clusterID string, code int, body []byte) *Refusal {
 	case code == http.StatusUnauthorized:
 		return refuse(http.StatusBadGateway, "provider %s does not accept the credentials of its ClusterBinding", clusterID)
 	case code == http.StatusForbidden:
-		return refuse(http.StatusForbidden, "provider %s does not allow pods/%s; its administrator can: %s", clusterID, action.Subresource(), said)
+		return refuse(http.StatusForbidden, "provider %s does not allow pods/%s, which only its administrator can change. It says: %s", clusterID, action.Subresource(), said)
 	case code == http.StatusTooManyRequests:
 		return refuse(code, "provider %s has too many requests: %s", clusterID, said)
 	case code < http.StatusInternalServerError:

@@ -12,7 +12,7 @@ func TestAnswered(t *testing.T) {
 		want Refusal
 	}{
 		"it may not": {403, `{"kind":"Status","message":"pods \"web\" is forbidden"}`,
-			Refusal{403, `provider eu does not allow pods/exec; its administrator can: pods "web" is forbidden`}},
+			Refusal{403, `provider eu does not allow pods/exec, which only its administrator can change. It says: pods "web" is forbidden`}},
 		"credentials":      {401, "Unauthorized", Refusal{502, "provider eu does not accept the credentials of its ClusterBinding"}},
 		"a redirect":       {302, "", Refusal{502, "provider eu answered 302 to exec, which is neither a stream nor an error: redirects are not followed"}},
 		"not started":      {400, `{"kind":"Status","message":"container \"app\" in pod \"web\" is waiting to start"}`, Refusal{400, `provider eu: container "app" in pod "web" is waiting to start`}},
