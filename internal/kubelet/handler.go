@@ -25,6 +25,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/metrics"
 )
 
 // answerTimeout is how long a provider may take to answer, from dialing to the header.
@@ -63,11 +64,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refusal = h.serve(w, r, request, seen)
 	}
 	if refusal != nil {
+		metrics.StreamsRefused.WithLabelValues(string(refusal.Reason)).Inc()
 		// What comes after the header is of no interest, and it may never come.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(headerTimeout))
 		http.Error(w, refusal.Message, refusal.Code)
 	}
 }
+
+// Usage is what streams use, and have used.
+func (h *Handler) Usage() map[metrics.StreamsOf]metrics.StreamUsage { return h.open.usage() }
 
 // admit authenticates and authorises a request. What is seen of the pod is told to nobody
 // before that.
@@ -76,7 +81,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (kubeletapi.Requ
 	if err != nil || !known {
 		h.unknown.note(r, err)
 		w.Header().Set("Connection", "close")
-		return kubeletapi.Request{}, sight{}, &kubeletapi.Refusal{Code: http.StatusUnauthorized, Message: "the kubelet API of virtual nodes needs a client certificate or a token of this cluster"}
+		return kubeletapi.Request{}, sight{}, &kubeletapi.Refusal{Reason: kubeletapi.Unauthenticated, Code: http.StatusUnauthorized, Message: "the kubelet API of virtual nodes needs a client certificate or a token of this cluster"}
 	}
 	request, refusal := kubeletapi.Parse(r.Method, r.URL)
 	if refusal != nil {
@@ -91,7 +96,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (kubeletapi.Requ
 	case err != nil:
 		return request, sight{}, internal(r.Context(), fmt.Errorf("asking whether user %s may use nodes/proxy: %w", who.GetName(), err))
 	case !allowed:
-		return request, sight{}, &kubeletapi.Refusal{Code: http.StatusForbidden, Message: fmt.Sprintf(
+		return request, sight{}, &kubeletapi.Refusal{Reason: kubeletapi.Unauthorized, Code: http.StatusForbidden, Message: fmt.Sprintf(
 			"user %q cannot %s resource \"nodes/proxy\", which %s takes, of node %q: %s", who.GetName(), request.Action.Verb(), request.Action, seen.node, why)}
 	}
 	return request, seen, nil
@@ -99,7 +104,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (kubeletapi.Requ
 
 func internal(ctx context.Context, err error) *kubeletapi.Refusal {
 	log.FromContext(ctx).Error(err, "a request to the kubelet API failed")
-	return &kubeletapi.Refusal{Code: http.StatusInternalServerError, Message: "the manager of this virtual node failed; its log says why"}
+	return &kubeletapi.Refusal{Reason: kubeletapi.Failed, Code: http.StatusInternalServerError, Message: "the manager of this virtual node failed; its log says why"}
 }
 
 // serve relays an admitted request until it ends.
@@ -122,7 +127,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, request kubeleta
 
 	relay := &relay{stream: one, from: seen.streams, still: func() *kubeletapi.Refusal { return h.over(ctx, one) }}
 	path := "/api/v1/namespaces/" + target.Remote.Namespace + "/pods/" + target.Remote.Name + "/" + request.Action.Subresource()
-	out, err := http.NewRequestWithContext(transport.WithTraffic(ctx, &relay.traffic), r.Method, seen.streams.Location(path, request.Query).String(), nil)
+	out, err := http.NewRequestWithContext(transport.WithTraffic(ctx, &one.traffic), r.Method, seen.streams.Location(path, request.Query).String(), nil)
 	if err != nil {
 		return internal(ctx, err)
 	}
@@ -153,7 +158,7 @@ func (h *Handler) over(ctx context.Context, one *stream) *kubeletapi.Refusal {
 		return refusal
 	}
 	if seen.streams.Streams != nil && seen.streams.Identity != one.identity {
-		return &kubeletapi.Refusal{Code: http.StatusBadGateway, Message: "the credentials of ClusterBinding " + one.target.Binding + " are those of another account, or of another cluster"}
+		return &kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: "the credentials of ClusterBinding " + one.target.Binding + " are those of another account, or of another cluster"}
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -125,27 +128,28 @@ func TestRefused(t *testing.T) {
 		provider     http.HandlerFunc
 		later        func(*sight)
 		code         int
+		reason       kubeletapi.Reason
 		says         string
 	}{
-		"nobody":                           {"GET", logsOf, admin{}, true, nil, nil, 401, "needs a client certificate or a token"},
-		"nobody, of what is not there":     {"GET", "/pods", admin{}, true, nil, nil, 401, "needs a client certificate"},
-		"no path":                          {"GET", "/pods", admin{}, false, nil, nil, 404, "nothing else of the kubelet API"},
-		"who may create reads no logs":     {"GET", logsOf, admin{"create"}, false, nil, nil, 403, `cannot get resource "nodes/proxy"`},
-		"who may read runs nothing":        {"GET", execIn, admin{"get"}, false, nil, nil, 403, `cannot create resource "nodes/proxy"`},
-		"who may read attaches to nothing": {"GET", "/attach/team/web/app", admin{"get"}, false, nil, nil, 403, `cannot create resource "nodes/proxy"`},
-		"who may read forwards nothing":    {"GET", forward, admin{"get"}, false, nil, nil, 403, `cannot create resource "nodes/proxy"`},
-		"no container":                     {"GET", "/containerLogs/team/web/other", admin{}, false, nil, nil, 400, "has no container other"},
-		"the provider does not allow logs": {"GET", logsOf, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, "provider eu does not allow pods/log, which only its administrator can change. It says: no"},
-		"the provider does not allow exec": {"POST", execIn, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, "provider eu does not allow pods/exec, which only its administrator can change. It says: no"},
-		"logs are elsewhere":               {"GET", logsOf, admin{}, false, provider(302, ""), nil, 502, "redirects are not followed"},
-		"exec is elsewhere":                {"POST", execIn, admin{}, false, provider(302, ""), nil, 502, "status code 302"},
-		"exec is answered without an end":  {"POST", execIn, admin{}, false, provider(500, strings.Repeat("x", kubeletapi.MostOfAnswer)), nil, 502, "provider eu: xxx"},
-		"logs are never answered":          {"GET", logsOf, admin{}, false, hang, nil, 502, "has not answered within"},
-		"exec is never answered":           {"POST", execIn, admin{}, false, hang, nil, 502, "has not answered within"},
-		"the pod goes before logs begin":   {"GET", logsOf, admin{}, false, provider(200, "secret"), gone, 400, "is gone in provider eu"},
-		"the pod goes before exec begins":  {"POST", execIn, admin{}, false, echo, gone, 400, "is gone in provider eu"},
-		"paused before the forward begins": {"POST", forward, admin{}, false, echo, func(s *sight) { s.Binding.Spec.Paused = true }, 403, "is paused"},
-		"another account before it begins": {"POST", forward, admin{}, false, echo, func(s *sight) { s.streams.Identity = "other" }, 502, "another account"},
+		"nobody":                           {"GET", logsOf, admin{}, true, nil, nil, 401, kubeletapi.Unauthenticated, "needs a client certificate or a token"},
+		"nobody, of what is not there":     {"GET", "/pods", admin{}, true, nil, nil, 401, kubeletapi.Unauthenticated, "needs a client certificate"},
+		"no path":                          {"GET", "/pods", admin{}, false, nil, nil, 404, kubeletapi.BadRequest, "nothing else of the kubelet API"},
+		"who may create reads no logs":     {"GET", logsOf, admin{"create"}, false, nil, nil, 403, kubeletapi.Unauthorized, `cannot get resource "nodes/proxy"`},
+		"who may read runs nothing":        {"GET", execIn, admin{"get"}, false, nil, nil, 403, kubeletapi.Unauthorized, `cannot create resource "nodes/proxy"`},
+		"who may read attaches to nothing": {"GET", "/attach/team/web/app", admin{"get"}, false, nil, nil, 403, kubeletapi.Unauthorized, `cannot create resource "nodes/proxy"`},
+		"who may read forwards nothing":    {"GET", forward, admin{"get"}, false, nil, nil, 403, kubeletapi.Unauthorized, `cannot create resource "nodes/proxy"`},
+		"no container":                     {"GET", "/containerLogs/team/web/other", admin{}, false, nil, nil, 400, kubeletapi.NoPod, "has no container other"},
+		"the provider does not allow logs": {"GET", logsOf, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, kubeletapi.ProviderFailed, "provider eu does not allow pods/log, which only its administrator can change. It says: no"},
+		"the provider does not allow exec": {"POST", execIn, admin{}, false, provider(403, `{"kind":"Status","message":"no"}`), nil, 403, kubeletapi.ProviderFailed, "provider eu does not allow pods/exec, which only its administrator can change. It says: no"},
+		"logs are elsewhere":               {"GET", logsOf, admin{}, false, provider(302, ""), nil, 502, kubeletapi.ProviderFailed, "redirects are not followed"},
+		"exec is elsewhere":                {"POST", execIn, admin{}, false, provider(302, ""), nil, 502, kubeletapi.ProviderFailed, "status code 302"},
+		"exec is answered without an end":  {"POST", execIn, admin{}, false, provider(500, strings.Repeat("x", kubeletapi.MostOfAnswer)), nil, 502, kubeletapi.ProviderFailed, "provider eu: xxx"},
+		"logs are never answered":          {"GET", logsOf, admin{}, false, hang, nil, 502, kubeletapi.ProviderFailed, "has not answered within"},
+		"exec is never answered":           {"POST", execIn, admin{}, false, hang, nil, 502, kubeletapi.ProviderFailed, "has not answered within"},
+		"the pod goes before logs begin":   {"GET", logsOf, admin{}, false, provider(200, "secret"), gone, 400, kubeletapi.NoPod, "is gone in provider eu"},
+		"the pod goes before exec begins":  {"POST", execIn, admin{}, false, echo, gone, 400, kubeletapi.NoPod, "is gone in provider eu"},
+		"paused before the forward begins": {"POST", forward, admin{}, false, echo, func(s *sight) { s.Binding.Spec.Paused = true }, 403, kubeletapi.Paused, "is paused"},
+		"another account before it begins": {"POST", forward, admin{}, false, echo, func(s *sight) { s.streams.Identity = "other" }, 502, kubeletapi.ProviderFailed, "another account"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +158,7 @@ func TestRefused(t *testing.T) {
 			if strings.Contains(test.says, "within") {
 				handler.AnswerTimeout = time.Millisecond
 			}
+			before := refused(t)
 			req := ask(t, t.Context(), server, test.method, test.path)
 			if test.anonymous {
 				req.Header.Del("Authorization")
@@ -169,8 +174,30 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got %d: %s\nwant %d: %s", resp.StatusCode, body, test.code, test.says)
 			}
 			expectClosed(t, handler)
+			before[string(test.reason)]++
+			if diff := cmp.Diff(before, refused(t)); diff != "" {
+				t.Errorf("it is not counted for that reason:\n%s", diff)
+			}
 		})
 	}
+}
+
+// refused are the requests that were refused, by the reason.
+func refused(t *testing.T) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.StreamsRefused)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			counts[metric.GetLabel()[0].GetValue()] = metric.GetCounter().GetValue()
+		}
+	}
+	return counts
 }
 
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
@@ -274,6 +301,10 @@ func TestUpgrade(t *testing.T) {
 			if line, _ := reader.ReadString('\n'); line != "hello\n" {
 				t.Errorf("got back %q", line)
 			}
+			counted := metrics.StreamsOf{ClusterID: "eu", Kind: "exec"}
+			if usage := handler.Usage()[counted]; usage.Open != 1 || usage.Received == 0 || usage.Sent == 0 {
+				t.Errorf("counted %+v", usage)
+			}
 			(&Follower{Handler: handler}).check(t.Context(), handler.open.through("eu")) // Nothing has changed.
 			_, _ = io.WriteString(conn, "again\n")
 			if line, _ := reader.ReadString('\n'); line != "again\n" {
@@ -284,6 +315,9 @@ func TestUpgrade(t *testing.T) {
 				t.Error("there is more")
 			}
 			expectClosed(t, handler)
+			if usage := handler.Usage()[counted]; usage.Open != 0 || usage.Received == 0 || usage.Sent == 0 {
+				t.Errorf("at the end: counted %+v", usage)
+			}
 		})
 	}
 }
@@ -372,6 +406,9 @@ func TestLimits(t *testing.T) {
 	}
 	expectClosed(t, handler)
 
+	to := func(binding, namespace, name string) *stream {
+		return &stream{request: kubeletapi.Request{Pod: types.NamespacedName{Namespace: namespace, Name: name}}, target: kubeletapi.Target{Binding: binding}}
+	}
 	var all streams
 	opened := map[string]int{}
 	var last *stream
@@ -379,7 +416,7 @@ func TestLimits(t *testing.T) {
 	for binding := range 5 {
 		for pod := range 20 {
 			for range mostOfPod {
-				one := &stream{request: kubeletapi.Request{Pod: types.NamespacedName{Namespace: fmt.Sprint(binding, pod/2), Name: fmt.Sprint(pod)}}, target: kubeletapi.Target{Binding: fmt.Sprint(binding)}}
+				one := to(fmt.Sprint(binding), fmt.Sprint(binding, pod/2), fmt.Sprint(pod))
 				if refusal = all.open(one); refusal == nil {
 					opened[one.target.Binding]++
 					last = one
@@ -391,28 +428,26 @@ func TestLimits(t *testing.T) {
 		t.Errorf("opened %v, and then: %v", opened, refusal)
 	}
 	all.close(last)
-	if one := *last; all.open(&one) != nil {
+	if all.open(to(last.target.Binding, last.request.Pod.Namespace, last.request.Pod.Name)) != nil {
 		t.Error("one that is closed makes no room")
 	}
 
 	var ofTeam streams
 	for i := range mostOfNamespace {
-		last = &stream{request: kubeletapi.Request{Pod: types.NamespacedName{Namespace: "team", Name: fmt.Sprint(i)}}, target: kubeletapi.Target{Binding: fmt.Sprint(i)}}
+		last = to(fmt.Sprint(i), "team", fmt.Sprint(i))
 		if refusal := ofTeam.open(last); refusal != nil {
 			t.Fatal(refusal)
 		}
 	}
-	other := *last
-	other.request.Pod.Namespace = "other"
-	if refusal := ofTeam.open(&other); refusal != nil {
+	if refusal := ofTeam.open(to("0", "other", "0")); refusal != nil {
 		t.Errorf("another team: %v", refusal)
 	}
-	more := *last
-	if refusal := ofTeam.open(&more); refusal == nil || refusal.Code != http.StatusTooManyRequests || !strings.Contains(refusal.Message, "32 streams are open to pods of namespace team") {
+	more := to("more", "team", "more")
+	if refusal := ofTeam.open(more); refusal == nil || refusal.Code != http.StatusTooManyRequests || !strings.Contains(refusal.Message, "32 streams are open to pods of namespace team") {
 		t.Errorf("one more of the team: %v", refusal)
 	}
 	ofTeam.close(last)
-	if refusal := ofTeam.open(&more); refusal != nil {
+	if refusal := ofTeam.open(more); refusal != nil {
 		t.Error("one that is closed makes no room in the namespace")
 	}
 }

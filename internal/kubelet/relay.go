@@ -19,15 +19,15 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // relay passes one stream on to the provider's API server.
 type relay struct {
 	*stream
-	from    fleet.Streams
-	traffic transport.Traffic
-	timer   *time.Timer
+	from  fleet.Streams
+	timer *time.Timer
 	// still says why the stream must end already, or is nil.
 	still func() *kubeletapi.Refusal
 }
@@ -39,7 +39,7 @@ func (r *relay) timeout(after time.Duration) {
 		return
 	}
 	r.timer = time.AfterFunc(after, func() {
-		r.end(&kubeletapi.Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s has not answered within %s", r.target.ClusterID, after)})
+		r.end(&kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s has not answered within %s", r.target.ClusterID, after)})
 	})
 }
 
@@ -58,6 +58,7 @@ func (r *relay) report(ctx context.Context, began time.Time) {
 	if r.timer != nil {
 		r.timer.Stop()
 	}
+	metrics.StreamSeconds.WithLabelValues(r.request.Action.Subresource()).Observe(time.Since(began).Seconds())
 	received, sent := r.traffic.Bytes()
 	values := []any{
 		"action", r.request.Action, "binding", r.target.Binding, "namespace", r.request.Pod.Namespace, "pod", r.request.Pod.Name,
@@ -74,7 +75,7 @@ func (r *relay) failed(ctx context.Context, err error) *kubeletapi.Refusal {
 	if refusal := asRefusal(ctx); refusal != nil {
 		return refusal
 	}
-	return &kubeletapi.Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s cannot be reached: %.512s", r.target.ClusterID, provenance.Clean(err.Error()))}
+	return &kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s cannot be reached: %.512s", r.target.ClusterID, provenance.Clean(err.Error()))}
 }
 
 // logs copies logs, each piece at once.
@@ -205,6 +206,7 @@ func (a *answer) tell() {
 		_ = resp.Body.Close()
 		refusal = kubeletapi.Answered(a.relay.request.Action, a.relay.target.ClusterID, resp.StatusCode, body)
 	}
+	metrics.StreamsRefused.WithLabelValues(string(refusal.Reason)).Inc()
 	text := refusal.Message + "\n"
 	_, _ = fmt.Fprintf(a.Conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		refusal.Code, http.StatusText(refusal.Code), len(text), text)

@@ -3,12 +3,15 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/metrics"
 )
 
 // How many streams may be open: to one pod, to the pods of one namespace, which leaves
@@ -27,6 +30,12 @@ type stream struct {
 	target   kubeletapi.Target
 	identity string
 	end      context.CancelCauseFunc
+	traffic  transport.Traffic
+}
+
+// kind is what it is counted as.
+func (s *stream) kind() metrics.StreamsOf {
+	return metrics.StreamsOf{ClusterID: s.target.ClusterID, Kind: s.request.Action.Subresource()}
 }
 
 // streams are those that are open. The zero value is ready for use.
@@ -35,6 +44,8 @@ type streams struct {
 	pods                 map[types.NamespacedName]map[*stream]struct{}
 	namespaces, bindings map[string]int
 	all                  int
+	// ended is what streams used that are closed.
+	ended map[metrics.StreamsOf]metrics.StreamUsage
 }
 
 // open adds a stream, or says why that is one too many.
@@ -43,7 +54,7 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 	defer s.mu.Unlock()
 	pod, binding := one.request.Pod, one.target.Binding
 	refuse := func(most int, of string) *kubeletapi.Refusal {
-		return &kubeletapi.Refusal{Code: http.StatusTooManyRequests, Message: fmt.Sprintf(
+		return &kubeletapi.Refusal{Reason: kubeletapi.TooManyStreams, Code: http.StatusTooManyRequests, Message: fmt.Sprintf(
 			"%d streams are open %s, and no more are allowed: end one of logs -f, exec, attach or port-forward, and try again", most, of)}
 	}
 	switch {
@@ -57,6 +68,7 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 		return refuse(mostOfPod, "to pod "+pod.String())
 	}
 	if s.pods == nil {
+		s.ended = map[metrics.StreamsOf]metrics.StreamUsage{}
 		s.pods, s.namespaces, s.bindings = map[types.NamespacedName]map[*stream]struct{}{}, map[string]int{}, map[string]int{}
 	}
 	if s.pods[pod] == nil {
@@ -73,6 +85,7 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 func (s *streams) close(one *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	count(s.ended, one, 0)
 	pod, binding := one.request.Pod, one.target.Binding
 	if delete(s.pods[pod], one); len(s.pods[pod]) == 0 {
 		delete(s.pods, pod)
@@ -84,6 +97,26 @@ func (s *streams) close(one *stream) {
 		delete(s.bindings, binding)
 	}
 	s.all--
+}
+
+// usage is what all streams use and have used.
+func (s *streams) usage() map[metrics.StreamsOf]metrics.StreamUsage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := maps.Clone(s.ended)
+	for _, ofPod := range s.pods {
+		for one := range ofPod {
+			count(all, one, 1)
+		}
+	}
+	return all
+}
+
+// count adds what a stream uses.
+func count(to map[metrics.StreamsOf]metrics.StreamUsage, one *stream, open int) {
+	received, sent := one.traffic.Bytes()
+	usage := to[one.kind()]
+	to[one.kind()] = metrics.StreamUsage{Open: usage.Open + open, Received: usage.Received + received, Sent: usage.Sent + sent}
 }
 
 // ofPod are the streams to a pod.

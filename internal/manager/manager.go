@@ -186,16 +186,17 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	if err != nil {
 		return nil, err
 	}
-	if err := sharing.serveKubelet(mgr, o.Kubelet, &kubelet.World{
+	streams, err := sharing.serveKubelet(mgr, o.Kubelet, &kubelet.World{
 		Bindings: mgr.GetLocalManager().GetClient(), Views: local, Fleet: connections, Owner: sharing.owner(), Origin: of.origin,
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	if !o.SkipMetrics {
 		reader := metrics.WhenElected{Reader: mgr.GetLocalManager().GetClient(), Elected: mgr.GetLocalManager().Elected()}
 		state := &metrics.State{Reader: reader, Connected: connections.Connected}
 		for _, collector := range []prometheus.Collector{
-			state, &metrics.Pods{Views: local.All}, &metrics.Bindings{Reader: reader}, &metrics.Usage{Of: connections.Usage},
+			state, &metrics.Pods{Views: local.All}, &metrics.Bindings{Reader: reader}, &metrics.Usage{Of: connections.Usage}, streams,
 		} {
 			if err := crmetrics.Registry.Register(collector); err != nil {
 				return nil, fmt.Errorf("registering the metrics: %w", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/kubelet"
+	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/shard"
 )
 
@@ -90,19 +91,19 @@ func (s *sharing) owner() shard.Owner {
 }
 
 // serveKubelet adds what serves the kubelet API of virtual nodes, in the replicas that
-// work for them.
-func (s *sharing) serveKubelet(mgr mcmanager.Manager, o kubelet.Options, world *kubelet.World) error {
+// work for them, and returns what counts its streams.
+func (s *sharing) serveKubelet(mgr mcmanager.Manager, o kubelet.Options, world *kubelet.World) (*metrics.Streams, error) {
 	if o.Address == "" {
-		return nil
+		return &metrics.Streams{Of: func() map[metrics.StreamsOf]metrics.StreamUsage { return nil }}, nil
 	}
 	server, err := kubelet.NewServer(o, mgr.GetLocalManager().GetConfig(), world, mgr.GetLocalManager().GetCache())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s != nil {
 		mgr = shard.EverywhereAware(mgr)
 	}
-	return mgr.Add(server)
+	return &metrics.Streams{Of: server.Usage}, mgr.Add(server)
 }
 
 func (s *sharing) coordinator() *shard.Coordinator {

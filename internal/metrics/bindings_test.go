@@ -96,3 +96,16 @@ func TestUsage(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+func TestStreams(t *testing.T) {
+	streams := &Streams{Of: func() map[StreamsOf]StreamUsage {
+		return map[StreamsOf]StreamUsage{{"eu", "exec"}: {Open: 2, Received: 7, Sent: 1}, {"us", "log"}: {Received: 3}}
+	}}
+	want := map[string]float64{
+		"spillway_streams eu exec": 2, "spillway_stream_bytes_total eu received exec": 7, "spillway_stream_bytes_total eu sent exec": 1,
+		"spillway_streams us log": 0, "spillway_stream_bytes_total us received log": 3, "spillway_stream_bytes_total us sent log": 0,
+	}
+	if diff := cmp.Diff(want, gather(t, streams)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

@@ -93,7 +93,7 @@ func gather(t *testing.T, collector prometheus.Collector) map[string]float64 {
 			for _, label := range metric.GetLabel() {
 				name += " " + label.GetValue()
 			}
-			got[name] = metric.GetGauge().GetValue()
+			got[name] = metric.GetGauge().GetValue() + metric.GetCounter().GetValue() // It is one of the two.
 		}
 	}
 	return got

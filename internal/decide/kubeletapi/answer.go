@@ -22,17 +22,17 @@ func Answered(action Action, clusterID string, code int, body []byte) *Refusal {
 	said := quoted(body)
 	switch {
 	case code < http.StatusBadRequest:
-		return refuse(http.StatusBadGateway, "provider %s answered %d to %s, which is neither a stream nor an error: redirects are not followed", clusterID, code, action.Subresource())
+		return refuse(ProviderFailed, http.StatusBadGateway, "provider %s answered %d to %s, which is neither a stream nor an error: redirects are not followed", clusterID, code, action.Subresource())
 	case code == http.StatusUnauthorized:
-		return refuse(http.StatusBadGateway, "provider %s does not accept the credentials of its ClusterBinding", clusterID)
+		return refuse(ProviderFailed, http.StatusBadGateway, "provider %s does not accept the credentials of its ClusterBinding", clusterID)
 	case code == http.StatusForbidden:
-		return refuse(http.StatusForbidden, "provider %s does not allow pods/%s, which only its administrator can change. It says: %s", clusterID, action.Subresource(), said)
+		return refuse(ProviderFailed, http.StatusForbidden, "provider %s does not allow pods/%s, which only its administrator can change. It says: %s", clusterID, action.Subresource(), said)
 	case code == http.StatusTooManyRequests:
-		return refuse(code, "provider %s has too many requests: %s", clusterID, said)
+		return refuse(ProviderFailed, code, "provider %s has too many requests: %s", clusterID, said)
 	case code < http.StatusInternalServerError:
-		return refuse(http.StatusBadRequest, "provider %s: %s", clusterID, said)
+		return refuse(ProviderFailed, http.StatusBadRequest, "provider %s: %s", clusterID, said)
 	}
-	return refuse(http.StatusBadGateway, "provider %s: %s", clusterID, said)
+	return refuse(ProviderFailed, http.StatusBadGateway, "provider %s: %s", clusterID, said)
 }
 
 // quoted is the message of an answer, on one line.

@@ -19,12 +19,12 @@ func Header(action Action, from http.Header) (http.Header, *Refusal) {
 	upgrade := from["Upgrade"]
 	switch {
 	case len(upgrade) != 1:
-		return nil, refuse(http.StatusBadRequest, "%s needs a request to upgrade the connection, to a WebSocket or to SPDY/3.1", action)
+		return nil, refuse(BadRequest, http.StatusBadRequest, "%s needs a request to upgrade the connection, to a WebSocket or to SPDY/3.1", action)
 	case strings.EqualFold(upgrade[0], "websocket"):
 		to.Set("Upgrade", "websocket")
 		for _, key := range []string{"Sec-Websocket-Key", "Sec-Websocket-Version"} {
 			if len(from[key]) != 1 {
-				return nil, refuse(http.StatusBadRequest, "a request for a WebSocket has the header %s once", key)
+				return nil, refuse(BadRequest, http.StatusBadRequest, "a request for a WebSocket has the header %s once", key)
 			}
 			to.Set(key, from.Get(key))
 		}
@@ -37,7 +37,7 @@ func Header(action Action, from http.Header) (http.Header, *Refusal) {
 			to.Add("X-Stream-Protocol-Version", version)
 		}
 	default:
-		return nil, refuse(http.StatusBadRequest, "a connection can be upgraded to a WebSocket or to SPDY/3.1, not to %.32q", upgrade[0])
+		return nil, refuse(BadRequest, http.StatusBadRequest, "a connection can be upgraded to a WebSocket or to SPDY/3.1, not to %.32q", upgrade[0])
 	}
 	to.Set("Connection", "Upgrade")
 	return to, nil

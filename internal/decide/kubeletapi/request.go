@@ -72,24 +72,45 @@ type Request struct {
 // 409 and 503. So what is wrong with a pod is 400, and with a provider 502, whose texts
 // kubectl shows.
 type Refusal struct {
+	Reason  Reason
 	Code    int
 	Message string
 }
 
+// Reason is why a request goes no further, for counting.
+type Reason string
+
+// The reasons.
+const (
+	Unauthenticated Reason = "Unauthenticated"
+	Unauthorized    Reason = "Unauthorized"
+	BadRequest      Reason = "BadRequest"
+	// NoPod: the pod or the container is not there, or has ended.
+	NoPod  Reason = "NoPod"
+	Paused Reason = "Paused"
+	// NotConnected: nothing is known of the provider, or of where the pod is.
+	NotConnected Reason = "NotConnected"
+	// ProviderFailed: the provider refuses, answers with an error, or does not answer.
+	ProviderFailed Reason = "ProviderFailed"
+	TooManyStreams Reason = "TooManyStreams"
+	// Failed: the manager or the consumer's API server has.
+	Failed Reason = "Failed"
+)
+
 func (r *Refusal) Error() string { return r.Message }
 
-func refuse(code int, format string, args ...any) *Refusal {
-	return &Refusal{Code: code, Message: fmt.Sprintf(format, args...)}
+func refuse(reason Reason, code int, format string, args ...any) *Refusal {
+	return &Refusal{Reason: reason, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // Parse returns what a request asks for. Paths are taken as they are: nothing is cleaned,
 // decoded or folded, since whoever does that differently would see another pod.
 func Parse(method string, u *url.URL) (Request, *Refusal) {
 	if u.RawPath != "" {
-		return Request{}, refuse(http.StatusBadRequest, "the path must not have escaped characters")
+		return Request{}, refuse(BadRequest, http.StatusBadRequest, "the path must not have escaped characters")
 	}
 	if u.Host != "" || !strings.HasPrefix(u.Path, "/") {
-		return Request{}, refuse(http.StatusBadRequest, "the request must be for a path, and not as a proxy is asked")
+		return Request{}, refuse(BadRequest, http.StatusBadRequest, "the request must be for a path, and not as a proxy is asked")
 	}
 	segments := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
 	action, names := Action(segments[0]), segments[1:]
@@ -99,13 +120,13 @@ func Parse(method string, u *url.URL) (Request, *Refusal) {
 		want = 2
 	case Logs, Exec, Attach:
 	default:
-		return Request{}, refuse(http.StatusNotFound, "a virtual node serves containerLogs, exec, attach and portForward, and nothing else of the kubelet API")
+		return Request{}, refuse(BadRequest, http.StatusNotFound, "a virtual node serves containerLogs, exec, attach and portForward, and nothing else of the kubelet API")
 	}
 	if len(names) != want {
-		return Request{}, refuse(http.StatusNotFound, "the path of %s must have %d names, and has %d", action, want, len(names))
+		return Request{}, refuse(BadRequest, http.StatusNotFound, "the path of %s must have %d names, and has %d", action, want, len(names))
 	}
 	if method != http.MethodGet && (method != http.MethodPost || action == Logs) {
-		return Request{}, refuse(http.StatusMethodNotAllowed, "%s cannot be asked for with the method %.16q", action, method)
+		return Request{}, refuse(BadRequest, http.StatusMethodNotAllowed, "%s cannot be asked for with the method %.16q", action, method)
 	}
 	request := Request{Action: action, Pod: types.NamespacedName{Namespace: names[0], Name: names[1]}}
 	if action != PortForward {
@@ -116,7 +137,7 @@ func Parse(method string, u *url.URL) (Request, *Refusal) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return Request{}, refuse(http.StatusBadRequest, "the query cannot be parsed")
+		return Request{}, refuse(BadRequest, http.StatusBadRequest, "the query cannot be parsed")
 	}
 	var refusal *Refusal
 	request.Query, refusal = queryFor(action, request.Container, query)
@@ -127,11 +148,11 @@ func Parse(method string, u *url.URL) (Request, *Refusal) {
 func (r Request) checkNames() *Refusal {
 	switch {
 	case len(validation.ValidateNamespaceName(r.Pod.Namespace, false)) > 0:
-		return refuse(http.StatusBadRequest, "the path has no valid name of a namespace: %.80q", r.Pod.Namespace)
+		return refuse(BadRequest, http.StatusBadRequest, "the path has no valid name of a namespace: %.80q", r.Pod.Namespace)
 	case len(validation.NameIsDNSSubdomain(r.Pod.Name, false)) > 0:
-		return refuse(http.StatusBadRequest, "the path has no valid name of a pod: %.80q", r.Pod.Name)
+		return refuse(BadRequest, http.StatusBadRequest, "the path has no valid name of a pod: %.80q", r.Pod.Name)
 	case r.Action != PortForward && len(utilvalidation.IsDNS1123Label(r.Container)) > 0:
-		return refuse(http.StatusBadRequest, "the path has no valid name of a container: %.80q", r.Container)
+		return refuse(BadRequest, http.StatusBadRequest, "the path has no valid name of a container: %.80q", r.Container)
 	}
 	return nil
 }

@@ -43,20 +43,20 @@ func Decide(request Request, seen Seen) (Target, *Refusal) {
 	pod := request.Pod.String()
 	switch {
 	case seen.Local == nil && seen.Filling:
-		return Target{}, refuse(http.StatusBadGateway, "this manager has just started, and does not know yet where pod %s is: try again in a moment", pod)
+		return Target{}, refuse(NotConnected, http.StatusBadGateway, "this manager has just started, and does not know yet where pod %s is: try again in a moment", pod)
 	case seen.Local == nil:
-		return Target{}, refuse(http.StatusBadRequest, "pod %s is on no virtual node that this manager serves", pod)
+		return Target{}, refuse(NoPod, http.StatusBadRequest, "pod %s is on no virtual node that this manager serves", pod)
 	case seen.Binding == nil:
-		return Target{}, refuse(http.StatusBadRequest, "the ClusterBinding of node %s, where pod %s is, is gone", seen.Local.Spec.NodeName, pod)
+		return Target{}, refuse(NoPod, http.StatusBadRequest, "the ClusterBinding of node %s, where pod %s is, is gone", seen.Local.Spec.NodeName, pod)
 	case seen.Binding.Spec.Paused:
-		return Target{}, refuse(http.StatusForbidden, "ClusterBinding %s, on whose node pod %s is, is paused (spec.paused)", seen.Binding.Name, pod)
+		return Target{}, refuse(Paused, http.StatusForbidden, "ClusterBinding %s, on whose node pod %s is, is paused (spec.paused)", seen.Binding.Name, pod)
 	case seen.Provider.Phase != connection.Connected:
-		return Target{}, refuse(http.StatusBadGateway, "provider %s, where pod %s runs, is not connected: %s", seen.Binding.Spec.ClusterID, pod,
+		return Target{}, refuse(NotConnected, http.StatusBadGateway, "provider %s, where pod %s runs, is not connected: %s", seen.Binding.Spec.ClusterID, pod,
 			cmp.Or(seen.Provider.Message, "it is being connected"))
 	}
 	remote := standIn(seen)
 	if remote == nil {
-		return Target{}, refuse(http.StatusBadRequest, "pod %s is not in provider %s: %s", pod, seen.Binding.Spec.ClusterID, absent(seen.Local))
+		return Target{}, refuse(NoPod, http.StatusBadRequest, "pod %s is not in provider %s: %s", pod, seen.Binding.Spec.ClusterID, absent(seen.Local))
 	}
 	if refusal := reachable(request, remote); refusal != nil {
 		return Target{}, refusal
@@ -75,16 +75,16 @@ func Over(request Request, target Target, seen Seen) *Refusal {
 	case seen.Local == nil && seen.Filling:
 		return nil
 	case seen.Local == nil || seen.Local.UID != target.LocalUID:
-		return refuse(http.StatusBadRequest, "pod %s is gone", pod)
+		return refuse(NoPod, http.StatusBadRequest, "pod %s is gone", pod)
 	case seen.Binding == nil || seen.Binding.Name != target.Binding:
-		return refuse(http.StatusBadRequest, "the ClusterBinding of pod %s is gone", pod)
+		return refuse(NoPod, http.StatusBadRequest, "the ClusterBinding of pod %s is gone", pod)
 	case seen.Binding.Spec.Paused:
-		return refuse(http.StatusForbidden, "ClusterBinding %s is paused (spec.paused)", seen.Binding.Name)
+		return refuse(Paused, http.StatusForbidden, "ClusterBinding %s is paused (spec.paused)", seen.Binding.Name)
 	case seen.Provider.Phase != connection.Connected:
 		return nil
 	}
 	if remote := standIn(seen); remote == nil || remote.UID != target.RemoteUID {
-		return refuse(http.StatusBadRequest, "pod %s is gone in provider %s", pod, target.ClusterID)
+		return refuse(NoPod, http.StatusBadRequest, "pod %s is gone in provider %s", pod, target.ClusterID)
 	}
 	return nil
 }
@@ -120,17 +120,17 @@ func absent(local *corev1.Pod) string {
 // reachable says why a pod that is there cannot be reached.
 func reachable(request Request, remote *corev1.Pod) *Refusal {
 	if request.Action != PortForward && !slices.Contains(containers(remote), request.Container) {
-		return refuse(http.StatusBadRequest, "pod %s has no container %s in the provider; it has %v", request.Pod, request.Container, containers(remote))
+		return refuse(NoPod, http.StatusBadRequest, "pod %s has no container %s in the provider; it has %v", request.Pod, request.Container, containers(remote))
 	}
 	if request.Action == Logs {
 		return nil // Of a container that has not started, the provider's kubelet says what it waits for.
 	}
 	switch remote.Status.Phase {
 	case corev1.PodSucceeded, corev1.PodFailed:
-		return refuse(http.StatusBadRequest, "pod %s has ended (%s): there is nothing to %s", request.Pod, remote.Status.Phase, doing(request.Action))
+		return refuse(NoPod, http.StatusBadRequest, "pod %s has ended (%s): there is nothing to %s", request.Pod, remote.Status.Phase, doing(request.Action))
 	}
 	if remote.Spec.NodeName == "" {
-		return refuse(http.StatusBadRequest, "pod %s has not started: it waits for a node of the provider", request.Pod)
+		return refuse(NoPod, http.StatusBadRequest, "pod %s has not started: it waits for a node of the provider", request.Pod)
 	}
 	return nil
 }
