@@ -28,8 +28,9 @@ import (
 // certificate and the same token.
 type address struct {
 	*httptest.Server
-	// answers, if set, sees what the cluster answers.
+	// answers, if set, sees what the cluster answers, and sees what it is asked.
 	answers func(*http.Response) error
+	sees    func(*http.Request)
 
 	mu    sync.Mutex
 	to    *httputil.ReverseProxy
@@ -75,6 +76,9 @@ func (a *address) take(r *http.Request) *httputil.ReverseProxy {
 	defer a.mu.Unlock()
 	if r.Context().Err() != nil {
 		return nil
+	}
+	if a.sees != nil {
+		a.sees(r)
 	}
 	a.asked = append(a.asked, r.Method+" "+r.URL.Path)
 	return a.to

@@ -54,40 +54,53 @@ func (c *controlPlane) kubectlCommand(ctx context.Context, args ...string) *exec
 	return command
 }
 
+// kubelets are the kubelet API of virtual nodes, and a fake kubelet in eu that is behind it.
+type kubelets struct {
+	kubelet.Options
+	node string
+}
+
+// serveKubelet has the manager of home serve the kubelet API with these options, at an
+// address that the API server reaches, until the specs that share it end.
+func serveKubelet(o kubelet.Options) kubelets {
+	GinkgoHelper()
+	o.Address, o.Port = "127.0.0.1", freePort()
+	running.stop()
+	running = startManager(home, manager.Options{ConsumerID: homeID, Kubelet: o})
+	DeferCleanup(func() {
+		running.stop()
+		running = startManager(home, manager.Options{ConsumerID: homeID})
+	})
+	return kubelets{o, eu.newKubelet()}
+}
+
+// runs makes a pod that runs on the node of the fake kubelet.
+func (k kubelets) runs(of team, options ...podOption) (local, remote *corev1.Pod) {
+	GinkgoHelper()
+	local = of.run(options...)
+	remote = eu.remotePod(of.cb, local)
+	eu.scheduleTo(remote, k.node)
+	eu.setPodStatus(remote, corev1.PodRunning)
+	Eventually(home.podPhase(local)).Should(Equal(corev1.PodRunning))
+	return local, remote
+}
+
 var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 	var (
 		t      team
-		node   string
-		served kubelet.Options
+		served kubelets
 		local  *corev1.Pod
 	)
 
-	// runs makes a pod that runs on the fake node.
-	runs := func(of team) (local, remote *corev1.Pod) {
-		local = of.run()
-		remote = eu.remotePod(of.cb, local)
-		eu.scheduleTo(remote, node)
-		eu.setPodStatus(remote, corev1.PodRunning)
-		Eventually(home.podPhase(local)).Should(Equal(corev1.PodRunning))
-		return local, remote
-	}
-
 	BeforeAll(func() {
-		running.stop()
-		served = kubelet.Options{Address: "127.0.0.1", Port: freePort()}
-		running = startManager(home, manager.Options{ConsumerID: homeID, Kubelet: served})
-		DeferCleanup(func() {
-			running.stop()
-			running = startManager(home, manager.Options{ConsumerID: homeID})
-		})
-		node = eu.newKubelet()
+		served = serveKubelet(kubelet.Options{})
 		t = newTeam()
-		local, _ = runs(t)
+		local, _ = served.runs(t)
 	})
 
 	It("gives logs, all at once and as they come, until the pod is gone", func() {
 		Expect(home.kubectl("", "logs", "-n", local.Namespace, local.Name)).To(Equal("first line of app\n"))
-		short, there := runs(t)
+		short, there := served.runs(t)
 		following, err := gexec.Start(home.kubectlCommand(ctx, "logs", "-f", "-n", short.Namespace, short.Name), GinkgoWriter, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(following.Out).Should(gbytes.Say("first line of app\n"))
@@ -128,7 +141,7 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 
 	It("keeps streams while the provider is not connected, until the pod goes at home", func() {
 		away := newTeam()
-		short, _ := runs(away)
+		short, _ := served.runs(away)
 		command := home.kubectlCommand(ctx, "exec", "-i", "-n", short.Namespace, short.Name, "--", "cat")
 		in, err := command.StdinPipe()
 		Expect(err).NotTo(HaveOccurred())
@@ -168,7 +181,7 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 		says("has not started: it waits for a node of the provider", "exec", "-n", waits.Namespace, waits.Name, "--", "echo")
 		kubeconfig := eu.lacking("pods/log", "get")
 		limited := newTeamWith(kubeconfig)
-		unread, _ := runs(limited)
+		unread, _ := served.runs(limited)
 		says("does not allow pods/log, which only its administrator can change. It says: pods", "logs", "-n", unread.Namespace, unread.Name)
 		change(home, limited.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = true })
 		Eventually(func() error {

@@ -89,14 +89,17 @@ func Over(request Request, target Target, seen Seen) *Refusal {
 	return nil
 }
 
-// standIn is the remote pod of exactly this local one, through exactly this binding. One
-// that is being deleted counts after one that is not.
+// standIn is the remote pod of exactly this local one, through exactly this binding. If the
+// local pod names one, it is that one: others in the provider can make pods with the same
+// marks in namespaces of theirs. One that is being deleted counts after one that is not.
 func standIn(seen Seen) *corev1.Pod {
 	mark := provenance.Mark{Origin: seen.Origin, ClusterID: seen.Binding.Spec.ClusterID}
+	named := provenance.RemoteOf(seen.Local)
+	names := named.UID != "" && named.For == seen.Local.UID
 	var found *corev1.Pod
 	for _, remote := range seen.Remotes {
 		local := provenance.LocalOf(remote)
-		if !mark.IsOn(remote) || local.UID != seen.Local.UID || local.Namespace != seen.Local.Namespace || local.Name != seen.Local.Name {
+		if !mark.IsOn(remote) || local.UID != seen.Local.UID || local.Namespace != seen.Local.Namespace || local.Name != seen.Local.Name || names && remote.UID != named.UID {
 			continue
 		}
 		if found == nil || !found.DeletionTimestamp.IsZero() {

@@ -57,6 +57,12 @@ func TestDecide(t *testing.T) {
 	phase := func(phase corev1.PodPhase) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Status.Phase = phase }
 	}
+	twin := func(p *corev1.Pod) { p.Namespace, p.UID = "forged", "remote-2" }
+	names := func(uid, localUID string) func(*Seen) {
+		return func(s *Seen) {
+			s.Local.Annotations = map[string]string{v1alpha1.AnnotationRemoteUID: uid, v1alpha1.AnnotationRemoteFor: localUID}
+		}
+	}
 	tests := map[string]struct {
 		action    Action
 		container string
@@ -71,6 +77,8 @@ func TestDecide(t *testing.T) {
 		"an init container":       {Logs, "init", []*corev1.Pod{remote()}, nil, 0, ""},
 		"an ephemeral container":  {Attach, "debug", []*corev1.Pod{remote()}, nil, 0, ""},
 		"one leaves, another one": {Exec, "app", []*corev1.Pod{remote(leaving), remote(), remote(leaving)}, nil, 0, ""},
+		"the one that is named":   {Exec, "app", []*corev1.Pod{remote(twin), remote(), remote(twin)}, names("remote-1", "local-1"), 0, ""},
+		"named for another":       {Exec, "app", []*corev1.Pod{remote()}, names("remote-0", "local-0"), 0, ""},
 		"logs of an ended one":    {Logs, "app", []*corev1.Pod{remote(phase(corev1.PodFailed))}, nil, 0, ""},
 
 		"on no virtual node":          {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Local = nil }, 400, "pod team/web is on no virtual node"},
@@ -87,6 +95,7 @@ func TestDecide(t *testing.T) {
 		"no UID":                      {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalUID, ""))}, nil, 400, "has not been sent"},
 		"of another namespace":        {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalNamespace, "other"))}, nil, 400, "has not been sent"},
 		"of another name":             {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalName, "other"))}, nil, 400, "has not been sent"},
+		"none that is named":          {Exec, "app", []*corev1.Pod{remote(twin)}, names("remote-1", "local-1"), 400, "has not been sent"},
 		"a stripped mark":             {Exec, "app", []*corev1.Pod{remote(label(v1alpha1.LabelManagedBy, "helm"))}, nil, 400, "has not been sent"},
 		"of another consumer":         {Exec, "app", []*corev1.Pod{remote(label(v1alpha1.LabelOrigin, "other"))}, nil, 400, "has not been sent"},
 		"through another binding":     {Exec, "app", []*corev1.Pod{remote(label(v1alpha1.LabelBinding, "us"))}, nil, 400, "has not been sent"},
