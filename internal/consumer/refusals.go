@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -82,6 +83,9 @@ func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 			}
 		case resp.StatusCode < http.StatusMultipleChoices, resp.StatusCode == http.StatusNotFound:
 			r.passed(what, req.URL.Path)
+			if req.Method == http.MethodDelete {
+				r.gone(req.URL.Path)
+			}
 		}
 		return resp, nil
 	})
@@ -148,6 +152,20 @@ func (r *Refusals) passed(what, path string) {
 	if delete(w.paths, path); len(w.paths) == 0 {
 		delete(r.writes, what)
 		r.tell()
+	}
+}
+
+// gone notes that an object was deleted: what else was wanted of it is not wanted any more,
+// or is tried again.
+func (r *Refusals) gone(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for what, w := range r.writes {
+		maps.DeleteFunc(w.paths, func(refused string, _ time.Time) bool { return refused == path || strings.HasPrefix(refused, path+"/") })
+		if len(w.paths) == 0 {
+			delete(r.writes, what)
+			r.tell()
+		}
 	}
 }
 

@@ -66,6 +66,8 @@ func TestRefusals(t *testing.T) {
 		"the namespace is going":        {[]answer{{"POST", pods, 403, going}}, 0, ""},
 		"and carried out":               {[]answer{refused("POST", maps), {"POST", maps, 201, "{}"}}, 0, ""},
 		"and its object is gone":        {[]answer{refused("PATCH", maps+"/eu"), {"PATCH", maps + "/eu", 404, "{}"}}, 0, ""},
+		"and its object is deleted":     {[]answer{refused("PATCH", pods+"a/status"), refused("PATCH", pods+"a"), {"DELETE", pods + "a", 200, "{}"}}, 0, ""},
+		"another object is deleted":     {[]answer{refused("PATCH", pods+"ab/status"), {"DELETE", pods + "a", 200, "{}"}}, 0, "to patch pods/status as somebody: ValidatingAdmissionPolicy 'p' denied request"},
 		"another object is carried out": {[]answer{refused("PATCH", pods+"a"), {"PATCH", pods + "b", 200, "{}"}}, 0, "to patch pods as somebody: ValidatingAdmissionPolicy 'p' denied request"},
 		"and not tried again":           {[]answer{refused("POST", maps)}, refusedFor, ""},
 		"two, in order":                 {[]answer{{"DELETE", pods + "a", 403, "no"}, refused("POST", maps)}, 0, saysMap + "; to delete pods as somebody: no"},
