@@ -41,7 +41,7 @@ const (
 	Leases Class = "leases"
 	// Events are best effort, and sent by the library in the background.
 	Events Class = "events"
-	// Probes ask a cluster for its identity.
+	// Probes ask a cluster for its identity, or who somebody is and what they may.
 	Probes Class = "probes"
 	// Discovery asks a cluster what it serves.
 	Discovery Class = "discovery"

@@ -21,8 +21,12 @@ const (
 	DeleteCollection = "deletecollection"
 )
 
-// selfReviews are how a client asks who it is.
-const selfReviews = "selfsubjectreviews"
+// How a client asks who it is, and a server who somebody is, and what they may do.
+const (
+	selfReviews   = "selfsubjectreviews"
+	tokenReviews  = "tokenreviews"
+	accessReviews = "subjectaccessreviews"
+)
 
 // request is what an HTTP request asks of an API server.
 type request struct {
@@ -139,7 +143,7 @@ func ClassOf(verb, resource, name string) Class {
 		return Leases
 	case resource == "events":
 		return Events
-	case verb == Get && resource == "namespaces" && name == metav1.NamespaceSystem, resource == selfReviews:
+	case verb == Get && resource == "namespaces" && name == metav1.NamespaceSystem, resource == selfReviews, resource == tokenReviews, resource == accessReviews:
 		return Probes
 	default:
 		return Work

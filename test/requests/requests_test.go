@@ -42,6 +42,8 @@ func TestParse(t *testing.T) {
 		"deleting all":            {"DELETE", nsos, request{verb: DeleteCollection, resource: "namespaceoffloadings", namespace: "shop"}, Work},
 		"a lease":                 {"PUT", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n", request{verb: Update, resource: "leases", namespace: "kube-node-lease", name: "n"}, Leases},
 		"an event":                {"POST", "/apis/events.k8s.io/v1/namespaces/default/events", request{verb: Create, resource: "events", namespace: "default"}, Events},
+		"a review of access":      {"POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", request{verb: Create, resource: "subjectaccessreviews"}, Probes},
+		"a review of a token":     {"POST", "/apis/authentication.k8s.io/v1/tokenreviews", request{verb: Create, resource: "tokenreviews"}, Probes},
 		"the version":             {"GET", "/version", request{verb: Get, resource: "/version"}, Discovery},
 		"a group's resources":     {"GET", "/apis/apps/v1", request{verb: Get, resource: "/apis/apps/v1"}, Discovery},
 		"the core resources":      {"GET", "/api/v1", request{verb: Get, resource: "/api/v1"}, Discovery},

@@ -26,6 +26,8 @@ func (m *masks) normalise(obj *unstructured.Unstructured) (string, error) {
 	}
 	// Each manager takes the Lease of a provider anew, and the binding remembers it.
 	unstructured.RemoveNestedField(obj.Object, "status", "holder")
+	// At which port a manager is reached differs from run to run.
+	unstructured.RemoveNestedField(obj.Object, "status", "daemonEndpoints")
 	finalizers := obj.GetFinalizers()
 	slices.Sort(finalizers)
 	obj.SetFinalizers(finalizers)

@@ -64,6 +64,7 @@ func newSession(ctx context.Context, w *world.World, ledger *oracle.Ledger, mean
 			return p.Cluster == cluster && p.Verb == verb && p.Resource == resource && p.Name == name
 		})
 	}
+	w.HandOver = s.handOver
 	if err := s.start(); err != nil {
 		s.cancel()
 		return nil, err
@@ -129,6 +130,17 @@ func (s *session) restart() {
 			return
 		}
 	}
+}
+
+// handOver kills the manager. The one that takes over is at another address.
+func (s *session) handOver() error {
+	process, _ := s.current()
+	if err := s.world.Move(); err != nil {
+		return err
+	}
+	process.Kill()
+	s.crashed <- struct{}{}
+	return nil
 }
 
 func (s *session) current() (*inject.Process, *world.Manager) {

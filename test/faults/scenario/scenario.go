@@ -56,7 +56,7 @@ func All() []Scenario {
 		podLife, podDeleted, podForced, podEndedAndDeleted, podChanged, podAgain, podReplaced, podPaused,
 		podWithObjects, configMapChanged, secretDeleted,
 		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife,
-		twoProviders, mountNamespace, offloadMounted,
+		twoProviders, mountNamespace, offloadMounted, commandRuns,
 	}
 }
 
@@ -70,6 +70,7 @@ func OutOfBand() []Scenario {
 		mapDeleted, entryRemoved, entryRenamed, mapStatusWiped, offloadingStatusWiped, bindingStatusWiped, virtualNodeDeleted,
 		serviceOpened,
 		foreignNamespace, foreignPod, foreignConfigMap, foreignService, policyFirst, hostileAddress, statusFlaps, volumeDescribed,
+		commandAndProviderAway, commandAndHandover,
 	}
 }
 

@@ -34,6 +34,7 @@ type Lane struct {
 	// that of the manager, and leads through the proxy.
 	proxies     map[string]*proxy.Proxy
 	kubeconfigs map[string][]byte
+	containers  map[string]*containers
 	// baseline is what was in each cluster before the first run.
 	baseline map[string]sets.Set[string]
 	// swept tells that the last run has ended, and has left nothing.
@@ -50,9 +51,15 @@ type World struct {
 	// Asked reports whether a manager has tried that write since the first step,
 	// whatever the answer. It is set by who starts the managers.
 	Asked func(cluster, verb, resource, name string) bool
+	// HandOver kills the manager, and another replica takes over, at another address. It
+	// is set by who starts the managers.
+	HandOver func() error
 
 	mu       sync.Mutex
 	managers []*Manager
+	command  *Command
+	// port is where the managers serve the kubelet API.
+	port int
 }
 
 // Clusters are all of the lane, the consumer first.
@@ -75,8 +82,8 @@ func (l *Lane) Proxy(cluster string) *proxy.Proxy { return l.proxies[cluster] }
 func (l *Lane) Remote(namespace string) string { return namespace + "-" + l.ConsumerID }
 
 // connect makes the proxies and the kubeconfigs that lead through them.
-func (l *Lane) connect(ctx context.Context, providers []*rig.Cluster) error {
-	l.Providers = providers
+func (l *Lane) connect(ctx context.Context, providers []*rig.Cluster, play map[string]*containers) error {
+	l.Providers, l.containers = providers, play
 	l.proxies, l.kubeconfigs, l.baseline = map[string]*proxy.Proxy{}, map[string][]byte{}, map[string]sets.Set[string]{}
 	for _, c := range l.Clusters() {
 		namespace, account := rig.ProviderNamespace, rig.ProviderServiceAccount
@@ -132,13 +139,15 @@ func (l *Lane) Begin(ctx context.Context) (*World, error) {
 		}
 	}
 	l.swept = false
-	return &World{Lane: l, Notes: map[string]string{}, Log: &Log{}}, nil
+	w := &World{Lane: l, Notes: map[string]string{}, Log: &Log{}}
+	return w, w.Move()
 }
 
 // End stops the managers that run, ends their connections, so that nothing of
 // what they have sent comes late, and removes all that the run has made, by
 // force. The lane is empty afterwards.
 func (w *World) End(ctx context.Context) error {
+	w.EndCommand()
 	w.mu.Lock()
 	managers := w.managers
 	w.managers = nil

@@ -14,6 +14,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/internal/fleet"
+	relay "github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
@@ -29,6 +30,9 @@ const (
 	// shutdownTimeout is for what a manager that is stopped still has under way.
 	shutdownTimeout = 10 * time.Second
 )
+
+// loopback is at which the API servers reach the managers.
+const loopback = "127.0.0.1"
 
 // InHaste is how a manager looks after its providers while faults are to come: it
 // soon notices that one is away. On a busy machine it takes a slow answer for none,
@@ -61,7 +65,10 @@ func (w *World) StartManager(ctx context.Context, connections fleet.Options, wra
 	if err != nil {
 		return nil, fmt.Errorf("reading the manager's kubeconfig: %w", err)
 	}
-	options := manager.Options{ConsumerID: w.ConsumerID, SkipMetrics: true, Fleet: connections}
+	w.mu.Lock()
+	served := relay.Options{Address: loopback, Port: w.port}
+	w.mu.Unlock()
+	options := manager.Options{ConsumerID: w.ConsumerID, SkipMetrics: true, Fleet: connections, Kubelet: served}
 	if wrap != nil {
 		options.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return wrap(Consumer, next) }
 		options.Fleet.WrapTransport = wrap

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -58,6 +59,8 @@ type Site struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 	played *failures
+	// containers are what runs in the pods of each provider.
+	containers map[string]*containers
 }
 
 // Up starts the clusters, all at once, installs what is shipped, and starts the
@@ -65,7 +68,8 @@ type Site struct {
 // Up fails, nothing is left running.
 func Up(ctx context.Context, lanes int, log io.Writer) (*Site, error) {
 	s := &Site{
-		Lanes: make([]*Lane, lanes), Providers: make([]*rig.Cluster, 2),
+		containers: map[string]*containers{P1: newContainers(), P2: newContainers()},
+		Lanes:      make([]*Lane, lanes), Providers: make([]*rig.Cluster, 2),
 		name: siteName(), log: &lines{to: log}, played: &failures{},
 	}
 	ctx, s.cancel = context.WithCancel(ctx)
@@ -105,7 +109,7 @@ func (s *Site) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return each(len(s.Lanes), func(i int) error { return s.Lanes[i].connect(ctx, s.Providers) })
+	return each(len(s.Lanes), func(i int) error { return s.Lanes[i].connect(ctx, s.Providers, s.containers) })
 }
 
 // cluster starts one, and installs what is shipped, but for the Deployment: the
@@ -146,7 +150,11 @@ func (s *Site) provider(ctx context.Context, id string, shipped []*unstructured.
 	if err != nil {
 		return c, err
 	}
-	if err := c.Admin.Create(ctx, newNode()); err != nil {
+	node, err := newNode(s.containers[id])
+	if err != nil {
+		return c, err
+	}
+	if err := c.Admin.Create(ctx, node); err != nil {
 		return c, fmt.Errorf("making the node of provider %s: %w", id, err)
 	}
 	return c, s.play(ctx, c, kubelet, namespaces, volumes)
@@ -156,14 +164,15 @@ func (s *Site) provider(ctx context.Context, id string, shipped []*unstructured.
 // everything.
 const nodeName = "node-1"
 
-func newNode() *corev1.Node {
+func newNode(kubelet *containers) (*corev1.Node, error) {
+	address, endpoints, err := kubelet.address()
 	offers := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110"),
 	}
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}, Status: corev1.NodeStatus{
-		Capacity: offers, Allocatable: offers,
+		Capacity: offers, Allocatable: offers, Addresses: []corev1.NodeAddress{address}, DaemonEndpoints: endpoints,
 		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Played"}},
-	}}
+	}}, err
 }
 
 func (s *Site) lane(ctx context.Context, i int, shipped []*unstructured.Unstructured) (*Lane, error) {
@@ -188,11 +197,15 @@ func (s *Site) lane(ctx context.Context, i int, shipped []*unstructured.Unstruct
 func (s *Site) Down(ctx context.Context) error {
 	s.cancel()
 	s.group.Wait()
-	errs := []error{s.played.err()}
+	errs := []error{s.played.err(), nothingRelays(ctx)}
 	for _, l := range s.Lanes {
 		if l != nil {
 			errs = append(errs, l.close(ctx))
 		}
+	}
+	for _, c := range s.containers {
+		c.server.CloseClientConnections()
+		c.server.Close()
 	}
 	for _, c := range s.Providers {
 		if c != nil && c.Cluster != nil {
@@ -200,6 +213,24 @@ func (s *Site) Down(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// relays is in the stack of each goroutine of a stream that a manager relays.
+const relays = "spillway/internal/kubelet.("
+
+// nothingRelays returns an error if a goroutine of a stream is left, once all managers have
+// ended.
+func nothingRelays(ctx context.Context) error {
+	return rig.Eventually(ctx, requestTimeout, func(context.Context) error {
+		stacks := make([]byte, 64<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		for _, stack := range strings.Split(string(stacks), "\n\n") {
+			if strings.Contains(stack, relays) {
+				return errors.New("a goroutine of a stream is left:\n" + stack)
+			}
+		}
+		return nil
+	})
 }
 
 // each calls do with 0 … n-1, all at once, and joins the errors.
