@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 page=docs/testing.md
 # In this order: from minutes to hours.
-parts=(vulnerabilities clusters writes hosted hostile crash kinds integration e2e faults-fast bench faults)
+parts=(vulnerabilities clusters writes hosted hostile crash kinds integration e2e e2e-long faults-fast bench faults)
 
 go_test() { "$GO" test -count=1 -vet=off "$@"; }
 
@@ -25,6 +25,7 @@ run() {
   hosted) go_test -timeout 90m -v -run TestNoLostUpdates ./internal/hosted/merge -interleavings 1000000 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
   e2e | bench) target "$1" ;;
+  e2e-long) target e2e ARGS=-ginkgo.label-filter=long ;;
   faults-fast) target faults FAST=1 ;;
   faults) target faults RESUME=1 ;;
   *)

@@ -55,9 +55,13 @@ func (c *testCluster) kubectl(args ...string) (string, error) {
 	return c.kubectlWith(nil, args...)
 }
 
+// kubectlCommand is a command that has not been started.
+func (c *testCluster) kubectlCommand(args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, filepath.Join(root(), "bin", "kube", "kubectl"), append([]string{"--kubeconfig", c.Kubeconfig()}, args...)...)
+}
+
 func (c *testCluster) kubectlWith(input []byte, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, filepath.Join(root(), "bin", "kube", "kubectl"),
-		append([]string{"--kubeconfig", c.Kubeconfig()}, args...)...)
+	command := c.kubectlCommand(args...)
 	command.Stdin = bytes.NewReader(input)
 	out, err := command.CombinedOutput()
 	return strings.TrimSpace(string(out)), err

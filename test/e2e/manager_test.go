@@ -25,6 +25,9 @@ const consumerID = "home"
 // managerLog is what the manager has written, in this run.
 func managerLog() string { return filepath.Join(directory(), "logs", "manager.log") }
 
+// manager is the process of the manager.
+var manager *exec.Cmd
+
 // startManager runs the program for the consumer as the ServiceAccount that is
 // shipped, and ends it with the suite.
 func startManager() {
@@ -40,18 +43,22 @@ func startManager() {
 	defer log.Close()
 
 	probes := freeAddress()
-	command := exec.Command(program,
+	host, port, err := net.SplitHostPort(freeAddress())
+	Expect(err).NotTo(HaveOccurred())
+	manager = exec.Command(program,
 		"--kubeconfig", file,
 		"--namespace", systemNamespace,
 		"--cluster-id", consumerID,
 		"--metrics-bind-address", "0",
 		"--health-probe-bind-address", probes,
+		"--kubelet-address", host,
+		"--kubelet-port", port,
 	)
-	command.Stdout, command.Stderr = log, log
-	Expect(command.Start()).To(Succeed())
+	manager.Stdout, manager.Stderr = log, log
+	Expect(manager.Start()).To(Succeed())
 	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	DeferCleanup(func() { stopManager(command, ended) })
+	go func() { ended <- manager.Wait() }()
+	DeferCleanup(func() { stopManager(ended) })
 	Eventually(func() error {
 		select {
 		case err := <-ended:
@@ -97,16 +104,16 @@ func managerReady(address string) error {
 }
 
 // stopManager asks the manager to end, as the kubelet does.
-func stopManager(command *exec.Cmd, ended <-chan error) {
+func stopManager(ended <-chan error) {
 	GinkgoHelper()
-	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := manager.Process.Signal(syscall.SIGTERM); err != nil {
 		Fail(fmt.Sprintf("the manager has ended by itself: see %s", managerLog()))
 	}
 	select {
 	case err := <-ended:
 		Expect(err).NotTo(HaveOccurred(), "the manager ends when asked to, without an error")
 	case <-time.After(15 * time.Second): // what config/manager gives it
-		Expect(command.Process.Kill()).To(Succeed())
+		Expect(manager.Process.Kill()).To(Succeed())
 		Fail("the manager does not end within the time that its Deployment gives it")
 	}
 }

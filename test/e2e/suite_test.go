@@ -31,6 +31,9 @@ const patience = 60 * time.Second
 // needs, from the binding to the end.
 var short = Label("short")
 
+// long labels what takes too long for make e2e, and runs as a part of make test-long.
+var long = Label("long")
+
 var (
 	// ctx ends with the suite.
 	ctx context.Context
@@ -64,8 +67,12 @@ func TestEndToEnd(t *testing.T) {
 	SetDefaultConsistentlyDuration(2 * time.Second)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	suite, reporter := GinkgoConfiguration()
-	if testing.Short() && suite.LabelFilter == "" {
+	switch {
+	case suite.LabelFilter != "":
+	case testing.Short():
 		suite.LabelFilter = "short"
+	default:
+		suite.LabelFilter = "!long"
 	}
 	RunSpecs(t, "End to end", suite, reporter)
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // applets of busybox that scripts in tests call by name.
-var applets = []string{"cat", "date", "echo", "env", "false", "grep", "httpd", "id", "kill", "ls", "mount", "sh", "sleep", "tail", "test", "touch", "true", "wget"}
+var applets = []string{"cat", "date", "echo", "env", "false", "grep", "httpd", "id", "kill", "ls", "mkfifo", "mount", "sh", "sleep", "stty", "tail", "tar", "test", "touch", "true", "wget"}
 
 // Write makes the archive file. The image is known by reference, which needs
 // registry and tag, as in registry.example/busybox:1. The program busybox must

@@ -13,21 +13,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Connections are the open TCP connections of the manager, by the port of the
-// other end. Those to an API server are the ones with its port.
-func (m *Manager) Connections() (map[int]int, error) {
-	process, err := procfs.NewProc(m.PID())
+// Connections are the open TCP connections of the manager. See Connections.
+func (m *Manager) Connections() (map[int]int, error) { return Connections(m.PID()) }
+
+// Connections are the open TCP connections of a process, by the port of the other
+// end. Those to an API server are the ones with its port.
+func Connections(pid int) (map[int]int, error) {
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		return nil, fmt.Errorf("reading /proc: %w", err)
 	}
 	targets, err := process.FileDescriptorTargets()
 	if err != nil {
-		return nil, fmt.Errorf("reading the open files of the manager: %w", err)
+		return nil, fmt.Errorf("reading the open files of process %d: %w", pid, err)
 	}
 	own := sets.New(targets...)
 	count := map[int]int{}
 	for _, table := range []string{"tcp", "tcp6"} {
-		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", m.PID(), table))
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table))
 		if errors.Is(err, os.ErrNotExist) {
 			continue // There is no IPv6.
 		}
@@ -35,7 +38,7 @@ func (m *Manager) Connections() (map[int]int, error) {
 			return nil, fmt.Errorf("reading the connections: %w", err)
 		}
 		if err := countEstablished(count, raw, own); err != nil {
-			return nil, fmt.Errorf("/proc/%d/net/%s: %w", m.PID(), table, err)
+			return nil, fmt.Errorf("/proc/%d/net/%s: %w", pid, table, err)
 		}
 	}
 	return count, nil
