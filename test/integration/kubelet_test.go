@@ -24,11 +24,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/player"
 )
 
 // kubectl runs kubectl with the kubeconfig of the cluster's administrator.
@@ -288,4 +290,28 @@ func (c *controlPlane) scheduleTo(pod *corev1.Pod, node string) {
 	GinkgoHelper()
 	Expect(c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}})).To(Succeed())
 	Expect(c.fetching(pod)()).To(Succeed())
+}
+
+// newKubelet gives the cluster a node whose kubelet API is played.
+func (c *controlPlane) newKubelet() (node string) {
+	GinkgoHelper()
+	played := player.Start()
+	DeferCleanup(played.Stop)
+	served := providerNode("64", "64Gi")
+	served.Spec.Unschedulable = true
+	c.create(served)
+	before := served.DeepCopy()
+	served.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
+	served.Status.DaemonEndpoints.KubeletEndpoint.Port = played.Port()
+	Expect(c.Status().Patch(ctx, served, client.MergeFrom(before))).To(Succeed())
+	return served.Name
+}
+
+// freePort is a port that nobody listens at.
+func freePort() int {
+	GinkgoHelper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // It listens at TCP.
 }

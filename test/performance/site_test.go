@@ -40,6 +40,7 @@ type site struct {
 	manager *measure.Manager
 	audits  []*measure.Audit // Of each cluster, in the order of All.
 	pods    int              // So many are offloaded.
+	kubelet bool             // The manager serves the kubelet API.
 }
 
 // startSite brings the clusters up, each provider with so many nodes, and binds
@@ -75,7 +76,7 @@ func (s *site) start(t *testing.T) time.Time {
 	must(t, err)
 	at := time.Now()
 	s.manager, err = measure.Start(t.Context(), measure.Options{
-		Kubeconfig: kubeconfig, ConsumerID: "bench", Log: filepath.Join(outputDir(t), s.name+"-manager.log"),
+		Kubeconfig: kubeconfig, ConsumerID: "bench", Log: filepath.Join(outputDir(t), s.name+"-manager.log"), Kubelet: s.kubelet,
 	})
 	must(t, err)
 	t.Cleanup(func() { s.stop(t) })

@@ -33,6 +33,8 @@ type Options struct {
 	ConsumerID string
 	// Log is the file that the manager's log is appended to.
 	Log string
+	// Kubelet serves the kubelet API of virtual nodes, at a free port of 127.0.0.1.
+	Kubelet bool
 }
 
 // Manager is a process that runs bin/manager.
@@ -87,6 +89,13 @@ func (m *Manager) prepare(ctx context.Context, o Options) error {
 	m.profiles = "http://" + address + "/debug/pprof"
 	m.command = exec.Command(o.Binary, "--kubeconfig", kubeconfig, "--cluster-id", o.ConsumerID,
 		"--pprof-bind-address", address, "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+	if o.Kubelet {
+		if address, err = freeAddress(ctx); err != nil {
+			return err
+		}
+		host, port, _ := net.SplitHostPort(address) // It has both.
+		m.command.Args = append(m.command.Args, "--kubelet-address", host, "--kubelet-port", port)
+	}
 	return nil
 }
 

@@ -1,0 +1,151 @@
+//go:build bench
+
+package performance
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/performance/docs"
+	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/player"
+)
+
+const (
+	// followers are so many logs -f at once, over two bindings.
+	followers = 200
+	// forwards are so many streams of port-forward, one after the other.
+	forwards = 1000
+	// openStreams are so many that are open while memory is measured: what one binding may
+	// have, here over two.
+	openStreams = 128
+	// streamPatience bounds the wait for the end of streams.
+	streamPatience = time.Minute
+)
+
+// TestStreams measures streams to pods, and the same streams straight at the API servers of
+// the providers, whose kubelets are played.
+func TestStreams(t *testing.T) {
+	s := startStreams(t)
+	report := StreamsReport{Date: today(), Command: "make bench", Commit: commit(t), Machine: docs.ThisMachine(s.version(t)), Forwards: forwards}
+	before := s.open(t)
+	report.Memory = append(report.Memory, s.memory(t, "logs -f", s.idleFollower), s.memory(t, "port-forward", s.idleForward))
+	report.Rates = append(report.Rates,
+		s.rate(t, "`kubectl cp` of 100 MiB from a pod", player.FileSize, s.copyFrom),
+		s.rate(t, "`kubectl cp` of 100 MiB to a pod", player.FileSize, s.copyTo),
+		s.rate(t, fmt.Sprintf("%d `logs -f` at once, %d KiB each", followers, player.FollowedSize>>10), followers*player.FollowedSize, s.followAll),
+	)
+	s.awaitEnd(t, before)
+	s.say("%d forwards", forwards)
+	must(t, rig.ForEach(t.Context(), forwards, s.forwardOnce))
+	report.LeftOpen = s.awaitEnd(t, before)
+	publishPart(t, "streams", report, report.Markdown())
+}
+
+// commit is that of the repository, with a plus for changes that are not committed.
+func commit(t *testing.T) string {
+	name, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=9", "HEAD").Output()
+	must(t, err)
+	changes, err := exec.CommandContext(t.Context(), "git", "status", "--porcelain").Output()
+	must(t, err)
+	if len(changes) > 0 {
+		return strings.TrimSpace(string(name)) + "+"
+	}
+	return strings.TrimSpace(string(name))
+}
+
+// memory is what openStreams streams take. Some are opened and closed before, for what the
+// first ones bring with them.
+func (s *streamSite) memory(t *testing.T, of string, open opener) StreamMemory {
+	s.say("memory of %s", of)
+	s.whileOpen(t, of, openStreams/8, open, func() {})
+	usage, heap := s.usage(t)
+	m := StreamMemory{Of: of, Streams: openStreams}
+	s.whileOpen(t, of, openStreams, open, func() {
+		more, moreHeap := s.usage(t)
+		m.Heap, m.RSS = moreHeap-heap, more.RSS-usage.RSS
+	})
+	return m
+}
+
+// whileOpen does something while n streams are open.
+func (s *streamSite) whileOpen(t *testing.T, of string, n int, open opener, do func()) {
+	before := s.open(t)
+	ends := make([]func() error, n)
+	must(t, rig.ForEach(t.Context(), n, func(ctx context.Context, i int) (err error) {
+		ends[i], err = open(ctx, i)
+		return err
+	}))
+	must(t, rig.Eventually(t.Context(), streamPatience, func(context.Context) error {
+		if now := s.open(t); now.played-before.played != n {
+			return fmt.Errorf("%d streams of %s are open, want %d", now.played-before.played, of, n)
+		}
+		return nil
+	}))
+	do()
+	for _, end := range ends {
+		must(t, end())
+	}
+	s.awaitEnd(t, before)
+}
+
+// opener opens the i-th stream, and returns what ends it.
+type opener func(ctx context.Context, i int) (end func() error, err error)
+
+// rate runs something that takes so many bytes: straight, through Spillway twice, straight,
+// and all of that again.
+func (s *streamSite) rate(t *testing.T, what string, size int, run func(t *testing.T, relayed bool) effort) StreamRate {
+	rate := StreamRate{What: what}
+	used := 0.0
+	for _, relayed := range []bool{false, true, true, false, false, true, true, false} {
+		effort := run(t, relayed)
+		speed := float64(size) / 1e6 / effort.seconds
+		if relayed {
+			rate.Relayed, used = append(rate.Relayed, speed), used+effort.cpu
+		} else {
+			rate.Straight = append(rate.Straight, speed)
+		}
+	}
+	rate.CPUSeconds = used / (float64(len(rate.Relayed)*size) / 1e9)
+	s.say("%s: straight %.0f, through Spillway %.0f MB/s", what, rate.Straight, rate.Relayed)
+	return rate
+}
+
+// effort is the wall time of something, and the CPU seconds of the manager in it.
+type effort struct{ seconds, cpu float64 }
+
+func (s *streamSite) timed(t *testing.T, do func()) effort {
+	cpu, begin := s.used(t), time.Now()
+	do()
+	return effort{time.Since(begin).Seconds(), s.used(t) - cpu}
+}
+
+// copyFrom copies a file from a pod, and copyTo to one.
+func (s *streamSite) copyFrom(t *testing.T, relayed bool) effort {
+	return s.kubectl(t, relayed, "cp", "--retries=0", s.pods[0].name+":/played", filepath.Join(s.files, "copied"))
+}
+
+func (s *streamSite) copyTo(t *testing.T, relayed bool) effort {
+	return s.kubectl(t, relayed, "cp", filepath.Join(s.files, "copied"), s.pods[0].name+":/played")
+}
+
+// kubectl runs kubectl for pods[0], in the consumer or in the provider, and returns what
+// that took.
+func (s *streamSite) kubectl(t *testing.T, relayed bool, args ...string) effort {
+	root, err := clusters.Root()
+	must(t, err)
+	where := s.ends(s.pods[0], relayed)
+	command := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "kube", "kubectl"),
+		append([]string{"--kubeconfig", where.cluster.Kubeconfig, "--namespace", where.namespace}, args...)...)
+	return s.timed(t, func() {
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("kubectl %v: %v: %s", args, err, out)
+		}
+	})
+}
