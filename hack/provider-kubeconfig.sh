@@ -23,7 +23,7 @@ Secrets of this cluster (docs/operations.md): treat it as a password.
      and a ClusterBinding whose kubeconfigSecretRef.name is eu-kubeconfig.
 
 Rotation: the token expires. Before it does, make a new one in the same way and
-replace the Secret; Spillway sees that and connects anew by itself:
+replace the Secret; Spillway sees that and uses it:
        kubectl create secret generic eu-kubeconfig -n spillway-system --from-file=kubeconfig=eu.kubeconfig \
          --dry-run=client -o yaml | kubectl replace -f -
      (kubectl apply would keep a copy of the token in an annotation of the Secret)

@@ -158,7 +158,8 @@ type ClusterBindingStatus struct {
 	LastHeartbeatTime *metav1.Time `json:"lastHeartbeatTime,omitempty"`
 
 	// credentialsExpirationTime is when the credentials in the kubeconfig Secret
-	// expire, if they say so: the token, or the client certificate.
+	// expire, if they say so: the token, or the client certificate. Of those that last less
+	// than a day it is written once a fifth of that is left.
 	// +optional
 	CredentialsExpirationTime *metav1.Time `json:"credentialsExpirationTime,omitempty"`
 

@@ -43,9 +43,11 @@ func (r *rotations) forget(binding string) {
 	delete(r.last, binding)
 }
 
-// tellRotation reports that new credentials are in use.
+// tellRotation reports that new credentials are in use, unless they are renewed so often
+// that nobody waits for it.
 func (r *Reconciler) tellRotation(o *observed) {
-	if o.Credentials != nil || o.Duplicate() || o.Connection.Phase != connection.Connected || !r.rotations.connected(o.Binding.Name, o.fingerprint) {
+	if o.Credentials != nil || o.Duplicate() || o.Connection.Phase != connection.Connected || o.Connection.Untried ||
+		!r.rotations.connected(o.Binding.Name, o.fingerprint) || o.Validity.Brief() {
 		return
 	}
 	note := fmt.Sprintf("connected with the new credentials in Secret %s", o.Binding.Spec.KubeconfigSecretRef.Name)

@@ -16,11 +16,13 @@ import (
 func TestRotation(t *testing.T) {
 	recorder := events.NewFakeRecorder(9)
 	r := &Reconciler{Events: recorder}
-	pass := func(fingerprint string, phase connection.Phase) string {
-		o := &observed{fingerprint: fingerprint, Snapshot: clusterbinding.Snapshot{
+	observe := func(fingerprint string, phase connection.Phase) *observed {
+		return &observed{fingerprint: fingerprint, Snapshot: clusterbinding.Snapshot{
 			Binding: builder.Binding("eu").Obj(), Connection: connection.State{Phase: phase},
 			Validity: clusterbinding.Validity{What: "the token", Until: builder.Epoch},
 		}}
+	}
+	tell := func(o *observed) string {
 		r.tellRotation(o)
 		select {
 		case told := <-recorder.Events:
@@ -29,6 +31,7 @@ func TestRotation(t *testing.T) {
 			return ""
 		}
 	}
+	pass := func(fingerprint string, phase connection.Phase) string { return tell(observe(fingerprint, phase)) }
 	for i, test := range []struct {
 		fingerprint string
 		phase       connection.Phase
@@ -47,6 +50,15 @@ func TestRotation(t *testing.T) {
 			t.Errorf("pass %d: told %q", i, told)
 		} else if test.told && (!strings.Contains(told, reasonRotated) || !strings.Contains(told, builder.Epoch.UTC().Format(time.RFC3339))) {
 			t.Errorf("pass %d: told %q", i, told)
+		}
+	}
+	brief := observe("e", connection.Connected)
+	brief.Validity.From = builder.Epoch.Add(-time.Hour)
+	untried := observe("f", connection.Connected)
+	untried.Connection.Untried = true
+	for what, o := range map[string]*observed{"is renewed every hour": brief, "nobody has tried": untried} {
+		if told := tell(o); told != "" {
+			t.Errorf("of a token that %s it is told %q", what, told)
 		}
 	}
 	r.rotations.forget("eu")

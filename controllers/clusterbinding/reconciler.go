@@ -4,8 +4,6 @@ package clusterbinding
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -78,8 +76,8 @@ type Reconciler struct {
 type observed struct {
 	clusterbinding.Snapshot
 	config *rest.Config
-	// fingerprint is of the Secret's content.
-	fingerprint string
+	// fingerprint and endpoint are of config: see fleet.Target.
+	fingerprint, endpoint string
 	// refusedUntil is after how long refused writes may have expired.
 	refusedUntil time.Duration
 	// drain is the input of its deletion, if it is being deleted; unknown is set while
@@ -223,9 +221,8 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 			Message: fmt.Sprintf("key %s of Secret %s/%s: %s", ref.Key, r.Namespace, ref.Name, refused.Error())}
 		return nil
 	}
-	sum := sha256.Sum256(data)
-	o.config, o.fingerprint = config, hex.EncodeToString(sum[:])
-	if config != nil {
+	if o.config = config; config != nil {
+		o.fingerprint, o.endpoint = kubeconfig.Fingerprint(config)
 		o.Validity.What, o.Validity.From, o.Validity.Until = kubeconfig.Validity(config)
 	}
 	return err
@@ -245,12 +242,12 @@ func (r *Reconciler) connect(o *observed) {
 		Name:        o.Binding.Name,
 		ClusterID:   o.Binding.Spec.ClusterID,
 		Config:      o.config,
-		Fingerprint: o.fingerprint,
-		PinnedUID:   o.Binding.Status.RemoteClusterUID,
-		Holder:      o.Binding.Status.Holder,
-		TakeOver:    o.Binding.Annotations[v1alpha1.AnnotationTakeOver],
-		Budget:      fleet.Budget{Memory: o.Binding.Spec.Budget.MemoryBytes(), Objects: o.Binding.Spec.Budget.MaxObjects()},
-		Leaving:     leaving,
+		Fingerprint: o.fingerprint, Endpoint: o.endpoint,
+		PinnedUID: o.Binding.Status.RemoteClusterUID,
+		Holder:    o.Binding.Status.Holder,
+		TakeOver:  o.Binding.Annotations[v1alpha1.AnnotationTakeOver],
+		Budget:    fleet.Budget{Memory: o.Binding.Spec.Budget.MemoryBytes(), Objects: o.Binding.Spec.Budget.MaxObjects()},
+		Leaving:   leaving,
 	})
 }
 

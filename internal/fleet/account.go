@@ -3,12 +3,14 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/fleet/transport"
@@ -50,20 +52,21 @@ func AccountOf(cl cluster.Cluster) string {
 	return ""
 }
 
-// username asks the provider as whom it knows us. Everybody who is authenticated
+// whoami asks the provider as whom it knows us. Everybody who is authenticated
 // may ask that; where it was taken away, or is not served, we go without: then
 // the provider's policies, if they hold us, let us create nothing, and say why.
-func (c *keeper) username(ctx context.Context, remote *remote) (string, error) {
-	client, err := authenticationclient.NewForConfigAndClient(c.target.Config, remote.httpClient)
+func (c *keeper) whoami(ctx context.Context, config *rest.Config, httpClient *http.Client) (authenticationv1.UserInfo, error) {
+	nobody := authenticationv1.UserInfo{}
+	client, err := authenticationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
-		return "", fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+		return nobody, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
 	}
 	review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		return "", nil
+		return nobody, nil
 	}
 	if err != nil {
-		return "", err
+		return nobody, err
 	}
-	return review.Status.UserInfo.Username, nil
+	return review.Status.UserInfo, nil
 }

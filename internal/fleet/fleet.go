@@ -9,6 +9,8 @@
 //
 // # Implementation
 //
+// A token of the same account takes the place of the one before without a new connection.
+//
 // Each connection has its own goroutine, which identifies the provider, fills its caches,
 // engages it with the manager, probes it every few seconds, disengages it when it stops
 // answering, and starts again. So a hanging provider blocks only its own goroutine, and
@@ -111,8 +113,9 @@ type Target struct {
 	ClusterID string
 	// Config was made by kubeconfig.Load.
 	Config *rest.Config
-	// Fingerprint changes when, and only when, the credentials do.
-	Fingerprint string
+	// Fingerprint and Endpoint are digests of Config: of the whole, and of all but the
+	// token (see kubeconfig.Fingerprint).
+	Fingerprint, Endpoint string
 	// PinnedUID is the identity that the provider must have. While it is
 	// empty the provider is identified, and not used for anything.
 	PinnedUID string
@@ -129,10 +132,10 @@ type Target struct {
 	Leaving bool
 }
 
-// continues reports whether a connection to one target is one to the other too. Its
-// pinned identity may come later.
+// continues reports whether a connection to one target is one to the other too, perhaps
+// with another token. Its pinned identity may come later.
 func (t Target) continues(with Target) bool {
-	return t.Fingerprint == with.Fingerprint && t.ClusterID == with.ClusterID && t.Budget == with.Budget && t.Leaving == with.Leaving
+	return t.Endpoint == with.Endpoint && t.ClusterID == with.ClusterID && t.Budget == with.Budget && t.Leaving == with.Leaving
 }
 
 // Fleet keeps a connection to each provider. It is the provider, in
@@ -201,19 +204,24 @@ func (f *Fleet) ending(ctx context.Context) {
 
 // Connect makes sure that there is a connection to the target, and never
 // blocks. Other credentials than before, or another budget, end the old connection
-// and start a new one; a newly pinned identity lets the connection go on.
+// and start a new one; a newly pinned identity, and a renewed token of the same account,
+// let the connection go on.
 func (f *Fleet) Connect(target Target) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c, ok := f.connections[target.Name]
-	if ok && c.target.continues(target) {
+	if ok && c.goesOn(target) {
 		c.pin(target.PinnedUID)
 		c.hold.record(target.Holder, target.TakeOver)
 		return
 	}
-	untried := ok && (c.target.Fingerprint != target.Fingerprint || c.currentState().Untried)
+	f.begin(target, ok && (c.fingerprint() != target.Fingerprint || c.currentState().Untried))
+}
+
+// begin starts a connection, in place of the one of that name. The lock is held.
+func (f *Fleet) begin(target Target, untried bool) {
 	f.end(target.Name)
-	c = newKeeper(f, target, f.ended[target.Name])
+	c := newKeeper(f, target, f.ended[target.Name])
 	c.state.Untried = untried
 	f.connections[target.Name] = c
 	if f.running != nil {

@@ -142,7 +142,7 @@ func remember(ctx context.Context, f *Fleet, told ...func(State)) {
 }
 
 func target(name, fingerprint, pinned string) Target {
-	return Target{Name: name, ClusterID: name, Config: rest.CopyConfig(provider), Fingerprint: fingerprint, PinnedUID: pinned}
+	return Target{Name: name, ClusterID: name, Config: rest.CopyConfig(provider), Fingerprint: fingerprint, Endpoint: fingerprint, PinnedUID: pinned}
 }
 
 // eventually waits for a state of a connection.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -31,6 +32,13 @@ type keeper struct {
 	state  State
 	pinned chan struct{} // Closed once target.PinnedUID is set.
 	cancel context.CancelFunc
+	// offered is the target with a token that is to replace the one in use, inUse is set
+	// while a session can take one, and offers is filled when there is one.
+	offered *Target
+	inUse   bool
+	offers  chan struct{}
+
+	bearer *transport.Bearer // Of target.Config; nil: it has no token.
 
 	hold  *hold
 	doubt doubt // Used only by the goroutine of the sessions.
@@ -44,7 +52,7 @@ type keeper struct {
 func newKeeper(f *Fleet, target Target, previous *keeper) *keeper {
 	c := &keeper{
 		fleet: f, target: target, state: State{Phase: Connecting},
-		pinned: make(chan struct{}), previous: previous, done: make(chan struct{}), doubt: doubt{leaving: target.Leaving},
+		pinned: make(chan struct{}), offers: make(chan struct{}, 1), bearer: transport.NewBearer(target.Config.BearerToken), previous: previous, done: make(chan struct{}), doubt: doubt{leaving: target.Leaving},
 	}
 	c.hold = newHold(&c.target, &f.options)
 	if target.PinnedUID != "" {
@@ -90,6 +98,19 @@ func (c *keeper) pinnedUID() string {
 	return c.target.PinnedUID
 }
 
+// config is the configuration with the token in use, and fingerprint its digest.
+func (c *keeper) config() *rest.Config {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.target.Config
+}
+
+func (c *keeper) fingerprint() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.target.Fingerprint
+}
+
 func (c *keeper) currentState() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,6 +154,10 @@ func (c *keeper) run(ctx context.Context) {
 		began := c.fleet.options.Clock.Now()
 		defer func() { lasted = c.fleet.options.Clock.Since(began) }()
 		err = c.session(ctx)
+		if next := c.offer(); next != nil && ctx.Err() == nil {
+			c.fleet.replace(c, *next)
+			return true, nil
+		}
 		switch {
 		case ctx.Err() != nil:
 		case err == nil && c.target.Leaving:

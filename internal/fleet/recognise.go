@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/fleet/transport"
@@ -17,19 +19,11 @@ import (
 // the next probe would come too late, since in another cluster all our objects would be
 // missing, and would be created.
 func (c *keeper) recognise(ctx context.Context, options transport.Options, end func(error)) error {
-	httpClient, err := transport.HTTPClient(c.target.Config, options)
-	if err != nil {
-		return fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
-	}
-	defer transport.Close(httpClient)
-	mapper, err := c.fleet.mapper(nil, nil)
+	live, httpClient, err := c.apart(c.config(), options)
 	if err != nil {
 		return err
 	}
-	live, err := client.New(c.target.Config, client.Options{HTTPClient: httpClient, Mapper: mapper, Scheme: scheme.Scheme})
-	if err != nil {
-		return fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
-	}
+	defer transport.Close(httpClient)
 	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
 	defer cancel()
 	uid, err := identityOf(transport.WithoutAuthority(ctx), live)
@@ -46,4 +40,22 @@ func (c *keeper) recognise(ctx context.Context, options transport.Options, end f
 		end(err)
 	}
 	return err
+}
+
+// apart makes clients with a connection of their own, which whoever uses them closes.
+func (c *keeper) apart(config *rest.Config, options transport.Options) (client.Reader, *http.Client, error) {
+	httpClient, err := transport.HTTPClient(config, options)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+	}
+	mapper, err := c.fleet.mapper(nil, nil)
+	var live client.Client
+	if err == nil {
+		live, err = client.New(config, client.Options{HTTPClient: httpClient, Mapper: mapper, Scheme: scheme.Scheme})
+	}
+	if err != nil {
+		transport.Close(httpClient)
+		return nil, nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+	}
+	return live, httpClient, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,7 +37,8 @@ type remote struct {
 	discovery  discovery.DiscoveryInterface
 	httpClient *http.Client
 	kinds      []Kind
-	account    string // Once it is identified.
+	account    string // Once it is identified, as is user.
+	user       authenticationv1.UserInfo
 	limits     *limits
 	ledger     *ledger
 	rights     *rights.Rights
@@ -66,10 +68,7 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 	missing = rights.New(c.fleet.options.Clock, func() { c.setState(ctx, func(s *State) { s.Limited = missing.String() }) })
 	options := transport.Options{
 		MaxListBytes: held.budget.Memory / listShare, MaxListMemory: held.budget.Memory,
-		Exceeded: end, Left: c.hold.left, Writing: c.hold.writing,
-	}
-	if wrap := c.fleet.options.WrapTransport; wrap != nil {
-		options.Wrap = func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
+		Exceeded: end, Left: c.hold.left, Writing: c.hold.writing, Bearer: c.bearer, Wrap: c.wrap(),
 	}
 	again := options // For the connections that check the others.
 	options.Redialed = func(ctx context.Context) error { return c.recognise(ctx, again, end) }
@@ -109,6 +108,15 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 	}
 	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient,
 		kinds: c.fleet.options.Kinds, ledger: held, rights: missing, limits: limits, streams: Streams{Streams: streams}}, nil
+}
+
+// wrap is Options.WrapTransport for this provider, or nil.
+func (c *keeper) wrap() func(http.RoundTripper) http.RoundTripper {
+	wrap := c.fleet.options.WrapTransport
+	if wrap == nil {
+		return nil
+	}
+	return func(rt http.RoundTripper) http.RoundTripper { return wrap(c.target.Name, rt) }
 }
 
 func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {

@@ -107,12 +107,12 @@ func (c *keeper) identify(ctx context.Context, remote *remote) error {
 	if err != nil {
 		return err
 	}
-	username, err := c.username(transport.PastTheFence(bounded), remote)
+	remote.user, err = c.whoami(transport.PastTheFence(bounded), c.target.Config, remote.httpClient)
 	if err != nil {
 		return err
 	}
-	remote.account = provenance.Account(username)
-	remote.streams.Identity = uid + " " + cmp.Or(username, c.target.Fingerprint)
+	remote.account = provenance.Account(remote.user.Username)
+	remote.streams.Identity = uid + " " + cmp.Or(remote.user.Username, c.target.Fingerprint)
 	if err := c.verify(uid); err != nil {
 		return err
 	}
@@ -157,16 +157,24 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	return nil
 }
 
-// watchHealth probes the provider until it stops answering.
+// watchHealth probes the provider until it stops answering. Meanwhile its token can be
+// renewed.
 func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
 	options := c.fleet.options
 	ticker := options.Clock.NewTicker(options.ProbeInterval)
 	defer ticker.Stop()
+	c.setInUse(true)
+	defer c.setInUse(false)
 	failures := 0
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-c.offers:
+			if err := c.renewToken(ctx, remote); err != nil {
+				return err
+			}
+			continue
 		case <-ticker.C():
 		}
 		err := c.probe(ctx, remote)

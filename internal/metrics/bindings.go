@@ -15,7 +15,7 @@ var (
 	conditionDesc = prometheus.NewDesc("spillway_binding_condition",
 		"Conditions of ClusterBindings: 1 if one is True, else 0. One that a binding does not have is missing.", []string{"binding", "condition"}, nil)
 	expirationDesc = prometheus.NewDesc("spillway_credentials_expiration_timestamp_seconds",
-		"When the credentials of a ClusterBinding expire, in seconds since 1970. Of those of which that is not known there is none.", []string{"binding"}, nil)
+		"When the credentials of a ClusterBinding expire, in seconds since 1970. There is none where that is not known, and of those that last less than a day while more than a fifth of that is left.", []string{"binding"}, nil)
 )
 
 // conditionsOfBindings are shown: whatever is written into the status of a binding, the

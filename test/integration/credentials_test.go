@@ -22,8 +22,12 @@ const (
 	providerAccount   = "spillway-consumer"
 )
 
-// tokenLifetime is longer than the suite takes.
-const tokenLifetime = time.Hour
+// tokenLifetime is that of tokens that people renew: of those for less than a day, less is
+// told. briefly is longer than a spec takes.
+const (
+	tokenLifetime = 48 * time.Hour
+	briefly       = time.Hour
+)
 
 // credentials are the tokens that specs have handed out.
 var credentials = &tokens{}
@@ -48,7 +52,12 @@ func (t *tokens) all() []string {
 // kubeconfig is that of a ServiceAccount of the cluster.
 func (c *controlPlane) kubeconfig(namespace, account string) []byte {
 	GinkgoHelper()
-	kubeconfig, err := c.KubeconfigFor(ctx, namespace, account, tokenLifetime)
+	return c.kubeconfigFor(namespace, account, tokenLifetime)
+}
+
+func (c *controlPlane) kubeconfigFor(namespace, account string, lifetime time.Duration) []byte {
+	GinkgoHelper()
+	kubeconfig, err := c.KubeconfigFor(ctx, namespace, account, lifetime)
 	Expect(err).NotTo(HaveOccurred())
 	parsed, err := clientcmd.Load(kubeconfig)
 	Expect(err).NotTo(HaveOccurred())

@@ -74,7 +74,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 		status.Holder = s.Connection.Holder
 	}
 	status.Namespaces = namespaceCounts(s.NamespaceMap)
-	status.CredentialsExpirationTime = expirationTime(s.Validity)
+	status.CredentialsExpirationTime = expirationTime(s)
 	status.VirtualNodes = nil
 	if s.OwnsNode() {
 		status.VirtualNodes = []v1alpha1.VirtualNodeStatus{{Name: s.Node.Name}}

@@ -320,6 +320,8 @@ func TestValidity(t *testing.T) {
 		"a day, 4 hours left":                 {expiring(day, 4*time.Hour), soon},
 		"nobody knows since when, a day left": {expiring(0, day), soon},
 		"past, and accepted all the same":     {expiring(day, -time.Minute), soon},
+		"an hour, 13 minutes left":            {expiring(time.Hour, 13*time.Minute), reason},
+		"an hour, 12 minutes left":            {expiring(time.Hour, 12*time.Minute), soon},
 		"it never expires":                    {up(func(*Snapshot) {}), reason},
 	}
 	for name, test := range tests {
@@ -335,8 +337,11 @@ func TestValidity(t *testing.T) {
 			if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingReady); ready.Status != metav1.ConditionTrue {
 				t.Errorf("Ready is %s: %s", ready.Status, ready.Message)
 			}
-			if until := test.snapshot.Validity.Until; until.IsZero() != (status.CredentialsExpirationTime == nil) ||
-				!until.IsZero() && !status.CredentialsExpirationTime.Time.Equal(until) {
+			until := test.snapshot.Validity.Until
+			if test.snapshot.Validity.Brief() && test.want == reason {
+				until = time.Time{}
+			}
+			if until.IsZero() != (status.CredentialsExpirationTime == nil) || !until.IsZero() && !status.CredentialsExpirationTime.Time.Equal(until) {
 				t.Errorf("it expires at %v, want %v", status.CredentialsExpirationTime, until)
 			}
 			// Time that passes is no reason for a write.
@@ -346,6 +351,33 @@ func TestValidity(t *testing.T) {
 				t.Errorf("a moment later:\n%s", cmp.Diff(status, again))
 			}
 		})
+	}
+}
+
+// TestRenewals: a token that is renewed every hour writes nothing, and nothing is said of a
+// token before the provider has accepted it.
+func TestRenewals(t *testing.T) {
+	renewed := func(lifetime, age time.Duration) Validity {
+		return Validity{What: "the token", From: builder.Epoch.Add(age), Until: builder.Epoch.Add(age + lifetime)}
+	}
+	s := up(func(s *Snapshot) { s.Now, s.Validity = builder.Epoch, renewed(time.Hour, 0) })
+	s.Binding.Status = Decide(s)
+	next := s
+	next.Now, next.Validity = builder.Epoch.Add(30*time.Minute), renewed(time.Hour+7*time.Second, 30*time.Minute)
+	if status := Decide(next); !equality.Semantic.DeepEqual(s.Binding.Status, status) {
+		t.Errorf("a renewal writes (-before +after)\n%s", cmp.Diff(s.Binding.Status, status))
+	}
+
+	s.Validity = renewed(48*time.Hour, 0)
+	s.Binding.Status = Decide(s)
+	next = s
+	next.Validity, next.Connection.Untried = renewed(48*time.Hour, time.Hour), true
+	if status := Decide(next); !equality.Semantic.DeepEqual(s.Binding.Status, status) {
+		t.Errorf("a token that nobody has tried is told of (-before +after)\n%s", cmp.Diff(s.Binding.Status, status))
+	}
+	next.Connection.Untried = false
+	if status := Decide(next); !status.CredentialsExpirationTime.Time.Equal(next.Validity.Until) {
+		t.Errorf("it expires at %v, want %v", status.CredentialsExpirationTime, next.Validity.Until)
 	}
 }
 

@@ -92,6 +92,10 @@ type Options struct {
 	// If it fails, so do the requests that wanted the connection. Optional.
 	Redialed func(ctx context.Context) error
 
+	// Bearer, if set, is the token of all requests, in place of the configuration's.
+	// Optional.
+	Bearer *Bearer
+
 	// Wrap may count requests, or make them fail. It sees every request once
 	// as it is made, without credentials, and inside of the bounds, so that
 	// one that it delays runs into them too. Optional.
@@ -117,7 +121,7 @@ func (o *Options) setDefaults() {
 // client to Close when it is no longer used.
 func HTTPClient(cfg *rest.Config, opts Options) (*http.Client, error) {
 	opts.setDefaults()
-	cfg = onlyAllowed(cfg)
+	cfg = opts.Bearer.carriedBy(onlyAllowed(cfg))
 	if len(cfg.CAData) == 0 {
 		return nil, errors.New("client for a provider: no certificate authority")
 	}

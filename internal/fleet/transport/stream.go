@@ -33,9 +33,10 @@ type Streams struct {
 }
 
 // NewStreams returns the streams of the provider of cfg, from which it uses what
-// HTTPClient uses. It sends no request. Of opts, Redialed is called for each stream.
+// HTTPClient uses. It sends no request. Of opts, Bearer counts, and Redialed is called for
+// each stream.
 func NewStreams(cfg *rest.Config, opts Options) (*Streams, error) {
-	cfg = onlyAllowed(cfg)
+	cfg = opts.Bearer.carriedBy(onlyAllowed(cfg))
 	base, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("streams of a provider: %w", err)
