@@ -73,8 +73,6 @@ func (m mapped[T]) Sync(s Snapshot[T]) Plan {
 	switch {
 	case s.Wanted && !s.Place.Open:
 		return Plan{}
-	case s.Wanted && !withheld(s.Local) && !s.Local.GetDeletionTimestamp().IsZero():
-		return Plan{} // It holds here until its finalizers are gone, and so does its copy there.
 	case !goes:
 		return act(cleanUp([]T{s.Remote})...)
 	case !known:
@@ -105,9 +103,13 @@ func (m mapped[T]) SyncToLocal(s Snapshot[T]) Plan {
 // goes reports whether there should be a copy at the object's place, and whether that is
 // known.
 func (m mapped[T]) goes(s Snapshot[T]) (goes, known bool) {
+	// One that is being deleted holds here until its finalizers are gone, and so there.
+	if !s.Wanted || !s.Place.Open || withheld(s.Local) {
+		return false, true
+	}
 	choosing, ok := m.Translation.(Choosing[T])
-	if !ok || !toBeCopied(s) {
-		return toBeCopied(s), true
+	if !ok {
+		return true, true
 	}
 	return choosing.Choose(s.Local, s.Reach, s.around().Node)
 }
@@ -127,12 +129,10 @@ func Lacking[T Object](s Snapshot[T], syncer Syncer[T], title, right string) Pla
 	if !Present(s.Local) {
 		return Plan{}
 	}
-	goes := toBeCopied(s)
 	if of, ok := syncer.(mapped[T]); ok {
-		goes, _ = of.goes(s)
-	}
-	if !goes {
-		return Plan{}
+		if goes, _ := of.goes(s); !goes {
+			return Plan{}
+		}
 	}
 	problem := noRight(title, s.Key, s.ClusterID, right)
 	return tell(Plan{Problem: &problem})

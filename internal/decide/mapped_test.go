@@ -64,7 +64,7 @@ func TestMapped(t *testing.T) {
 		"it is created, and it is told":          {known(fixture.Local(fixture.Data("notice", "x")), nil), []string{"create in the provider team-home/settings map[notice:x]", "event Notice"}},
 		"it should not be there":                 {known(fixture.Local(), nil, fixture.Unwanted), nil},
 		"its owner keeps it":                     {known(fixture.Local(fixture.KeptHome), nil), nil},
-		"it is being deleted":                    {known(fixture.Local(fixture.Going), nil), nil},
+		"it is being deleted, and still holds":   {known(fixture.Local(fixture.Going), nil), []string{create}},
 		"its namespace is not there":             {known(fixture.Local(), nil, unopened), nil},
 		"its namespace is about to go":           {known(fixture.Local(), nil, leaves), []string{create}},
 		"it may not go":                          {known(fixture.Local(fixture.Data("refuse", "x")), nil), []string{"problem Refused", "event Refused"}},
@@ -91,6 +91,8 @@ func TestMapped(t *testing.T) {
 		"nor should it, and it is going":      {known(fixture.Local(), fixture.Remote(fixture.Going), fixture.Unwanted), nil},
 		"its owner keeps it from now on":      {known(fixture.Local(fixture.KeptHome), fixture.Remote()), []string{remove}},
 		"it goes here":                        {known(fixture.Local(fixture.Going), fixture.Remote()), nil},
+		"it goes here, and has changed":       {known(fixture.Local(fixture.Going, fixture.Data("a", "2")), fixture.Remote()), []string{change}},
+		"it goes here, and may not go there":  {known(fixture.Local(fixture.Going, fixture.Data("refuse", "x")), fixture.Remote()), []string{remove}},
 		"it goes here, and should not be":     {known(fixture.Local(fixture.Going), fixture.Remote(), fixture.Unwanted), []string{remove}},
 		"it goes here, and its owner kept it": {known(fixture.Local(fixture.Going, fixture.KeptHome), fixture.Remote()), []string{remove}},
 		"it may not go any more":              {known(fixture.Local(fixture.Data("refuse", "x")), fixture.Remote()), []string{remove}},
@@ -137,7 +139,7 @@ func TestLacking(t *testing.T) {
 		"it would be sent":           {fixture.Wanted(fixture.Local(), nil), told},
 		"its copy cannot be changed": {fixture.Wanted(fixture.Local(), fixture.Remote()), told},
 		"its owner keeps it":         {fixture.Wanted(fixture.Local(fixture.KeptHome), nil), nil},
-		"it goes":                    {fixture.Wanted(fixture.Local(fixture.Going), nil), nil},
+		"it goes, and still holds":   {fixture.Wanted(fixture.Local(fixture.Going), nil), told},
 		"its namespace is not ready": {fixture.Wanted(fixture.Local(), nil, unopened), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +170,7 @@ func TestMappedKeeps(t *testing.T) {
 		"it is refused":                   {in(fixture.Local(refuse), fixture.Remote()), []string{"problem Refused", "event Refused"}},
 		"it is refused, and not there":    {in(fixture.Local(refuse), nil), []string{"problem Refused", "event Refused"}},
 		"it is refused, and should go":    {in(fixture.Local(refuse), fixture.Remote(), fixture.Unwanted), []string{remove}},
-		"it is refused, and goes here":    {in(fixture.Local(refuse, fixture.Going), fixture.Remote()), nil},
+		"it is refused, and goes here":    {in(fixture.Local(refuse, fixture.Going), fixture.Remote()), []string{"problem Refused", "event Refused"}},
 		"its owner keeps it from now on":  {in(fixture.Local(refuse, fixture.KeptHome), fixture.Remote()), []string{remove}},
 		"it is not refused, and as it is": {in(fixture.Local(), fixture.Remote()), nil},
 	} {

@@ -67,11 +67,12 @@ func Assess[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right
 // before a pod is sent there. If it is not meant to be there, a copy has to be gone.
 func AssessPreceding[T Object](s Snapshot[T], syncer Syncer[T], ref Ref, title, in, right string) (Need, Plan) {
 	switch {
-	case Present(s.Local) && !s.Local.GetDeletionTimestamp().IsZero(): // It still holds, in both places.
-		return Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: true}, Plan{}
 	case !Present(s.Local) || !s.Wanted || withheld(s.Local):
 		need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: !Present(s.Remote) || s.Remote.GetNamespace() != in}
 		need.Problem = Problemf(v1alpha1.ReasonNetworkPolicyPending, "%s %s is not to be in the provider any more, and its copy is not gone yet", title, Location(ref.NamespacedName))
+		if right != "" {
+			need.Problem.Message += fmt.Sprintf("; provider %s gives no right to %s, so its administrator has to delete it there", s.ClusterID, right)
+		}
 		return need, Plan{}
 	case s.Place.Namespace != in:
 		return Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: true}, Plan{}

@@ -11,7 +11,7 @@ import (
 
 const (
 	notInRange    = "endpoints[].addresses must be in the ranges that endpointCIDRs"
-	notOurManager = "metadata.labels[endpointslice.kubernetes.io/managed-by] must be syncer.spillway.io"
+	notOurManager = "metadata.labels[endpointslice.kubernetes.io/managed-by] must be, and have been, syncer.spillway.io"
 )
 
 // sliceOf lists addresses for a Service.
@@ -94,4 +94,12 @@ func TestConsumerChangesEndpointSlices(t *testing.T) {
 		})
 	}
 	refused(t, consumer.Delete(t.Context(), there.DeepCopy()), "")
+
+	// The controllers of the provider give what they make the labels of the Service.
+	theirs := sliceOf(metav1.ObjectMeta{Namespace: there.Namespace, Name: "theirs", Labels: mark()}, "IPv4", "10.1.0.1")
+	theirs.Labels[discoveryv1.LabelManagedBy] = "controller.example.com"
+	theirs = made(t, theirs)
+	taken := `{"endpoints":null,"metadata":{"labels":{"endpointslice.kubernetes.io/managed-by":"syncer.spillway.io"}}}`
+	refused(t, consumer.Patch(t.Context(), theirs.DeepCopy(), merge(taken), client.DryRunAll), notOurManager)
+	refused(t, consumer.Delete(t.Context(), theirs.DeepCopy(), client.DryRunAll), notOurManager)
 }

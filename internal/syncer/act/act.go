@@ -52,6 +52,9 @@ func (c *Actor[T]) Do(ctx context.Context, s decide.Snapshot[T], plan decide.Pla
 		if !c.mayGo(s, a) {
 			return made, false, nil
 		}
+		if c.Kind.Paced && a.Side == decide.Remote {
+			c.Memory.Copies.Wrote(s.Key) // What is refused costs the provider as much.
+		}
 		answer, err := c.do(ctx, s, a)
 		c.noteAnswer(s, a, err)
 		if err != nil {
@@ -69,9 +72,6 @@ func (c *Actor[T]) succeeded(s decide.Snapshot[T], a decide.Action) {
 	c.Memory.Succeeded(s.Key, a.Verb, c.Refusals.In(a))
 	if a.Verb == decide.PatchStatus {
 		c.Memory.Statuses.Wrote(s.Key)
-	}
-	if c.Kind.Paced && a.Side == decide.Remote {
-		c.Memory.Copies.Wrote(s.Key)
 	}
 	c.brake(s, a)
 	if a.Verb == decide.Patch || c.Kind.Selection.Copies() && (a.Verb == decide.Create || a.Verb == decide.Delete) {
