@@ -1,12 +1,17 @@
 package v1alpha1
 
 // BindingLimited reports that the provider answers, but does not let Spillway read all
-// kinds that it works with. It is present only while a right is missing. Whatever needs
-// no such kind goes on as usual; objects of such a kind are neither written nor
-// removed. It is not part of Ready.
+// kinds that it works with, or gives no metrics of pods. It is present only while
+// something is missing. Whatever needs no such kind goes on as usual; objects of such a
+// kind are neither written nor removed. It is not part of Ready.
 const BindingLimited = "Limited"
 
 // ReasonRightsMissing is the reason of BindingLimited, whose message names the verbs
 // and kinds, and of what waits for such a kind: PodOffloaded of a pod that needs an
 // object of it.
 const ReasonRightsMissing = "RightsMissing"
+
+// ReasonMetricsMissing is the reason of BindingLimited if all can be read but what pods
+// use: metrics were asked for, by metrics-server, and the provider gave none. Then kubectl
+// top and HorizontalPodAutoscalers see nothing of its pods. The message says why.
+const ReasonMetricsMissing = "MetricsMissing"

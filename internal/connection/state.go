@@ -51,6 +51,9 @@ type State struct {
 	// Limited names what the provider does not let us read, such as "list and watch
 	// configmaps"; empty: nothing that we need.
 	Limited string
+	// NoMetrics is why what pods there use is not known, if it was asked for; empty: it is,
+	// or nobody has asked.
+	NoMetrics string
 	// Limits reports whether what the provider allows is known.
 	Limits Limits
 }

@@ -26,6 +26,8 @@ type connectedCluster struct {
 	limits  *limits
 	ledger  *ledger
 	streams Streams
+	// podMetrics reads what our pods there use.
+	podMetrics *PodMetrics
 	// left is how long our Lease there still holds, as for transport.Options.
 	left func() (time.Duration, bool)
 }

@@ -76,7 +76,7 @@ func (c *keeper) connected(ctx context.Context, remote *remote) {
 	}
 	log.FromContext(ctx).Info("provider is connected", "version", c.currentState().Version)
 	c.setState(ctx, func(s *State) {
-		s.Phase, s.Reason, s.Message, s.Limited = Connected, "", "", remote.rights.String()
+		s.Phase, s.Reason, s.Message, s.Limited, s.NoMetrics = Connected, "", "", remote.rights.String(), ""
 	})
 }
 
@@ -140,6 +140,10 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	syncCtx, cancel := context.WithTimeout(ctx, c.fleet.options.SyncTimeout)
 	defer cancel()
 	remote.limits.follow(c.noteLimits(ctx))
+	metrics, err := c.newPodMetrics(ctx, remote)
+	if err != nil {
+		return err
+	}
 	if err := remote.fillCaches(syncCtx, ctx); err != nil {
 		return err
 	}
@@ -150,7 +154,7 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	// answered long ago otherwise, and the controllers would take it to be away.
 	c.setState(ctx, func(s *State) { s.LastContact = c.fleet.options.Clock.Now() })
 	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{
-		remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger, remote.streams, c.hold.left,
+		remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger, remote.streams, metrics, c.hold.left,
 	}); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}

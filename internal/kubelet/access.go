@@ -118,9 +118,9 @@ func (d *delegated) Authenticate(r *http.Request) (user.Info, bool, error) {
 }
 
 // Authorize implements Access, with what a kubelet asks for.
-func (d *delegated) Authorize(ctx context.Context, who user.Info, verb, node, path string) (allowed bool, why string, err error) {
+func (d *delegated) Authorize(ctx context.Context, who user.Info, what Permission) (allowed bool, why string, err error) {
 	decision, why, err := d.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-		User: who, Verb: verb, APIVersion: "v1", Resource: "nodes", Subresource: "proxy", Name: node, ResourceRequest: true, Path: path,
+		User: who, Verb: what.Verb, APIVersion: "v1", Resource: "nodes", Subresource: what.Subresource, Name: what.Node, ResourceRequest: true, Path: what.Path,
 	})
 	return decision == authorizer.DecisionAllow, why, err
 }

@@ -1,5 +1,5 @@
 // Package kubelet serves the kubelet API of virtual nodes: logs, exec, attach and
-// port-forward of offloaded pods.
+// port-forward of offloaded pods, and for metrics-server, what these use.
 //
 // A request comes from the consumer's API server, or from anybody whom it authenticates
 // and authorises (Access). What it may reach is decided by package kubeletapi from what
@@ -35,9 +35,16 @@ const answerTimeout = 10 * time.Second
 type Access interface {
 	// Authenticate returns who asks, if that is known.
 	Authenticate(r *http.Request) (user.Info, bool, error)
-	// Authorize returns whether a user may do that with nodes/proxy of a node, and if not,
-	// why.
-	Authorize(ctx context.Context, who user.Info, verb, node, path string) (allowed bool, why string, err error)
+	// Authorize returns whether a user may do something, and if not, why.
+	Authorize(ctx context.Context, who user.Info, what Permission) (allowed bool, why string, err error)
+}
+
+// Permission is what somebody needs to be answered.
+type Permission struct {
+	// Verb and Subresource, such as get and proxy, are of the Node.
+	Verb, Subresource, Node string
+	// Path is the one that was asked for.
+	Path string
 }
 
 // Pods is what is known of pods on virtual nodes.
@@ -53,18 +60,17 @@ type Handler struct {
 	// AnswerTimeout defaults to 10 s.
 	AnswerTimeout time.Duration
 
-	open    streams
-	unknown unknown
+	resources *resources
+	open      streams
+	unknown   unknown
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	request, seen, refusal := h.admit(w, r)
-	if refusal == nil {
-		refusal = h.serve(w, r, request, seen)
-	}
-	if refusal != nil {
-		metrics.StreamsRefused.WithLabelValues(string(refusal.Reason)).Inc()
+	if refusal := h.answer(w, r); refusal != nil {
+		if refusal.Reason != "" { // Of streams.
+			metrics.StreamsRefused.WithLabelValues(string(refusal.Reason)).Inc()
+		}
 		// What comes after the header is of no interest, and it may never come.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(headerTimeout))
 		http.Error(w, refusal.Message, refusal.Code)
@@ -74,15 +80,31 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Usage is what streams use, and have used.
 func (h *Handler) Usage() map[metrics.StreamsOf]metrics.StreamUsage { return h.open.usage() }
 
-// admit authenticates and authorises a request. What is seen of the pod is told to nobody
-// before that.
-func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (kubeletapi.Request, sight, *kubeletapi.Refusal) {
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *kubeletapi.Refusal {
 	who, known, err := h.Access.Authenticate(r)
 	if err != nil || !known {
 		h.unknown.note(r, err)
 		w.Header().Set("Connection", "close")
-		return kubeletapi.Request{}, sight{}, &kubeletapi.Refusal{Reason: kubeletapi.Unauthenticated, Code: http.StatusUnauthorized, Message: "the kubelet API of virtual nodes needs a client certificate or a token of this cluster"}
+		return &kubeletapi.Refusal{Reason: kubeletapi.Unauthenticated, Code: http.StatusUnauthorized, Message: "the kubelet API of virtual nodes needs a client certificate or a token of this cluster"}
 	}
+	if node, asked, refusal := kubeletapi.ParseMetrics(r.Method, r.URL); asked {
+		if refusal == nil {
+			refusal = h.allow(r.Context(), who, "metrics", Permission{"get", "metrics", node, r.URL.Path})
+		}
+		if refusal == nil {
+			refusal = h.resources.serve(w, r, node)
+		}
+		return refusal
+	}
+	request, seen, refusal := h.admit(r, who)
+	if refusal == nil {
+		refusal = h.serve(w, r, request, seen)
+	}
+	return refusal
+}
+
+// admit authorises a request. What is seen of the pod is told to nobody before that.
+func (h *Handler) admit(r *http.Request, who user.Info) (kubeletapi.Request, sight, *kubeletapi.Refusal) {
 	request, refusal := kubeletapi.Parse(r.Method, r.URL)
 	if refusal != nil {
 		return request, sight{}, refusal
@@ -91,15 +113,23 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (kubeletapi.Requ
 	if err != nil {
 		return request, sight{}, internal(r.Context(), err)
 	}
-	allowed, why, err := h.Access.Authorize(r.Context(), who, request.Action.Verb(), seen.node, r.URL.Path)
-	switch {
-	case err != nil:
-		return request, sight{}, internal(r.Context(), fmt.Errorf("asking whether user %s may use nodes/proxy: %w", who.GetName(), err))
-	case !allowed:
-		return request, sight{}, &kubeletapi.Refusal{Reason: kubeletapi.Unauthorized, Code: http.StatusForbidden, Message: fmt.Sprintf(
-			"user %q cannot %s resource \"nodes/proxy\", which %s takes, of node %q: %s", who.GetName(), request.Action.Verb(), request.Action, seen.node, why)}
+	if refusal := h.allow(r.Context(), who, string(request.Action), Permission{request.Action.Verb(), "proxy", seen.node, r.URL.Path}); refusal != nil {
+		return request, sight{}, refusal
 	}
 	return request, seen, nil
+}
+
+// allow refuses what a user may not do. action is what takes the permission.
+func (h *Handler) allow(ctx context.Context, who user.Info, action string, what Permission) *kubeletapi.Refusal {
+	allowed, why, err := h.Access.Authorize(ctx, who, what)
+	switch {
+	case err != nil:
+		return internal(ctx, fmt.Errorf("asking whether user %s may use nodes/%s: %w", who.GetName(), what.Subresource, err))
+	case !allowed:
+		return &kubeletapi.Refusal{Reason: kubeletapi.Unauthorized, Code: http.StatusForbidden, Message: fmt.Sprintf(
+			"user %q cannot %s resource \"nodes/%s\", which %s takes, of node %q: %s", who.GetName(), what.Verb, what.Subresource, action, what.Node, why)}
+	}
+	return nil
 }
 
 func internal(ctx context.Context, err error) *kubeletapi.Refusal {

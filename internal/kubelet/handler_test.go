@@ -58,8 +58,8 @@ func (a admin) Authenticate(r *http.Request) (user.Info, bool, error) {
 	return &user.DefaultInfo{Name: "admin"}, r.Header.Get("Authorization") == "Bearer consumer", nil
 }
 
-func (a admin) Authorize(_ context.Context, _ user.Info, verb, node, _ string) (bool, string, error) {
-	return node == "eu" && (a.verb == "" || a.verb == verb), "no rule", nil
+func (a admin) Authorize(_ context.Context, _ user.Info, what Permission) (bool, string, error) {
+	return what.Node == "eu" && (a.verb == "" || a.verb == what.Verb), "no rule", nil
 }
 
 // serve has a handler serve, with that provider behind it.

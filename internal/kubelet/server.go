@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/netutil"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -101,7 +102,8 @@ func NewServer(o Options, config *rest.Config, world *World, bindings cache.Cach
 	if err != nil {
 		return nil, err
 	}
-	follower := &Follower{Handler: &Handler{Pods: world, Access: access}, World: world, Bindings: bindings}
+	handler := &Handler{Pods: world, Access: access, resources: newResources(world, clock.RealClock{})}
+	follower := &Follower{Handler: handler, World: world, Bindings: bindings}
 	return &Server{Follower: follower, port: o.Port, most: mostConnections, certificate: certificate, authority: authority}, nil
 }
 

@@ -50,6 +50,7 @@ func TestConsumerRights(t *testing.T) {
 	for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
 		want.Insert(verb+" networking.k8s.io/networkpolicies", verb+" discovery.k8s.io/endpointslices")
 	}
+	want.Insert("list metrics.k8s.io/pods")
 	// The namespaces of the identity itself, of the cluster, and of nobody: a
 	// Role in one of them would count there only.
 	inOwn := want.Union(sets.New("get coordination.k8s.io/leases", "create coordination.k8s.io/leases",
@@ -133,6 +134,18 @@ func TestConsumerHasNoRightTo(t *testing.T) {
 		"delete all pods": {func(ctx context.Context) error {
 			return consumer.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace))
 		}, `cannot deletecollection resource "pods"`},
+		"see what one pod uses": {func(ctx context.Context) error {
+			return clientset.RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/namespaces/" + namespace + "/pods/pod").Do(ctx).Error()
+		}, `cannot get resource "pods" in API group "metrics.k8s.io"`},
+		"see what nodes use": {func(ctx context.Context) error {
+			return clientset.RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").Do(ctx).Error()
+		}, `cannot list resource "nodes" in API group "metrics.k8s.io"`},
+		"ask a kubelet for metrics": {func(ctx context.Context) error {
+			return clientset.CoreV1().RESTClient().Get().Resource("nodes").Name("node").SubResource("metrics").Do(ctx).Error()
+		}, `cannot get resource "nodes/metrics"`},
+		"reach a kubelet": {func(ctx context.Context) error {
+			return clientset.CoreV1().RESTClient().Get().Resource("nodes").Name("node").SubResource("proxy").Do(ctx).Error()
+		}, `cannot get resource "nodes/proxy"`},
 		"get a token": {func(ctx context.Context) error {
 			return consumer.SubResource("token").Create(ctx, account, &authenticationv1.TokenRequest{})
 		}, `cannot create resource "serviceaccounts/token"`},

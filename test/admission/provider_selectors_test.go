@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -73,6 +74,18 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 			hidden(t, client.IgnoreNotFound(consumer.SubResource("log").Get(t.Context(), pod, &corev1.Pod{})), want)
 		})
 	}
+	usage := func(selector map[string]string) error {
+		clients, err := kubernetes.NewForConfig(spare(t).accountConfig(v1alpha1.ProviderNamespace, shippedAccount))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return clients.RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/pods").Param("labelSelector", metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector})).Do(t.Context()).Error()
+	}
+	t.Run("list what pods use", func(t *testing.T) { // Nobody serves it there: what passes is not found.
+		hidden(t, client.IgnoreNotFound(usage(own)), false)
+		hidden(t, usage(nil), true)
+		hidden(t, usage(others), true)
+	})
 	own32 := metav1.ObjectMeta{Name: "claim-" + strings.Repeat("0a", 16)}
 	theirs := metav1.ObjectMeta{Namespace: "team-demo", Name: "object"}
 	for what, test := range map[string]struct {

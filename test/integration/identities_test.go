@@ -30,10 +30,11 @@ func (c *controlPlane) limited(rules ...rbacv1.PolicyRule) []byte {
 }
 
 // shippedRoles are the ClusterRoles of config/provider.
-var shippedRoles = []string{providerAccount, providerAccount + "-services", providerAccount + "-networkpolicies", providerAccount + "-logs", providerAccount + "-exec"}
+var shippedRoles = []string{providerAccount, providerAccount + "-services", providerAccount + "-networkpolicies", providerAccount + "-logs", providerAccount + "-exec", providerAccount + "-metrics"}
 
 // lacking is the kubeconfig of a ServiceAccount that may do all that the roles of
-// config/provider allow, but for verbs on a resource. Of several resources that
+// config/provider allow, but for verbs on a resource, such as pods, or those of one
+// group alone, such as pods.metrics.k8s.io. Of several resources that
 // are out of reach, any might be noticed first.
 func (c *controlPlane) lacking(resource string, verbs ...string) []byte {
 	GinkgoHelper()
@@ -47,7 +48,7 @@ func (c *controlPlane) lacking(resource string, verbs ...string) []byte {
 		for _, each := range rule.Resources {
 			one := *rule.DeepCopy()
 			one.Resources = []string{each}
-			if each == resource {
+			if each == resource || each+"."+rule.APIGroups[0] == resource {
 				one.Verbs = slices.DeleteFunc(one.Verbs, func(verb string) bool { return slices.Contains(verbs, verb) })
 			}
 			if len(one.Verbs) > 0 {

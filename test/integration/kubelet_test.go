@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
@@ -172,6 +173,29 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 		Expect(found.Status.DaemonEndpoints.KubeletEndpoint.Port).To(BeEquivalentTo(served.Port))
 	})
 
+	It("says what pods use, as metrics-server asks for it", func() {
+		Expect(home.virtualNode(t.cb).Annotations).To(HaveKeyWithValue(kubeletapi.AnnotationMetricsPath, kubeletapi.MetricsPath(t.cb.VirtualNodeName())))
+		Expect(home.scrape(served.Port, t.cb)).To(BeEmpty(), "nobody serves metrics in the provider")
+		Eventually(home.condition(t.cb, v1alpha1.BindingLimited)).Should(isTrue(v1alpha1.ReasonMetricsMissing, "it serves no metrics.k8s.io"))
+
+		eu.serveMetrics()
+		remote := eu.remotePod(t.cb, local)
+		eu.putMetrics(remote, remote.Labels)
+		eu.putMetrics(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: remote.Namespace, Name: "foreign"}}, nil)
+		eu.putMetrics(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: remote.Namespace, Name: "none"}}, remote.Labels)
+		mine := fmt.Sprintf(`container="app",namespace="%s",pod="%s"`, local.Namespace, local.Name)
+		Eventually(func() string { return home.scrape(served.Port, t.cb) }).Should(And(
+			ContainSubstring("container_memory_working_set_bytes{"+mine+"} 6.7108864e+07"), ContainSubstring("container_cpu_usage_seconds_total{"+mine+"} "),
+			ContainSubstring("container_start_time_seconds{"+mine+"} "), Not(ContainSubstring("foreign")), Not(ContainSubstring("none"))))
+		Eventually(func() (*v1alpha1.ClusterBinding, error) { return home.binding(t.cb.Name) }).Should(
+			HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", v1alpha1.BindingLimited)))), "nothing is missing any more")
+
+		blind := newTeamWith(eu.lacking("pods.metrics.k8s.io", "list"))
+		Expect(home.scrape(served.Port, blind.cb)).To(BeEmpty(), "the provider does not allow it")
+		Eventually(home.condition(blind.cb, v1alpha1.BindingLimited)).Should(isTrue(v1alpha1.ReasonMetricsMissing, "no right to list pods.metrics.k8s.io", "role_metrics.yaml"))
+		Expect(home.condition(blind.cb, v1alpha1.BindingReady)()).To(isTrue(v1alpha1.ReasonReady))
+	})
+
 	It("says what is wrong", func() {
 		says := func(what string, args ...string) {
 			GinkgoHelper()
@@ -197,6 +221,8 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 		logs := "/containerLogs/" + local.Namespace + "/" + local.Name + "/app"
 		command := "/exec/" + local.Namespace + "/" + local.Name + "/app?command=echo&output=1"
 		reader, writer := home.nodeUser("get"), home.nodeUser("get", "create")
+		metrics, scraper := kubeletapi.MetricsPath(t.cb.VirtualNodeName()), home.nodeUser()
+		home.allow(scraper, "nodes/metrics", "get")
 		withToken := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 		admin := home.Config().TLSClientConfig
 		foreign := eu.Config().TLSClientConfig
@@ -216,6 +242,12 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 			"who may read runs no command":           {command, upgradeWith(withToken(reader.token())), nil, http.StatusForbidden},
 			"who may write runs one":                 {command, upgradeWith(withToken(writer.token())), nil, http.StatusSwitchingProtocols},
 			"who may nothing with nodes":             {logs, withToken(home.nodeUser().token()), nil, http.StatusForbidden},
+			"who may read logs reads no metrics":     {metrics, withToken(reader.token()), nil, http.StatusForbidden},
+			"who may read metrics":                   {metrics, withToken(scraper.token()), nil, http.StatusOK},
+			"who may read metrics reads no logs":     {logs, withToken(scraper.token()), nil, http.StatusForbidden},
+			"metrics, without a certificate":         {metrics, nil, nil, http.StatusUnauthorized},
+			"metrics of no virtual node":             {kubeletapi.MetricsPath("other"), nil, &admin, http.StatusNotFound},
+			"metrics of no node":                     {"/metrics/resource", nil, &admin, http.StatusNotFound},
 			"a pod that is on no virtual node":       {"/containerLogs/kube-system/none/app", nil, &admin, http.StatusBadRequest},
 			"another path of the API of kubelets":    {"/pods", nil, &admin, http.StatusNotFound},
 			"a path that leads elsewhere if cleaned": {"/containerLogs/x/../../pods", nil, &admin, http.StatusNotFound},
@@ -238,12 +270,18 @@ func (c *controlPlane) nodeUser(verbs ...string) *nodeUser {
 	u := &nodeUser{corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}}
 	c.make(&u.ServiceAccount)
 	if len(verbs) > 0 {
-		meta := metav1.ObjectMeta{Name: name}
-		c.create(&rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes/proxy"}, Verbs: verbs}}})
-		c.create(&rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: name}}})
+		c.allow(u, "nodes/proxy", verbs...)
 	}
 	return u
+}
+
+// allow lets an account do that with all of a resource.
+func (c *controlPlane) allow(u *nodeUser, resource string, verbs ...string) {
+	GinkgoHelper()
+	meta := metav1.ObjectMeta{Name: u.Name}
+	c.create(&rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}}})
+	c.create(&rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: u.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: u.Name}}})
 }
 
 // token is a new one for these audiences, or else for the API server.
@@ -266,6 +304,13 @@ func upgradeWith(header http.Header) http.Header {
 // code.
 func ask(port int, path string, header http.Header, as *rest.TLSClientConfig) int {
 	GinkgoHelper()
+	code, _ := askFor(port, path, header, as, 0)
+	return code
+}
+
+// askFor returns so much of the body, too.
+func askFor(port int, path string, header http.Header, as *rest.TLSClientConfig, most int64) (code int, body string) {
+	GinkgoHelper()
 	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // The manager signs its certificate itself.
 	if as != nil {
 		pair, err := tls.X509KeyPair(as.CertData, as.KeyData)
@@ -281,8 +326,10 @@ func ask(port int, path string, header http.Header, as *rest.TLSClientConfig) in
 	}
 	resp, err := transport.RoundTrip(req)
 	Expect(err).NotTo(HaveOccurred())
+	read, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	Expect(err).NotTo(HaveOccurred())
 	Expect(resp.Body.Close()).To(Succeed())
-	return resp.StatusCode
+	return resp.StatusCode, string(read)
 }
 
 // scheduleTo puts a pod on a node of the cluster.

@@ -1,6 +1,9 @@
 package clusterbinding
 
 import (
+	"slices"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -9,15 +12,30 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 )
 
-// setLimited reports what the provider does not let us read. While it is not connected
-// the last verdict stays, unless the binding does not connect at all.
+// setLimited reports what the provider does not let us read, or does not have. While it
+// is not connected the last verdict stays, unless the binding does not connect at all.
 func setLimited(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
+	reason, message := limits(s.Connection)
 	switch {
-	case s.Duplicate(), s.Connection.Phase == connection.Connected && s.Connection.Limited == "":
+	case s.Duplicate(), s.Connection.Phase == connection.Connected && reason == "":
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingLimited)
 	case s.Connection.Phase == connection.Connected:
-		conditions.Set(&status.Conditions, s.Binding.Generation, conditions.New(v1alpha1.BindingLimited, metav1.ConditionTrue, v1alpha1.ReasonRightsMissing,
-			"the provider gives no right to "+s.Connection.Limited+": what needs that waits, and what is there stays as it is; "+
-				"apply the provider.yaml of this version there"))
+		conditions.Set(&status.Conditions, s.Binding.Generation, conditions.New(v1alpha1.BindingLimited, metav1.ConditionTrue, reason, message))
 	}
+}
+
+// limits are empty if nothing is missing.
+func limits(c connection.State) (reason, message string) {
+	var all []string
+	if c.NoMetrics != "" {
+		reason = v1alpha1.ReasonMetricsMissing
+		all = []string{"kubectl top and HorizontalPodAutoscalers see nothing of the provider's pods: " + c.NoMetrics}
+	}
+	if c.Limited != "" {
+		reason = v1alpha1.ReasonRightsMissing
+		all = append(all, "the provider gives no right to "+c.Limited+": what needs that waits, and what is there stays as it is; "+
+			"apply the provider.yaml of this version there")
+	}
+	slices.Reverse(all) // What holds pods up comes first.
+	return reason, strings.Join(all, "; ")
 }

@@ -17,10 +17,15 @@ func TestLimited(t *testing.T) {
 	connected := connection.State{Phase: connection.Connected}
 	const watchNodes = "True RightsMissing: the provider gives no right to watch nodes: what needs that waits, " +
 		"and what is there stays as it is; apply the provider.yaml of this version there"
+	const noMetrics = "kubectl top and HorizontalPodAutoscalers see nothing of the provider's pods: it serves none"
+	unmetered := func(s *Snapshot) { s.Connection.NoMetrics = "it serves none" }
 	for name, test := range map[string]struct {
 		snapshot Snapshot
 		want     string
 	}{
+		"metrics are missing":            {up(unmetered), "True MetricsMissing: " + noMetrics},
+		"metrics and a right":            {up(func(s *Snapshot) { unmetered(s); s.Connection.Limited = "watch nodes" }), watchNodes + "; " + noMetrics},
+		"metrics have come":              {up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(up(unmetered)), connected }), ""},
 		"nothing is missing":             {lacking(""), ""},
 		"a right is missing":             {lacking("watch nodes"), watchNodes},
 		"it was given":                   {after(connected), ""},

@@ -54,7 +54,7 @@ func Decide(request Request, seen Seen) (Target, *Refusal) {
 		return Target{}, refuse(NotConnected, http.StatusBadGateway, "provider %s, where pod %s runs, is not connected: %s", seen.Binding.Spec.ClusterID, pod,
 			cmp.Or(seen.Provider.Message, "it is being connected"))
 	}
-	remote := standIn(seen)
+	remote := seen.standIn()
 	if remote == nil {
 		return Target{}, refuse(NoPod, http.StatusBadRequest, "pod %s is not in provider %s: %s", pod, seen.Binding.Spec.ClusterID, absent(seen.Local))
 	}
@@ -83,23 +83,27 @@ func Over(request Request, target Target, seen Seen) *Refusal {
 	case seen.Provider.Phase != connection.Connected:
 		return nil
 	}
-	if remote := standIn(seen); remote == nil || remote.UID != target.RemoteUID {
+	if remote := seen.standIn(); remote == nil || remote.UID != target.RemoteUID {
 		return refuse(NoPod, http.StatusBadRequest, "pod %s is gone in provider %s", pod, target.ClusterID)
 	}
 	return nil
 }
 
-// standIn is the remote pod of exactly this local one, through exactly this binding. If the
-// local pod names one, it is that one: others in the provider can make pods with the same
-// marks in namespaces of theirs. One that is being deleted counts after one that is not.
-func standIn(seen Seen) *corev1.Pod {
-	mark := provenance.Mark{Origin: seen.Origin, ClusterID: seen.Binding.Spec.ClusterID}
-	named := provenance.RemoteOf(seen.Local)
-	names := named.UID != "" && named.For == seen.Local.UID
+func (s Seen) standIn() *corev1.Pod {
+	return StandIn(provenance.Mark{Origin: s.Origin, ClusterID: s.Binding.Spec.ClusterID}, s.Local, s.Remotes)
+}
+
+// StandIn is the remote pod of exactly this local one, through exactly the binding of the
+// mark; nil if there is none. If the local pod names one, it is that one: others in the
+// provider can make pods with the same marks in namespaces of theirs. One that is being
+// deleted counts after one that is not.
+func StandIn(mark provenance.Mark, local *corev1.Pod, remotes []*corev1.Pod) *corev1.Pod {
+	named := provenance.RemoteOf(local)
+	names := named.UID != "" && named.For == local.UID
 	var found *corev1.Pod
-	for _, remote := range seen.Remotes {
-		local := provenance.LocalOf(remote)
-		if !mark.IsOn(remote) || local.UID != seen.Local.UID || local.Namespace != seen.Local.Namespace || local.Name != seen.Local.Name || names && remote.UID != named.UID {
+	for _, remote := range remotes {
+		of := provenance.LocalOf(remote)
+		if !mark.IsOn(remote) || of.UID != local.UID || of.Namespace != local.Namespace || of.Name != local.Name || names && remote.UID != named.UID {
 			continue
 		}
 		if found == nil || !found.DeletionTimestamp.IsZero() {

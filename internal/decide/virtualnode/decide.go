@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
@@ -71,6 +72,9 @@ func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 		labels[v1alpha1.LabelVolumePrefix+kind] = v1alpha1.VolumeAllowed
 	}
 	annotations := map[string]string{}
+	if offer.Kubelet.Address != "" {
+		annotations[kubeletapi.AnnotationMetricsPath] = kubeletapi.MetricsPath(binding.VirtualNodeName())
+	}
 	for key, value := range binding.Spec.VirtualNode.Annotations {
 		annotations[key] = string(value)
 	}

@@ -27,10 +27,16 @@ func kindOf(req *http.Request, prefix string) requestKind {
 	if req.Method != http.MethodGet && req.Method != http.MethodDelete {
 		return single
 	}
-	if collection(req, prefix) != "" {
+	if collection(req, prefix) != "" && !isMetrics(req, prefix) {
 		return list
 	}
 	return single
+}
+
+// isMetrics reports whether a request is for what pods use. Such an answer is no cache's: it
+// is small, and soon old. One that is too large, or late, must not end the connection.
+func isMetrics(req *http.Request, prefix string) bool {
+	return strings.HasPrefix(req.URL.Path, strings.TrimSuffix(prefix, "/")+"/apis/metrics.k8s.io/")
 }
 
 // collection is the resource of a request whose path is one of

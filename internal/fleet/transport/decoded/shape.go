@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
 // shape describes a Protobuf message by its field numbers.
@@ -55,6 +56,7 @@ const (
 var kinds = func() map[schema.GroupVersionKind]reflect.Type {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
+	utilruntime.Must(metricsv1beta1.AddToScheme(s))
 	utilruntime.Must(metav1.AddMetaToScheme(s))
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
 	return s.AllKnownTypes() // A new map each time.

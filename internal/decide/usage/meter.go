@@ -1,0 +1,59 @@
+package usage
+
+import "time"
+
+// Meter has the counters of one virtual node. The zero value is ready for use.
+type Meter struct {
+	counters map[Container]counter
+	node     counter
+	at       time.Time // Of the last reading, by our clock; zero: none yet.
+	told     bool      // The node is shown: it was read twice.
+}
+
+// counter is what a container, or a node, has used since it began.
+type counter struct {
+	began, at      time.Time
+	seconds, bytes float64
+}
+
+// Read adds what a provider says, which is everything that it says of its pods at that
+// moment of our clock.
+func (m *Meter) Read(readings map[Container]Reading, now time.Time) {
+	elapsed := now.Sub(m.at)
+	first := m.at.IsZero() || elapsed < 0 || elapsed > Longest
+	if first {
+		*m = Meter{node: counter{seconds: leastSeconds}}
+	}
+	counters := make(map[Container]counter, len(readings))
+	var cores, bytes float64
+	for of, reading := range readings {
+		before, known := m.counters[of]
+		counters[of] = before.next(reading, known, first)
+		cores, bytes = cores+reading.Cores, bytes+reading.Bytes
+	}
+	m.counters, m.at, m.told = counters, now, !first
+	m.node.at, m.node.bytes = now, max(leastBytes, bytes)
+	if !first {
+		m.node.seconds += cores * elapsed.Seconds()
+	}
+}
+
+// next is the counter after a reading. A reading may be no newer than the one before: it
+// is the same, or of another replica of the provider's metrics-server. A new counter begins
+// with the window of the reading, unless all begin: then somebody else may have shown an
+// earlier one, up to this moment.
+func (c counter) next(r Reading, known, first bool) counter {
+	if elapsed := r.At.Sub(c.at); known && elapsed.Abs() <= Longest {
+		if c.bytes = r.Bytes; elapsed > 0 {
+			c.at = r.At
+			c.seconds += r.Cores * elapsed.Seconds()
+		}
+		return c
+	}
+	begun := counter{began: r.At, at: r.At, seconds: leastSeconds, bytes: r.Bytes}
+	if !first && !known {
+		begun.began = r.At.Add(-r.Window)
+		begun.seconds += r.Cores * r.Window.Seconds()
+	}
+	return begun
+}

@@ -1,0 +1,214 @@
+package usage
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+)
+
+var (
+	noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	web  = Container{types.NamespacedName{Namespace: "team", Name: "web"}, "app"}
+)
+
+func after(seconds float64) time.Time {
+	return noon.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+func said(namespace, name string, at time.Time, containers ...metricsv1beta1.ContainerMetrics) metricsv1beta1.PodMetrics {
+	return metricsv1beta1.PodMetrics{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Timestamp: metav1.NewTime(at),
+		Window: metav1.Duration{Duration: 15 * time.Second}, Containers: containers}
+}
+
+func uses(name, cpu, memory string) metricsv1beta1.ContainerMetrics {
+	return metricsv1beta1.ContainerMetrics{Name: name, Usage: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}}
+}
+
+// TestReadings: what is counted are the containers of the consumer's pods, by the names
+// that they have there.
+func TestReadings(t *testing.T) {
+	pod := func(namespace, name string, containers ...string) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		for _, c := range containers {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: c})
+		}
+		return p
+	}
+	here, there := pod("team", "web", "app", "log"), pod("team-eu", "web-1", "app", "log", "mesh")
+	here.Spec.InitContainers = []corev1.Container{{Name: "beside"}}
+	here.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug"}}}
+	of := func(name string) Container { return Container{web.Pod, name} }
+	long := said("team-eu", "web-1", noon, uses("app", "1", "1"))
+	long.Window.Duration = -time.Hour
+	longer := long
+	longer.Window.Duration = time.Hour
+	for name, test := range map[string]struct {
+		said metricsv1beta1.PodMetrics
+		want map[Container]Reading
+	}{
+		"all its containers": {
+			said("team-eu", "web-1", after(0.7), uses("app", "250m", "64Mi"), uses("log", "1", "1Gi"), uses("beside", "1n", "1"), uses("debug", "2", "2")),
+			map[Container]Reading{
+				of("app"): {0.25, noon, 15 * time.Second, 64 << 20}, of("log"): {1, noon, 15 * time.Second, 1 << 30},
+				of("beside"): {1e-9, noon, 15 * time.Second, 1}, of("debug"): {2, noon, 15 * time.Second, 2},
+			},
+		},
+		"nothing is used":                         {said("team-eu", "web-1", noon, uses("app", "0", "0")), map[Container]Reading{web: {0, noon, 15 * time.Second, 1}}},
+		"less than nothing is used":               {said("team-eu", "web-1", noon, uses("app", "-1", "-1")), map[Container]Reading{web: {0, noon, 15 * time.Second, 1}}},
+		"more is used than there is":              {said("team-eu", "web-1", noon, uses("app", "1e18", "1e18")), map[Container]Reading{web: {1e5, noon, 15 * time.Second, 1 << 50}}},
+		"a container that the provider has added": {said("team-eu", "web-1", noon, uses("mesh", "1", "1")), map[Container]Reading{}},
+		"a pod that is not ours":                  {said("team-eu", "other", noon, uses("app", "1", "1")), map[Container]Reading{}},
+		"a pod of that name elsewhere":            {said("team", "web", noon, uses("app", "1", "1")), map[Container]Reading{}},
+		"at no time":                              {said("team-eu", "web-1", time.Time{}, uses("app", "1", "1")), map[Container]Reading{}},
+		"a window that cannot be":                 {long, map[Container]Reading{web: {1, noon, 0, 1}}},
+		"a window that is too long":               {longer, map[Container]Reading{web: {1, noon, Longest, 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Readings([]metricsv1beta1.PodMetrics{test.said}, []Pair{{Local: here, Remote: there}})
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestMeter: each step is a reading of one container, and what is shown of it and of its
+// node after that.
+func TestMeter(t *testing.T) {
+	const window = 15 * time.Second
+	type step struct {
+		now, at      float64 // By our clock, and by the provider's.
+		cores, bytes float64 // No cores: the container is not there.
+		container    counter
+		node         float64 // Core-seconds; 0: not shown.
+	}
+	shown := func(began, at, seconds, bytes float64) counter {
+		return counter{after(began), after(at), seconds, bytes}
+	}
+	const tiny = leastSeconds
+	for name, steps := range map[string][]step{
+		"rates become counters": {
+			{0, -5, 2, 10, shown(-5, -5, tiny, 10), 0},
+			{15, 10, 1, 20, shown(-5, 10, 15+tiny, 20), 15 + tiny},
+			{31, 25, 0.5, 30, shown(-5, 25, 22.5+tiny, 30), 23 + tiny},
+		},
+		"the same reading again counts once": {
+			{0, 0, 2, 10, shown(0, 0, tiny, 10), 0},
+			{15, 15, 2, 10, shown(0, 15, 30+tiny, 10), 30 + tiny},
+			{30, 15, 2, 10, shown(0, 15, 30+tiny, 10), 60 + tiny},
+		},
+		"an older one, of another replica there, counts nothing": {
+			{0, 0, 2, 10, shown(0, 0, tiny, 10), 0},
+			{15, 15, 2, 10, shown(0, 15, 30+tiny, 10), 30 + tiny},
+			{30, 12, 2, 11, shown(0, 15, 30+tiny, 11), 60 + tiny},
+			{45, 20, 2, 10, shown(0, 20, 40+tiny, 10), 90 + tiny},
+		},
+		"a container that comes later has used something in its window": {
+			{0, 0, 0, 0, counter{}, 0},
+			{15, 15, 2, 10, shown(0, 15, 30+tiny, 10), 30 + tiny},
+		},
+		"one that goes and comes begins again": {
+			{0, 0, 2, 10, shown(0, 0, tiny, 10), 0},
+			{15, 15, 0, 0, counter{}, tiny},
+			{30, 30, 2, 10, shown(15, 30, 30+tiny, 10), 30 + tiny},
+		},
+		"the provider's clock is set back": {
+			{0, 0, 2, 10, shown(0, 0, tiny, 10), 0},
+			{15, -3600, 2, 10, shown(-3600, -3600, tiny, 10), 30 + tiny},
+		},
+		"nobody has asked for long": {
+			{0, 0, 2, 10, shown(0, 0, tiny, 10), 0},
+			{301, 301, 2, 10, shown(301, 301, tiny, 10), 0},
+			{316, 316, 2, 10, shown(301, 316, 30+tiny, 10), 30 + tiny},
+		},
+		"nothing is used": {
+			{0, 0, tiny / 1e9, 1, shown(0, 0, tiny, 1), 0},
+			{15, 15, tiny / 1e9, 1, shown(0, 15, tiny, 1), tiny},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m Meter
+			for i, s := range steps {
+				readings := map[Container]Reading{}
+				if s.cores > 0 {
+					readings[web] = Reading{s.cores, after(s.at), window, s.bytes}
+				}
+				m.Read(readings, after(s.now))
+				nearly := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-10 && b-a < 1e-10 })
+				if diff := cmp.Diff(s.container, m.counters[web], cmp.AllowUnexported(counter{}), nearly); diff != "" {
+					t.Errorf("step %d: %s", i, diff)
+				}
+				if m.told != (s.node > 0) || m.told && !cmp.Equal(m.node.seconds, s.node, nearly) {
+					t.Errorf("step %d: the node is shown: %t, with %g, want %g", i, m.told, m.node.seconds, s.node)
+				}
+			}
+		})
+	}
+}
+
+// TestText is the text that metrics-server reads. Nothing in it is zero: to metrics-server
+// that is a container that has ended.
+func TestText(t *testing.T) {
+	var m Meter
+	m.Read(map[Container]Reading{web: {0, noon, 15 * time.Second, 1}}, after(5))
+	if got := testutil.CollectAndCount(m.Metrics(), "node_cpu_usage_seconds_total"); got != 0 {
+		t.Error("the node is shown by the first reading, and another manager may have shown more")
+	}
+	m.Read(map[Container]Reading{web: {0.5, after(10), 15 * time.Second, 64 << 20}}, after(15))
+	const want = `
+# HELP container_cpu_usage_seconds_total Cumulative CPU time that the container has used, in core-seconds
+# TYPE container_cpu_usage_seconds_total counter
+container_cpu_usage_seconds_total{container="app",namespace="team",pod="web"} 5.000000001 1767268810000
+# HELP container_memory_working_set_bytes Working set of the container, in bytes
+# TYPE container_memory_working_set_bytes gauge
+container_memory_working_set_bytes{container="app",namespace="team",pod="web"} 6.7108864e+07 1767268810000
+# HELP container_start_time_seconds When the CPU time of the container was zero, in seconds since 1970
+# TYPE container_start_time_seconds gauge
+container_start_time_seconds{container="app",namespace="team",pod="web"} 1.7672688e+09 1767268810000
+# HELP node_cpu_usage_seconds_total Cumulative CPU time that all offloaded pods of the node have used, in core-seconds
+# TYPE node_cpu_usage_seconds_total counter
+node_cpu_usage_seconds_total 5.000000001 1767268815000
+# HELP node_memory_working_set_bytes Working set of all offloaded pods of the node, in bytes
+# TYPE node_memory_working_set_bytes gauge
+node_memory_working_set_bytes 6.7108864e+07 1767268815000
+`
+	if err := testutil.CollectAndCompare(m.Metrics(), strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+	if nanoseconds := float64(leastSeconds); uint64(nanoseconds*1e9) == 0 {
+		t.Error("metrics-server would take the least CPU time for none")
+	}
+}
+
+func TestPause(t *testing.T) {
+	for name, test := range map[string]struct {
+		windows []time.Duration
+		want    time.Duration
+	}{
+		"nothing runs there":            {nil, 10 * time.Second},
+		"a usual provider":              {[]time.Duration{15 * time.Second, 15300 * time.Millisecond}, 10 * time.Second},
+		"one that looks once a minute":  {[]time.Duration{time.Minute, 90 * time.Second}, 40 * time.Second},
+		"one that has looked only once": {[]time.Duration{time.Minute, 0}, 10 * time.Second},
+		"one that says it hardly looks": {[]time.Duration{5 * time.Minute}, time.Minute},
+		"one that says it always looks": {[]time.Duration{time.Millisecond}, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			readings := map[Container]Reading{}
+			for i, window := range test.windows {
+				readings[Container{Name: string(rune('a' + i))}] = Reading{Window: window}
+			}
+			if got := Pause(readings, 10*time.Second, time.Minute); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+)
+
+// NoPodMetricsError says that a provider gives no metrics of pods, and that its binding
+// says why: it serves none, or does not let us read them.
+type NoPodMetricsError struct{ error }
+
+// Unwrap returns the API server's answer.
+func (e NoPodMetricsError) Unwrap() error { return e.error }
+
+// PodMetrics reads what our pods in a provider use, during one connection.
+type PodMetrics struct {
+	list func(ctx context.Context) (*metricsv1beta1.PodMetricsList, error)
+	note func(error)
+}
+
+// PodMetricsOf returns the metrics of a connection, and whether there are any: there are
+// none for a cluster that the fleet has not connected.
+func PodMetricsOf(cl cluster.Cluster) (*PodMetrics, bool) {
+	p, ok := cl.(*connectedCluster)
+	if !ok || p.podMetrics == nil {
+		return nil, false
+	}
+	return p.podMetrics, true
+}
+
+// List asks the provider's metrics.k8s.io for all our pods, by one request. What comes of
+// it is noted for the condition Limited of the binding. If it is a NoPodMetricsError,
+// nothing is wrong with the provider.
+func (m *PodMetrics) List(ctx context.Context) ([]metricsv1beta1.PodMetrics, error) {
+	list, err := m.list(ctx)
+	m.note(err)
+	switch {
+	case apierrors.IsForbidden(err), isNotServed(err):
+		return nil, NoPodMetricsError{err}
+	case err != nil:
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// isNotServed reports whether there is no such API: nobody has registered it, or nothing
+// is behind it.
+func isNotServed(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsServiceUnavailable(err)
+}
+
+func (c *keeper) newPodMetrics(ctx context.Context, r *remote) (*PodMetrics, error) {
+	config := rest.CopyConfig(c.target.Config)
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	metrics, err := metricsclient.NewForConfigAndClient(config, r.httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for the metrics of provider %s: %w", c.target.ClusterID, err)
+	}
+	selector := c.mark().Selector().String()
+	return &PodMetrics{
+		list: func(ctx context.Context) (*metricsv1beta1.PodMetricsList, error) {
+			return metrics.PodMetricses(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		},
+		note: func(err error) {
+			if ctx.Err() != nil {
+				return // What ends with the connection says nothing of the provider.
+			}
+			c.setState(ctx, func(s *State) { s.NoMetrics = noMetrics(err) })
+		},
+	}, nil
+}
+
+// noMetrics says why a provider gives no metrics, and what its administrator can do.
+func noMetrics(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case apierrors.IsForbidden(err):
+		return "it gives no right to list pods.metrics.k8s.io; role_metrics.yaml of provider.yaml does"
+	case isNotServed(err):
+		return "it serves no metrics.k8s.io; metrics-server does, if it is installed there and answers"
+	}
+	_, message := transport.Classify(err)
+	return message
+}

@@ -1,0 +1,141 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/utils/clock"
+
+	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/decide/usage"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/fleet/transport"
+)
+
+// Providers are asked what their pods use when somebody asks us, and no more often than
+// they have something new to say: metrics-server looks at its nodes each 15 seconds by
+// default, and each 10 at most.
+const (
+	seldom = time.Minute
+	often  = 10 * time.Second
+	// metricsTimeout is how long one may take. metrics-server waits for 10 seconds.
+	metricsTimeout = 5 * time.Second
+)
+
+// Usage is what is known of the pods of virtual nodes.
+type Usage interface {
+	// bindingOf names the ClusterBinding of a node, or says why there are no metrics of it.
+	bindingOf(ctx context.Context, node string) (binding string, refusal *kubeletapi.Refusal, err error)
+	// readings asks the provider of a binding. It may wait.
+	readings(ctx context.Context, binding string) (map[usage.Container]usage.Reading, error)
+}
+
+// resources answers for the /metrics/resource of virtual nodes. It holds no more than the
+// counters of the containers of pods that are there, and nothing while nobody asks.
+type resources struct {
+	usage Usage
+	clock clock.PassiveClock
+
+	mu     sync.Mutex
+	meters map[string]*meter // By ClusterBinding.
+}
+
+func newResources(from Usage, with clock.PassiveClock) *resources {
+	return &resources{usage: from, clock: with, meters: map[string]*meter{}}
+}
+
+// meter is that of one binding. Whoever asks while its provider is asked waits for that
+// answer, and nobody else does.
+type meter struct {
+	turn    chan struct{} // Has room for the one who uses what follows.
+	counted usage.Meter
+	shown   usage.Metrics
+	failed  error     // The last answer, if it was none.
+	again   time.Time // Not before.
+}
+
+// serve answers a request for the metrics of a node that may be made.
+func (s *resources) serve(w http.ResponseWriter, r *http.Request, node string) *kubeletapi.Refusal {
+	binding, refusal, err := s.usage.bindingOf(r.Context(), node)
+	if err != nil {
+		return internal(r.Context(), err)
+	}
+	if refusal != nil {
+		return refusal
+	}
+	metrics, err := s.meter(binding).read(r.Context(), s, binding)
+	if err != nil {
+		_, why := transport.Classify(err)
+		return &kubeletapi.Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("the metrics of the provider of ClusterBinding %s cannot be read: %s", binding, why)}
+	}
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(metrics); err != nil {
+		return internal(r.Context(), err)
+	}
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+	return nil
+}
+
+// meter is that of a binding. Those that nobody has asked for in a long time go.
+func (s *resources) meter(binding string) *meter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, m := range s.meters {
+		if name != binding && m.unused(s.clock.Now()) {
+			delete(s.meters, name)
+		}
+	}
+	m, ok := s.meters[binding]
+	if !ok {
+		m = &meter{turn: make(chan struct{}, 1)}
+		s.meters[binding] = m
+	}
+	return m
+}
+
+// unused is false for one that is in use.
+func (m *meter) unused(now time.Time) bool {
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+		return now.Sub(m.again) > usage.Longest
+	default:
+		return false
+	}
+}
+
+// read returns the metrics of a binding, after it has asked its provider, if it is time.
+// A provider that gives none for a reason that its binding tells has none: metrics-server
+// would else complain each time.
+func (m *meter) read(ctx context.Context, s *resources, binding string) (usage.Metrics, error) {
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if !m.again.IsZero() && s.clock.Now().Before(m.again) {
+		return m.shown, m.failed
+	}
+	// Whoever asks may go before the answer comes, which is for others too.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), metricsTimeout)
+	defer cancel()
+	readings, err := s.usage.readings(ctx, binding)
+	now := s.clock.Now()
+	m.again, m.failed, m.shown = now.Add(often), err, nil
+	var none fleet.NoPodMetricsError
+	switch {
+	case errors.As(err, &none):
+		m.failed, m.counted = nil, usage.Meter{}
+	case err == nil:
+		m.counted.Read(readings, now)
+		m.shown, m.again = m.counted.Metrics(), now.Add(usage.Pause(readings, often, seldom))
+	}
+	return m.shown, m.failed
+}

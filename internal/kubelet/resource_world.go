@@ -1,0 +1,85 @@
+package kubelet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/usage"
+	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// bindingOf implements Usage.
+func (w *World) bindingOf(ctx context.Context, node string) (string, *kubeletapi.Refusal, error) {
+	var bindings v1alpha1.ClusterBindingList
+	if err := w.Bindings.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+		return "", nil, fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	for i := range bindings.Items {
+		binding := &bindings.Items[i]
+		if binding.VirtualNodeName() != node || !w.Owner.Owns(binding.Name) || placement.Holder(bindings.Items, binding.Spec.ClusterID) != binding.Name {
+			continue
+		}
+		_, err := w.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
+		if errors.Is(err, multicluster.ErrClusterNotFound) {
+			return "", &kubeletapi.Refusal{Code: http.StatusServiceUnavailable, Message: fmt.Sprintf("provider %s is not connected: %s",
+				binding.Spec.ClusterID, cmp.Or(w.Fleet.State(binding.Name).Message, "it is being connected"))}, nil
+		}
+		return binding.Name, nil, err
+	}
+	return "", &kubeletapi.Refusal{Code: http.StatusNotFound, Message: fmt.Sprintf("node %q is no virtual node that this manager serves", node)}, nil
+}
+
+// readings implements Usage.
+func (w *World) readings(ctx context.Context, binding string) (map[usage.Container]usage.Reading, error) {
+	provider, err := w.Fleet.Get(ctx, multicluster.ClusterName(binding))
+	if err != nil {
+		return nil, err
+	}
+	from, ok := fleet.PodMetricsOf(provider)
+	if !ok {
+		return nil, multicluster.ErrClusterNotFound
+	}
+	said, err := from.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pods, err := w.pairs(ctx, binding, provider)
+	return usage.Readings(said, pods), err
+}
+
+// pairs are the pods on a virtual node that are in its provider.
+func (w *World) pairs(ctx context.Context, binding string, provider cluster.Cluster) ([]usage.Pair, error) {
+	view := w.Views.Get(binding)
+	if view == nil {
+		return nil, nil // The binding is going.
+	}
+	var list corev1.PodList
+	if err := view.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the pods of ClusterBinding %s: %w", binding, err)
+	}
+	mark := provenance.Mark{Origin: w.Origin, ClusterID: view.ClusterID}
+	var pairs []usage.Pair
+	for i := range list.Items {
+		local := &list.Items[i]
+		remotes, err := standIns(ctx, provider, client.ObjectKeyFromObject(local))
+		if err != nil {
+			return nil, err
+		}
+		if remote := kubeletapi.StandIn(mark, local, remotes); remote != nil {
+			pairs = append(pairs, usage.Pair{Local: local, Remote: remote})
+		}
+	}
+	return pairs, nil
+}
