@@ -182,10 +182,10 @@ func TestSendAKS(t *testing.T) {
 			if len(plan.Writes) != 1 {
 				t.Fatalf("%d requests: %+v", len(plan.Writes), plan.Writes)
 			}
-			if err := client.Send(t.Context(), before, plan.Writes[0]); err != nil {
+			if _, err := client.Send(t.Context(), before, plan.Writes[0], ""); err != nil {
 				t.Fatal(err)
 			}
-			if err := client.Send(t.Context(), before, plan.Writes[0]); err != nil != (test.change != "DELETE /agentPools/a") {
+			if _, err := client.Send(t.Context(), before, plan.Writes[0], ""); err != nil != (test.change != "DELETE /agentPools/a") {
 				t.Errorf("the same request once more, after a crash: %v", err)
 			}
 			after := readOfAKS(t, client)
@@ -213,19 +213,19 @@ func TestOthersInAKS(t *testing.T) {
 	cluster, client := newAKS(t)
 	before := readOfAKS(t, client)
 	for _, spec := range []string{"tags: {owner: console}", "nodePools: [{name: a, count: 9}]"} {
-		if err := client.Send(t.Context(), before, mergeAKS(t, before, spec).Writes[0]); err != nil {
+		if _, err := client.Send(t.Context(), before, mergeAKS(t, before, spec).Writes[0], ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, spec := range []string{"tags: {cost: null}", "nodePools: [{name: a, maxSurge: 33%}]", "nodePools: []"} {
-		if err := client.Send(t.Context(), before, mergeAKS(t, before, spec).Writes[0]); !errors.Is(err, cloud.ErrBusy) {
+		if _, err := client.Send(t.Context(), before, mergeAKS(t, before, spec).Writes[0], ""); !errors.Is(err, cloud.ErrBusy) {
 			t.Errorf("%s: got %v, want that it has changed", spec, err)
 		}
 	}
 	write := mergeAKS(t, readOfAKS(t, client), "tags: {cost: null}").Writes[0]
 	write.Version = ""
 	cluster.Before = func(r *http.Request) { t.Errorf("%s %s is sent without a version", r.Method, r.URL) }
-	if err := client.Send(t.Context(), before, write); !errors.Is(err, cloud.ErrNoVersion) {
+	if _, err := client.Send(t.Context(), before, write, ""); !errors.Is(err, cloud.ErrNoVersion) {
 		t.Errorf("got %v, want that there is no version", err)
 	}
 }

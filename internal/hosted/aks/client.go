@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
 // apiVersion is the first that has an etag of a cluster and of each of its pools, and
@@ -24,6 +25,23 @@ type Client struct {
 	// Endpoint is that of the Azure Resource Manager.
 	Endpoint                             string
 	Subscription, ResourceGroup, Cluster string
+}
+
+// The cloud.Client that it is.
+var _ cloud.Client = &Client{}
+
+// Table describes the configuration.
+func (c *Client) Table() *merge.Table { return Table }
+
+// Idempotent is false: AKS knows no tokens.
+func (c *Client) Idempotent() bool { return false }
+
+// OperationIDs is empty: AKS keeps no list.
+func (c *Client) OperationIDs(context.Context, string) ([]string, error) { return nil, nil }
+
+// Operation is refused, for there are none.
+func (c *Client) Operation(_ context.Context, _, id string) (cloud.Operation, error) {
+	return cloud.Operation{}, c.wrap(cloud.ErrUnsupported, "reading the operation "+id)
 }
 
 func itemPath(pool string) string { return fmt.Sprintf("nodePools[%q]", pool) }
@@ -63,14 +81,25 @@ func (c *Client) do(ctx context.Context, method, target string, body any, header
 	return runtime.UnmarshalAsJSON(response, out)
 }
 
+// kinds of errors by the status of an answer.
+var kinds = map[int]error{
+	http.StatusBadRequest:          cloud.ErrRefused,
+	http.StatusUnauthorized:        cloud.ErrCredentials,
+	http.StatusForbidden:           cloud.ErrForbidden,
+	http.StatusConflict:            cloud.ErrBusy,
+	http.StatusPreconditionFailed:  cloud.ErrBusy,
+	http.StatusUnprocessableEntity: cloud.ErrRefused,
+	http.StatusTooManyRequests:     cloud.ErrThrottled,
+}
+
 // wrap says what was done, and what the cloud's answer means.
 func (c *Client) wrap(err error, what string) error {
 	if err == nil {
 		return nil
 	}
 	var answer *azcore.ResponseError
-	if errors.As(err, &answer) && (answer.StatusCode == http.StatusPreconditionFailed || answer.StatusCode == http.StatusConflict) {
-		err = errors.Join(cloud.ErrBusy, err)
+	if errors.As(err, &answer) && kinds[answer.StatusCode] != nil {
+		err = errors.Join(kinds[answer.StatusCode], err)
 	}
 	return fmt.Errorf("%s of the AKS cluster %s in %s: %w", what, c.Cluster, c.ResourceGroup, err)
 }

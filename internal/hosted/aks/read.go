@@ -22,7 +22,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		return cloud.Reading{}, c.wrap(err, "reading")
 	}
 	reading := cloud.Reading{
-		Complete: true, Config: c.config(raw), IDs: map[string]string{"": text(raw, "id")},
+		Complete: true, Config: c.config(raw), UID: text(raw, "properties.resourceUID"), IDs: map[string]string{"": text(raw, "id")},
 		Versions: map[string]string{"": text(raw, "eTag")}, Raw: map[string]map[string]any{"": raw},
 	}
 	reading.Busy = busy("the cluster", raw)

@@ -14,22 +14,26 @@ import (
 // Send makes one request: what was read, with what changes, replaces it, if it still has the
 // version that was read. The answer has the old version, and is not looked at: the cluster
 // has to be read again.
-func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write) error {
+func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write, _ string) (operation string, err error) {
+	return "", c.wrap(c.send(ctx, reading, write), write.Call)
+}
+
+func (c *Client) send(ctx context.Context, reading cloud.Reading, write merge.Write) error {
 	switch write.Call {
 	case createPool:
 		pool := patched(map[string]any{}, item(write.Message), poolPaths)
-		return c.wrap(c.do(ctx, http.MethodPut, c.poolURL(write), pool, "If-None-Match", "*", nil), write.Call)
+		return c.do(ctx, http.MethodPut, c.poolURL(write), pool, "If-None-Match", "*", nil)
 	case deletePool:
 		err := c.guarded(ctx, http.MethodDelete, c.poolURL(write), write, nil)
 		if notFound(err) {
 			return nil
 		}
-		return c.wrap(err, write.Call)
+		return err
 	case putPool, putPoolVersion:
 		pool := patched(reading.Raw[write.Item], item(write.Message), poolPaths)
-		return c.wrap(c.guarded(ctx, http.MethodPut, c.poolURL(write), write, pool), write.Call)
+		return c.guarded(ctx, http.MethodPut, c.poolURL(write), write, pool)
 	default:
-		return c.wrap(c.guarded(ctx, http.MethodPut, c.url(), write, c.cluster(reading.Raw[""], write)), write.Call)
+		return c.guarded(ctx, http.MethodPut, c.url(), write, c.cluster(reading.Raw[""], write))
 	}
 }
 

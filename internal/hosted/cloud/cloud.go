@@ -27,6 +27,8 @@ type Reading struct {
 	// Complete is false if a part could not be read, for example because a node pool was
 	// deleted meanwhile. Such a reading decides nothing.
 	Complete bool
+	// UID is another one if the cluster was deleted, and made again under its name.
+	UID string
 	// IDs are the cloud's names of the cluster, at "", and of its pools, by their paths.
 	IDs map[string]string
 	// Versions are those of the cluster, at "", and of its pools, by their paths, in clouds

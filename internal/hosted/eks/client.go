@@ -3,11 +3,15 @@ package eks
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
 // addon is the one that ebsCSIDriver stands for.
@@ -21,16 +25,56 @@ type Client struct {
 	Cluster, Region string
 }
 
+// The cloud.Client that it is.
+var _ cloud.Client = &Client{}
+
+// Table describes the configuration.
+func (c *Client) Table() *merge.Table { return Table }
+
+// Idempotent is true: EKS knows tokens.
+func (c *Client) Idempotent() bool { return true }
+
 func itemPath(group string) string { return fmt.Sprintf("nodeGroups[%q]", group) }
+
+// groupOf is the inverse of itemPath; nil for the cluster.
+func groupOf(item string) *string {
+	quoted := strings.TrimSuffix(strings.TrimPrefix(item, "nodeGroups["), "]")
+	group, err := strconv.Unquote(quoted)
+	if err != nil {
+		return nil
+	}
+	return &group
+}
+
+// kinds of errors by the codes of AWS.
+var kinds = map[string]error{
+	"ResourceInUseException":               cloud.ErrBusy,
+	"AccessDeniedException":                cloud.ErrForbidden,
+	"AccessDenied":                         cloud.ErrForbidden,
+	"UnrecognizedClientException":          cloud.ErrCredentials,
+	"InvalidClientTokenId":                 cloud.ErrCredentials,
+	"InvalidSignatureException":            cloud.ErrCredentials,
+	"SignatureDoesNotMatch":                cloud.ErrCredentials,
+	"ExpiredTokenException":                cloud.ErrCredentials,
+	"ExpiredToken":                         cloud.ErrCredentials,
+	"InvalidIdentityToken":                 cloud.ErrCredentials,
+	"ThrottlingException":                  cloud.ErrThrottled,
+	"TooManyRequestsException":             cloud.ErrThrottled,
+	"InvalidParameterException":            cloud.ErrRefused,
+	"InvalidRequestException":              cloud.ErrRefused,
+	"BadRequestException":                  cloud.ErrRefused,
+	"ResourceLimitExceededException":       cloud.ErrRefused,
+	"UnsupportedAvailabilityZoneException": cloud.ErrRefused,
+}
 
 // wrap says what was done, and what the cloud's answer means.
 func (c *Client) wrap(err error, what string) error {
 	if err == nil {
 		return nil
 	}
-	var inUse *types.ResourceInUseException
-	if errors.As(err, &inUse) {
-		err = errors.Join(cloud.ErrBusy, err)
+	var answer smithy.APIError
+	if errors.As(err, &answer) && kinds[answer.ErrorCode()] != nil {
+		err = errors.Join(kinds[answer.ErrorCode()], err)
 	}
 	return fmt.Errorf("%s of the EKS cluster %s in %s: %w", what, c.Cluster, c.Region, err)
 }

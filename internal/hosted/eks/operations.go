@@ -14,44 +14,32 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// Operations returns the changes of the cluster, or of one of its groups, that are not known
-// yet: from it the caller learns of somebody else's, which EKS does not refuse. What sets
-// tags, and makes or deletes groups and add-ons, is no update in EKS, and not listed.
-func (c *Client) Operations(ctx context.Context, group string, known map[string]bool) ([]cloud.Operation, error) {
-	in := &eks.ListUpdatesInput{Name: &c.Cluster, NodegroupName: optional(group)}
-	var operations []cloud.Operation
+// OperationIDs lists the updates: among them are somebody else's, which EKS does not refuse.
+// What sets tags, and makes or deletes groups and add-ons, is no update in EKS, and not
+// listed.
+func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error) {
+	in := &eks.ListUpdatesInput{Name: &c.Cluster, NodegroupName: groupOf(item)}
+	var ids []string
 	for pages := eks.NewListUpdatesPaginator(c.API, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, c.wrap(err, "listing the updates")
 		}
-		for _, id := range page.UpdateIds {
-			if known[id] {
-				continue
-			}
-			operation, err := c.Operation(ctx, group, id)
-			if err != nil {
-				return nil, err
-			}
-			operations = append(operations, operation)
-		}
+		ids = append(ids, page.UpdateIds...)
 	}
-	return operations, nil
+	return ids, nil
 }
 
-// Operation returns one of them.
-func (c *Client) Operation(ctx context.Context, group, id string) (cloud.Operation, error) {
-	out, err := c.API.DescribeUpdate(ctx, &eks.DescribeUpdateInput{Name: &c.Cluster, NodegroupName: optional(group), UpdateId: &id})
+// Operation describes one of them.
+func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operation, error) {
+	out, err := c.API.DescribeUpdate(ctx, &eks.DescribeUpdateInput{Name: &c.Cluster, NodegroupName: groupOf(item), UpdateId: &id})
 	if err != nil {
 		return cloud.Operation{}, c.wrap(err, "reading the update "+id)
 	}
 	update := out.Update
 	operation := cloud.Operation{
-		ID: id, Done: update.Status != types.UpdateStatusInProgress, Created: aws.ToTime(update.CreatedAt),
+		ID: id, Item: item, Done: update.Status != types.UpdateStatusInProgress, Created: aws.ToTime(update.CreatedAt),
 		Failed: update.Status == types.UpdateStatusFailed || update.Status == types.UpdateStatusCancelled,
-	}
-	if group != "" {
-		operation.Item = itemPath(group)
 	}
 	var errs []error
 	for _, detail := range update.Errors {

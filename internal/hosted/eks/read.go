@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
@@ -26,6 +27,10 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		return cloud.Reading{}, c.wrap(err, "reading")
 	}
 	reading := cloud.Reading{Complete: true, IDs: map[string]string{"": aws.ToString(out.Cluster.Arn)}}
+	if created := out.Cluster.CreatedAt; created != nil {
+		// The ARN has the name, and no more.
+		reading.UID = created.UTC().Format(time.RFC3339Nano)
+	}
 	if out.Cluster.Status != types.ClusterStatusActive {
 		reading.Busy = fmt.Sprintf("the cluster is %s", out.Cluster.Status)
 	}

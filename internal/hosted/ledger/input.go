@@ -17,7 +17,7 @@ import (
 // the operation is cleared: the reading has to be newer than it.
 func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading, now time.Time) (merge.Input, error) {
 	in := merge.Input{
-		Table: table, Upstream: reading.Config, Complete: reading.Complete, Base: map[string]merge.Base{},
+		Table: table, Upstream: reading.Config, Complete: reading.Complete, Versions: reading.Versions, Base: map[string]merge.Base{},
 		Sent: map[string]merge.Text{}, Policies: policies(h.Spec), Now: now,
 	}
 	var err error
