@@ -51,36 +51,6 @@ var poolPaths = map[string]string{
 // workspace is where the add-on omsagent has the ID of its Log Analytics workspace.
 const workspace = "properties.addonProfiles.omsagent.config.logAnalyticsWorkspaceResourceID"
 
-func get(object map[string]any, path string) any {
-	name, rest, more := strings.Cut(path, ".")
-	if !more {
-		return object[name]
-	}
-	next, _ := object[name].(map[string]any)
-	return get(next, rest)
-}
-
-func text(object map[string]any, path string) string {
-	s, _ := get(object, path).(string)
-	return s
-}
-
-// put returns a copy of the object in which the value is at the path: what was read stays
-// as it was.
-func put(object map[string]any, path string, value any) map[string]any {
-	out := make(map[string]any, len(object)+1)
-	for k, v := range object {
-		out[k] = v
-	}
-	name, rest, more := strings.Cut(path, ".")
-	if more {
-		next, _ := object[name].(map[string]any)
-		value = put(next, rest, value)
-	}
-	out[name] = value
-	return out
-}
-
 // segment returns what follows a name in the ID of a resource, in which the case of names
 // does not matter.
 func segment(id, name string) string {

@@ -22,8 +22,8 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		return cloud.Reading{}, c.wrap(err, "reading")
 	}
 	reading := cloud.Reading{
-		Complete: true, Config: c.config(raw), UID: text(raw, "properties.resourceUID"), IDs: map[string]string{"": text(raw, "id")},
-		Versions: map[string]string{"": text(raw, "eTag")}, Raw: map[string]map[string]any{"": raw},
+		Complete: true, Config: c.config(raw), UID: cloud.Text(raw, "properties.resourceUID"), IDs: map[string]string{"": cloud.Text(raw, "id")},
+		Versions: map[string]string{"": cloud.Text(raw, "eTag")}, Raw: map[string]map[string]any{"": raw},
 	}
 	reading.Busy = busy("the cluster", raw)
 	pools := []any{}
@@ -36,9 +36,9 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 			return cloud.Reading{}, c.wrap(err, "reading the node pools")
 		}
 		for _, pool := range page.Value {
-			name := text(pool, "name")
+			name := cloud.Text(pool, "name")
 			path := itemPath(name)
-			reading.IDs[path], reading.Versions[path], reading.Raw[path] = text(pool, "id"), text(pool, "properties.eTag"), pool
+			reading.IDs[path], reading.Versions[path], reading.Raw[path] = cloud.Text(pool, "id"), cloud.Text(pool, "properties.eTag"), pool
 			if reading.Busy == "" {
 				reading.Busy = busy("the node pool "+name, pool)
 			}
@@ -51,7 +51,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 }
 
 func busy(what string, raw map[string]any) string {
-	switch state := text(raw, "properties.provisioningState"); state {
+	switch state := cloud.Text(raw, "properties.provisioningState"); state {
 	case "", "Succeeded", "Failed", "Canceled":
 		return ""
 	default:
@@ -61,14 +61,14 @@ func busy(what string, raw map[string]any) string {
 
 func (c *Client) config(raw map[string]any) map[string]any {
 	config := mapped(raw, clusterPaths, map[string]any{"resourceGroup": c.ResourceGroup, "clusterName": c.Cluster})
-	id := text(raw, workspace)
+	id := cloud.Text(raw, workspace)
 	set := map[string]string{
 		"logAnalyticsWorkspaceGroup": segment(id, "resourceGroups"), "logAnalyticsWorkspaceName": segment(id, "workspaces"),
-		"sshPublicKey": first(get(raw, "properties.linuxProfile.ssh.publicKeys"), "keyData"),
+		"sshPublicKey": first(cloud.Get(raw, "properties.linuxProfile.ssh.publicKeys"), "keyData"),
 	}
-	subnet := first(get(raw, "properties.agentPoolProfiles"), "vnetSubnetID")
+	subnet := first(cloud.Get(raw, "properties.agentPoolProfiles"), "vnetSubnetID")
 	set["virtualNetworkResourceGroup"], set["virtualNetwork"], set["subnet"] = segment(subnet, "resourceGroups"), segment(subnet, "virtualNetworks"), segment(subnet, "subnets")
-	identities, _ := get(raw, "identity.userAssignedIdentities").(map[string]any)
+	identities, _ := cloud.Get(raw, "identity.userAssignedIdentities").(map[string]any)
 	if ids := slices.Sorted(maps.Keys(identities)); len(ids) > 0 {
 		set["userAssignedIdentity"] = ids[0]
 	}
@@ -77,7 +77,7 @@ func (c *Client) config(raw map[string]any) map[string]any {
 			config[path] = value
 		}
 	}
-	kind := text(raw, "identity.type")
+	kind := cloud.Text(raw, "identity.type")
 	config["managedIdentity"] = kind != "" && kind != "None"
 	return config
 }
@@ -85,7 +85,7 @@ func (c *Client) config(raw map[string]any) map[string]any {
 // mapped adds what is in raw.
 func mapped(raw map[string]any, paths map[string]string, config map[string]any) map[string]any {
 	for path, there := range paths {
-		if value := get(raw, there); value != nil {
+		if value := cloud.Get(raw, there); value != nil {
 			config[path] = value
 		}
 	}
@@ -98,5 +98,5 @@ func first(list any, path string) string {
 		return ""
 	}
 	item, _ := items[0].(map[string]any)
-	return text(item, path)
+	return cloud.Text(item, path)
 }

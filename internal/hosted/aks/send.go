@@ -52,7 +52,7 @@ func (c *Client) cluster(raw map[string]any, write merge.Write) map[string]any {
 	group, hasGroup := write.Message["logAnalyticsWorkspaceGroup"].(string)
 	name, hasName := write.Message["logAnalyticsWorkspaceName"].(string)
 	if hasGroup && hasName {
-		out = put(out, workspace, fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.OperationalInsights/workspaces/%s", c.Subscription, group, name))
+		out = cloud.Put(out, workspace, fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.OperationalInsights/workspaces/%s", c.Subscription, group, name))
 	}
 	properties, _ := out["properties"].(map[string]any)
 	properties = maps.Clone(properties)
@@ -80,7 +80,7 @@ func patched(raw, message map[string]any, paths map[string]string) map[string]an
 	out := maps.Clone(raw)
 	for path, value := range message {
 		if there := paths[path]; there != "" && (value != nil || strings.Contains(there, ".")) {
-			out = put(out, there, value)
+			out = cloud.Put(out, there, value)
 		}
 	}
 	return out

@@ -16,9 +16,9 @@ var (
 	ErrForbidden = errors.New("the credentials lack a right")
 	// ErrThrottled: there were too many requests. This one was not carried out.
 	ErrThrottled = errors.New("the cloud takes no more requests for now")
-	// ErrRefused: the cloud refuses the request for what it says, and will do so again. It
-	// was not carried out.
-	ErrRefused = errors.New("the cloud refuses the request")
+	// ErrRefused: the cloud refuses the request for what it says, and will do so again; or
+	// the client does, before it is sent. It was not carried out.
+	ErrRefused = errors.New("the request is refused")
 	// ErrUnsupported: the client cannot do it.
 	ErrUnsupported = errors.New("this cannot be done yet")
 )

@@ -1,0 +1,35 @@
+package cloud
+
+import "strings"
+
+// Get returns what is at a path, such as properties.mode, of an object as the cloud sent it.
+func Get(object map[string]any, path string) any {
+	name, rest, more := strings.Cut(path, ".")
+	if !more {
+		return object[name]
+	}
+	next, _ := object[name].(map[string]any)
+	return Get(next, rest)
+}
+
+// Text returns the text at a path; empty if there is none.
+func Text(object map[string]any, path string) string {
+	text, _ := Get(object, path).(string)
+	return text
+}
+
+// Put returns a copy of the object in which the value is at the path: what was read stays
+// as it was.
+func Put(object map[string]any, path string, value any) map[string]any {
+	out := make(map[string]any, len(object)+1)
+	for k, v := range object {
+		out[k] = v
+	}
+	name, rest, more := strings.Cut(path, ".")
+	if more {
+		next, _ := object[name].(map[string]any)
+		value = Put(next, rest, value)
+	}
+	out[name] = value
+	return out
+}

@@ -1,0 +1,128 @@
+package gke
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"google.golang.org/api/googleapi"
+
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
+)
+
+// Client reads and changes one cluster. It holds nothing but the credentials in its HTTP
+// client, so each cluster has one of its own.
+//
+// What it sends are parts of what it read, with what changes. So it keeps both as JSON: the
+// types of Google's library would drop what a later version of GKE has in them.
+type Client struct {
+	// HTTP adds the credentials: google.golang.org/api/transport/http makes it.
+	HTTP *http.Client
+	// Endpoint is https://container.googleapis.com, but in tests.
+	Endpoint string
+	// Location is a region or a zone.
+	Project, Location, Cluster string
+}
+
+// The cloud.Client that it is.
+var _ cloud.Client = &Client{}
+
+// Table describes the configuration.
+func (c *Client) Table() *merge.Table { return Table }
+
+// Idempotent is false: GKE knows no tokens.
+func (c *Client) Idempotent() bool { return false }
+
+func itemPath(pool string) string { return fmt.Sprintf("nodePools[%q]", pool) }
+
+// location is the path of all that is in the project's location.
+func (c *Client) location(path ...string) string {
+	out := "/v1/projects/" + url.PathEscape(c.Project) + "/locations/" + url.PathEscape(c.Location)
+	for _, part := range path {
+		out += "/" + url.PathEscape(part)
+	}
+	return out
+}
+
+func (c *Client) cluster() string { return c.location("clusters", c.Cluster) }
+
+func (c *Client) pool(name string) string {
+	return c.location("clusters", c.Cluster, "nodePools", name)
+}
+
+// do sends a request, with a body if there is one, and returns the answer.
+func (c *Client) do(ctx context.Context, method, path string, body map[string]any) (map[string]any, error) {
+	var reader io.Reader
+	if body != nil {
+		text, err := googleapi.WithoutDataWrapper.JSONReader(body)
+		if err != nil {
+			return nil, err
+		}
+		reader = text
+	}
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Endpoint, "/")+path, reader)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/json")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if err := googleapi.CheckResponse(response); err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	if err := json.NewDecoder(response.Body).Decode(&out); err != nil {
+		return nil, fmt.Errorf("the answer of GKE: %w", err)
+	}
+	return out, nil
+}
+
+// wrap says what was done, and what the cloud's answer means.
+func (c *Client) wrap(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	var answer *googleapi.Error
+	if errors.As(err, &answer) {
+		if kind := kindOf(answer); kind != nil {
+			err = errors.Join(kind, err)
+		}
+	}
+	return fmt.Errorf("%s of the GKE cluster %s in %s: %w", what, c.Cluster, c.Location, err)
+}
+
+// kinds of errors by the status of an answer. A conflict is an etag that is not the present
+// one, or what is there already.
+var kinds = map[int]error{
+	http.StatusBadRequest:         cloud.ErrRefused,
+	http.StatusUnauthorized:       cloud.ErrCredentials,
+	http.StatusForbidden:          cloud.ErrForbidden,
+	http.StatusConflict:           cloud.ErrBusy,
+	http.StatusPreconditionFailed: cloud.ErrBusy,
+	http.StatusTooManyRequests:    cloud.ErrThrottled,
+}
+
+// kindOf an error. While an operation runs, GKE refuses another as a bad request.
+func kindOf(answer *googleapi.Error) error {
+	if strings.Contains(answer.Body, "CLUSTER_ALREADY_HAS_OPERATION") || strings.Contains(answer.Body, "incompatible operation") {
+		return cloud.ErrBusy
+	}
+	return kinds[answer.Code]
+}
+
+func notFound(err error) bool {
+	var answer *googleapi.Error
+	return errors.As(err, &answer) && answer.Code == http.StatusNotFound
+}

@@ -1,0 +1,288 @@
+package hosted
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// GKE is one cluster in Google Kubernetes Engine, whose operations are done at once, unless
+// they are held. It takes and gives nothing that Google's description of the API does not
+// have, and leaves out of its answers what is false, zero or empty, as Google does.
+type GKE struct {
+	// Before is called before each request is answered, without a lock: it may send others.
+	Before func(*http.Request)
+
+	api        *discovery
+	lock       sync.Mutex
+	cluster    object
+	operations []object
+	versions   int
+	changes    []string
+	held       bool
+}
+
+// NewGKE returns a cluster as GKE describes it, with its pools; nil for none yet. The
+// description of the API is that of Google's library: container/v1/container-api.json.
+func NewGKE(api []byte, cluster object) (*GKE, error) {
+	d, err := newDiscovery(api)
+	if err != nil {
+		return nil, err
+	}
+	g := &GKE{api: d, cluster: cluster}
+	if cluster != nil {
+		g.renew("")
+		for _, pool := range g.pools() {
+			g.renew(pool["name"].(string))
+		}
+		cluster["labelFingerprint"] = g.version()
+		set(cluster, "maintenancePolicy", "resourceVersion", g.version())
+	}
+	return g, nil
+}
+
+// Changes returns the requests that have changed something, in their order.
+func (g *GKE) Changes() []string {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	return slices.Clone(g.changes)
+}
+
+// Hold keeps operations running, so that others are refused, or ends them.
+func (g *GKE) Hold(held bool) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.held = held
+	if held {
+		return
+	}
+	for _, operation := range g.operations {
+		operation["status"] = "DONE"
+	}
+	if g.cluster == nil {
+		return
+	}
+	if g.cluster["status"] == "STOPPING" {
+		g.cluster = nil
+		return
+	}
+	g.cluster["status"] = "RUNNING"
+	for _, pool := range g.pools() {
+		pool["status"] = "RUNNING"
+	}
+}
+
+// refusal is an answer with an error of Google's.
+type refusal struct {
+	code            int
+	status, message string
+}
+
+func (g *GKE) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.Before != nil {
+		g.Before(r)
+	}
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	out, refused := g.answer(r)
+	w.Header().Set("Content-Type", "application/json")
+	if refused != nil {
+		w.WriteHeader(refused.code)
+		out = object{"error": object{"code": refused.code, "status": refused.status, "message": refused.message}}
+	}
+	if err := json.NewEncoder(w).Encode(out); err != nil {
+		panic(err)
+	}
+}
+
+func (g *GKE) answer(r *http.Request) (object, *refusal) {
+	m, names := g.api.find(r)
+	if m == nil {
+		return nil, &refusal{http.StatusNotFound, "NOT_FOUND", "there is no " + r.Method + " " + r.URL.Path}
+	}
+	body := object{}
+	if m.Request != nil {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			return nil, &refusal{http.StatusBadRequest, "INVALID_ARGUMENT", err.Error()}
+		}
+		if err := g.api.check("", body, g.api.Schemas[m.Request.Ref]); err != nil {
+			return nil, &refusal{http.StatusBadRequest, "INVALID_ARGUMENT", err.Error()}
+		}
+	}
+	out, refused := g.call(call{strings.TrimPrefix(m.ID, "container.projects.locations."), names, body})
+	if refused != nil {
+		return nil, refused
+	}
+	shown, _ := full(decoded(out)).(object)
+	if err := g.api.check("", shown, g.api.Schemas[m.Response.Ref]); err != nil {
+		panic(fmt.Sprintf("the answer to %s: %v", m.ID, err))
+	}
+	return shown, nil
+}
+
+// call is a request: the method, the names in its path (project, location, cluster or
+// operation, pool), and the body.
+type call struct {
+	method string
+	names  []string
+	body   object
+}
+
+func (c call) name(i int) string {
+	if i < len(c.names) {
+		return c.names[i]
+	}
+	return ""
+}
+
+func (g *GKE) call(c call) (object, *refusal) {
+	missing := &refusal{http.StatusNotFound, "NOT_FOUND", "Not found: " + strings.Join(c.names, "/")}
+	switch c.method {
+	case "operations.list":
+		return object{"operations": g.operations}, nil
+	case "operations.get":
+		i := slices.IndexFunc(g.operations, func(o object) bool { return o["name"] == c.name(2) })
+		if i < 0 {
+			return nil, missing
+		}
+		return g.operations[i], nil
+	case "clusters.create":
+		return g.create(c)
+	}
+	if g.cluster == nil || g.cluster["name"] != c.name(2) {
+		return nil, missing
+	}
+	if c.method == "clusters.get" {
+		return g.cluster, nil
+	}
+	pool := g.pool(c.name(3))
+	if c.name(3) != "" && pool == nil {
+		return nil, missing
+	}
+	if i := slices.IndexFunc(g.operations, func(o object) bool { return o["status"] == "RUNNING" }); i >= 0 {
+		return nil, &refusal{http.StatusBadRequest, "FAILED_PRECONDITION", fmt.Sprintf("Cluster is running incompatible operation %s.", g.operations[i]["name"])}
+	}
+	refused := g.change(c, pool)
+	if refused != nil {
+		return nil, refused
+	}
+	return g.accepted(c), nil
+}
+
+// accepted makes the operation of a change.
+func (g *GKE) accepted(c call) object {
+	g.changes = append(g.changes, strings.TrimSuffix(strings.TrimPrefix(c.method+" "+c.name(3), "clusters."), " "))
+	target := fmt.Sprintf("https://container.googleapis.com/v1/projects/1/locations/%s/clusters/%s", c.name(1), g.cluster["name"])
+	if c.name(3) != "" {
+		target += "/nodePools/" + c.name(3)
+	}
+	if c.method == "clusters.nodePools.create" {
+		target += "/nodePools/" + c.body["nodePool"].(object)["name"].(string)
+	}
+	operation := object{
+		"name": fmt.Sprintf("operation-%d", len(g.operations)+1), "operationType": operationTypes[c.method], "status": "DONE",
+		"targetLink": target, "startTime": fmt.Sprintf("2026-01-01T00:%02d:00.5Z", len(g.operations)%60), "location": c.name(1),
+	}
+	switch {
+	case g.held:
+		operation["status"], g.cluster["status"] = "RUNNING", "RECONCILING"
+		if c.method == "clusters.delete" {
+			g.cluster["status"] = "STOPPING"
+		}
+	case c.method == "clusters.delete":
+		g.cluster = nil
+	}
+	g.operations = append(g.operations, operation)
+	return operation
+}
+
+var operationTypes = map[string]string{
+	"clusters.create": "CREATE_CLUSTER", "clusters.delete": "DELETE_CLUSTER", "clusters.update": "UPDATE_CLUSTER",
+	"clusters.setResourceLabels": "UPDATE_CLUSTER", "clusters.setMaintenancePolicy": "UPDATE_CLUSTER",
+	"clusters.setNetworkPolicy": "UPDATE_CLUSTER", "clusters.nodePools.create": "CREATE_NODE_POOL",
+	"clusters.nodePools.delete": "DELETE_NODE_POOL", "clusters.nodePools.update": "UPGRADE_NODES",
+	"clusters.nodePools.setManagement": "SET_NODE_POOL_MANAGEMENT", "clusters.nodePools.setSize": "SET_NODE_POOL_SIZE",
+}
+
+func (g *GKE) version() string {
+	g.versions++
+	return fmt.Sprintf("v%d", g.versions)
+}
+
+// renew gives the cluster, and a pool of it, another etag.
+func (g *GKE) renew(pool string) {
+	g.cluster["etag"] = g.version()
+	if pool != "" {
+		g.pool(pool)["etag"] = g.version()
+	}
+}
+
+func (g *GKE) pools() []object {
+	list, _ := g.cluster["nodePools"].([]any)
+	var pools []object
+	for _, pool := range list {
+		pools = append(pools, pool.(object))
+	}
+	return pools
+}
+
+func (g *GKE) pool(name string) object {
+	for _, pool := range g.pools() {
+		if pool["name"] == name {
+			return pool
+		}
+	}
+	return nil
+}
+
+// set sets a field of an object in an object.
+func set(in object, name, field string, value any) {
+	of, _ := in[name].(object)
+	of = maps.Clone(of)
+	if of == nil {
+		of = object{}
+	}
+	of[field] = value
+	in[name] = of
+}
+
+// decoded is what a reader of the JSON has.
+func decoded(v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	var out any
+	if err := json.Unmarshal(text, &out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// full leaves out of objects what is false, zero or empty, but not objects.
+func full(v any) any {
+	switch v := v.(type) {
+	case object:
+		out := object{}
+		for name, value := range v {
+			list, isList := value.([]any)
+			if value == nil || value == false || value == 0.0 || value == "" || isList && len(list) == 0 {
+				continue
+			}
+			out[name] = full(value)
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, item := range v {
+			out = append(out, full(item))
+		}
+		return out
+	default:
+		return v
+	}
+}

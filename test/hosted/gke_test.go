@@ -1,0 +1,492 @@
+package hosted
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/container/v1"
+	"google.golang.org/api/option"
+
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/gke"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
+)
+
+const (
+	clusterOfGKE = `
+name: shop
+id: id-1
+status: RUNNING
+location: europe-west3
+currentMasterVersion: 1.32.4-gke.100
+resourceLabels: {owner: shop, cost: "7"}
+network: default
+subnetwork: default
+clusterIpv4Cidr: 10.4.0.0/14
+addonsConfig: {httpLoadBalancing: {}, networkPolicyConfig: {disabled: true}, dnsCacheConfig: {enabled: true}}
+masterAuthorizedNetworksConfig: {enabled: true, gcpPublicCidrsAccessEnabled: true, cidrBlocks: [{cidrBlock: 10.0.0.0/8, displayName: office}]}
+loggingService: logging.googleapis.com/kubernetes
+monitoringService: monitoring.googleapis.com/kubernetes
+networkPolicy: {provider: CALICO}
+locations: [europe-west3-a, europe-west3-b]
+maintenancePolicy:
+  window:
+    dailyMaintenanceWindow: {startTime: "03:00", duration: PT4H0M0S}
+    maintenanceExclusions: {freeze: {startTime: "2026-12-20T00:00:00Z", endTime: "2027-01-02T00:00:00Z"}}
+ipAllocationPolicy: {useIpAliases: true, servicesIpv4CidrBlock: 10.8.0.0/20}
+privateClusterConfig: {enablePrivateNodes: true, masterIpv4CidrBlock: 172.16.0.0/28, publicEndpoint: 192.0.2.1}
+nodePools:
+- name: a
+  status: RUNNING
+  version: 1.32.4-gke.100
+  initialNodeCount: 2
+  autoscaling: {locationPolicy: BALANCED}
+  management: {autoRepair: true, upgradeOptions: {description: later}}
+  maxPodsConstraint: {maxPodsPerNode: "110"}
+  config:
+    machineType: e2-standard-4
+    diskSizeGb: 100
+    labels: {tier: web, zone: z}
+    taints: [{key: k, value: v, effect: NO_SCHEDULE}]
+    oauthScopes: [https://www.googleapis.com/auth/cloud-platform]
+    bootDiskKmsKey: projects/p/locations/europe-west3/keyRings/ring/cryptoKeys/key`
+	readGKE = `
+projectID: p
+clusterName: shop
+region: europe-west3
+kubernetesVersion: 1.32.4-gke.100
+labels: {owner: shop, cost: "7"}
+network: default
+subnetwork: default
+clusterIpv4Cidr: 10.4.0.0/14
+clusterAddons: {httpLoadBalancing: true, horizontalPodAutoscaling: true, networkPolicyConfig: false}
+masterAuthorizedNetworks: {enabled: true, cidrBlocks: [{cidrBlock: 10.0.0.0/8, displayName: office}]}
+loggingService: logging.googleapis.com/kubernetes
+monitoringService: monitoring.googleapis.com/kubernetes
+locations: [europe-west3-a, europe-west3-b]
+maintenanceWindow: "03:00"
+ipAllocationPolicy: {useIpAliases: true, servicesIpv4CidrBlock: 10.8.0.0/20}
+privateClusterConfig: {enablePrivateNodes: true, masterIpv4CidrBlock: 172.16.0.0/28}
+customerManagedEncryptionKey: {ringName: ring, keyName: key}
+nodePools:
+- name: a
+  version: 1.32.4-gke.100
+  initialNodeCount: 2
+  management: {autoRepair: true}
+  maxPodsConstraint: 110
+  config:
+    machineType: e2-standard-4
+    diskSizeGb: 100
+    labels: {tier: web, zone: z}
+    taints: [{key: k, value: v, effect: NO_SCHEDULE}]
+    oauthScopes: [https://www.googleapis.com/auth/cloud-platform]
+    bootDiskKmsKey: projects/p/locations/europe-west3/keyRings/ring/cryptoKeys/key`
+)
+
+// moduleOf returns where a module is in Go's cache.
+func moduleOf(t *testing.T, path string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// newGKE returns a cluster, a client to it, and Google's own, for somebody else.
+func newGKE(t *testing.T, config string) (*GKE, *gke.Client, *container.ProjectsLocationsClustersService) {
+	t.Helper()
+	api, err := os.ReadFile(filepath.Join(moduleOf(t, "google.golang.org/api"), "container", "v1", "container-api.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := NewGKE(api, parse(t, config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(cluster)
+	t.Cleanup(server.Close)
+	console, err := container.NewService(t.Context(), option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &gke.Client{HTTP: server.Client(), Endpoint: server.URL, Project: "p", Location: "europe-west3", Cluster: "shop"}
+	return cluster, client, console.Projects.Locations.Clusters
+}
+
+func readOfGKE(t *testing.T, client *gke.Client) cloud.Reading {
+	t.Helper()
+	reading, err := client.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reading
+}
+
+func TestReadGKE(t *testing.T) {
+	cluster, client, _ := newGKE(t, clusterOfGKE)
+	reading := readOfGKE(t, client)
+	if diff := cmp.Diff(parse(t, readGKE), canonical(t, reading.Config)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if !reading.Complete || reading.Busy != "" || reading.UID != "id-1" {
+		t.Errorf("got %+v", reading)
+	}
+	cluster.cluster["status"] = "RECONCILING"
+	if reading := readOfGKE(t, client); reading.Busy == "" {
+		t.Error("it is not busy while it is RECONCILING")
+	}
+	client.Cluster = "other"
+	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("got %v, want that there is none", err)
+	}
+}
+
+func mergeGKE(t *testing.T, reading cloud.Reading, spec string) merge.Plan {
+	t.Helper()
+	return merge.Merge(merge.Input{
+		Table: gke.Table, Spec: parse(t, spec), Upstream: reading.Config, Published: reading.Config, Versions: reading.Versions, Complete: true,
+		Policies: merge.Policies{Exclusive: spec == "nodePools: []"},
+	})
+}
+
+// TestSendGKE changes one field after the other: each takes one request, which changes
+// nothing else, not even what nobody here knows of.
+func TestSendGKE(t *testing.T) {
+	tests := map[string]struct{ spec, change string }{
+		"version":             {`kubernetesVersion: 1.33.2-gke.100`, "update"},
+		"add-ons":             {`clusterAddons: {networkPolicyConfig: true}`, "update"},
+		"an add-on that goes": {`clusterAddons: {horizontalPodAutoscaling: false}`, "update"},
+		"networks":            {`masterAuthorizedNetworks: {cidrBlocks: [{cidrBlock: 10.0.0.0/8, displayName: office}, {cidrBlock: 192.0.2.0/24}]}`, "update"},
+		"no networks":         {`masterAuthorizedNetworks: {cidrBlocks: []}`, "update"},
+		"open networks":       {`masterAuthorizedNetworks: {enabled: false}`, "update"},
+		"logging":             {`loggingService: none`, "update"},
+		"monitoring":          {`monitoringService: none`, "update"},
+		"network policy":      {`networkPolicyEnabled: true`, "setNetworkPolicy"},
+		"locations":           {`locations: [europe-west3-c, europe-west3-a]`, "update"},
+		"maintenance":         {`maintenanceWindow: "04:30"`, "setMaintenancePolicy"},
+		"no maintenance":      {`maintenanceWindow: ""`, "setMaintenancePolicy"},
+		"a label":             {`labels: {owner: us}`, "setResourceLabels"},
+		"labels that go":      {`labels: {owner: null, cost: null}`, "setResourceLabels"},
+		"a pool": {
+			`nodePools: [{name: b, version: 1.32.4-gke.100, initialNodeCount: 1, maxPodsConstraint: 64, management: {autoUpgrade: true}, ` +
+				`config: {labels: {a: b}, bootDiskKmsKey: projects/p/locations/europe-west3/keyRings/ring/cryptoKeys/key}}]`, "nodePools.create",
+		},
+		"a pool that goes":    {`nodePools: []`, "nodePools.delete a"},
+		"version of a pool":   {`nodePools: [{name: a, version: 1.33.2-gke.100}]`, "nodePools.update a"},
+		"size of a pool":      {`nodePools: [{name: a, initialNodeCount: 5}]`, "nodePools.setSize a"},
+		"no nodes":            {`nodePools: [{name: a, initialNodeCount: 0}]`, "nodePools.setSize a"},
+		"scaling":             {`nodePools: [{name: a, autoscaling: {enabled: true, minNodeCount: 1, maxNodeCount: 4}}]`, "update"},
+		"management":          {`nodePools: [{name: a, management: {autoUpgrade: true}}]`, "nodePools.setManagement a"},
+		"management that end": {`nodePools: [{name: a, management: {autoRepair: false}}]`, "nodePools.setManagement a"},
+		"a label of a pool":   {`nodePools: [{name: a, config: {labels: {tier: db}}}]`, "nodePools.update a"},
+		"labels of a pool":    {`nodePools: [{name: a, config: {labels: {tier: null, zone: null}}}]`, "nodePools.update a"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cluster, client, _ := newGKE(t, clusterOfGKE)
+			before := readOfGKE(t, client)
+			plan := mergeGKE(t, before, test.spec)
+			if len(plan.Writes) != 1 {
+				t.Fatalf("%d requests: %+v", len(plan.Writes), plan.Writes)
+			}
+			operation, err := client.Send(t.Context(), before, plan.Writes[0], "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			after := readOfGKE(t, client)
+			effective := func(config object) any {
+				out, _ := full(canonical(t, mergeGKE(t, cloud.Reading{Config: config}, "{}").Effective)).(object)
+				// It is that of all pools, of which there may be none.
+				delete(out, "customerManagedEncryptionKey")
+				return out
+			}
+			if diff := cmp.Diff(effective(plan.Effective), effective(after.Config), noEmpty); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if got := cluster.Changes(); !slices.Equal(got, []string{test.change}) {
+				t.Errorf("requests that change something: %v, want %s", got, test.change)
+			}
+			if before.Versions[""] == after.Versions[""] {
+				t.Error("the cluster has its old etag")
+			}
+			kept(t, before, after)
+			described(t, client, operation, plan.Writes[0].Item)
+		})
+	}
+}
+
+// noEmpty ignores what is empty on one side, and not there on the other.
+var noEmpty = cmp.FilterPath(func(p cmp.Path) bool {
+	a, b := p.Last().Values()
+	for _, v := range []reflect.Value{a, b} {
+		if v.IsValid() && (v.Kind() != reflect.Interface || v.Elem().Kind() != reflect.Map || v.Elem().Len() > 0) {
+			return false
+		}
+	}
+	return true
+}, cmp.Ignore())
+
+// kept looks for what nobody here knows of.
+func kept(t *testing.T, before, after cloud.Reading) {
+	t.Helper()
+	for item, paths := range map[string][]string{
+		"": {
+			"addonsConfig.dnsCacheConfig.enabled", "masterAuthorizedNetworksConfig.gcpPublicCidrsAccessEnabled",
+			"networkPolicy.provider", "maintenancePolicy.window.maintenanceExclusions.freeze.startTime",
+		},
+		`nodePools["a"]`: {"autoscaling.locationPolicy", "management.upgradeOptions.description", "config.machineType"},
+	} {
+		for _, path := range paths {
+			if after.Raw[item] != nil && !cmp.Equal(cloud.Get(before.Raw[item], path), cloud.Get(after.Raw[item], path)) {
+				t.Errorf("%s%s is %v now", item, path, cloud.Get(after.Raw[item], path))
+			}
+		}
+	}
+}
+
+// described finds an operation in the list of what it changes.
+func described(t *testing.T, client *gke.Client, id, item string) {
+	t.Helper()
+	if strings.Contains(item, "nodePools") {
+		// An update of the cluster may change the scaling of a pool.
+		inCluster, err := client.OperationIDs(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(inCluster, id) {
+			item = ""
+		}
+	}
+	ids, err := client.OperationIDs(t.Context(), item)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(ids, []string{id}) {
+		t.Errorf("the operations are %v, want %s", ids, id)
+	}
+	operation, err := client.Operation(t.Context(), item, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !operation.Done || operation.Failed || operation.Item != item || operation.Created.IsZero() {
+		t.Errorf("got %+v", operation)
+	}
+}
+
+// TestOthersInGKE: what somebody else has done since the read is not overwritten, where GKE
+// has a version of it. Somebody is Google's own library.
+func TestOthersInGKE(t *testing.T) {
+	const name = "projects/p/locations/europe-west3/clusters/shop"
+	label := func(c *container.ProjectsLocationsClustersService) error {
+		cluster, err := c.Get(name).Do()
+		if err != nil {
+			return err
+		}
+		cluster.ResourceLabels["owner"] = "console"
+		_, err = c.SetResourceLabels(name, &container.SetLabelsRequest{LabelFingerprint: cluster.LabelFingerprint, ResourceLabels: cluster.ResourceLabels}).Do()
+		return err
+	}
+	window := func(c *container.ProjectsLocationsClustersService) error {
+		cluster, err := c.Get(name).Do()
+		if err != nil {
+			return err
+		}
+		cluster.MaintenancePolicy.Window.DailyMaintenanceWindow.StartTime = "05:00"
+		_, err = c.SetMaintenancePolicy(name, &container.SetMaintenancePolicyRequest{MaintenancePolicy: cluster.MaintenancePolicy}).Do()
+		return err
+	}
+	logging := func(c *container.ProjectsLocationsClustersService) error {
+		_, err := c.Update(name, &container.UpdateClusterRequest{Update: &container.ClusterUpdate{DesiredLoggingService: "none"}}).Do()
+		return err
+	}
+	version := func(c *container.ProjectsLocationsClustersService) error {
+		_, err := c.NodePools.Update(name+"/nodePools/a", &container.UpdateNodePoolRequest{NodeVersion: "1.33"}).Do()
+		return err
+	}
+	tests := map[string]struct {
+		spec  string
+		other func(*container.ProjectsLocationsClustersService) error
+	}{
+		"labels":             {`labels: {cost: "8"}`, label},
+		"maintenance":        {`maintenanceWindow: "04:30"`, window},
+		"the version":        {`kubernetesVersion: 1.33.2`, label},
+		"networks":           {`masterAuthorizedNetworks: {enabled: false}`, logging},
+		"version of a pool":  {`nodePools: [{name: a, version: 1.34.1}]`, version},
+		"labels of a pool":   {`nodePools: [{name: a, config: {labels: {tier: db}}}]`, version},
+		"scaling of a pool":  {`nodePools: [{name: a, autoscaling: {enabled: true}}]`, version},
+		"logging, by chance": {`loggingService: none`, logging},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cluster, client, console := newGKE(t, clusterOfGKE)
+			before := readOfGKE(t, client)
+			write := mergeGKE(t, before, test.spec).Writes[0]
+			once := false
+			cluster.Before = func(r *http.Request) {
+				// It comes between the read and the request.
+				if r.Method == http.MethodGet || once {
+					return
+				}
+				once = true
+				if err := test.other(console); err != nil {
+					t.Errorf("the other's request: %v", err)
+				}
+			}
+			if _, err := client.Send(t.Context(), before, write, ""); !errors.Is(err, cloud.ErrBusy) {
+				t.Errorf("got %v, want that it has changed", err)
+			}
+			if changes := cluster.Changes(); len(changes) != 1 {
+				t.Errorf("changes: %v, want the other's only", changes)
+			}
+			// Its version of one read with the values of another is not sent at all.
+			cluster.Before = func(r *http.Request) {
+				if r.Method != http.MethodGet {
+					t.Errorf("%s %s is sent", r.Method, r.URL)
+				}
+			}
+			if _, err := client.Send(t.Context(), readOfGKE(t, client), write, ""); !errors.Is(err, cloud.ErrBusy) {
+				t.Errorf("with a newer reading: got %v, want that it has changed", err)
+			}
+			write.Version = ""
+			if _, err := client.Send(t.Context(), before, write, ""); !errors.Is(err, cloud.ErrNoVersion) {
+				t.Errorf("got %v, want that there is no version", err)
+			}
+		})
+	}
+}
+
+// TestForeignOperationsInGKE: without a version, GKE does not refuse a request, but tells of
+// the other's operation.
+func TestForeignOperationsInGKE(t *testing.T) {
+	_, client, console := newGKE(t, clusterOfGKE)
+	before := readOfGKE(t, client)
+	foreign, err := console.NodePools.SetSize("projects/p/locations/europe-west3/clusters/shop/nodePools/a", &container.SetNodePoolSizeRequest{NodeCount: 9}).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := client.Send(t.Context(), before, mergeGKE(t, before, "nodePools: [{name: a, initialNodeCount: 5}]").Writes[0], "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := client.OperationIDs(t.Context(), `nodePools["a"]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(ids, []string{foreign.Name, ours}) {
+		t.Errorf("got %v, want %s and %s", ids, foreign.Name, ours)
+	}
+}
+
+func TestRefusedByGKE(t *testing.T) {
+	tests := map[string]struct {
+		status int
+		body   string
+		want   error
+	}{
+		"an unknown token":    {401, `{"error": {"code": 401, "status": "UNAUTHENTICATED"}}`, cloud.ErrCredentials},
+		"a right that lacks":  {403, `{"error": {"code": 403, "status": "PERMISSION_DENIED"}}`, cloud.ErrForbidden},
+		"too many requests":   {429, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}`, cloud.ErrThrottled},
+		"a bad request":       {400, `{"error": {"code": 400, "status": "INVALID_ARGUMENT"}}`, cloud.ErrRefused},
+		"another operation":   {400, `{"error": {"code": 400, "details": [{"reason": "CLUSTER_ALREADY_HAS_OPERATION"}]}}`, cloud.ErrBusy},
+		"an outdated version": {409, `{"error": {"code": 409, "status": "ABORTED"}}`, cloud.ErrBusy},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(test.status)
+				if _, err := w.Write([]byte(test.body)); err != nil {
+					t.Error(err)
+				}
+			}))
+			defer server.Close()
+			client := &gke.Client{HTTP: server.Client(), Endpoint: server.URL, Project: "p", Location: "l", Cluster: "c"}
+			if _, err := client.Read(t.Context()); !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+// TestRecurringInGKE: a window that the spec cannot say is not replaced by one that it can.
+func TestRecurringInGKE(t *testing.T) {
+	cluster, client, _ := newGKE(t, strings.Replace(clusterOfGKE,
+		`dailyMaintenanceWindow: {startTime: "03:00", duration: PT4H0M0S}`, `recurringWindow: {recurrence: FREQ=WEEKLY}`, 1))
+	before := readOfGKE(t, client)
+	_, err := client.Send(t.Context(), before, mergeGKE(t, before, `maintenanceWindow: "04:30"`).Writes[0], "")
+	if !errors.Is(err, cloud.ErrRefused) || !strings.Contains(err.Error(), "gkeConfig.maintenanceWindow") {
+		t.Errorf("got %v, want that it is refused, with the field", err)
+	}
+	if changes := cluster.Changes(); len(changes) > 0 {
+		t.Errorf("changes: %v", changes)
+	}
+}
+
+func TestLifeOfGKE(t *testing.T) {
+	cluster, client, console := newGKE(t, "")
+	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
+		t.Fatalf("got %v, want that there is none", err)
+	}
+	for field, spec := range map[string]string{
+		"gkeConfig.nodePools: a new": `{}`, "autopilotConfig": `{autopilotConfig: {enabled: true}, nodePools: [{name: a}]}`,
+	} {
+		if err := client.Create(t.Context(), parse(t, spec), ""); !errors.Is(err, cloud.ErrRefused) || !strings.Contains(err.Error(), field) {
+			t.Errorf("got %v, want that %s is refused", err, field)
+		}
+	}
+	cluster.Hold(true)
+	for range 2 {
+		if err := client.Create(t.Context(), parse(t, readGKE), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := cluster.Changes(); !slices.Equal(got, []string{"create"}) {
+		t.Errorf("requests that change something: %v, want one", got)
+	}
+	reading := readOfGKE(t, client)
+	want := parse(t, readGKE)
+	if diff := cmp.Diff(full(want), full(canonical(t, reading.Config))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if _, err := console.SetNetworkPolicy("projects/p/locations/europe-west3/clusters/shop", &container.SetNetworkPolicyRequest{}).Do(); err == nil {
+		t.Error("GKE takes a request while another operation runs")
+	}
+	write := mergeGKE(t, reading, "networkPolicyEnabled: true").Writes[0]
+	if _, err := client.Send(t.Context(), reading, write, ""); reading.Busy == "" || !errors.Is(err, cloud.ErrBusy) {
+		t.Errorf("got %q and %v, want that it is being made", reading.Busy, err)
+	}
+	cluster.Hold(false)
+	deleteTwice(t, client, cluster)
+}
+
+// deleteTwice, for a crash in between.
+func deleteTwice(t *testing.T, client cloud.Client, cluster interface{ Hold(bool) }) {
+	t.Helper()
+	cluster.Hold(true)
+	for range 2 {
+		reading, err := client.Read(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Delete(t.Context(), reading, "token"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster.Hold(false)
+	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("got %v, want that it has gone", err)
+	}
+	if err := client.Delete(t.Context(), cloud.Reading{}, "token"); err != nil {
+		t.Errorf("what has gone: %v", err)
+	}
+}
