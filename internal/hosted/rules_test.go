@@ -16,8 +16,7 @@ func TestSameThing(t *testing.T) {
 		cloud, spec, upstream string
 		want                  merge.State
 	}{
-		"EKS: open to all":                  {"eksConfig", `publicAccessSources: []`, `publicAccessSources: [0.0.0.0/0, "::/0"]`, merge.Agreed},
-		"EKS: open to some":                 {"eksConfig", `publicAccessSources: []`, `publicAccessSources: [10.0.0.0/8]`, merge.Conflict},
+		"EKS: open to none is not open":     {"eksConfig", `publicAccessSources: []`, `publicAccessSources: [0.0.0.0/0, "::/0"]`, merge.Conflict},
 		"EKS: a network with host bits":     {"eksConfig", `publicAccessSources: [10.1.2.3/8]`, `publicAccessSources: [10.0.0.0/8]`, merge.Agreed},
 		"EKS: a role by its name":           {"eksConfig", `serviceRole: eks`, `serviceRole: "arn:aws:iam::1:role/path/eks"`, merge.Agreed},
 		"EKS: a role by a part of its name": {"eksConfig", `serviceRole: eks`, `serviceRole: "arn:aws:iam::1:role/my-eks"`, merge.ImmutableDiffers},

@@ -15,6 +15,9 @@ import (
 type AKS struct {
 	// Before is called before each request is answered, without a lock: it may send others.
 	Before func(*http.Request)
+	// Lax takes what Azure takes, and the operator must not send: requests without an etag,
+	// and pools in that of a cluster.
+	Lax bool
 
 	lock    sync.Mutex
 	cluster object
@@ -23,10 +26,12 @@ type AKS struct {
 	changes []string
 }
 
-// NewAKS returns a cluster as AKS describes it, with its pools.
+// NewAKS returns a cluster as AKS describes it, with its pools; nil for none yet.
 func NewAKS(cluster object, pools ...object) *AKS {
 	a := &AKS{cluster: cluster, pools: map[string]object{}}
-	cluster["eTag"] = a.next()
+	if cluster != nil {
+		cluster["eTag"] = a.next()
+	}
 	for _, pool := range pools {
 		pool["properties"].(object)["eTag"] = a.next()
 		a.pools[pool["name"].(string)] = pool
@@ -64,21 +69,27 @@ func (a *AKS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func refused(status int, code string) (int, object) {
-	return status, object{"error": object{"code": code, "message": code}}
+	return status, object{"code": code, "message": code}
 }
 
+// aksPath is that of the cluster.
+const aksPath = "/subscriptions/sub/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/shop"
+
 func (a *AKS) route(r *http.Request) (int, object) {
-	const cluster = "/subscriptions/sub/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/shop"
-	path, ok := strings.CutPrefix(r.URL.Path, cluster)
+	path, ok := strings.CutPrefix(r.URL.Path, aksPath)
 	if !ok || r.URL.Query().Get("api-version") == "" || r.Header.Get("Authorization") == "" {
 		return refused(http.StatusNotFound, "ResourceNotFound")
 	}
 	name, isPool := strings.CutPrefix(path, "/agentPools/")
 	switch {
-	case path == "" && r.Method == http.MethodGet:
-		return http.StatusOK, a.shown()
 	case path == "" && r.Method == http.MethodPut:
 		return a.putCluster(r)
+	case a.cluster == nil:
+		return refused(http.StatusNotFound, "ResourceNotFound")
+	case path == "" && r.Method == http.MethodGet:
+		return http.StatusOK, a.shown()
+	case path == "" && r.Method == http.MethodDelete:
+		return a.deleted(r, path, a.cluster["eTag"], func() { a.cluster, a.pools = nil, map[string]object{} })
 	case path == "/agentPools" && r.Method == http.MethodGet:
 		list := []any{}
 		for _, name := range slices.Sorted(maps.Keys(a.pools)) {
@@ -87,16 +98,33 @@ func (a *AKS) route(r *http.Request) (int, object) {
 		return http.StatusOK, object{"value": list}
 	case isPool && r.Method == http.MethodPut:
 		return a.putPool(r, name)
-	case isPool && r.Method == http.MethodDelete && a.pools[name] != nil:
-		if r.Header.Get("If-Match") != a.pools[name]["properties"].(object)["eTag"] {
-			return refused(http.StatusPreconditionFailed, "EtagMismatch")
-		}
-		a.changes = append(a.changes, "DELETE "+path)
-		delete(a.pools, name)
-		return http.StatusNoContent, nil
+	case isPool && a.pools[name] == nil:
+		return refused(http.StatusNotFound, "NotFound")
+	case isPool && r.Method == http.MethodGet:
+		return http.StatusOK, a.pools[name]
+	case isPool && r.Method == http.MethodDelete:
+		return a.deleted(r, path, a.pools[name]["properties"].(object)["eTag"], func() { delete(a.pools, name) })
 	default:
 		return refused(http.StatusNotFound, "ResourceNotFound")
 	}
+}
+
+// allows tells whether a request may change what has this etag; nil for what is not there.
+func (a *AKS) allows(r *http.Request, etag any) bool {
+	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
+	if match == "" && none == "" {
+		return a.Lax
+	}
+	return etag == nil && none == "*" || etag != nil && match == etag
+}
+
+func (a *AKS) deleted(r *http.Request, path string, etag any, del func()) (int, object) {
+	if !a.allows(r, etag) {
+		return refused(http.StatusPreconditionFailed, "EtagMismatch")
+	}
+	a.changes = append(a.changes, strings.TrimSpace("DELETE "+path))
+	del()
+	return http.StatusAccepted, nil
 }
 
 // shown is the cluster with its pools, as a GET shows them.
@@ -114,25 +142,48 @@ func (a *AKS) shown() object {
 	return out
 }
 
-// putCluster refuses pools: they would be replaced by those of an older read.
+// putCluster refuses pools, unless the cluster is new: they would be replaced by those of an
+// older read. Pools that are in it get other etags, too.
 func (a *AKS) putCluster(r *http.Request) (int, object) {
 	old := a.cluster["eTag"]
-	if r.Header.Get("If-Match") != old {
+	if !a.allows(r, old) {
 		return refused(http.StatusPreconditionFailed, "EtagMismatch")
 	}
-	var body object
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+	body, ok := settled(r)
+	properties, _ := body["properties"].(object)
+	profiles, _ := properties["agentPoolProfiles"].([]any)
+	switch {
+	case !ok || properties == nil || body["location"] == nil || body["identity"] == nil || old == nil && len(profiles) == 0:
 		return refused(http.StatusBadRequest, "InvalidRequestContent")
-	}
-	if _, ok := body["properties"].(object)["agentPoolProfiles"]; ok {
+	case len(profiles) > 0 && old != nil && !a.Lax:
 		return refused(http.StatusBadRequest, "PoolsInCluster")
 	}
+	delete(properties, "agentPoolProfiles")
 	a.changes = append(a.changes, "PUT")
 	a.cluster = body
-	a.cluster["eTag"] = a.next()
-	answer := maps.Clone(a.cluster)
-	answer["eTag"] = old
-	return http.StatusOK, answer
+	body["eTag"], body["id"], body["name"] = old, aksPath, "shop"
+	properties["provisioningState"] = "Succeeded"
+	a.putProfiles(profiles)
+	// The answer has the etags of before.
+	answer := a.shown()
+	for _, profile := range profiles {
+		profile.(object)["eTag"] = a.next()
+	}
+	body["eTag"] = a.next()
+	return answered(old, answer, answer["properties"].(object))
+}
+
+func (a *AKS) putProfiles(profiles []any) {
+	for _, profile := range profiles {
+		pool := profile.(object)
+		name := pool["name"].(string)
+		delete(pool, "name")
+		pool["provisioningState"] = "Succeeded"
+		if old := a.pools[name]; old != nil {
+			pool["eTag"] = old["properties"].(object)["eTag"]
+		}
+		a.pools[name] = object{"id": aksPath + "/agentPools/" + name, "name": name, "properties": pool}
+	}
 }
 
 func (a *AKS) putPool(r *http.Request, name string) (int, object) {
@@ -140,20 +191,71 @@ func (a *AKS) putPool(r *http.Request, name string) (int, object) {
 	if pool := a.pools[name]; pool != nil {
 		old = pool["properties"].(object)["eTag"]
 	}
-	create := r.Header.Get("If-None-Match") == "*" && old == nil
-	if !create && r.Header.Get("If-Match") != old {
+	if !a.allows(r, old) {
 		return refused(http.StatusPreconditionFailed, "EtagMismatch")
 	}
-	var body object
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+	body, ok := settled(r)
+	properties, _ := body["properties"].(object)
+	if !ok || properties == nil {
 		return refused(http.StatusBadRequest, "InvalidRequestContent")
 	}
 	a.changes = append(a.changes, "PUT /agentPools/"+name)
-	body["name"] = name
-	body["properties"].(object)["eTag"] = a.next()
+	body["name"], body["id"] = name, aksPath+"/agentPools/"+name
+	// The answer has an etag of the moment, which no read has.
+	now := a.next()
+	properties["eTag"], properties["provisioningState"] = a.next(), "Succeeded"
 	a.pools[name] = body
-	answer := maps.Clone(body)
-	answer["properties"] = maps.Clone(body["properties"].(object))
-	answer["properties"].(object)["eTag"] = old
-	return http.StatusOK, answer
+	answer := maps.Clone(properties)
+	answer["eTag"] = now
+	return answered(old, maps.Clone(body), answer)
+}
+
+// answered is what a PUT answers: all that a GET does, of which something is different.
+func answered(old any, out, properties object) (int, object) {
+	properties = maps.Clone(properties)
+	properties["provisioningState"] = "Updating"
+	out["properties"] = properties
+	if old != nil {
+		return http.StatusOK, out
+	}
+	properties["provisioningState"] = "Creating"
+	delete(out, "eTag")
+	return http.StatusCreated, out
+}
+
+// settled is the body without what is null or empty, as Azure keeps it.
+func settled(r *http.Request) (object, bool) {
+	var body object
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		return nil, false
+	}
+	out, _ := filled(body).(object)
+	return out, out != nil
+}
+
+func filled(v any) any {
+	switch v := v.(type) {
+	case object:
+		out := object{}
+		for name, value := range v {
+			if kept := filled(value); kept != nil {
+				out[name] = kept
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+		return nil
+	case []any:
+		var out []any
+		for _, item := range v {
+			out = append(out, filled(item))
+		}
+		if len(out) > 0 {
+			return out
+		}
+		return nil
+	default:
+		return v
+	}
 }

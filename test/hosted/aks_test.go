@@ -158,7 +158,7 @@ func TestSendAKS(t *testing.T) {
 		"no ranges":         {`authorizedIpRanges: []`, "PUT"},
 		"routing":           {`httpApplicationRouting: true`, "PUT"},
 		"monitoring":        {`{monitoring: true, logAnalyticsWorkspaceGroup: g, logAnalyticsWorkspaceName: w}`, "PUT"},
-		"a pool":            {`nodePools: [{name: b, count: 1, vmSize: Standard_D2s_v5, mode: User}]`, "PUT /agentPools/b"},
+		"a pool":            {`nodePools: [{name: b, count: 1, vmSize: Standard_D2s_v5, mode: User, vnetSubnetID: own}]`, "PUT /agentPools/b"},
 		"a pool that goes":  {`nodePools: [{name: b}]`, "DELETE /agentPools/a"},
 		"count":             {`nodePools: [{name: a, count: 5}]`, "PUT /agentPools/a"},
 		"scaling":           {`nodePools: [{name: a, enableAutoScaling: true, minCount: 1, maxCount: 4}]`, "PUT /agentPools/a"},
@@ -189,7 +189,7 @@ func TestSendAKS(t *testing.T) {
 				t.Errorf("the same request once more, after a crash: %v", err)
 			}
 			after := readOfAKS(t, client)
-			if diff := cmp.Diff(canonical(t, mergeAKS(t, cloud.Reading{Config: plan.Effective}, "{}").Effective), canonical(t, mergeAKS(t, after, "{}").Effective)); diff != "" {
+			if diff := cmp.Diff(canonical(t, mergeAKS(t, cloud.Reading{Config: plan.Effective}, "{}").Effective), canonical(t, mergeAKS(t, after, "{}").Effective), noEmpty); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if got := cluster.Changes(); !slices.Equal(got, []string{test.change}) {
@@ -227,5 +227,58 @@ func TestOthersInAKS(t *testing.T) {
 	cluster.Before = func(r *http.Request) { t.Errorf("%s %s is sent without a version", r.Method, r.URL) }
 	if _, err := client.Send(t.Context(), before, write, ""); !errors.Is(err, cloud.ErrNoVersion) {
 		t.Errorf("got %v, want that there is no version", err)
+	}
+}
+
+func TestLifeOfAKS(t *testing.T) {
+	cluster, client := newAKS(t)
+	cluster.cluster, cluster.pools = nil, map[string]object{}
+	for field, spec := range map[string]string{
+		"nodePools": `dnsPrefix: shop`, "dnsPrefix": `nodePools: [{name: a}]`,
+		"managedIdentity": `{dnsPrefix: shop, nodePools: [{name: a}], managedIdentity: false}`,
+	} {
+		if err := client.Create(t.Context(), parse(t, spec), ""); !errors.Is(err, cloud.ErrRefused) || !strings.Contains(err.Error(), "aksConfig."+field) {
+			t.Errorf("got %v, want that %s is refused", err, field)
+		}
+	}
+	want := parse(t, readAKS)
+	// The second time is after a crash.
+	for range 2 {
+		if err := client.Create(t.Context(), want, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reading := readOfAKS(t, client)
+	if diff := cmp.Diff(want, canonical(t, reading.Config)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	// A new pool is where the others are.
+	write := mergeAKS(t, reading, "nodePools: [{name: b, count: 1}]")
+	for _, w := range write.Writes {
+		if _, err := client.Send(t.Context(), reading, w, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := cloud.Text(readOfAKS(t, client).Raw[`nodePools["b"]`], "properties.vnetSubnetID"); !strings.HasSuffix(got, "/virtualNetworks/v/subnets/s") {
+		t.Errorf("the new pool is in %q", got)
+	}
+	if _, err := client.Send(t.Context(), reading, mergeAKS(t, reading, "tags: {owner: console}").Writes[0], ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Delete(t.Context(), reading, ""); !errors.Is(err, cloud.ErrBusy) {
+		t.Errorf("got %v, want that it has changed", err)
+	}
+	if err := client.Delete(t.Context(), cloud.Reading{}, ""); !errors.Is(err, cloud.ErrNoVersion) {
+		t.Errorf("got %v, want that there is no version", err)
+	}
+	reading = readOfAKS(t, client)
+	for range 2 {
+		// The second time is after a crash.
+		if err := client.Delete(t.Context(), reading, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("got %v, want that it has gone", err)
 	}
 }

@@ -33,7 +33,7 @@ type EKS struct {
 
 type object = map[string]any
 
-// NewEKS returns a cluster as EKS describes it, with its node groups.
+// NewEKS returns a cluster as EKS describes it, with its node groups; nil for none yet.
 func NewEKS(cluster object, groups ...object) *EKS {
 	e := &EKS{cluster: cluster, groups: map[string]object{}, addons: map[string]bool{}, updates: map[string][]object{}, tokens: map[string]object{}}
 	for _, group := range groups {
@@ -61,6 +61,13 @@ func (e *EKS) Forget(group string) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	delete(e.groups, group)
+}
+
+// Tag sets a tag of the cluster without a request, as if somebody had.
+func (e *EKS) Tag(key, value string) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	set(e.cluster, "tags", key, value)
 }
 
 // failure is an answer with an error of EKS.
@@ -127,12 +134,17 @@ func (e *EKS) answer(w http.ResponseWriter, out object, failed *failure) {
 func (e *EKS) route(r *http.Request, body object) (object, *failure) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if parts[0] == "tags" {
-		return e.tag(strings.TrimPrefix(r.URL.Path, "/tags/"), body, r.URL.Query()["tagKeys"])
+		return e.tag(r.Method, strings.TrimPrefix(r.URL.Path, "/tags/"), body, r.URL.Query()["tagKeys"])
 	}
-	if len(parts) < 2 || parts[0] != "clusters" || parts[1] != e.cluster["name"] {
+	if r.URL.Path == "/clusters" {
+		return e.create(body)
+	}
+	if len(parts) < 2 || e.cluster == nil || parts[0] != "clusters" || parts[1] != e.cluster["name"] {
 		return nil, missing
 	}
 	switch rest := parts[2:]; {
+	case len(rest) == 0 && r.Method == http.MethodDelete:
+		return e.delete()
 	case len(rest) == 0:
 		return object{"cluster": e.cluster}, nil
 	case rest[0] == "update-config":
@@ -149,6 +161,37 @@ func (e *EKS) route(r *http.Request, body object) (object, *failure) {
 	default:
 		return nil, unknown
 	}
+}
+
+func (e *EKS) create(body object) (object, *failure) {
+	vpc, _ := body["resourcesVpcConfig"].(object)
+	switch {
+	case e.cluster != nil:
+		return nil, inUse
+	case body["roleArn"] == nil || vpc["subnetIds"] == nil:
+		return nil, invalid
+	}
+	defaults := object{"endpointPublicAccess": true, "endpointPrivateAccess": false, "publicAccessCidrs": []any{"0.0.0.0/0"}}
+	for name, value := range defaults {
+		if vpc[name] == nil {
+			vpc[name] = value
+		}
+	}
+	e.cluster = maps.Clone(body)
+	delete(e.cluster, "clientRequestToken")
+	delete(e.cluster, "bootstrapSelfManagedAddons")
+	e.cluster["status"], e.cluster["createdAt"], e.cluster["arn"] = "ACTIVE", 1_800_000_000, fmt.Sprintf("arn:cluster/%s", body["name"])
+	return object{"cluster": e.cluster}, nil
+}
+
+// delete refuses while there are groups.
+func (e *EKS) delete() (object, *failure) {
+	if len(e.groups) > 0 {
+		return nil, inUse
+	}
+	cluster := e.cluster
+	e.cluster = nil
+	return object{"cluster": cluster}, nil
 }
 
 // updateCluster takes one kind of change: EKS refuses two.
@@ -236,7 +279,7 @@ func (e *EKS) describeUpdates(group string, id []string) (object, *failure) {
 	return object{"updateIds": ids}, nil
 }
 
-func (e *EKS) tag(arn string, body object, remove []string) (object, *failure) {
+func (e *EKS) tag(method, arn string, body object, remove []string) (object, *failure) {
 	owner := e.cluster
 	for _, group := range e.groups {
 		if group["nodegroupArn"] == arn {
@@ -248,6 +291,9 @@ func (e *EKS) tag(arn string, body object, remove []string) (object, *failure) {
 	}
 	tags, _ := owner["tags"].(object)
 	tags = maps.Clone(tags)
+	if method == http.MethodGet {
+		return object{"tags": tags}, nil
+	}
 	if set, ok := body["tags"].(object); ok {
 		maps.Copy(tags, set)
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -18,7 +17,7 @@ import (
 var operations = []string{
 	"DescribeCluster", "ListNodegroups", "DescribeNodegroup", "DescribeAddon", "ListUpdates", "DescribeUpdate", "UpdateClusterVersion",
 	"UpdateClusterConfig", "UpdateNodegroupVersion", "UpdateNodegroupConfig", "CreateNodegroup", "DeleteNodegroup", "CreateAddon",
-	"DeleteAddon", "TagResource", "UntagResource",
+	"DeleteAddon", "TagResource", "UntagResource", "ListTagsForResource", "CreateCluster", "DeleteCluster",
 }
 
 // names of what there is, for the placeholders of the recordings.
@@ -37,15 +36,17 @@ var names = []struct {
 // TestRecordedEKS sends the requests that the SDK's module has recorded, and compares the
 // answers with its recordings: there is no field that EKS does not have.
 func TestRecordedEKS(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-sdk-go-v2/service/eks").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	module := strings.TrimSpace(string(out))
+	module := moduleOf(t, "github.com/aws/aws-sdk-go-v2/service/eks")
 	for _, operation := range operations {
 		t.Run(operation, func(t *testing.T) {
 			cluster := NewEKS(parse(t, clusterOfEKS), parse(t, groupOfEKS))
 			cluster.addons["present"] = true
+			switch operation {
+			case "CreateCluster":
+				cluster.cluster = nil
+			case "DeleteCluster":
+				cluster.Forget("a")
+			}
 			cluster.update("", "VersionUpdate", object{"Version": "1.32"})
 			server := httptest.NewServer(cluster)
 			defer server.Close()

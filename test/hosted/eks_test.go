@@ -149,7 +149,6 @@ func TestSendEKS(t *testing.T) {
 		"public access":        {`publicAccess: false`, "POST /clusters/shop/update-config"},
 		"private access":       {`privateAccess: false`, "POST /clusters/shop/update-config"},
 		"sources":              {`publicAccessSources: [192.0.2.0/24]`, "POST /clusters/shop/update-config"},
-		"no sources":           {`publicAccessSources: []`, "POST /clusters/shop/update-config"},
 		"logging":              {`loggingTypes: [audit, scheduler]`, "POST /clusters/shop/update-config"},
 		"no logging":           {`loggingTypes: []`, "POST /clusters/shop/update-config"},
 		"a tag":                {`tags: {owner: us}`, "POST /tags/arn:cluster/shop"},
@@ -191,9 +190,6 @@ func TestSendEKS(t *testing.T) {
 			}
 			// What is in effect is what was there, and what is set: nothing else.
 			want := merge.Merge(merge.Input{Table: eks.Table, Upstream: plan.Effective, Complete: true}).Effective
-			if test.spec == "publicAccessSources: []" {
-				want["publicAccessSources"] = []any{"0.0.0.0/0"}
-			}
 			if diff := cmp.Diff(canonical(t, want), canonical(t, merge.Merge(in).Effective), ignoreNew(test.call)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -201,6 +197,112 @@ func TestSendEKS(t *testing.T) {
 				t.Errorf("requests that change something: %v, want %s, once", changes, test.call)
 			}
 		})
+	}
+}
+
+// TestOpenEKS: what EKS takes as all addresses is not sent.
+func TestOpenEKS(t *testing.T) {
+	cluster, client := newEKS(t)
+	before := mustRead(t, client)
+	in := merge.Input{Table: eks.Table, Spec: parse(t, "publicAccessSources: []"), Upstream: before.Config, Published: before.Config, Complete: true}
+	_, err := client.Send(t.Context(), before, merge.Merge(in).Writes[0], "token")
+	if !errors.Is(err, cloud.ErrRefused) || !strings.Contains(err.Error(), "eksConfig.publicAccessSources") {
+		t.Errorf("got %v, want that it is refused, with the field", err)
+	}
+	if changes := cluster.Changes(); len(changes) > 0 {
+		t.Errorf("changes: %v", changes)
+	}
+}
+
+// TestTagsOfOthersInEKS: EKS has no guard for tags. What somebody else sets before our
+// request, or right after it, is seen; tags of other keys do not matter.
+func TestTagsOfOthersInEKS(t *testing.T) {
+	tests := map[string]struct {
+		// at is the method of the request before which it happens.
+		at, key string
+		want    error
+		changes int
+	}{
+		"before":             {http.MethodGet, "owner", cloud.ErrBusy, 0},
+		"another key":        {http.MethodGet, "cost", nil, 1},
+		"after, another key": {http.MethodPost, "cost", nil, 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cluster, client := newEKS(t)
+			before := mustRead(t, client)
+			write := merge.Merge(merge.Input{Table: eks.Table, Spec: parse(t, "tags: {owner: us}"), Upstream: before.Config, Published: before.Config, Complete: true}).Writes[0]
+			cluster.Before = func(r *http.Request) {
+				if r.Method == test.at {
+					cluster.Tag(test.key, "console")
+				}
+			}
+			if _, err := client.Send(t.Context(), before, write, ""); !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if changes := cluster.Changes(); len(changes) != test.changes {
+				t.Errorf("changes: %v, want %d", changes, test.changes)
+			}
+		})
+	}
+	cluster, client := newEKS(t)
+	before := mustRead(t, client)
+	write := merge.Merge(merge.Input{Table: eks.Table, Spec: parse(t, "tags: {owner: us}"), Upstream: before.Config, Published: before.Config, Complete: true}).Writes[0]
+	cluster.Before = func(r *http.Request) {
+		if r.Method == http.MethodGet && len(cluster.Changes()) > 0 {
+			cluster.Tag("owner", "console")
+		}
+	}
+	if _, err := client.Send(t.Context(), before, write, ""); err == nil || errors.Is(err, cloud.ErrBusy) || !strings.Contains(err.Error(), "the tag owner") {
+		t.Errorf("got %v, want that the tag is another, which leaves open what was done", err)
+	}
+}
+
+// TestLifeOfEKS: a cluster is made, with its groups by requests of their own, and deleted
+// after them.
+func TestLifeOfEKS(t *testing.T) {
+	cluster, client := newEKS(t)
+	cluster.cluster = nil
+	cluster.Forget("a")
+	for field, spec := range map[string]string{
+		"serviceRole": `serviceRole: eks`, "subnets": `serviceRole: "arn:r"`,
+		"kmsKey":              `{serviceRole: "arn:r", subnets: [s1], secretsEncryption: true}`,
+		"publicAccessSources": `{serviceRole: "arn:r", subnets: [s1], publicAccessSources: []}`,
+	} {
+		if err := client.Create(t.Context(), parse(t, spec), "token"); !errors.Is(err, cloud.ErrRefused) || !strings.Contains(err.Error(), "eksConfig."+field) {
+			t.Errorf("got %v, want that %s is refused", err, field)
+		}
+	}
+	want := parse(t, read)
+	// The second time is after a crash, the third with another token.
+	for _, token := range []string{"token", "token", "other"} {
+		if err := client.Create(t.Context(), want, token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want["nodeGroups"] = []any{}
+	reading := mustRead(t, client)
+	if diff := cmp.Diff(want, reading.Config); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	write := merge.Merge(merge.Input{Table: eks.Table, Spec: parse(t, read), Upstream: reading.Config, Published: reading.Config, Complete: true}).Writes[0]
+	if _, err := client.Send(t.Context(), reading, write, "group"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := client.Delete(t.Context(), mustRead(t, client), "delete"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("got %v, want that it has gone", err)
+	}
+	if err := client.Delete(t.Context(), cloud.Reading{}, "delete"); err != nil {
+		t.Errorf("what has gone: %v", err)
+	}
+	got := cluster.Changes()
+	if want := []string{"POST /clusters", "POST /clusters/shop/node-groups", "DELETE /clusters/shop/node-groups/a", "DELETE /clusters/shop"}; !slices.Equal(got, want) {
+		t.Errorf("requests that change something: %v, want %v", got, want)
 	}
 }
 

@@ -230,7 +230,13 @@ func TestSendGKE(t *testing.T) {
 var noEmpty = cmp.FilterPath(func(p cmp.Path) bool {
 	a, b := p.Last().Values()
 	for _, v := range []reflect.Value{a, b} {
-		if v.IsValid() && (v.Kind() != reflect.Interface || v.Elem().Kind() != reflect.Map || v.Elem().Len() > 0) {
+		if !v.IsValid() {
+			continue
+		}
+		if v.Kind() == reflect.Interface {
+			v = v.Elem()
+		}
+		if v.Kind() != reflect.Map && v.Kind() != reflect.Slice || v.Len() > 0 {
 			return false
 		}
 	}

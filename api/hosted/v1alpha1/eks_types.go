@@ -66,8 +66,8 @@ type EKSConfig struct {
 	// +optional
 	PrivateAccess *bool `json:"privateAccess,omitempty"`
 
-	// publicAccessSources are the CIDRs that reach the public endpoint. AWS reads an empty
-	// list as 0.0.0.0/0.
+	// publicAccessSources are the CIDRs that reach the public endpoint. It must not be empty:
+	// EKS takes that as 0.0.0.0/0.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

@@ -22,6 +22,7 @@ type ClusterConfig struct {
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.eksConfig), has(self.aksConfig), has(self.gkeConfig)].exists_one(set, set)",message="exactly one of eksConfig, aksConfig and gkeConfig must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.eksConfig) == has(oldSelf.eksConfig) && has(self.aksConfig) == has(oldSelf.aksConfig)",message="a HostedCluster cannot move to another cloud: make another one"
+// +kubebuilder:validation:XValidation:rule="!has(self.eksConfig) || !has(self.eksConfig.publicAccessSources) || size(self.eksConfig.publicAccessSources) > 0",message="eksConfig.publicAccessSources must not be empty: EKS takes that as 0.0.0.0/0, which is all addresses. Say so if you mean it, or set publicAccess to false"
 // +kubebuilder:validation:XValidation:rule="!has(self.lifecycle) || !has(self.lifecycle.mode) || self.lifecycle.mode != 'Create' || has(self.deletionPolicy)",fieldPath=".deletionPolicy",message="deletionPolicy must be set if lifecycle.mode is Create"
 type HostedClusterSpec struct {
 	ClusterConfig `json:",inline"`

@@ -43,7 +43,11 @@ var validationCases = map[string]struct{ spec, change, want string }{
 	"no location in GKE":                    {spec: `gkeConfig: {projectID: acme, clusterName: shop}`, want: "exactly one of region and zone must be set"},
 	"two locations in GKE":                  {spec: `gkeConfig: {projectID: acme, clusterName: shop, region: a, zone: b}`, want: "exactly one of region and zone must be set"},
 	"empty lists and maps": {
-		spec: `eksConfig: {displayName: shop, region: r, tags: {}, publicAccessSources: [], nodeGroups: [], publicAccess: false}`,
+		spec: `eksConfig: {displayName: shop, region: r, tags: {}, loggingTypes: [], nodeGroups: [], publicAccess: false}`,
+	},
+	"a list that opens EKS to all": {
+		spec: `eksConfig: {displayName: shop, region: r, publicAccessSources: []}`,
+		want: "eksConfig.publicAccessSources must not be empty: EKS takes that as 0.0.0.0/0",
 	},
 	"a tag that shall go": {spec: `eksConfig: {displayName: shop, region: r, tags: {a: null, b: ""}}`},
 	"a pool listed twice": {
@@ -137,7 +141,7 @@ func change(t *testing.T, object *unstructured.Unstructured, spec string) error 
 // from a program in Go through the API server and back.
 func TestEmptyIsNotUnset(t *testing.T) {
 	want := &v1alpha1.EKSConfig{
-		DisplayName: "shop", Region: "r", PublicAccess: ptr.To(false), PublicAccessSources: []string{},
+		DisplayName: "shop", Region: "r", PublicAccess: ptr.To(false), LoggingTypes: []string{},
 		Tags: map[string]*string{"go": nil, "empty": ptr.To("")}, NodeGroups: []v1alpha1.EKSNodeGroup{{NodegroupName: "a", Labels: map[string]*string{}}},
 	}
 	object := &v1alpha1.HostedCluster{ObjectMeta: metav1.ObjectMeta{GenerateName: "shop-"}}

@@ -21,7 +21,7 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 func (c *Client) send(ctx context.Context, reading cloud.Reading, write merge.Write) error {
 	switch write.Call {
 	case createPool:
-		pool := patched(map[string]any{}, item(write.Message), poolPaths)
+		pool := c.inSubnet(patched(map[string]any{}, item(write.Message), poolPaths), reading.Config)
 		return c.do(ctx, http.MethodPut, c.poolURL(write), pool, "If-None-Match", "*", nil)
 	case deletePool:
 		err := c.guarded(ctx, http.MethodDelete, c.poolURL(write), write, nil)
@@ -48,17 +48,21 @@ func (c *Client) guarded(ctx context.Context, method, target string, write merge
 // cluster leaves out the pools: they have requests of their own, and a change of one does
 // not change the version of the cluster.
 func (c *Client) cluster(raw map[string]any, write merge.Write) map[string]any {
-	out := patched(raw, write.Message, clusterPaths)
-	group, hasGroup := write.Message["logAnalyticsWorkspaceGroup"].(string)
-	name, hasName := write.Message["logAnalyticsWorkspaceName"].(string)
-	if hasGroup && hasName {
-		out = cloud.Put(out, workspace, fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.OperationalInsights/workspaces/%s", c.Subscription, group, name))
-	}
+	out := c.withWorkspace(patched(raw, write.Message, clusterPaths), write.Message)
 	properties, _ := out["properties"].(map[string]any)
 	properties = maps.Clone(properties)
 	delete(properties, "agentPoolProfiles")
 	out["properties"] = properties
 	return out
+}
+
+// withWorkspace names the Log Analytics workspace, of which the configuration has two parts.
+func (c *Client) withWorkspace(raw, config map[string]any) map[string]any {
+	group, name := cloud.Text(config, "logAnalyticsWorkspaceGroup"), cloud.Text(config, "logAnalyticsWorkspaceName")
+	if group == "" || name == "" {
+		return raw
+	}
+	return cloud.Put(raw, workspace, fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.OperationalInsights/workspaces/%s", c.Subscription, group, name))
 }
 
 func (c *Client) poolURL(write merge.Write) string {

@@ -33,3 +33,30 @@ func Put(object map[string]any, path string, value any) map[string]any {
 	out[name] = value
 	return out
 }
+
+// Set returns what a configuration sets: without null, which deletes a key of a map, and of
+// which a new cluster has none.
+func Set(config map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range config {
+		if value != nil {
+			out[name] = set(value)
+		}
+	}
+	return out
+}
+
+func set(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		return Set(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = set(item)
+		}
+		return out
+	default:
+		return value
+	}
+}

@@ -19,6 +19,10 @@ import (
 // ErrTemplate: what is in a launch template is not changed yet; EC2 does that, not EKS.
 var ErrTemplate = errors.New("launch templates cannot be changed yet: make a version of it, and set launchTemplate.version")
 
+// errOpen: EKS takes an empty list as all addresses.
+var errOpen = fmt.Errorf("%w: eksConfig.publicAccessSources is empty, which EKS takes as 0.0.0.0/0: all addresses. "+
+	"Say so if you mean it, or set publicAccess to false", cloud.ErrRefused)
+
 // request is a write, read back into types.
 type request struct {
 	merge.Write
@@ -26,6 +30,8 @@ type request struct {
 	group  v1alpha1.EKSNodeGroup
 	token  *string
 	arn    string
+	// tags are those that were read.
+	tags map[string]*string
 }
 
 // Send makes one request, and returns EKS's name of the operation, if it has one. The same
@@ -38,8 +44,13 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	if len(r.config.NodeGroups) == 1 {
 		r.group = r.config.NodeGroups[0]
 	}
+	if write.Call == tagCluster || write.Call == tagGroup {
+		if err := r.readTags(reading.Config); err != nil {
+			return "", c.wrap(err, write.Call)
+		}
+	}
 	send := map[string]func(context.Context, request) (*types.Update, error){
-		updateVersion: c.version, updateAccess: c.access, updateSources: c.sources, updateLogging: c.logging, tagCluster: c.tags, tagGroup: c.tags,
+		updateVersion: c.version, updateAccess: c.access, updateSources: c.sources, updateLogging: c.logging, tagCluster: c.tagsOf, tagGroup: c.tagsOf,
 		createGroup: c.create, deleteGroup: c.delete, updateGroupVersion: c.groupVersion, updateGroupSize: c.groupSize,
 		updateGroupLabels: c.groupLabels, setAddon: c.addon,
 	}[write.Call]
@@ -82,18 +93,21 @@ func (c *Client) access(ctx context.Context, r request) (*types.Update, error) {
 func (c *Client) sources(ctx context.Context, r request) (*types.Update, error) {
 	cidrs := r.config.PublicAccessSources
 	if len(cidrs) == 0 {
-		// An empty list is left out on the way, and would say nothing.
-		cidrs = []string{"0.0.0.0/0"}
+		return nil, errOpen
 	}
 	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{
 		ClientRequestToken: r.token, ResourcesVpcConfig: &types.VpcConfigRequest{PublicAccessCidrs: cidrs},
 	})
 }
 
-// logging says of each type whether it is on: what is left out stays as it is.
 func (c *Client) logging(ctx context.Context, r request) (*types.Update, error) {
+	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{ClientRequestToken: r.token, Logging: loggingSetup(r.config.LoggingTypes)})
+}
+
+// loggingSetup says of each type whether it is on: what is left out stays as it is.
+func loggingSetup(logs []string) *types.Logging {
 	on, off := types.LogSetup{Enabled: aws.Bool(true)}, types.LogSetup{Enabled: aws.Bool(false)}
-	for _, log := range r.config.LoggingTypes {
+	for _, log := range logs {
 		on.Types = append(on.Types, types.LogType(log))
 	}
 	for _, log := range types.LogType("").Values() {
@@ -101,27 +115,7 @@ func (c *Client) logging(ctx context.Context, r request) (*types.Update, error) 
 			off.Types = append(off.Types, log)
 		}
 	}
-	setups := slices.DeleteFunc([]types.LogSetup{on, off}, func(s types.LogSetup) bool { return len(s.Types) == 0 })
-	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{ClientRequestToken: r.token, Logging: &types.Logging{ClusterLogging: setups}})
-}
-
-// tags sets keys, and removes others. EKS has no operation for it, nor a token.
-func (c *Client) tags(ctx context.Context, r request) (*types.Update, error) {
-	tags := r.config.Tags
-	if r.Item != "" {
-		tags = r.group.Tags
-	}
-	set, remove := split(tags)
-	if len(remove) > 0 {
-		if _, err := c.API.UntagResource(ctx, &eks.UntagResourceInput{ResourceArn: &r.arn, TagKeys: remove}); err != nil {
-			return nil, err
-		}
-	}
-	if len(set) == 0 {
-		return nil, nil
-	}
-	_, err := c.API.TagResource(ctx, &eks.TagResourceInput{ResourceArn: &r.arn, Tags: set})
-	return nil, err
+	return &types.Logging{ClusterLogging: slices.DeleteFunc([]types.LogSetup{on, off}, func(s types.LogSetup) bool { return len(s.Types) == 0 })}
 }
 
 func (c *Client) addon(ctx context.Context, r request) (*types.Update, error) {

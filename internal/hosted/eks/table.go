@@ -60,7 +60,7 @@ var cluster = []merge.Field{
 	{Path: "kubernetesVersion", Shape: merge.Scalar, Call: updateVersion, Normalize: normal.Version},
 	{Path: "publicAccess", Shape: merge.Scalar, Call: updateAccess},
 	{Path: "privateAccess", Shape: merge.Scalar, Call: updateAccess},
-	{Path: "publicAccessSources", Shape: merge.Set, Call: updateSources, Normalize: normal.CIDR, Same: openToAll},
+	{Path: "publicAccessSources", Shape: merge.Set, Call: updateSources, Normalize: normal.CIDR},
 	{Path: "tags", Shape: merge.Map, Call: tagCluster},
 	{Path: "loggingTypes", Shape: merge.Set, Call: updateLogging},
 	{Path: "ebsCSIDriver", Shape: merge.Scalar, Call: setAddon},
@@ -99,10 +99,4 @@ var template = []merge.Field{
 func scalesItself(group map[string]any) bool {
 	tags, _ := group["tags"].(map[string]any)
 	return tags[autoscaled] == "true"
-}
-
-// openToAll: EKS reads an empty list as all addresses, and shows them.
-func openToAll(spec, upstream any) bool {
-	has, _ := upstream.([]any)
-	return spec == nil && len(has) > 0 && !slices.ContainsFunc(has, func(cidr any) bool { return cidr != "0.0.0.0/0" && cidr != "::/0" })
 }

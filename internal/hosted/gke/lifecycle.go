@@ -14,6 +14,7 @@ import (
 
 // Create asks for the cluster with its pools.
 func (c *Client) Create(ctx context.Context, config map[string]any, _ string) error {
+	config = cloud.Set(config)
 	raw := there(config, clusterPaths)
 	raw["name"] = c.Cluster
 	if version := config["kubernetesVersion"]; version != nil {
