@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -20,17 +21,19 @@ type AKS struct {
 	Lax bool
 
 	lock    sync.Mutex
+	id      string
 	cluster object
 	pools   map[string]object
 	etag    int
 	changes []string
 }
 
-// NewAKS returns a cluster as AKS describes it, with its pools; nil for none yet.
+// NewAKS returns a cluster as AKS describes it, with its pools; nil for none yet, which is
+// then called shop.
 func NewAKS(cluster object, pools ...object) *AKS {
-	a := &AKS{cluster: cluster, pools: map[string]object{}}
+	a := &AKS{cluster: cluster, pools: map[string]object{}, id: aksPath}
 	if cluster != nil {
-		cluster["eTag"] = a.next()
+		a.id, cluster["eTag"] = cluster["id"].(string), a.next()
 	}
 	for _, pool := range pools {
 		pool["properties"].(object)["eTag"] = a.next()
@@ -72,25 +75,25 @@ func refused(status int, code string) (int, object) {
 	return status, object{"code": code, "message": code}
 }
 
-// aksPath is that of the cluster.
+// aksPath is the ID of a cluster that was made here.
 const aksPath = "/subscriptions/sub/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/shop"
 
 func (a *AKS) route(r *http.Request) (int, object) {
-	path, ok := strings.CutPrefix(r.URL.Path, aksPath)
+	rest, ok := strings.CutPrefix(r.URL.Path, a.id)
 	if !ok || r.URL.Query().Get("api-version") == "" || r.Header.Get("Authorization") == "" {
 		return refused(http.StatusNotFound, "ResourceNotFound")
 	}
-	name, isPool := strings.CutPrefix(path, "/agentPools/")
+	name, isPool := strings.CutPrefix(rest, "/agentPools/")
 	switch {
-	case path == "" && r.Method == http.MethodPut:
+	case rest == "" && r.Method == http.MethodPut:
 		return a.putCluster(r)
 	case a.cluster == nil:
 		return refused(http.StatusNotFound, "ResourceNotFound")
-	case path == "" && r.Method == http.MethodGet:
+	case rest == "" && r.Method == http.MethodGet:
 		return http.StatusOK, a.shown()
-	case path == "" && r.Method == http.MethodDelete:
-		return a.deleted(r, path, a.cluster["eTag"], func() { a.cluster, a.pools = nil, map[string]object{} })
-	case path == "/agentPools" && r.Method == http.MethodGet:
+	case rest == "" && r.Method == http.MethodDelete:
+		return a.deleted(r, rest, a.cluster["eTag"], func() { a.cluster, a.pools = nil, map[string]object{} })
+	case rest == "/agentPools" && r.Method == http.MethodGet:
 		list := []any{}
 		for _, name := range slices.Sorted(maps.Keys(a.pools)) {
 			list = append(list, a.pools[name])
@@ -103,7 +106,7 @@ func (a *AKS) route(r *http.Request) (int, object) {
 	case isPool && r.Method == http.MethodGet:
 		return http.StatusOK, a.pools[name]
 	case isPool && r.Method == http.MethodDelete:
-		return a.deleted(r, path, a.pools[name]["properties"].(object)["eTag"], func() { delete(a.pools, name) })
+		return a.deleted(r, rest, a.pools[name]["properties"].(object)["eTag"], func() { delete(a.pools, name) })
 	default:
 		return refused(http.StatusNotFound, "ResourceNotFound")
 	}
@@ -161,7 +164,7 @@ func (a *AKS) putCluster(r *http.Request) (int, object) {
 	delete(properties, "agentPoolProfiles")
 	a.changes = append(a.changes, "PUT")
 	a.cluster = body
-	body["eTag"], body["id"], body["name"] = old, aksPath, "shop"
+	body["eTag"], body["id"], body["name"] = old, a.id, path.Base(a.id)
 	properties["provisioningState"] = "Succeeded"
 	a.putProfiles(profiles)
 	// The answer has the etags of before.
@@ -182,7 +185,7 @@ func (a *AKS) putProfiles(profiles []any) {
 		if old := a.pools[name]; old != nil {
 			pool["eTag"] = old["properties"].(object)["eTag"]
 		}
-		a.pools[name] = object{"id": aksPath + "/agentPools/" + name, "name": name, "properties": pool}
+		a.pools[name] = object{"id": a.id + "/agentPools/" + name, "name": name, "properties": pool}
 	}
 }
 
@@ -200,7 +203,7 @@ func (a *AKS) putPool(r *http.Request, name string) (int, object) {
 		return refused(http.StatusBadRequest, "InvalidRequestContent")
 	}
 	a.changes = append(a.changes, "PUT /agentPools/"+name)
-	body["name"], body["id"] = name, aksPath+"/agentPools/"+name
+	body["name"], body["id"] = name, a.id+"/agentPools/"+name
 	// The answer has an etag of the moment, which no read has.
 	now := a.next()
 	properties["eTag"], properties["provisioningState"] = a.next(), "Succeeded"

@@ -200,6 +200,44 @@ func TestSendEKS(t *testing.T) {
 	}
 }
 
+// TestPrivateAccess is the example of Rancher's documentation: privateAccess is managed, and
+// false; it is enabled in the console; before that is read, tags are changed in the spec.
+func TestPrivateAccess(t *testing.T) {
+	cluster, client := newEKS(t)
+	cluster.cluster["resourcesVpcConfig"].(object)["endpointPrivateAccess"] = false
+	in := merge.Input{Table: eks.Table, Complete: true, Policies: merge.Policies{Policy: merge.Policy{External: merge.Upstream}}}
+	merged := func(spec string) (cloud.Reading, merge.Plan) {
+		reading := mustRead(t, client)
+		in.Spec, in.Upstream = parse(t, spec), reading.Config
+		plan := merge.Merge(in)
+		in.Base, in.Published = plan.Base, reading.Config
+		return reading, plan
+	}
+	if _, plan := merged("{privateAccess: false, tags: {owner: shop}}"); len(plan.Writes)+len(plan.Conflicts) > 0 {
+		t.Fatalf("an import: %+v", plan)
+	}
+	reading := mustRead(t, client)
+	console := merge.Merge(merge.Input{Table: eks.Table, Spec: parse(t, "privateAccess: true"), Upstream: reading.Config, Published: reading.Config, Complete: true})
+	if _, err := client.Send(t.Context(), reading, console.Writes[0], "console"); err != nil {
+		t.Fatal(err)
+	}
+	reading, plan := merged("{privateAccess: false, tags: {owner: us}}")
+	if len(plan.Writes) != 1 || plan.Writes[0].Call != "TagResource(cluster)" {
+		t.Fatalf("requests: %+v, want the tag", plan.Writes)
+	}
+	if _, err := client.Send(t.Context(), reading, plan.Writes[0], "ours"); err != nil {
+		t.Fatal(err)
+	}
+	in.Sent = plan.Writes[0].Sent
+	if _, plan = merged("{privateAccess: false, tags: {owner: us}}"); len(plan.Writes)+len(plan.Conflicts) > 0 || plan.Effective["privateAccess"] != true {
+		t.Errorf("afterwards: %+v", plan)
+	}
+	after := mustRead(t, client).Config
+	if after["privateAccess"] != true || cloud.Text(after, "tags.owner") != "us" {
+		t.Errorf("got privateAccess %v and the tags %v, want both changes", after["privateAccess"], after["tags"])
+	}
+}
+
 // TestOpenEKS: what EKS takes as all addresses is not sent.
 func TestOpenEKS(t *testing.T) {
 	cluster, client := newEKS(t)

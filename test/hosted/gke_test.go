@@ -392,6 +392,13 @@ func TestForeignOperationsInGKE(t *testing.T) {
 	if !slices.Equal(ids, []string{foreign.Name, ours}) {
 		t.Errorf("got %v, want %s and %s", ids, foreign.Name, ours)
 	}
+	operation, err := client.Operation(t.Context(), `nodePools["a"]`, foreign.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value := operation.Values[`nodePools["a"].initialNodeCount`]; len(operation.Values) != 1 || !strings.Contains(string(value), "GKE does not tell") {
+		t.Errorf("it has set %v, want the size, which GKE does not tell", operation.Values)
+	}
 }
 
 func TestRefusedByGKE(t *testing.T) {

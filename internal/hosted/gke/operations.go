@@ -7,7 +7,18 @@ import (
 	"time"
 
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
+
+// untold stands for values that an operation sets: GKE tells but its type.
+const untold merge.Text = `"a value that GKE does not tell"`
+
+// changes are the fields without a version that an operation of a type sets, or may set.
+var changes = map[string][]string{
+	"UPDATE_CLUSTER":           {"networkPolicyEnabled"},
+	"SET_NODE_POOL_SIZE":       {"initialNodeCount"},
+	"SET_NODE_POOL_MANAGEMENT": {"management.autoRepair", "management.autoUpgrade"},
+}
 
 // OperationIDs lists the operations: among them are somebody else's, where nothing makes GKE
 // refuse ours. It keeps them for some days.
@@ -25,7 +36,7 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 	return ids, nil
 }
 
-// Operation describes one of them. GKE does not tell which values it sets.
+// Operation describes one of them.
 func (c *Client) Operation(ctx context.Context, _, id string) (cloud.Operation, error) {
 	raw, err := c.do(ctx, http.MethodGet, c.location("operations", id), nil)
 	if err != nil {
@@ -37,8 +48,15 @@ func (c *Client) Operation(ctx context.Context, _, id string) (cloud.Operation, 
 func operation(raw map[string]any) cloud.Operation {
 	out := cloud.Operation{ID: cloud.Text(raw, "name"), Done: cloud.Text(raw, "status") == "DONE", Message: cloud.Text(raw, "error.message")}
 	out.Failed = raw["error"] != nil
+	out.Values = map[string]merge.Text{}
 	if pool := segment(cloud.Text(raw, "targetLink"), "nodePools"); pool != "" {
 		out.Item = itemPath(pool)
+	}
+	for _, path := range changes[cloud.Text(raw, "operationType")] {
+		if out.Item != "" {
+			path = out.Item + "." + path
+		}
+		out.Values[path] = untold
 	}
 	// What is no time stays unset.
 	out.Created, _ = time.Parse(time.RFC3339Nano, strings.TrimSpace(cloud.Text(raw, "startTime")))
