@@ -23,6 +23,11 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=16
 	Cloud string `json:"cloud,omitempty"`
 
+	// upstreamUID tells the cluster in the cloud from another one of the same name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	UpstreamUID string `json:"upstreamUID,omitempty"`
+
 	// location is the region or zone of the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
@@ -75,7 +80,8 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	// operation is the request to the cloud that is under way.
+	// operation is the request to the cloud that is under way. One that was refused, or has
+	// failed, stays until another one follows.
 	// +optional
 	Operation *Operation `json:"operation,omitempty"`
 }
@@ -170,7 +176,7 @@ type Decision struct {
 	Time metav1.Time `json:"time,omitzero"`
 }
 
-// Operation is a request to the cloud that is under way.
+// Operation is a request to the cloud that is under way, or that was of no use.
 type Operation struct {
 	// requestToken makes the cloud carry the request out once, where it knows tokens.
 	// +required
@@ -186,6 +192,17 @@ type Operation struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Call string `json:"call,omitempty"`
+
+	// item is the path of the pool that is changed; unset for the cluster itself.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Item string `json:"item,omitempty"`
+
+	// message is why the request was refused, or the operation has failed. Unset while it is
+	// under way.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
 
 	// version is that of what is changed, as it was read.
 	// +optional

@@ -26,11 +26,11 @@ func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, reading cloud.Reading) er
 	if !plan.Decided {
 		return nil
 	}
-	upstream, err := typed(h.Spec.ClusterConfig, reading.Config)
+	upstream, err := Typed(h.Spec.ClusterConfig, reading.Config)
 	if err != nil {
 		return fmt.Errorf("status.upstreamSpec: %w", err)
 	}
-	effective, err := typed(h.Spec.ClusterConfig, plan.Effective)
+	effective, err := Typed(h.Spec.ClusterConfig, plan.Effective)
 	if err != nil {
 		return fmt.Errorf("status.effective: %w", err)
 	}
@@ -53,27 +53,32 @@ func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, reading cloud.Reading) er
 	}
 	s.ConflictCount = ptr.To(int32(len(plan.Conflicts)))
 	for _, d := range plan.Decisions {
-		s.Decisions = append(s.Decisions, v1alpha1.Decision{
+		Note(h, v1alpha1.Decision{
 			Path: d.Path, Take: v1alpha1.Side(d.Take), Kept: string(d.Kept), Lost: string(d.Lost), Time: metav1.NewTime(d.Time),
 		})
 	}
-	s.Decisions = s.Decisions[max(0, len(s.Decisions)-maxDecisions):]
 	conditions.Set(&s.Conditions, h.Generation, inSync(plan))
 	return nil
+}
+
+// Note adds decisions, and drops the oldest of too many.
+func Note(h *v1alpha1.HostedCluster, decisions ...v1alpha1.Decision) {
+	all := append(h.Status.Decisions, decisions...) //nolint:gocritic // It is the same list.
+	h.Status.Decisions = all[max(0, len(all)-maxDecisions):]
 }
 
 // Begin enters the operation that a write is. It is cleared once the cloud has been read
 // again after it, or has refused it for certain.
 func Begin(h *v1alpha1.HostedCluster, write merge.Write, token string, now time.Time) {
-	op := &v1alpha1.Operation{RequestToken: token, Call: write.Call, Version: write.Version, StartedAt: metav1.NewTime(now)}
+	op := &v1alpha1.Operation{RequestToken: token, Call: write.Call, Item: write.Item, Version: write.Version, StartedAt: metav1.NewTime(now)}
 	for _, path := range slices.Sorted(maps.Keys(write.Sent)) {
 		op.Sent = append(op.Sent, v1alpha1.SentField{Path: path, Value: string(write.Sent[path])})
 	}
 	h.Status.Operation = op
 }
 
-// typed returns a configuration of the same cloud as another.
-func typed(like v1alpha1.ClusterConfig, tree map[string]any) (v1alpha1.ClusterConfig, error) {
+// Typed returns a configuration of the same cloud as another.
+func Typed(like v1alpha1.ClusterConfig, tree map[string]any) (v1alpha1.ClusterConfig, error) {
 	var config v1alpha1.ClusterConfig
 	switch {
 	case like.EKSConfig != nil:

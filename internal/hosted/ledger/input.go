@@ -14,17 +14,17 @@ import (
 )
 
 // Input returns what the merge knows of a cluster. Values that were sent count as such until
-// the operation is cleared: the reading has to be newer than it.
+// the operation is cleared, or has failed: the reading has to be newer than it.
 func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading, now time.Time) (merge.Input, error) {
 	in := merge.Input{
 		Table: table, Upstream: reading.Config, Complete: reading.Complete, Versions: reading.Versions, Base: map[string]merge.Base{},
 		Sent: map[string]merge.Text{}, Policies: policies(h.Spec), Now: now,
 	}
 	var err error
-	if in.Spec, err = tree(h.Spec.ClusterConfig); err != nil {
+	if in.Spec, err = Tree(h.Spec.ClusterConfig); err != nil {
 		return merge.Input{}, fmt.Errorf("spec: %w", err)
 	}
-	if in.Published, err = tree(h.Status.UpstreamSpec); err != nil {
+	if in.Published, err = Tree(h.Status.UpstreamSpec); err != nil {
 		return merge.Input{}, fmt.Errorf("status.upstreamSpec: %w", err)
 	}
 	for _, base := range h.Status.Base {
@@ -39,16 +39,16 @@ func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading,
 			Path: c.Path, Base: merge.Text(c.Base), Spec: merge.Text(c.Spec), Upstream: merge.Text(c.Upstream), Hash: c.UpstreamHash, Since: c.Since.Time,
 		})
 	}
-	if h.Status.Operation != nil {
-		for _, sent := range h.Status.Operation.Sent {
+	if op := h.Status.Operation; op != nil && op.Message == "" {
+		for _, sent := range op.Sent {
 			in.Sent[sent.Path] = merge.Text(sent.Value)
 		}
 	}
 	return in, nil
 }
 
-// tree returns the configuration of whatever cloud it is; nil if there is none.
-func tree(config v1alpha1.ClusterConfig) (map[string]any, error) {
+// Tree returns the configuration of whatever cloud it is; nil if there is none.
+func Tree(config v1alpha1.ClusterConfig) (map[string]any, error) {
 	switch {
 	case config.EKSConfig != nil:
 		return merge.Tree(config.EKSConfig)

@@ -1,0 +1,172 @@
+// Package state decides what to do next about a hosted cluster, and when to look again. It
+// does no I/O.
+//
+// A cluster goes from Creating or Importing to Idle. From there, a request goes through
+// Writing (it is in the status, and perhaps it was made), Waiting (the cloud works on it)
+// and Verifying (it is done, and has to be read) back to Idle. While somebody else changes
+// the cluster it is ForeignUpdate: what is read then may be half of a change, so it is
+// neither taken over nor overwritten.
+//
+// The phase is not stored. It follows from the status and from what was read, so a process
+// that crashes anywhere goes on where it was.
+package state
+
+import (
+	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+)
+
+// Phase of a hosted cluster.
+type Phase string
+
+// The phases.
+const (
+	Paused        Phase = "Paused"
+	NotFound      Phase = "NotFound"
+	Replaced      Phase = "Replaced"
+	Incomplete    Phase = "Incomplete"
+	Creating      Phase = "Creating"
+	Importing     Phase = "Importing"
+	Idle          Phase = "Idle"
+	Writing       Phase = "Writing"
+	Waiting       Phase = "Waiting"
+	Verifying     Phase = "Verifying"
+	Failed        Phase = "Failed"
+	ForeignUpdate Phase = "ForeignUpdate"
+	Deleting      Phase = "Deleting"
+)
+
+// Step is what to do in a phase.
+type Step string
+
+// The steps.
+const (
+	// Wait does nothing.
+	Wait Step = "Wait"
+	// Create asks for the cluster.
+	Create Step = "Create"
+	// Delete asks for its end.
+	Delete Step = "Delete"
+	// Release lets the object go.
+	Release Step = "Release"
+	// Resume makes the request of the status again, if it can do no harm.
+	Resume Step = "Resume"
+	// Fail notes why the operation has failed, and then does as Sync.
+	Fail Step = "Fail"
+	// Sync merges, stores what is decided, and sends the first request of it.
+	Sync Step = "Sync"
+)
+
+// CallCreate is the call of an operation that creates the cluster.
+const CallCreate = "CreateCluster"
+
+// Seen is what there is to decide on.
+type Seen struct {
+	Spec     v1alpha1.HostedClusterSpec
+	Status   v1alpha1.HostedClusterStatus
+	Deleting bool
+	// Missing: the cloud does not have the cluster. Otherwise Reading is as it was read.
+	Missing bool
+	Reading cloud.Reading
+	// Operation is what the cloud says of that of the status, if it has a name for it. It is
+	// older than the Reading: what is done there can be read here.
+	Operation *cloud.Operation
+}
+
+// Early decides without asking the cloud, if that can be.
+func Early(spec v1alpha1.HostedClusterSpec, deleting bool) (Phase, Step, bool) {
+	switch {
+	case deleting && spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete:
+		return Deleting, Release, true
+	case spec.Paused:
+		return Paused, Wait, true
+	default:
+		return "", "", false
+	}
+}
+
+// Next decides.
+func Next(s Seen) (Phase, Step) {
+	switch op := s.Status.Operation; {
+	case s.Deleting:
+		return s.delete()
+	case s.Missing:
+		return s.missing()
+	case s.replaced():
+		return Replaced, Wait
+	case op != nil && op.Call == CallCreate:
+		return s.created()
+	case op != nil && op.Message == "":
+		return s.inFlight(*op)
+	case s.Reading.Busy != "":
+		return ForeignUpdate, Wait
+	case !s.Reading.Complete:
+		return Incomplete, Wait
+	case op != nil:
+		return Failed, Sync
+	case !imported(s.Status):
+		return Importing, Sync
+	default:
+		return Idle, Sync
+	}
+}
+
+func (s Seen) created() (Phase, Step) {
+	switch {
+	case s.Reading.Busy != "":
+		return Creating, Wait
+	case !s.Reading.Complete:
+		return Incomplete, Wait
+	default:
+		return Importing, Sync
+	}
+}
+
+// inFlight: an operation of ours is in the status, and was not seen to be of no use. That the
+// cloud does not say that it is busy tells nothing, if it has a name for the operation.
+func (s Seen) inFlight(op v1alpha1.Operation) (Phase, Step) {
+	named := op.CloudID != ""
+	switch {
+	case named && (s.Operation == nil || !s.Operation.Done), s.Reading.Busy != "":
+		return Waiting, Wait
+	case !s.Reading.Complete:
+		return Incomplete, Wait
+	case !named:
+		return Writing, Resume
+	case s.Operation.Failed:
+		return Failed, Fail
+	default:
+		return Verifying, Sync
+	}
+}
+
+func (s Seen) delete() (Phase, Step) {
+	switch {
+	case s.Missing || s.replaced():
+		return Deleting, Release
+	case s.Reading.Busy != "":
+		return Deleting, Wait
+	default:
+		return Deleting, Delete
+	}
+}
+
+// missing: a cluster that was there once, and was deleted by somebody, is not made again.
+func (s Seen) missing() (Phase, Step) {
+	if s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate && !imported(s.Status) {
+		return Creating, Create
+	}
+	return NotFound, Wait
+}
+
+func (s Seen) replaced() bool {
+	return !s.Missing && s.Status.UpstreamUID != "" && s.Reading.UID != "" && s.Status.UpstreamUID != s.Reading.UID
+}
+
+// imported tells whether the cluster was ever read.
+func imported(s v1alpha1.HostedClusterStatus) bool {
+	return s.UpstreamSpec.EKSConfig != nil || s.UpstreamSpec.AKSConfig != nil || s.UpstreamSpec.GKEConfig != nil
+}
+
+// Imported tells whether the cluster was ever read.
+func Imported(h *v1alpha1.HostedCluster) bool { return imported(h.Status) }
