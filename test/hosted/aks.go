@@ -49,6 +49,15 @@ func (a *AKS) Changes() []string {
 	return slices.Clone(a.changes)
 }
 
+// Edit changes the cluster, or with nil removes it, as somebody else does.
+func (a *AKS) Edit(change func(cluster object) object) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	if a.cluster = change(a.cluster); a.cluster != nil {
+		a.cluster["eTag"] = a.next()
+	}
+}
+
 func (a *AKS) next() string {
 	a.etag++
 	return fmt.Sprintf("etag-%d", a.etag)

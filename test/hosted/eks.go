@@ -29,6 +29,9 @@ type EKS struct {
 	// changes are the requests that have changed something.
 	changes []string
 	busy    bool
+	slow    bool
+	// shown is the cluster as it was before an update that is in progress.
+	shown object
 }
 
 type object = map[string]any
@@ -54,6 +57,39 @@ func (e *EKS) Busy(busy bool) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	e.busy = busy
+}
+
+// Slow makes updates of the cluster last until Finish. EKS takes seconds to say that it is
+// at it: until then the cluster is ACTIVE, and as it was.
+func (e *EKS) Slow() {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.slow = true
+}
+
+// Finish ends the updates that are in progress. With an error they have failed, and the
+// cluster stays as it was.
+func (e *EKS) Finish(failure string) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	for _, update := range e.updates[""] {
+		if update["status"] != "InProgress" {
+			continue
+		}
+		update["status"] = "Successful"
+		if failure != "" {
+			update["status"], e.cluster = "Failed", e.shown
+			update["errors"] = []any{object{"errorCode": "Unknown", "errorMessage": failure}}
+		}
+	}
+	e.shown = nil
+}
+
+// Edit changes the cluster, or with nil removes it, as somebody else does.
+func (e *EKS) Edit(change func(cluster object) object) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.cluster = change(e.cluster)
 }
 
 // Forget removes a group without a request, as if somebody had deleted it.
@@ -106,10 +142,14 @@ func (e *EKS) once(w http.ResponseWriter, r *http.Request, body object) (http.Re
 		return w, out, nil
 	}
 	changes := r.Method != http.MethodGet
-	if changes && e.busy {
+	if changes && (e.busy || e.shown != nil) {
 		return w, nil, inUse
 	}
+	before := copied(e.cluster)
 	out, failed := e.route(r, body)
+	if failed == nil && changes && e.slow && out["update"] != nil {
+		e.shown = before
+	}
 	if failed == nil && changes {
 		e.changes = append(e.changes, r.Method+" "+r.URL.Path)
 		if token != "" {
@@ -117,6 +157,18 @@ func (e *EKS) once(w http.ResponseWriter, r *http.Request, body object) (http.Re
 		}
 	}
 	return w, out, failed
+}
+
+func copied(from object) object {
+	var to object
+	text, err := json.Marshal(from)
+	if err == nil {
+		err = json.Unmarshal(text, &to)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return to
 }
 
 func (e *EKS) answer(w http.ResponseWriter, out object, failed *failure) {
@@ -145,6 +197,8 @@ func (e *EKS) route(r *http.Request, body object) (object, *failure) {
 	switch rest := parts[2:]; {
 	case len(rest) == 0 && r.Method == http.MethodDelete:
 		return e.delete()
+	case len(rest) == 0 && e.shown != nil:
+		return object{"cluster": e.shown}, nil
 	case len(rest) == 0:
 		return object{"cluster": e.cluster}, nil
 	case rest[0] == "update-config":
@@ -260,6 +314,9 @@ func (e *EKS) update(group, kind string, params object) object {
 	update := object{
 		"id":     fmt.Sprintf("update-%d", len(e.changes)),
 		"status": "Successful", "type": kind, "createdAt": 1_800_000_000 + len(e.changes), "params": list,
+	}
+	if e.slow && group == "" {
+		update["status"] = "InProgress"
 	}
 	e.updates[group] = append(e.updates[group], update)
 	return object{"update": update}

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 	"github.com/spillway-io/spillway/internal/hosted/merge"
@@ -97,11 +99,33 @@ func (c *Client) wrap(err error, what string) error {
 	if err == nil {
 		return nil
 	}
+	wrapped := &cloud.Error{Doing: fmt.Sprintf("%s of the AKS cluster %s in %s", what, c.Cluster, c.ResourceGroup), Message: err.Error(), Cause: err}
 	var answer *azcore.ResponseError
-	if errors.As(err, &answer) && kinds[answer.StatusCode] != nil {
-		err = errors.Join(kinds[answer.StatusCode], err)
+	if errors.As(err, &answer) {
+		wrapped.Kind, wrapped.Message = kinds[answer.StatusCode], message(answer)
 	}
-	return fmt.Errorf("%s of the AKS cluster %s in %s: %w", what, c.Cluster, c.ResourceGroup, err)
+	var identity *azidentity.AuthenticationFailedError
+	if errors.As(err, &identity) {
+		// It prints the whole answer, with IDs and times.
+		wrapped.Kind, wrapped.Message = cloud.ErrCredentials, "Microsoft Entra ID refuses them: "+code.FindString(err.Error())
+	}
+	return wrapped
+}
+
+// code is that of an error of Microsoft Entra ID.
+var code = regexp.MustCompile(`AADSTS[0-9]+`)
+
+// message is the cloud's own: the error prints the whole answer, with IDs and times.
+func message(answer *azcore.ResponseError) string {
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if answer.RawResponse == nil || runtime.UnmarshalAsJSON(answer.RawResponse, &body) != nil {
+		return answer.ErrorCode
+	}
+	return answer.ErrorCode + ": " + body.Error.Message
 }
 
 func notFound(err error) bool {

@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
@@ -22,6 +23,32 @@ var (
 	// ErrUnsupported: the client cannot do it.
 	ErrUnsupported = errors.New("this cannot be done yet")
 )
+
+// Error is what a cloud has answered, in the same words each time: what differs from one
+// answer to the next, such as the ID of a request, is left out.
+type Error struct {
+	// Doing says what was done, and to which cluster.
+	Doing string
+	// Kind is one of the errors of this package; nil for any other.
+	Kind error
+	// Message is the cloud's own.
+	Message string
+	// Cause is the error of the cloud's library.
+	Cause error
+}
+
+func (e *Error) Error() string {
+	text := e.Doing
+	for _, part := range []any{e.Kind, e.Message} {
+		if part != nil && part != "" {
+			text += fmt.Sprintf(": %v", part)
+		}
+	}
+	return text
+}
+
+// Unwrap returns what it is.
+func (e *Error) Unwrap() []error { return []error{e.Kind, e.Cause} }
 
 // Client reads and changes one cluster, with the credentials of that cluster. It decides
 // nothing, and remembers nothing between two calls. Each call makes a few requests and

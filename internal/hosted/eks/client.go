@@ -72,11 +72,12 @@ func (c *Client) wrap(err error, what string) error {
 	if err == nil {
 		return nil
 	}
+	wrapped := &cloud.Error{Doing: fmt.Sprintf("%s of the EKS cluster %s in %s", what, c.Cluster, c.Region), Message: err.Error(), Cause: err}
 	var answer smithy.APIError
-	if errors.As(err, &answer) && kinds[answer.ErrorCode()] != nil {
-		err = errors.Join(kinds[answer.ErrorCode()], err)
+	if errors.As(err, &answer) {
+		wrapped.Kind, wrapped.Message = kinds[answer.ErrorCode()], answer.ErrorCode()+": "+answer.ErrorMessage()
 	}
-	return fmt.Errorf("%s of the EKS cluster %s in %s: %w", what, c.Cluster, c.Region, err)
+	return wrapped
 }
 
 func notFound(err error) bool {

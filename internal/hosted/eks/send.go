@@ -2,7 +2,6 @@ package eks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,7 +16,7 @@ import (
 )
 
 // ErrTemplate: what is in a launch template is not changed yet; EC2 does that, not EKS.
-var ErrTemplate = errors.New("launch templates cannot be changed yet: make a version of it, and set launchTemplate.version")
+var ErrTemplate = fmt.Errorf("%w: launch templates cannot be changed yet: make a version of it, and set launchTemplate.version", cloud.ErrRefused)
 
 // errOpen: EKS takes an empty list as all addresses.
 var errOpen = fmt.Errorf("%w: eksConfig.publicAccessSources is empty, which EKS takes as 0.0.0.0/0: all addresses. "+

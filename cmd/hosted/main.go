@@ -1,0 +1,86 @@
+// Command hosted runs the operator of hosted clusters: it keeps clusters in EKS, AKS and GKE
+// and their HostedClusters in step. It is a program of its own, because the manager has
+// neither the clouds' libraries nor their credentials.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	_ "golang.org/x/crypto/x509roots/fallback" // The clouds' certificates, in an image without any.
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/spillway-io/spillway/internal/hosted/operator"
+	"github.com/spillway-io/spillway/internal/logs"
+)
+
+// version is set by the linker.
+var version = "development"
+
+func main() {
+	var (
+		options     operator.Options
+		metricsAddr string
+		logging     zap.Options
+		showVersion bool
+	)
+	// The flag -kubeconfig comes from controller-runtime.
+	flag.StringVar(&options.Namespace, "namespace", operator.DefaultNamespace,
+		"`namespace` of the operator, where the Secrets with the credentials for the clouds are")
+	flag.StringVar(&metricsAddr, "metrics-bind-address", ":8080", "`address` of the metrics, or 0 for none")
+	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
+	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
+		"let several operators run, of which one at a time works")
+	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
+	logging.BindFlags(flag.CommandLine)
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "Spillway keeps clusters in EKS, AKS and GKE and their HostedClusters in step.\n\nusage: hosted [FLAG ...]\n\n")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "hosted: unexpected argument %q; see hosted --help\n", flag.Arg(0))
+		os.Exit(2)
+	}
+	if showVersion {
+		fmt.Println(version)
+		return
+	}
+	logger := logs.Bounded(zap.New(zap.UseFlagOptions(&logging)))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger) //nolint:forbidigo // For Kubernetes' own libraries, such as leader election.
+	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
+	options.Manager.LeaderElectionID = "spillway-hosted"
+	options.Manager.LeaderElectionNamespace = options.Namespace
+	options.Manager.LeaderElectionReleaseOnCancel = true
+	if err := run(options); err != nil {
+		ctrl.Log.WithName("setup").Error(err, "the operator stopped")
+		os.Exit(1)
+	}
+}
+
+// run runs the operator until it is stopped.
+func run(options operator.Options) error {
+	ctx := ctrl.SetupSignalHandler()
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the cluster to work for (set --kubeconfig, or run in a cluster): %w", err)
+	}
+	mgr, err := operator.New(config, options)
+	if err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	ctrl.Log.WithName("setup").Info("starting", "version", version)
+	return mgr.Start(ctx)
+}

@@ -1,0 +1,224 @@
+package controller
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/dial"
+	"github.com/spillway-io/spillway/internal/hosted/merge"
+	"github.com/spillway-io/spillway/internal/hosted/state"
+)
+
+// report writes the conditions: each has one writer, and Ready is a summary of the others.
+func (v *visit) report() {
+	v.identity()
+	if v.phase != state.Paused {
+		v.credentials()
+		v.synced()
+		v.updating()
+	}
+	v.ready()
+}
+
+// identity is what the columns of kubectl show.
+func (v *visit) identity() {
+	s := &v.h.Status
+	upstream := s.UpstreamSpec
+	switch spec := v.h.Spec; {
+	case spec.EKSConfig != nil:
+		s.Cloud, s.Location = "EKS", spec.EKSConfig.Region
+		if upstream.EKSConfig != nil {
+			s.KubernetesVersion = value(upstream.EKSConfig.KubernetesVersion)
+		}
+	case spec.AKSConfig != nil:
+		s.Cloud, s.Location = "AKS", spec.AKSConfig.ResourceLocation
+		if upstream.AKSConfig != nil {
+			s.KubernetesVersion = value(upstream.AKSConfig.KubernetesVersion)
+		}
+	case spec.GKEConfig != nil:
+		s.Cloud, s.Location = "GKE", cmp.Or(value(spec.GKEConfig.Region), value(spec.GKEConfig.Zone))
+		if upstream.GKEConfig != nil {
+			s.KubernetesVersion = value(upstream.GKEConfig.KubernetesVersion)
+		}
+	}
+}
+
+// credentials are valid once the cloud has answered with them. An error that says nothing of
+// them leaves what is known.
+func (v *visit) credentials() {
+	set := func(status metav1.ConditionStatus, reason, message string) {
+		v.set(v1alpha1.HostedCredentialsValid, status, reason, message)
+	}
+	op := v.h.Status.Operation
+	switch err := v.failure; {
+	case errors.Is(err, dial.ErrSecret):
+		set(metav1.ConditionFalse, v1alpha1.ReasonSecretUnusable, err.Error())
+	case errors.Is(err, cloud.ErrCredentials):
+		set(metav1.ConditionFalse, v1alpha1.ReasonRejected, err.Error())
+	case errors.Is(err, cloud.ErrForbidden):
+		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, err.Error())
+	case op != nil && strings.Contains(op.Message, cloud.ErrForbidden.Error()):
+		// The right to read is there, and one to change is not.
+		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, op.Message)
+	case err == nil:
+		set(metav1.ConditionTrue, v1alpha1.ReasonAccepted, "")
+	case v.missing(v1alpha1.HostedCredentialsValid):
+		set(metav1.ConditionUnknown, v1alpha1.ReasonRequestFailed, err.Error())
+	}
+}
+
+func (v *visit) synced() {
+	set := func(status metav1.ConditionStatus, reason, message string) {
+		v.set(v1alpha1.HostedSynced, status, reason, message)
+	}
+	switch err := v.failure; {
+	case errors.Is(err, errInvalid):
+		set(metav1.ConditionFalse, v1alpha1.ReasonInvalid, err.Error())
+	case errors.Is(err, cloud.ErrThrottled):
+		set(metav1.ConditionFalse, v1alpha1.ReasonThrottled, err.Error())
+	case err != nil:
+		set(metav1.ConditionFalse, v1alpha1.ReasonRequestFailed, err.Error())
+	case v.phase == state.NotFound:
+		set(metav1.ConditionFalse, v1alpha1.ReasonNotFound, "The cloud does not have the cluster. If it was deleted there, delete this object, too")
+	case v.phase == state.Replaced:
+		set(metav1.ConditionFalse, v1alpha1.ReasonReplaced, fmt.Sprintf(
+			"The cluster was deleted in the cloud, and made again under its name (%s, not %s). To adopt the new one, delete this object with deletionPolicy Orphan, and make it again",
+			v.seen.Reading.UID, v.h.Status.UpstreamUID))
+	case v.phase == state.Incomplete:
+		set(metav1.ConditionFalse, v1alpha1.ReasonIncomplete, "A part of the cluster could not be read; it decides nothing")
+	case !v.seen.Missing:
+		set(metav1.ConditionTrue, v1alpha1.ReasonRead, "")
+	}
+}
+
+// updating says who changes the cluster. While it cannot be read, that is as it was.
+func (v *visit) updating() {
+	set := func(status metav1.ConditionStatus, reason, message string) {
+		v.set(v1alpha1.HostedUpdating, status, reason, message)
+	}
+	op := v.h.Status.Operation
+	call := ""
+	if op != nil {
+		call = op.Call
+	}
+	switch v.phase {
+	case state.Creating:
+		set(metav1.ConditionTrue, v1alpha1.ReasonCreating, v.seen.Reading.Busy)
+	case state.Deleting:
+		set(metav1.ConditionTrue, v1alpha1.ReasonDeleting, v.seen.Reading.Busy)
+	case state.Writing:
+		set(metav1.ConditionTrue, v1alpha1.ReasonSending, call)
+	case state.Waiting:
+		set(metav1.ConditionTrue, v1alpha1.ReasonWaiting, cmp.Or(call, v.seen.Reading.Busy))
+	case state.ForeignUpdate:
+		set(metav1.ConditionTrue, v1alpha1.ReasonForeignUpdate, v.seen.Reading.Busy)
+	case "", state.Incomplete:
+	default:
+		if op != nil && op.Message != "" {
+			set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, call+": "+op.Message)
+			return
+		}
+		set(metav1.ConditionFalse, v1alpha1.ReasonIdle, "")
+	}
+}
+
+func (v *visit) ready() {
+	set := func(status metav1.ConditionStatus, reason, message string) {
+		v.set(v1alpha1.HostedReady, status, reason, message)
+	}
+	switch v.phase {
+	case state.Paused:
+		set(metav1.ConditionFalse, v1alpha1.ReasonPaused, "spec.paused is set: nothing is read or changed in the cloud")
+		return
+	case state.Creating:
+		set(metav1.ConditionFalse, v1alpha1.ReasonCreating, v.seen.Reading.Busy)
+		return
+	case state.Deleting:
+		set(metav1.ConditionFalse, v1alpha1.ReasonDeleting, v.seen.Reading.Busy)
+		return
+	}
+	if v.phase == state.Failed && v.seen.Missing {
+		set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, v.h.Status.Operation.Message)
+		return
+	}
+	for _, kind := range []string{v1alpha1.HostedCredentialsValid, v1alpha1.HostedSynced} {
+		if c := meta.FindStatusCondition(v.h.Status.Conditions, kind); c != nil && c.Status != metav1.ConditionTrue {
+			set(metav1.ConditionFalse, c.Reason, c.Message)
+			return
+		}
+	}
+	set(metav1.ConditionTrue, v1alpha1.ReasonRuns, "")
+}
+
+// set writes a condition, with the time of our clock.
+func (v *visit) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	c := conditions.New(kind, status, reason, message)
+	c.LastTransitionTime = metav1.NewTime(v.now)
+	conditions.Set(&v.h.Status.Conditions, v.h.Generation, c)
+}
+
+func (v *visit) drop(kind string) { meta.RemoveStatusCondition(&v.h.Status.Conditions, kind) }
+
+func (v *visit) missing(kind string) bool {
+	return meta.FindStatusCondition(v.h.Status.Conditions, kind) == nil
+}
+
+// lasted returns how long the conditions have been as they are: the one of them that has
+// changed last.
+func (v *visit) lasted(kinds ...string) time.Duration {
+	var last time.Time
+	for _, c := range v.h.Status.Conditions {
+		if slices.Contains(kinds, c.Type) && c.LastTransitionTime.After(last) {
+			last = c.LastTransitionTime.Time
+		}
+	}
+	return v.now.Sub(last)
+}
+
+var errInvalid = errors.New("what was read cannot be used")
+
+// invalid keeps an error for the report: it is of what was read, and to try again at once
+// would not help.
+func (v *visit) invalid(err error) error {
+	v.failure = fmt.Errorf("%w: %w", errInvalid, err)
+	return nil
+}
+
+func (v *visit) event(kind, reason, action, note string, args ...any) {
+	v.Events.Eventf(v.h, nil, kind, reason, action, "%s", conditions.Note(fmt.Sprintf(note, args...)))
+}
+
+func paths(write merge.Write) string {
+	var all []string
+	for path := range write.Sent {
+		all = append(all, path)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// bounded cuts what a cloud says to what the status can hold.
+func bounded(message string) string {
+	const most = 1000
+	if r := []rune(message); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return message
+}
+
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}

@@ -1,0 +1,47 @@
+package controller
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/internal/retry"
+)
+
+// workers is how many clusters are worked on at a time. Each waits for the cloud most of
+// the time.
+const workers = 10
+
+// SetupWithManager adds the controller to the manager. What it writes into a status is no
+// reason to read a cluster again: only a changed spec is, a deletion, or a changed Secret.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("hostedcluster").
+		For(&v1alpha1.HostedCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: retry.Backoff[reconcile.Request]()}).
+		Complete(r)
+}
+
+// ofSecret are the clusters with these credentials.
+func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	var all v1alpha1.HostedClusterList
+	if secret.GetNamespace() != r.Namespace || r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy) != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		if ref := all.Items[i].Spec.Credentials.SecretRef; ref != nil && ref.Name == secret.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
+		}
+	}
+	return requests
+}

@@ -1,0 +1,346 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/internal/hosted/controller"
+	"github.com/spillway-io/spillway/internal/hosted/dial"
+	"github.com/spillway-io/spillway/internal/hosted/operator"
+	"github.com/spillway-io/spillway/test/hosted"
+)
+
+type object = map[string]any
+
+const (
+	eksCluster = `
+name: %[1]s
+arn: "arn:cluster/%[1]s"
+status: ACTIVE
+createdAt: 1800000000
+version: "1.32"
+resourcesVpcConfig: {endpointPublicAccess: true, endpointPrivateAccess: true, publicAccessCidrs: [10.0.0.0/8]}
+logging: {clusterLogging: [{types: [api], enabled: true}]}
+tags: {owner: shop, cost: "7"}`
+	eksGroup = `
+nodegroupName: a
+nodegroupArn: "arn:group/%[1]s/a"
+status: ACTIVE
+version: "1.32"
+scalingConfig: {desiredSize: 2, minSize: 1, maxSize: 3}
+labels: {tier: web}
+tags: {}`
+	aksCluster = `
+id: /subscriptions/sub/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/%[1]s
+location: westeurope
+tags: {owner: shop, cost: "7"}
+properties:
+  resourceUID: uid-1
+  provisioningState: Succeeded
+  kubernetesVersion: 1.32.4
+  apiServerAccessProfile: {authorizedIPRanges: [10.0.0.0/8]}`
+	aksPool = `
+id: /pools/a
+name: a
+properties: {provisioningState: Succeeded, count: 2, mode: System, orchestratorVersion: 1.32.4}`
+)
+
+func parse(t *testing.T, text string, args ...any) object {
+	t.Helper()
+	var out object
+	if err := yaml.UnmarshalStrict(fmt.Appendf(nil, text, args...), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// clouds are EKS, AKS and Microsoft Entra ID, with any number of clusters.
+type clouds struct {
+	eks, aks, entra *httptest.Server
+
+	lock sync.Mutex
+	eksS map[string]*hosted.EKS
+	aksS map[string]*hosted.AKS
+	// requests and changes count what was asked for, and what was to change something.
+	requests, changes int
+	// before is called with the credentials of each request to EKS, and its cluster.
+	before func(r *http.Request, cluster, accessKey string) (code string)
+}
+
+var (
+	nameInEKS = regexp.MustCompile(`^/(?:clusters/|tags/arn:(?:cluster|group)/)([^/]+)`)
+	nameInAKS = regexp.MustCompile(`/managedClusters/([^/]+)`)
+	accessKey = regexp.MustCompile(`Credential=([^/]+)/`)
+)
+
+func newClouds(t *testing.T) *clouds {
+	t.Helper()
+	c := &clouds{eksS: map[string]*hosted.EKS{}, aksS: map[string]*hosted.AKS{}}
+	c.eks, c.aks, c.entra = httptest.NewTLSServer(http.HandlerFunc(c.serveEKS)), httptest.NewTLSServer(http.HandlerFunc(c.serveAKS)), httptest.NewTLSServer(http.HandlerFunc(c.serveEntra))
+	for _, server := range []*httptest.Server{c.eks, c.aks, c.entra} {
+		t.Cleanup(server.Close)
+	}
+	return c
+}
+
+// dialer is the product's own.
+func (c *clouds) dialer() *dial.Dialer {
+	return &dial.Dialer{
+		// All test servers have the same certificate.
+		Transport: c.eks.Client().Transport, EKS: c.eks.URL, AKS: c.aks.URL, Entra: c.entra.URL, Once: true, Limit: 1e6, Burst: 1e6,
+	}
+}
+
+func (c *clouds) count(r *http.Request) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.requests++
+	if r.Method != http.MethodGet {
+		c.changes++
+	}
+}
+
+func (c *clouds) counts() (requests, changes int) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.requests, c.changes
+}
+
+func (c *clouds) serveEKS(w http.ResponseWriter, r *http.Request) {
+	c.count(r)
+	name, key := "", ""
+	if m := nameInEKS.FindStringSubmatch(r.URL.Path); m != nil {
+		name = m[1]
+	}
+	if m := accessKey.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
+		key = m[1]
+	}
+	c.lock.Lock()
+	before, cluster := c.before, c.eksS[name]
+	c.lock.Unlock()
+	if before != nil {
+		if code := before(r, name, key); code != "" {
+			w.Header().Set("X-Amzn-Errortype", code)
+			w.Header().Set("X-Amzn-Requestid", fmt.Sprint(time.Now().UnixNano()))
+			w.WriteHeader(map[string]int{"ThrottlingException": 429}[code] + 403*btoi(code != "ThrottlingException"))
+			fmt.Fprintf(w, `{"message":"User: arn:user/x is not authorized to perform: eks:DescribeCluster"}`)
+			return
+		}
+	}
+	if cluster == nil {
+		w.Header().Set("X-Amzn-Errortype", "ResourceNotFoundException")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"message":"No cluster found"}`)
+		return
+	}
+	cluster.ServeHTTP(w, r)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (c *clouds) serveAKS(w http.ResponseWriter, r *http.Request) {
+	c.count(r)
+	name := ""
+	if m := nameInAKS.FindStringSubmatch(r.URL.Path); m != nil {
+		name = m[1]
+	}
+	c.lock.Lock()
+	cluster := c.aksS[name]
+	c.lock.Unlock()
+	if cluster == nil || r.Header.Get("Authorization") != "Bearer token-of-secret-"+name {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"error":{"code":"InvalidAuthenticationToken","message":"no"}}`)
+		return
+	}
+	cluster.ServeHTTP(w, r)
+}
+
+// serveEntra gives a token for each secret.
+func (c *clouds) serveEntra(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	tenant := strings.Split(strings.Trim(r.URL.Path, "/"), "/")[0]
+	if r.Method == http.MethodGet {
+		base := c.entra.URL + "/" + tenant
+		fmt.Fprintf(w, `{"token_endpoint":%q,"authorization_endpoint":%q,"issuer":%q}`, base+"/oauth2/v2.0/token", base+"/oauth2/v2.0/authorize", base+"/v2.0")
+		return
+	}
+	secret := r.FormValue("client_secret")
+	if strings.HasPrefix(secret, "wrong") {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided. Trace ID: 1","error_codes":[7000215]}`)
+		return
+	}
+	fmt.Fprintf(w, `{"token_type":"Bearer","expires_in":3600,"access_token":%q}`, "token-of-"+secret)
+}
+
+func (c *clouds) addEKS(t *testing.T, name string) *hosted.EKS {
+	t.Helper()
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.eksS[name] = hosted.NewEKS(parse(t, eksCluster, name), parse(t, eksGroup, name))
+	return c.eksS[name]
+}
+
+func (c *clouds) addAKS(t *testing.T, name string) *hosted.AKS {
+	t.Helper()
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.aksS[name] = hosted.NewAKS(parse(t, aksCluster, name), parse(t, aksPool))
+	return c.aksS[name]
+}
+
+// rig is a reconciler that is told when to reconcile.
+type rig struct {
+	*testing.T
+	*controller.Reconciler
+	clouds *clouds
+	clock  *testclock.FakePassiveClock
+	events *events.FakeRecorder
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	counting := rest.CopyConfig(config)
+	counting.Wrap(func(next http.RoundTripper) http.RoundTripper { return counted{next} })
+	c, err := client.New(counting, client.Options{Scheme: operator.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{T: t, clouds: newClouds(t), clock: testclock.NewFakePassiveClock(time.Now()), events: events.NewFakeRecorder(1000)}
+	r.Reconciler = &controller.Reconciler{
+		Client: c, Live: c, Clouds: r.clouds.dialer(), Namespace: "default", Events: r.events, Clock: r.clock, Random: func() float64 { return 0.5 },
+	}
+	return r
+}
+
+// restart is another process: what was only in memory is gone.
+func (r *rig) restart() {
+	old := r.Reconciler
+	r.Reconciler = &controller.Reconciler{
+		Client: r.Live.(client.Client), Live: old.Live, Clouds: r.clouds.dialer(), Namespace: old.Namespace, Events: old.Events, Clock: old.Clock, Random: old.Random,
+	}
+}
+
+// cluster makes a HostedCluster and its Secret, both named as the cluster.
+func (r *rig) cluster(name, spec string) {
+	r.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, StringData: map[string]string{
+		"accessKeyID": "key-of-" + name, "secretAccessKey": "s", "tenantID": "tenant", "subscriptionID": "sub", "clientID": "client", "clientSecret": "secret-" + name,
+	}}
+	h := &v1alpha1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := yaml.UnmarshalStrict([]byte(spec), &h.Spec); err != nil {
+		r.Fatal(err)
+	}
+	h.Spec.Credentials.SecretRef = &v1alpha1.SecretReference{Name: name}
+	for _, o := range []client.Object{secret, h} {
+		if err := server.Create(r.Context(), o); err != nil {
+			r.Fatal(err)
+		}
+	}
+	r.Cleanup(func() {
+		h := &v1alpha1.HostedCluster{}
+		if server.Get(context.Background(), client.ObjectKey{Name: name}, h) == nil {
+			h.Finalizers = nil
+			_ = server.Update(context.Background(), h)
+			_ = server.Delete(context.Background(), h)
+		}
+		_ = server.Delete(context.Background(), secret)
+	})
+}
+
+func (r *rig) get(name string) *v1alpha1.HostedCluster {
+	r.Helper()
+	h := &v1alpha1.HostedCluster{}
+	if err := server.Get(r.Context(), client.ObjectKey{Name: name}, h); err != nil {
+		r.Fatal(err)
+	}
+	return h
+}
+
+// edit changes the spec, as a user does.
+func (r *rig) edit(name string, change func(*v1alpha1.HostedCluster)) {
+	r.Helper()
+	h := r.get(name)
+	change(h)
+	if err := server.Update(r.Context(), h); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// reconcile returns when the next one is due.
+func (r *rig) reconcile(name string) time.Duration {
+	r.Helper()
+	result, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: name}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return result.RequeueAfter
+}
+
+// next reconciles, once it is due.
+func (r *rig) next(name string) {
+	r.Helper()
+	r.clock.SetTime(r.clock.Now().Add(r.reconcile(name)))
+}
+
+// settle reconciles until a reconcile writes nothing, on either side.
+func (r *rig) settle(name string) *v1alpha1.HostedCluster {
+	r.Helper()
+	for range 20 {
+		before := writes.Load()
+		_, changes := r.clouds.counts()
+		r.next(name)
+		if _, now := r.clouds.counts(); writes.Load() == before && now == changes && r.get(name).Status.Operation == nil {
+			return r.get(name)
+		}
+	}
+	r.Fatalf("it is never quiet: %+v", r.get(name).Status)
+	return nil
+}
+
+// condition fails the test unless it is so.
+func (r *rig) condition(h *v1alpha1.HostedCluster, kind, reason, message string) {
+	r.Helper()
+	c := meta.FindStatusCondition(h.Status.Conditions, kind)
+	if c == nil || c.Reason != reason || !strings.Contains(c.Message, message) {
+		r.Errorf("%s is %+v, want %s: %s", kind, c, reason, message)
+	}
+}
+
+func (r *rig) happened(text string) bool {
+	for {
+		select {
+		case event := <-r.events.Events:
+			if strings.Contains(event, text) {
+				return true
+			}
+		default:
+			return false
+		}
+	}
+}
+
+func keyOf(name string) client.ObjectKey { return client.ObjectKey{Name: name} }
