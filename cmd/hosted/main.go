@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/spillway-io/spillway/internal/hosted/dial"
 	"github.com/spillway-io/spillway/internal/hosted/operator"
 	"github.com/spillway-io/spillway/internal/logs"
 )
@@ -25,6 +26,7 @@ var version = "development"
 func main() {
 	var (
 		options     operator.Options
+		clouds      dial.Dialer
 		metricsAddr string
 		logging     zap.Options
 		showVersion bool
@@ -36,6 +38,7 @@ func main() {
 	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
 		"let several operators run, of which one at a time works")
+	flag.Func("endpoints", "where clouds are, if not where everybody's are, as `cloud=URL,...`: eks, aks, entra (which gives tokens for aks), gke", clouds.SetEndpoints)
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
 	logging.BindFlags(flag.CommandLine)
 	flag.Usage = func() {
@@ -54,6 +57,7 @@ func main() {
 	logger := logs.Bounded(zap.New(zap.UseFlagOptions(&logging)))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger) //nolint:forbidigo // For Kubernetes' own libraries, such as leader election.
+	options.Clouds = &clouds
 	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
 	options.Manager.LeaderElectionID = "spillway-hosted"
 	options.Manager.LeaderElectionNamespace = options.Namespace

@@ -165,7 +165,7 @@ func (a *AKS) putCluster(r *http.Request) (int, object) {
 	properties, _ := body["properties"].(object)
 	profiles, _ := properties["agentPoolProfiles"].([]any)
 	switch {
-	case !ok || properties == nil || body["location"] == nil || body["identity"] == nil || old == nil && len(profiles) == 0:
+	case !ok || properties == nil || old == nil && (body["location"] == nil || body["identity"] == nil || len(profiles) == 0):
 		return refused(http.StatusBadRequest, "InvalidRequestContent")
 	case len(profiles) > 0 && old != nil && !a.Lax:
 		return refused(http.StatusBadRequest, "PoolsInCluster")

@@ -1,10 +1,14 @@
 package hosted
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -45,11 +49,30 @@ func NewGKE(api []byte, cluster object) (*GKE, error) {
 	return g, nil
 }
 
+// APIOfGKE returns Google's description of the API, which is in the module of its library.
+func APIOfGKE(ctx context.Context) ([]byte, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "google.golang.org/api").Output()
+	if err != nil {
+		return nil, fmt.Errorf("finding Google's description of GKE: %w", err)
+	}
+	return os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "container", "v1", "container-api.json"))
+}
+
 // Changes returns the requests that have changed something, in their order.
 func (g *GKE) Changes() []string {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	return slices.Clone(g.changes)
+}
+
+// Edit changes the cluster, or with nil removes it, as somebody else does.
+func (g *GKE) Edit(change func(cluster object) object) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	if g.cluster = change(g.cluster); g.cluster != nil {
+		g.renew("")
+		g.cluster["labelFingerprint"] = g.version()
+	}
 }
 
 // Hold keeps operations running, so that others are refused, or ends them.

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -93,20 +90,10 @@ nodePools:
     bootDiskKmsKey: projects/p/locations/europe-west3/keyRings/ring/cryptoKeys/key`
 )
 
-// moduleOf returns where a module is in Go's cache.
-func moduleOf(t *testing.T, path string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", path).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
 // newGKE returns a cluster, a client to it, and Google's own, for somebody else.
 func newGKE(t *testing.T, config string) (*GKE, *gke.Client, *container.ProjectsLocationsClustersService) {
 	t.Helper()
-	api, err := os.ReadFile(filepath.Join(moduleOf(t, "google.golang.org/api"), "container", "v1", "container-api.json"))
+	api, err := APIOfGKE(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

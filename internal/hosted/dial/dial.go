@@ -36,8 +36,8 @@ const (
 type Dialer struct {
 	// Transport is what requests go through. Default: http.DefaultTransport.
 	Transport http.RoundTripper
-	// EKS, AKS and Entra are where to send them instead of to the clouds themselves.
-	EKS, AKS, Entra string
+	// EKS, AKS, Entra and GKE are where to send them instead of to the clouds themselves.
+	EKS, AKS, Entra, GKE string
 	// Once is set to try each request but once: clouds' libraries try some again.
 	Once bool
 	// Limit and Burst bound the requests with the same credentials; by default to 10 a
@@ -96,7 +96,7 @@ func (d *Dialer) dial(ctx context.Context, h *v1alpha1.HostedCluster, secret *co
 	case spec.AKSConfig != nil:
 		return d.aks(*spec.AKSConfig, spec.Credentials, secret, through)
 	default:
-		return nil, fmt.Errorf("connecting to GKE: %w", cloud.ErrUnsupported)
+		return d.gke(ctx, *spec.GKEConfig, spec.Credentials, secret, through)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"golang.org/x/oauth2"
 	"google.golang.org/api/googleapi"
 
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
@@ -94,13 +95,16 @@ func (c *Client) wrap(err error, what string) error {
 	if err == nil {
 		return nil
 	}
+	wrapped := &cloud.Error{Doing: fmt.Sprintf("%s of the GKE cluster %s in %s", what, c.Cluster, c.Location), Message: err.Error(), Cause: err}
 	var answer *googleapi.Error
-	if errors.As(err, &answer) {
-		if kind := kindOf(answer); kind != nil {
-			err = errors.Join(kind, err)
-		}
+	var noToken *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &answer):
+		wrapped.Kind, wrapped.Message = kindOf(answer), answer.Message
+	case errors.As(err, &noToken) && noToken.Response != nil && noToken.Response.StatusCode < http.StatusInternalServerError:
+		wrapped.Kind, wrapped.Message = cloud.ErrCredentials, noToken.ErrorCode+": "+noToken.ErrorDescription
 	}
-	return fmt.Errorf("%s of the GKE cluster %s in %s: %w", what, c.Cluster, c.Location, err)
+	return wrapped
 }
 
 // kinds of errors by the status of an answer. A conflict is an etag that is not the present

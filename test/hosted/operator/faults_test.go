@@ -163,6 +163,7 @@ func playCrash(r *rig, s side, name string, p *points) bool {
 	spec := map[string]string{
 		"eks": "eksConfig: {displayName: %s, region: eu-central-1, tags: {owner: shop, cost: '7'}}",
 		"aks": "aksConfig: {resourceGroup: rg, clusterName: %s, resourceLocation: westeurope, tags: {owner: shop, cost: '7'}}",
+		"gke": "gkeConfig: {projectID: p, clusterName: %s, region: europe-west3, labels: {owner: shop, cost: '7'}}",
 	}[s.cloud]
 	r.cluster(name, fmt.Sprintf(spec, name))
 	r.settle(name)

@@ -2,6 +2,12 @@ package operator_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -61,6 +67,14 @@ properties:
 id: /pools/a
 name: a
 properties: {provisioningState: Succeeded, count: 2, mode: System, orchestratorVersion: 1.32.4}`
+	gkeCluster = `
+name: %[1]s
+id: uid-1
+status: RUNNING
+location: europe-west3
+currentMasterVersion: 1.32.4-gke.100
+resourceLabels: {owner: shop, cost: "7"}
+nodePools: [{name: a, status: RUNNING, version: 1.32.4-gke.100, initialNodeCount: 2}]`
 )
 
 func parse(t *testing.T, text string, args ...any) object {
@@ -72,13 +86,15 @@ func parse(t *testing.T, text string, args ...any) object {
 	return out
 }
 
-// clouds are EKS, AKS and Microsoft Entra ID, with any number of clusters.
+// clouds are EKS, AKS and GKE, and where the last two have their tokens, with any number of
+// clusters.
 type clouds struct {
-	eks, aks, entra *httptest.Server
+	eks, aks, gke, entra, google *httptest.Server
 
 	lock sync.Mutex
 	eksS map[string]*hosted.EKS
 	aksS map[string]*hosted.AKS
+	gkeS map[string]*hosted.GKE
 	// requests and changes count what was asked for, and what was to change something.
 	requests, changes int
 	// before is called with the credentials of each request to EKS, and its cluster.
@@ -88,14 +104,16 @@ type clouds struct {
 var (
 	nameInEKS = regexp.MustCompile(`^/(?:clusters/|tags/arn:(?:cluster|group)/)([^/]+)`)
 	nameInAKS = regexp.MustCompile(`/managedClusters/([^/]+)`)
+	nameInGKE = regexp.MustCompile(`/clusters/([^/:]+)`)
 	accessKey = regexp.MustCompile(`Credential=([^/]+)/`)
 )
 
 func newClouds(t *testing.T) *clouds {
 	t.Helper()
-	c := &clouds{eksS: map[string]*hosted.EKS{}, aksS: map[string]*hosted.AKS{}}
+	c := &clouds{eksS: map[string]*hosted.EKS{}, aksS: map[string]*hosted.AKS{}, gkeS: map[string]*hosted.GKE{}}
 	c.eks, c.aks, c.entra = httptest.NewTLSServer(http.HandlerFunc(c.serveEKS)), httptest.NewTLSServer(http.HandlerFunc(c.serveAKS)), httptest.NewTLSServer(http.HandlerFunc(c.serveEntra))
-	for _, server := range []*httptest.Server{c.eks, c.aks, c.entra} {
+	c.gke, c.google = httptest.NewTLSServer(http.HandlerFunc(c.serveGKE)), httptest.NewTLSServer(http.HandlerFunc(c.serveGoogle))
+	for _, server := range []*httptest.Server{c.eks, c.aks, c.gke, c.entra, c.google} {
 		t.Cleanup(server.Close)
 	}
 	return c
@@ -105,7 +123,7 @@ func newClouds(t *testing.T) *clouds {
 func (c *clouds) dialer() *dial.Dialer {
 	return &dial.Dialer{
 		// All test servers have the same certificate.
-		Transport: c.eks.Client().Transport, EKS: c.eks.URL, AKS: c.aks.URL, Entra: c.entra.URL, Once: true, Limit: 1e6, Burst: 1e6,
+		Transport: c.eks.Client().Transport, EKS: c.eks.URL, AKS: c.aks.URL, Entra: c.entra.URL, GKE: c.gke.URL, Once: true, Limit: 1e6, Burst: 1e6,
 	}
 }
 
@@ -178,6 +196,47 @@ func (c *clouds) serveAKS(w http.ResponseWriter, r *http.Request) {
 	cluster.ServeHTTP(w, r)
 }
 
+// serveGKE takes the token of the cluster's own account. The list of operations names no
+// cluster, so it is that of the account's.
+func (c *clouds) serveGKE(w http.ResponseWriter, r *http.Request) {
+	c.count(r)
+	name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
+	if m := nameInGKE.FindStringSubmatch(r.URL.Path); m != nil && m[1] != name {
+		name = ""
+	}
+	c.lock.Lock()
+	cluster := c.gkeS[name]
+	c.lock.Unlock()
+	if cluster == nil {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"error":{"code":401,"status":"UNAUTHENTICATED","message":"no"}}`)
+		return
+	}
+	cluster.ServeHTTP(w, r)
+}
+
+// serveGoogle gives a token for what an account has signed.
+func (c *clouds) serveGoogle(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	claims := struct {
+		Account string `json:"iss"`
+	}{}
+	if parts := strings.Split(r.FormValue("assertion"), "."); len(parts) == 3 {
+		if text, err := base64.RawURLEncoding.DecodeString(parts[1]); err == nil {
+			err = json.Unmarshal(text, &claims)
+			if err != nil {
+				claims.Account = ""
+			}
+		}
+	}
+	if claims.Account == "" || strings.HasPrefix(claims.Account, "wrong") {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"error":"invalid_grant","error_description":"Invalid JWT Signature."}`)
+		return
+	}
+	fmt.Fprintf(w, `{"token_type":"Bearer","expires_in":3600,"access_token":%q}`, "token-of-"+claims.Account)
+}
+
 // serveEntra gives a token for each secret.
 func (c *clouds) serveEntra(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
@@ -210,6 +269,43 @@ func (c *clouds) addAKS(t *testing.T, name string) *hosted.AKS {
 	defer c.lock.Unlock()
 	c.aksS[name] = hosted.NewAKS(parse(t, aksCluster, name), parse(t, aksPool))
 	return c.aksS[name]
+}
+
+func (c *clouds) addGKE(t *testing.T, name string) *hosted.GKE {
+	t.Helper()
+	api, err := hosted.APIOfGKE(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := hosted.NewGKE(api, parse(t, gkeCluster, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.gkeS[name] = cluster
+	return cluster
+}
+
+// googleKey signs for all accounts.
+var googleKey = sync.OnceValue(func() string {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+})
+
+// account is the key of a Google service account.
+func (c *clouds) account(t *testing.T, name string) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]string{
+		"type": "service_account", "client_email": name, "private_key": googleKey(), "private_key_id": "1", "token_uri": c.google.URL,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // rig is a reconciler that is told when to reconcile.
@@ -249,6 +345,7 @@ func (r *rig) cluster(name, spec string) {
 	r.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, StringData: map[string]string{
 		"accessKeyID": "key-of-" + name, "secretAccessKey": "s", "tenantID": "tenant", "subscriptionID": "sub", "clientID": "client", "clientSecret": "secret-" + name,
+		"credentials.json": r.clouds.account(r.T, name),
 	}}
 	h := &v1alpha1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := yaml.UnmarshalStrict([]byte(spec), &h.Spec); err != nil {

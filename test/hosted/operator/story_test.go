@@ -23,14 +23,14 @@ type side struct {
 	next    string
 }
 
-func setTag(key, value string) func(object) object {
+func setTag(field, key, value string) func(object) object {
 	return func(cluster object) object {
 		tags := object{}
-		for k, v := range cluster["tags"].(object) {
+		for k, v := range cluster[field].(object) {
 			tags[k] = v
 		}
 		tags[key] = value
-		cluster["tags"] = tags
+		cluster[field] = tags
 		return cluster
 	}
 }
@@ -40,7 +40,7 @@ var sides = map[string]side{
 		spec: "eksConfig: {displayName: NAME, region: eu-central-1}",
 		add: func(r *rig, name string) (func(string, string), func() []string) {
 			cluster := r.clouds.addEKS(r.T, name)
-			return func(key, value string) { cluster.Edit(setTag(key, value)) }, cluster.Changes
+			return func(key, value string) { cluster.Edit(setTag("tags", key, value)) }, cluster.Changes
 		},
 		tags:    func(h *v1alpha1.HostedCluster) *map[string]*string { return &h.Spec.EKSConfig.Tags },
 		version: func(h *v1alpha1.HostedCluster) **string { return &h.Spec.EKSConfig.KubernetesVersion },
@@ -50,11 +50,21 @@ var sides = map[string]side{
 		spec: "aksConfig: {resourceGroup: rg, clusterName: NAME, resourceLocation: westeurope}",
 		add: func(r *rig, name string) (func(string, string), func() []string) {
 			cluster := r.clouds.addAKS(r.T, name)
-			return func(key, value string) { cluster.Edit(setTag(key, value)) }, cluster.Changes
+			return func(key, value string) { cluster.Edit(setTag("tags", key, value)) }, cluster.Changes
 		},
 		tags:    func(h *v1alpha1.HostedCluster) *map[string]*string { return &h.Spec.AKSConfig.Tags },
 		version: func(h *v1alpha1.HostedCluster) **string { return &h.Spec.AKSConfig.KubernetesVersion },
 		next:    "1.33.2",
+	},
+	"gke": {
+		spec: "gkeConfig: {projectID: p, clusterName: NAME, region: europe-west3}",
+		add: func(r *rig, name string) (func(string, string), func() []string) {
+			cluster := r.clouds.addGKE(r.T, name)
+			return func(key, value string) { cluster.Edit(setTag("resourceLabels", key, value)) }, cluster.Changes
+		},
+		tags:    func(h *v1alpha1.HostedCluster) *map[string]*string { return &h.Spec.GKEConfig.Labels },
+		version: func(h *v1alpha1.HostedCluster) **string { return &h.Spec.GKEConfig.KubernetesVersion },
+		next:    "1.33.2-gke.100",
 	},
 }
 
@@ -194,7 +204,7 @@ func TestGoneAndReplaced(t *testing.T) {
 	r.clouds.eksS["gone"] = cluster
 	cluster.Edit(func(c object) object {
 		c["createdAt"] = 1_900_000_000
-		return setTag("owner", "another")(c)
+		return setTag("tags", "owner", "another")(c)
 	})
 	r.condition(r.settle("gone"), v1alpha1.HostedSynced, v1alpha1.ReasonReplaced, "made again under its name")
 	if len(cluster.Changes()) != changes {
