@@ -13,6 +13,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,12 +44,13 @@ type Clouds interface {
 
 // Binder makes a cluster a provider, as spec.binding says.
 type Binder interface {
-	// Reconcile is called after each read of a cluster that is there and runs. It returns
-	// the condition Bound, or nil for none, and when it has to be called again at the
-	// latest; zero: with the next read.
-	Reconcile(ctx context.Context, h *v1alpha1.HostedCluster, c cloud.Client, reading cloud.Reading) (*metav1.Condition, time.Duration, error)
-	// Release is called before the object goes. It is called again until it is done.
-	Release(ctx context.Context, h *v1alpha1.HostedCluster) (done bool, err error)
+	// Bind is called after each read of a cluster that is there and runs. It returns the
+	// condition Bound, or nil for none, and when it has to be called again at the latest;
+	// zero: with the next read.
+	Bind(ctx context.Context, h *v1alpha1.HostedCluster, c cloud.Client) (*metav1.Condition, time.Duration, error)
+	// Unbind is called before the cluster is deleted, or left, until it is done. gone tells
+	// that the cluster is not there any more. The client is nil if there is none.
+	Unbind(ctx context.Context, h *v1alpha1.HostedCluster, c cloud.Client, gone bool) (done bool, err error)
 }
 
 // Reconciler keeps one HostedCluster and its cluster in step.
@@ -103,7 +105,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := v.act(ctx, step); err != nil {
 		return retry.Done(err)
 	}
-	v.bind(ctx)
+	if err := v.bind(ctx); err != nil {
+		return retry.Done(err)
+	}
 	v.report()
 	if err := v.store(ctx); err != nil {
 		return retry.Done(err)
@@ -152,7 +156,12 @@ func (v *visit) act(ctx context.Context, step state.Step) error {
 		if err := v.store(ctx); err != nil {
 			return err
 		}
-		v.failure = v.client.Delete(ctx, v.seen.Reading, string(v.h.UID))
+		if done, err := v.unbind(ctx, false); !done {
+			return err
+		}
+		if err := v.client.Delete(ctx, v.seen.Reading, string(v.h.UID)); !errors.Is(err, cloud.ErrBusy) {
+			v.failure = err
+		}
 		return nil
 	case state.Resume:
 		return v.resume(ctx)
@@ -168,11 +177,13 @@ func (v *visit) act(ctx context.Context, step state.Step) error {
 
 // release lets the object go. The cluster is left, or gone.
 func (v *visit) release(ctx context.Context) (ctrl.Result, error) {
-	if v.Binder != nil {
-		done, err := v.Binder.Release(ctx, v.h)
-		if err != nil || !done {
-			return ctrl.Result{RequeueAfter: state.AfterError(0)}, err
-		}
+	// If it was read, it is not there any more, or is another one.
+	done, err := v.unbind(ctx, v.client != nil)
+	if err != nil {
+		return retry.Done(err)
+	}
+	if !done {
+		return ctrl.Result{RequeueAfter: state.Delay(state.Deleting, v.now.Sub(v.h.DeletionTimestamp.Time), 0, 0)}, nil
 	}
 	v.Clouds.Forget(v.h.UID)
 	v.operations.forget(v.h.UID)

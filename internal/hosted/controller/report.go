@@ -167,8 +167,6 @@ func (v *visit) set(kind string, status metav1.ConditionStatus, reason, message 
 	conditions.Set(&v.h.Status.Conditions, v.h.Generation, c)
 }
 
-func (v *visit) drop(kind string) { meta.RemoveStatusCondition(&v.h.Status.Conditions, kind) }
-
 func (v *visit) missing(kind string) bool {
 	return meta.FindStatusCondition(v.h.Status.Conditions, kind) == nil
 }

@@ -62,6 +62,11 @@ func (v *visit) merge() (merge.Plan, error) {
 	if err != nil {
 		return merge.Plan{}, err
 	}
+	if op := v.h.Status.Operation; op != nil && op.Call == state.CallCreate {
+		// It was made as the spec has it, as far as one request can say that. What is missing
+		// is sent, and nobody else has set it.
+		in.Published = v.seen.Reading.Config
+	}
 	return merge.Merge(in), nil
 }
 

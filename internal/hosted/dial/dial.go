@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,10 @@ const (
 	requestsPerSecond = 10
 	burst             = 50
 )
+
+// timeout is how long a cloud may take for one answer, and the limit for letting the request
+// go: a worker waits for it.
+const timeout = 2 * time.Minute
 
 // Dialer makes clients, and keeps them. The zero value is for the clouds themselves.
 type Dialer struct {
@@ -69,7 +74,7 @@ func (d *Dialer) Client(ctx context.Context, h *v1alpha1.HostedCluster, secret *
 	if known.client != nil && known.from == from {
 		return known.client, nil
 	}
-	client, err := d.dial(ctx, h, secret, &http.Client{Transport: limited{d.transport(), limit}})
+	client, err := d.dial(ctx, h, secret, &http.Client{Transport: limited{d.transport(), limit}, Timeout: timeout})
 	if err != nil {
 		return nil, err
 	}
