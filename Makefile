@@ -10,6 +10,8 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The container image that dist/install.yaml runs.
 IMAGE   ?= ghcr.io/spillway-io/spillway:dev
+# That of the operator of hosted clusters, which dist/hosted.yaml runs.
+HOSTED_IMAGE ?= ghcr.io/spillway-io/spillway-hosted:dev
 # Where install-yaml writes. The demo has its own, so that it leaves yours alone.
 DIST    ?= dist
 # For some of the tests, and further arguments of go test: make test PKG=./internal/... ARGS='-run Fuzz -v'
@@ -98,6 +100,6 @@ faults: ## Crash, cut and fault the manager at every write, and compare the end 
 upgrade: ## Say what there is to upgrade from: nothing, until the first release.
 	@echo 'There is no release yet, so there is nothing to upgrade from.'
 
-install-yaml: ## Write dist/install.yaml, install-shard.yaml (consumer) and provider.yaml (providers).
+install-yaml: ## Write dist/install.yaml, install-shard.yaml, hosted.yaml (consumer), provider.yaml (providers).
 	@mkdir -p $(DIST)
-	@DIST='$(DIST)' IMAGE='$(IMAGE)' KUSTOMIZE='$(tool) kustomize' hack/install-yaml.sh
+	@DIST='$(DIST)' IMAGE='$(IMAGE)' HOSTED_IMAGE='$(HOSTED_IMAGE)' KUSTOMIZE='$(tool) kustomize' hack/install-yaml.sh

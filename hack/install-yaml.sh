@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # Writes dist/install.yaml, what a consumer's administrator applies (install-shard.yaml
-# for replicas that share the bindings), and
+# for replicas that share the bindings; hosted.yaml besides, for hosted clusters), and
 # dist/provider.yaml, what a provider's administrator applies. Called by make
-# install-yaml, which sets DIST, IMAGE and KUSTOMIZE.
+# install-yaml, which sets DIST, IMAGE, HOSTED_IMAGE and KUSTOMIZE.
 set -euo pipefail
 
 dist=${DIST:?the directory to write to}
 image=${IMAGE:?the container image of the manager}
+hosted_image=${HOSTED_IMAGE:?the container image of the operator of hosted clusters}
 read -r -a kustomize <<<"${KUSTOMIZE:?the command that runs kustomize}"
 
-# The manifests name one image, which is put in place by text: kustomize edit
+# The manifests name the images, which are put in place by text: kustomize edit
 # would change a file that is under version control.
 shipped=ghcr.io/spillway-io/spillway:dev
+hosted_shipped=ghcr.io/spillway-io/spillway-hosted:dev
 
 # Written to the side first, so that a failure leaves no half a manifest.
 write() {
   local target=$1 source=$2
-  "${kustomize[@]}" build "$source" | sed "s|$shipped|$image|" >"$target.tmp"
+  "${kustomize[@]}" build "$source" | sed "s|$shipped|$image|; s|$hosted_shipped|$hosted_image|" >"$target.tmp"
   mv "$target.tmp" "$target"
   echo "wrote $target"
 }
@@ -24,3 +26,4 @@ write() {
 write "$dist/install.yaml" config/default
 write "$dist/install-shard.yaml" config/shard
 write "$dist/provider.yaml" config/provider
+write "$dist/hosted.yaml" config/hosted

@@ -103,6 +103,12 @@ func newAKS(t *testing.T) (*AKS, *aks.Client) {
 	cluster := NewAKS(parse(t, clusterOfAKS), parse(t, poolOfAKS))
 	server := httptest.NewTLSServer(cluster)
 	t.Cleanup(server.Close)
+	return cluster, &aks.Client{Pipeline: pipelineOf(t, server), Endpoint: server.URL, Subscription: "sub", ResourceGroup: "rg", Cluster: "shop"}
+}
+
+// pipelineOf is Azure's own, to a server.
+func pipelineOf(t *testing.T, server *httptest.Server) azruntime.Pipeline {
+	t.Helper()
 	pipeline, err := armruntime.NewPipeline("test", "v1", token{}, azruntime.PipelineOptions{}, &armpolicy.ClientOptions{
 		DisableRPRegistration: true,
 		ClientOptions: policy.ClientOptions{
@@ -115,7 +121,7 @@ func newAKS(t *testing.T) (*AKS, *aks.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cluster, &aks.Client{Pipeline: pipeline, Endpoint: server.URL, Subscription: "sub", ResourceGroup: "rg", Cluster: "shop"}
+	return pipeline
 }
 
 func readOfAKS(t *testing.T, client *aks.Client) cloud.Reading {

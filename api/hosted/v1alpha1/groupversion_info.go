@@ -4,7 +4,16 @@
 // Fields of a cloud's configuration have no defaults: one that is not set is not managed,
 // and stays as it is in the cloud.
 //
-// The kind is no part of an install yet: its controller is being written.
+// Hosted clusters are opt-in: dist/install.yaml knows nothing of them. dist/hosted.yaml (make
+// install-yaml) adds the kind and its operator, in a namespace of their own, to a consumer
+// that has dist/install.yaml.
+//
+// With spec.binding a hosted cluster becomes a provider: the operator applies
+// dist/provider.yaml there, as the identity in the cloud, and keeps a ClusterBinding, of the
+// same name, with a token that lasts an hour. It needs the rights of an administrator in the
+// cluster for that: an access entry in EKS; in AKS
+// Microsoft.ContainerService/managedClusters/listClusterUserCredential/action, and with
+// Entra ID a role in the cluster; in GKE roles/container.admin.
 //
 // +kubebuilder:object:generate=true
 // +groupName=hosted.spillway.io

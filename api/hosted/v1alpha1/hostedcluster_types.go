@@ -154,7 +154,11 @@ const (
 	NodePoolExclusive NodePoolPolicy = "Exclusive"
 )
 
-// Binding makes the cluster a provider.
+// Binding makes the cluster a provider: with a ClusterBinding of the HostedCluster's name.
+// What the operator keeps of that are the clusterID, the Secret, and labels of cloud, region
+// and version; the rest is up to its users. If the binding is removed, or the HostedCluster
+// is deleted, the ClusterBinding is deleted first, which takes back what was sent. What
+// dist/provider.yaml has made in the cluster stays.
 type Binding struct {
 	// clusterID is that of the ClusterBinding: a DNS label of at most 24 characters.
 	// +required

@@ -27,6 +27,9 @@ type Client struct {
 	// Endpoint is that of the Azure Resource Manager.
 	Endpoint                             string
 	Subscription, ResourceGroup, Cluster string
+	// Credential is the identity of the pipeline. Only clusters with Microsoft Entra ID need
+	// it, for Connection.
+	Credential azcore.TokenCredential
 }
 
 // The cloud.Client that it is.

@@ -1,0 +1,237 @@
+// Package bind makes a hosted cluster a provider, as spec.binding of its HostedCluster says:
+// it makes a ClusterBinding, and keeps the Secret of it.
+//
+// Whoever may manage a cluster in the cloud is an administrator in it, which a consumer must
+// not be. So the cloud's token is used, in memory, for what an administrator of a provider
+// does by hand: the manifests of config/provider are applied, and a token of the account
+// that they make is asked for. That token, which can do what config/provider lets a consumer
+// do, is what the Secret has. It lasts an hour and is renewed at half; the manager goes on
+// with the new one over the same connection.
+//
+// The cloud's own token is asked for anew each time, and is stored nowhere. The account
+// cannot ask for tokens itself: whoever finds one has it for an hour.
+//
+// One call observes, decides (a pure function) and acts, until there is nothing to do but
+// wait. All that is remembered is on the Secret and the ClusterBinding, so that a process may
+// end anywhere, and a new one writes nothing.
+package bind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hosted "github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	provider "github.com/spillway-io/spillway/config/provider"
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/precondition"
+)
+
+// name is ours, as a field manager and in kubeconfigs.
+const name = "spillway-hosted"
+
+// ErrNoSource: the client of the cloud cannot give access to the cluster.
+var ErrNoSource = errors.New("access to clusters of this cloud cannot be had yet")
+
+// Binder binds hosted clusters. It may be used by several goroutines, for different ones.
+type Binder struct {
+	// Client reads from the API server of the consumer, not from a cache, and writes there.
+	Client client.Client
+	// Namespace is the manager's, with the Secrets of ClusterBindings.
+	Namespace string
+	Clock     clock.PassiveClock
+}
+
+// New returns a Binder for the consumer of config. namespace is the manager's. It sends no
+// request.
+func New(config *rest.Config, namespace string) (*Binder, error) {
+	known := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(known), v1alpha1.AddToScheme(known)); err != nil {
+		return nil, err
+	}
+	c, err := client.New(config, client.Options{Scheme: known})
+	if err != nil {
+		return nil, fmt.Errorf("making a client for ClusterBindings: %w", err)
+	}
+	return &Binder{Client: c, Namespace: namespace, Clock: clock.RealClock{}}, nil
+}
+
+// Bind does what is due for a HostedCluster whose cluster is there and runs. source may be
+// nil if the cloud gives no access. It returns the condition Bound, or nil for none, and when
+// it has to be called again at the latest; zero: with the next read. An error is one of the
+// consumer's API server.
+func (b *Binder) Bind(ctx context.Context, h *hosted.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error) {
+	plan, err := b.work(ctx, h, source, false)
+	return plan.Bound, plan.Again, err
+}
+
+// Unbind takes the binding back, and is called again until it is done. gone tells that the
+// cluster is no longer there: then nothing waits for what is in it. Without a source, a token
+// that expires meanwhile is not renewed.
+func (b *Binder) Unbind(ctx context.Context, h *hosted.HostedCluster, source cloud.Source, gone bool) (done bool, err error) {
+	h = h.DeepCopy()
+	h.Spec.Binding = nil
+	plan, err := b.work(ctx, h, source, gone)
+	return err == nil && plan.Step == Done, err
+}
+
+// steps is how many can follow each other in one call: any more would be a circle.
+const steps = 8
+
+func (b *Binder) work(ctx context.Context, h *hosted.HostedCluster, source cloud.Source, gone bool) (Plan, error) {
+	for range steps {
+		seen, err := b.observe(ctx, h)
+		if err != nil {
+			return Plan{}, err
+		}
+		seen.Gone = gone
+		plan := Decide(seen)
+		switch plan.Step {
+		case Wait, Done:
+			return plan, nil
+		case Renew:
+			secret, err := b.renew(ctx, h, seen, source)
+			if err != nil {
+				return b.without(seen, err), nil
+			}
+			err = b.put(ctx, seen.Secret, secret)
+			if err != nil {
+				return Plan{}, err
+			}
+		default:
+			if err := b.act(ctx, h, seen, plan.Step); err != nil {
+				return Plan{}, err
+			}
+		}
+	}
+	return Plan{}, fmt.Errorf("binding HostedCluster %s: it is not done after %d steps", h.Name, steps)
+}
+
+// without is the plan if there is no new token. A deletion goes on with the old one.
+func (b *Binder) without(seen Seen, err error) Plan {
+	if seen.Wanted == nil {
+		plan := seen.leaving()
+		plan.Again = retryAccess
+		return plan
+	}
+	return noAccess(err)
+}
+
+func (b *Binder) observe(ctx context.Context, h *hosted.HostedCluster) (Seen, error) {
+	manifests, err := provider.Digest()
+	if err != nil {
+		return Seen{}, fmt.Errorf("reading the manifests of a provider: %w", err)
+	}
+	seen := Seen{Owner: h.UID, Wanted: wanted(h), Manifests: manifests, Now: b.Clock.Now()}
+	binding, secret := &v1alpha1.ClusterBinding{}, &corev1.Secret{}
+	err = b.Client.Get(ctx, client.ObjectKey{Name: h.Name}, binding)
+	if client.IgnoreNotFound(err) != nil {
+		return Seen{}, fmt.Errorf("getting ClusterBinding %s: %w", h.Name, err)
+	}
+	if err == nil {
+		seen.Binding = binding
+	}
+	err = b.Client.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: secretName(h)}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return Seen{}, fmt.Errorf("getting Secret %s/%s: %w", b.Namespace, secretName(h), err)
+	}
+	if err == nil {
+		seen.Secret = secret
+	}
+	return seen, nil
+}
+
+// renew returns the Secret with a new token.
+func (b *Binder) renew(ctx context.Context, h *hosted.HostedCluster, seen Seen, source cloud.Source) (*corev1.Secret, error) {
+	if source == nil {
+		return nil, ErrNoSource
+	}
+	at, err := source.Connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	access, err := open(at)
+	if err != nil {
+		return nil, err
+	}
+	defer access.close()
+	prepared := access.prepared(seen.Manifests)
+	if seen.Secret == nil || seen.Secret.Annotations[hosted.AnnotationPrepared] != prepared {
+		if err := access.prepare(ctx); err != nil {
+			return nil, err
+		}
+	}
+	token, renew, err := access.token(ctx, seen.Now)
+	if err != nil {
+		return nil, err
+	}
+	document, err := access.kubeconfig(token)
+	if err != nil {
+		return nil, err
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: secretName(h)}}
+	if seen.Secret != nil {
+		secret = seen.Secret.DeepCopy()
+	}
+	secret.Labels = with(secret.Labels, map[string]string{hosted.LabelHostedCluster: string(h.UID)})
+	secret.Annotations = with(secret.Annotations, map[string]string{
+		hosted.AnnotationRenewAt: renew.Format(time.RFC3339), hosted.AnnotationPrepared: prepared,
+	})
+	secret.Data = map[string][]byte{v1alpha1.DefaultKubeconfigKey: document}
+	return secret, nil
+}
+
+func (b *Binder) act(ctx context.Context, h *hosted.HostedCluster, seen Seen, step Step) error {
+	switch step {
+	case Put:
+		after := seen.Wanted
+		if seen.Binding != nil {
+			after = seen.Binding.DeepCopy()
+			overlay(after, seen.Wanted)
+			return b.put(ctx, seen.Binding, after)
+		}
+		return b.put(ctx, nil, after)
+	case Forget:
+		after := seen.Binding.DeepCopy()
+		after.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan
+		return b.put(ctx, seen.Binding, after)
+	case Delete:
+		return b.delete(ctx, seen.Binding)
+	case DeleteSecret:
+		return b.delete(ctx, seen.Secret)
+	default:
+		return fmt.Errorf("binding HostedCluster %s: step %s is not known", h.Name, step)
+	}
+}
+
+// put creates an object, or changes it if nobody has done so since it was read.
+func (b *Binder) put(ctx context.Context, before, after client.Object) error {
+	what := fmt.Sprintf("%T %s", after, after.GetName())
+	if after.GetResourceVersion() == "" {
+		if err := b.Client.Create(ctx, after, client.FieldOwner(name)); err != nil {
+			return fmt.Errorf("creating %s: %w", what, err)
+		}
+		return nil
+	}
+	if err := b.Client.Patch(ctx, after, precondition.Locked(before), client.FieldOwner(name)); err != nil {
+		return fmt.Errorf("changing %s: %w", what, err)
+	}
+	return nil
+}
+
+func (b *Binder) delete(ctx context.Context, object client.Object) error {
+	if err := b.Client.Delete(ctx, object, precondition.Exactly(object)); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting %T %s: %w", object, object.GetName(), err)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package gke
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/oauth2"
+
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+)
+
+// Access leads to the API server of one cluster, with tokens of Google: those of the scope
+// https://www.googleapis.com/auth/cloud-platform.
+type Access struct {
+	Tokens oauth2.TokenSource
+	// HTTP sends requests, without credentials of its own.
+	HTTP *http.Client
+	// Endpoint is https://container.googleapis.com, but in tests.
+	Endpoint string
+	// Location is a region or a zone.
+	Project, Location, Cluster string
+}
+
+// mostOfAnswer limits the description of a cluster, in bytes.
+const mostOfAnswer = 8 << 20
+
+// Connection asks where the cluster is: one request. The token is the one that was asked
+// with, which the cluster takes as well.
+func (a *Access) Connection(ctx context.Context) (cloud.Connection, error) {
+	token, err := a.Tokens.Token()
+	if err != nil {
+		return cloud.Connection{}, a.wrap(fmt.Errorf("asking for a token: %w", err))
+	}
+	target := fmt.Sprintf("%s/v1/projects/%s/locations/%s/clusters/%s", strings.TrimSuffix(a.Endpoint, "/"),
+		url.PathEscape(a.Project), url.PathEscape(a.Location), url.PathEscape(a.Cluster))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return cloud.Connection{}, a.wrap(err)
+	}
+	token.SetAuthHeader(request)
+	response, err := a.HTTP.Do(request)
+	if err != nil {
+		return cloud.Connection{}, a.wrap(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	switch response.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound:
+		return cloud.Connection{}, a.wrap(cloud.ErrNotFound)
+	default:
+		return cloud.Connection{}, a.wrap(fmt.Errorf("GKE answers %s", response.Status))
+	}
+	var cluster struct {
+		Endpoint   string `json:"endpoint"`
+		MasterAuth struct {
+			CA []byte `json:"clusterCaCertificate"`
+		} `json:"masterAuth"`
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, mostOfAnswer)).Decode(&cluster); err != nil {
+		return cloud.Connection{}, a.wrap(fmt.Errorf("the answer of GKE: %w", err))
+	}
+	if cluster.Endpoint == "" {
+		return cloud.Connection{}, a.wrap(fmt.Errorf("it has no address yet"))
+	}
+	host := cluster.Endpoint
+	if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
+		host = "[" + host + "]"
+	}
+	return cloud.Connection{Host: "https://" + host, CA: cluster.MasterAuth.CA, Token: token.AccessToken}, nil
+}
+
+func (a *Access) wrap(err error) error {
+	return fmt.Errorf("asking for access to the GKE cluster %s in %s: %w", a.Cluster, a.Location, err)
+}

@@ -1,0 +1,203 @@
+// Package binding tests, on two real API servers, that a hosted cluster becomes a provider:
+// one is the consumer, where the operator has the rights of config/hosted and no others; the
+// other is the cluster in the cloud, which knows the tokens of EKS by a webhook, as in EKS.
+package binding
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awseks "github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	hosted "github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/hosted/eks"
+	clouds "github.com/spillway-io/spillway/test/hosted"
+	"github.com/spillway-io/spillway/test/manifests"
+)
+
+// The clusters, and the clients of their administrators.
+var (
+	consumer, cluster             client.Client
+	consumerConfig, clusterConfig *rest.Config
+	// asked counts the reviews of tokens of EKS, and refused makes them fail.
+	asked   atomic.Int32
+	refused atomic.Bool
+)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "binding")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	webhook := httptest.NewServer(http.HandlerFunc(review))
+	defer webhook.Close()
+	file, err := webhookConfig(folder, webhook.URL)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	here, there := &envtest.Environment{BinaryAssetsDirectory: assets()}, &envtest.Environment{BinaryAssetsDirectory: assets()}
+	there.ControlPlane.GetAPIServer().Configure().
+		Set("authentication-token-webhook-config-file", file).Set("authentication-token-webhook-version", "v1").Set("authentication-token-webhook-cache-ttl", "0s")
+	defer func() { _, _ = here.Stop(), there.Stop() }()
+	if consumer, consumerConfig, err = start(here); err == nil {
+		cluster, clusterConfig, err = start(there)
+	}
+	if err == nil {
+		err = install(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "starting the clusters:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+func assets() string {
+	if set := os.Getenv("KUBEBUILDER_ASSETS"); set != "" {
+		return set
+	}
+	return filepath.Join("..", "..", "..", "bin", "kube")
+}
+
+func start(env *envtest.Environment) (client.Client, *rest.Config, error) {
+	config, err := env.Start()
+	if err != nil {
+		return nil, nil, err
+	}
+	config.QPS = -1
+	known := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(known), v1alpha1.AddToScheme(known), hosted.AddToScheme(known)); err != nil {
+		return nil, nil, err
+	}
+	c, err := client.New(config, client.Options{Scheme: known})
+	return c, config, err
+}
+
+// install applies what is shipped for the operator, and what the manager has of it.
+func install(ctx context.Context) error {
+	crds, err := manifests.Kustomized(ctx, "config/crd")
+	if err != nil {
+		return err
+	}
+	shipped, err := manifests.Kustomized(ctx, "config/hosted")
+	if err != nil {
+		return err
+	}
+	if err := manifests.Create(ctx, consumer, crds); err != nil {
+		return err
+	}
+	if err := consumer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: managerNamespace}}); err != nil {
+		return err
+	}
+	return manifests.Create(ctx, consumer, manifests.Without(shipped, "Deployment"))
+}
+
+// The namespaces of the manager and of the operator, and the operator's account.
+const (
+	managerNamespace  = "spillway-system"
+	operatorNamespace = "spillway-hosted"
+	account           = "spillway-hosted"
+)
+
+// operator is the configuration of the shipped account.
+func operator(t *testing.T) *rest.Config {
+	t.Helper()
+	request := &authenticationv1.TokenRequest{}
+	if err := consumer.SubResource("token").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: account}}, request); err != nil {
+		t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(consumerConfig)
+	config.BearerToken, config.QPS = request.Status.Token, -1
+	return config
+}
+
+// keys counts the keys that tokens of EKS were signed with.
+var keys atomic.Int64
+
+// source is the client of a cluster in EKS whose API server is the second one.
+func source(t *testing.T, name string) *eks.Client {
+	t.Helper()
+	server := httptest.NewServer(clouds.NewEKS(map[string]any{
+		"name": name, "arn": "arn:" + name, "status": "ACTIVE", "endpoint": clusterConfig.Host,
+		"certificateAuthority": map[string]any{"data": base64.StdEncoding.EncodeToString(clusterConfig.CAData)},
+	}))
+	t.Cleanup(server.Close)
+	return &eks.Client{Cluster: name, Region: "eu-central-1", API: awseks.New(awseks.Options{
+		Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), HTTPClient: server.Client(), RetryMaxAttempts: 1,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			// API servers remember a token for ten seconds, and one that is signed in the same
+			// second with the same key is the same.
+			return aws.Credentials{AccessKeyID: fmt.Sprintf("id%d", keys.Add(1)), SecretAccessKey: "secret", CanExpire: true, Expires: time.Now()}, nil
+		}),
+	})}
+}
+
+// review is the webhook by which a cluster in EKS learns whose a token is. It does not send
+// the signed request on to AWS.
+func review(w http.ResponseWriter, r *http.Request) {
+	var asks authenticationv1.TokenReview
+	if err := json.NewDecoder(r.Body).Decode(&asks); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	asks.Status = authenticationv1.TokenReviewStatus{}
+	if encoded, ok := strings.CutPrefix(asks.Spec.Token, "k8s-aws-v1."); ok {
+		asked.Add(1)
+		signed, err := base64.RawURLEncoding.DecodeString(encoded)
+		request, parsing := url.Parse(string(signed))
+		if errors.Join(err, parsing) == nil && !refused.Load() && request.Query().Get("Action") == "GetCallerIdentity" &&
+			strings.Contains(request.Query().Get("X-Amz-SignedHeaders"), "x-k8s-aws-id") {
+			asks.Status.Authenticated = true
+			asks.Status.User = authenticationv1.UserInfo{Username: "arn:aws:iam::1:role/operator", Groups: []string{"system:masters"}}
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(asks)
+}
+
+func webhookConfig(folder, server string) (string, error) {
+	config := clientcmdapi.NewConfig()
+	config.Clusters["eks"] = &clientcmdapi.Cluster{Server: server}
+	config.AuthInfos["eks"] = &clientcmdapi.AuthInfo{}
+	config.Contexts["eks"] = &clientcmdapi.Context{Cluster: "eks", AuthInfo: "eks"}
+	config.CurrentContext = "eks"
+	file := filepath.Join(folder, "webhook")
+	return file, clientcmd.WriteToFile(*config, file)
+}
+
+// patience is how long an API server may take to take a policy up.
+const patience = 2 * time.Minute
