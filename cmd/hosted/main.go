@@ -34,6 +34,8 @@ func main() {
 	// The flag -kubeconfig comes from controller-runtime.
 	flag.StringVar(&options.Namespace, "namespace", operator.DefaultNamespace,
 		"`namespace` of the operator, where the Secrets with the credentials for the clouds are")
+	flag.StringVar(&options.ManagerNamespace, "manager-namespace", operator.DefaultManagerNamespace,
+		"`namespace` of Spillway's manager, where the Secrets of ClusterBindings are")
 	flag.StringVar(&metricsAddr, "metrics-bind-address", ":8080", "`address` of the metrics, or 0 for none")
 	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,

@@ -33,7 +33,7 @@ func (d *Dialer) aks(cluster v1alpha1.AKSConfig, with v1alpha1.Credentials, secr
 		return nil, fmt.Errorf("connecting to Azure: %w", err)
 	}
 	return &aks.Client{
-		Pipeline: pipeline, Endpoint: options.Cloud.Services[azcloud.ResourceManager].Endpoint, Subscription: subscription,
+		Pipeline: pipeline, Credential: credential, Endpoint: options.Cloud.Services[azcloud.ResourceManager].Endpoint, Subscription: subscription,
 		ResourceGroup: cluster.ResourceGroup, Cluster: cluster.ClusterName,
 	}, nil
 }

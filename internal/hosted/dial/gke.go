@@ -33,10 +33,20 @@ func (d *Dialer) gke(
 	if location == nil {
 		location = cluster.Zone
 	}
-	return &gke.Client{
-		HTTP:     &http.Client{Transport: &oauth2.Transport{Base: through.Transport, Source: tokens}, Timeout: through.Timeout},
-		Endpoint: cmp.Or(d.GKE, "https://container.googleapis.com"), Project: cluster.ProjectID, Location: *location, Cluster: cluster.ClusterName,
+	endpoint := cmp.Or(d.GKE, "https://container.googleapis.com")
+	return ofGKE{
+		&gke.Client{
+			HTTP:     &http.Client{Transport: &oauth2.Transport{Base: through.Transport, Source: tokens}, Timeout: through.Timeout},
+			Endpoint: endpoint, Project: cluster.ProjectID, Location: *location, Cluster: cluster.ClusterName,
+		},
+		&gke.Access{Tokens: tokens, HTTP: through, Endpoint: endpoint, Project: cluster.ProjectID, Location: *location, Cluster: cluster.ClusterName},
 	}, nil
+}
+
+// ofGKE is the client of a cluster, and the way into it.
+type ofGKE struct {
+	*gke.Client
+	*gke.Access
 }
 
 // ofGoogle gives tokens of the service account whose key the Secret has: no other kind of

@@ -18,12 +18,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/internal/hosted/bind"
 	"github.com/spillway-io/spillway/internal/hosted/controller"
 	"github.com/spillway-io/spillway/internal/hosted/dial"
 )
 
 // DefaultNamespace has the operator and the Secrets with credentials.
 const DefaultNamespace = "spillway-hosted"
+
+// DefaultManagerNamespace has the manager of Spillway.
+const DefaultManagerNamespace = "spillway-system"
 
 // Options say how to run the operator.
 type Options struct {
@@ -33,7 +37,10 @@ type Options struct {
 	Manager ctrl.Options
 	// Clouds makes the clients of clusters. Default: those of the clouds themselves.
 	Clouds controller.Clouds
-	// Binder makes clusters providers. Default: none can be.
+	// ManagerNamespace has the manager of Spillway, and the Secrets of ClusterBindings.
+	// Default: DefaultManagerNamespace.
+	ManagerNamespace string
+	// Binder makes clusters providers. Default: package bind does.
 	Binder controller.Binder
 	// Clock tells the time. Default: the real one.
 	Clock clock.PassiveClock
@@ -55,6 +62,9 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace
 	}
+	if o.ManagerNamespace == "" {
+		o.ManagerNamespace = DefaultManagerNamespace
+	}
 	if o.Clouds == nil {
 		o.Clouds = &dial.Dialer{}
 	}
@@ -67,6 +77,13 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	config.UserAgent = "spillway-hosted"
 	if o.WrapTransport != nil {
 		config.Wrap(o.WrapTransport)
+	}
+	if o.Binder == nil {
+		binder, err := bind.New(config, o.ManagerNamespace)
+		if err != nil {
+			return nil, err
+		}
+		o.Binder = bind.Operator{Binder: binder}
 	}
 	o.Manager.Scheme = Scheme()
 	// Secrets of other namespaces are none of its business, and it has no right to them.
