@@ -32,7 +32,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build check test test-long lint generate verify kube demo demo-down e2e bench faults upgrade install-yaml
+.PHONY: help build check test test-long lint generate verify kube demo demo-down demo-hosted e2e bench faults upgrade install-yaml
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ demo: build kube ## Start a consumer and two providers on this machine, and offl
 
 demo-down: ## Stop the demo and remove what it made.
 	$(GO) run ./hack/demo down
+
+demo-hosted: build kube ## Import clusters of three played clouds, and change both sides (STAY=1 to stay until Ctrl-C).
+	$(GO) run ./hack/demo-hosted $(if $(STAY),-stay)
 
 e2e: ## Run the end-to-end tests on local clusters (SHORT=1 for a part that takes a minute).
 	@$(MAKE) --no-print-directory build kube install-yaml

@@ -1,0 +1,55 @@
+// Command demo-hosted shows hosted clusters on this machine, without a cloud: an API
+// server, EKS, AKS and GKE as package test/hosted plays them on the wire, and bin/hosted,
+// which knows no better. Three clusters are imported, changed on both sides, and brought in
+// step.
+//
+//	go run ./hack/demo-hosted          tell the story, and end (make demo-hosted)
+//	go run ./hack/demo-hosted -stay    tell it, and stay until Ctrl-C
+//
+// Nothing outlives this command but its files in bin/demo-hosted.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	stay := flag.Bool("stay", false, "stay until Ctrl-C, for a look by hand")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *stay)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "\ndemo-hosted: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, stay bool) (err error) {
+	d, err := newDemo()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if ended := d.end(); err == nil {
+			err = ended
+		}
+	}()
+	for _, step := range []func(context.Context) error{
+		d.startClouds, d.startAPIServer, d.install, d.startOperator, d.story,
+	} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("%w\nThe operator's log: %s", err, d.log())
+		}
+	}
+	if stay {
+		d.howToGoOn()
+		<-ctx.Done()
+	}
+	return nil
+}
