@@ -89,7 +89,7 @@ var _ = Describe("The EndpointSlices of an offloaded namespace", Ordered, func()
 		t := newTeam()
 		list("10.77.0.0/16")
 		own := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: unique("own")}, Spec: corev1.NodeSpec{PodCIDR: localRange, PodCIDRs: []string{localRange}}}
-		home.make(own)
+		home.create(own)
 		service := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "web"},
 			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}},
