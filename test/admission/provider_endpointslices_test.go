@@ -7,6 +7,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 const (
@@ -102,4 +104,15 @@ func TestConsumerChangesEndpointSlices(t *testing.T) {
 	taken := `{"endpoints":null,"metadata":{"labels":{"endpointslice.kubernetes.io/managed-by":"syncer.spillway.io"}}}`
 	refused(t, consumer.Patch(t.Context(), theirs.DeepCopy(), merge(taken), client.DryRunAll), notOurManager)
 	refused(t, consumer.Delete(t.Context(), theirs.DeepCopy(), client.DryRunAll), notOurManager)
+	annotated := `{"endpoints":null,"metadata":{"annotations":{"spillway.io/local-uid":"1"},"labels":{"endpointslice.kubernetes.io/managed-by":"syncer.spillway.io"}}}`
+	refused(t, consumer.Patch(t.Context(), theirs.DeepCopy(), merge(annotated), client.DryRunAll), notOurManager)
+
+	// A copy whose label somebody has changed.
+	lost := sliceOf(metav1.ObjectMeta{Namespace: there.Namespace, Name: "lost", Labels: mark(),
+		Annotations: map[string]string{v1alpha1.AnnotationLocalUID: "1"}}, "IPv4", "10.1.0.1")
+	lost.Labels[discoveryv1.LabelManagedBy] = "controller.example.com"
+	lost = made(t, lost)
+	refused(t, consumer.Patch(t.Context(), lost.DeepCopy(), merge(`{"endpoints":null}`), client.DryRunAll), notOurManager)
+	refused(t, consumer.Patch(t.Context(), lost.DeepCopy(), merge(taken), client.DryRunAll), "")
+	refused(t, consumer.Delete(t.Context(), lost.DeepCopy(), client.DryRunAll), "")
 }
