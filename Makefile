@@ -32,7 +32,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build check test test-long lint generate verify kube demo demo-down demo-hosted e2e bench faults upgrade install-yaml
+.PHONY: help build check test test-long lint generate verify kube metrics-server demo demo-down demo-hosted e2e bench faults upgrade install-yaml
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ verify: ## Check format, lint (and vet), generated files, go.mod files and known
 kube: ## Build real Kubernetes programs and kwok into bin/kube, once.
 	@GO='$(GO)' hack/kube/build.sh
 
+metrics-server: ## Build metrics-server into bin/kube, which make e2e does, too.
+	cd hack/kube/metrics-server && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/kube/metrics-server sigs.k8s.io/metrics-server/cmd/metrics-server
+
 demo: build kube ## Start a consumer and two providers on this machine, and offload two namespaces.
 	@$(MAKE) --no-print-directory install-yaml DIST=bin/demo/dist
 	$(GO) run ./hack/demo up
@@ -80,7 +83,7 @@ demo-hosted: build kube ## Import clusters of three played clouds, and change bo
 	$(GO) run ./hack/demo-hosted $(if $(STAY),-stay)
 
 e2e: ## Run the end-to-end tests on local clusters (SHORT=1 for a part that takes a minute).
-	@$(MAKE) --no-print-directory build kube install-yaml
+	@$(MAKE) --no-print-directory build kube install-yaml $(if $(SHORT),,metrics-server)
 	$(GO) test -tags e2e $(if $(SHORT),-short) -count=1 -v -timeout 30m ./test/e2e $(ARGS)
 
 bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500 for other sizes).

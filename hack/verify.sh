@@ -62,6 +62,7 @@ tidy() {
   local ok=0
   tidy_in . || ok=1
   tidy_in hack/kube || ok=1
+  tidy_in hack/kube/metrics-server || ok=1
   tidy_in test/performance/plot || ok=1
   tidy_tools go.tools || ok=1
   tidy_tools go.lint || ok=1

@@ -19,8 +19,8 @@ import (
 )
 
 // Providers are asked what their pods use when somebody asks us, and no more often than
-// they have something new to say: metrics-server looks at its nodes each 15 seconds by
-// default, and each 10 at most.
+// they have something new to say: metrics-server looks at its nodes each 15 seconds, as it
+// is shipped, and never more often than each 10.
 const (
 	seldom = time.Minute
 	often  = 10 * time.Second

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -50,6 +51,15 @@ func (l *Local) options(o Options) clusters.Options {
 		Name: o.Name, Dir: l.Dir, NodeGrace: o.NodeGrace, Log: o.Log,
 		Components: clusters.AllComponents(),
 	}
+	pki := filepath.Join(l.Dir, "clusters", o.Name, "pki")
+	// By these, metrics-server believes the API server whom it asks for. kwokctl leaves them out.
+	options.APIServerArgs = map[string]string{
+		"requestheader-client-ca-file":       filepath.Join(pki, "ca.crt"),
+		"requestheader-allowed-names":        "kwok-admin",
+		"requestheader-username-headers":     "X-Remote-User",
+		"requestheader-group-headers":        "X-Remote-Group",
+		"requestheader-extra-headers-prefix": "X-Remote-Extra-",
+	}
 	if !o.Real {
 		for i := range o.Nodes {
 			options.Nodes = append(options.Nodes, clusters.Node{Name: fmt.Sprintf("%s-node-%d", o.Name, i+1)})
@@ -57,15 +67,14 @@ func (l *Local) options(o Options) clusters.Options {
 		return options
 	}
 	options.Components = []clusters.Component{clusters.KubeControllerManager, clusters.KubeScheduler}
-	pki := filepath.Join(l.Dir, "clusters", o.Name, "pki")
 	// kwokctl leaves out both, because its kubelets know nobody: by which
 	// certificate the API server asks the kubelet for logs, and what the
 	// certificates of nodes are signed with.
-	options.APIServerArgs = map[string]string{
+	maps.Copy(options.APIServerArgs, map[string]string{
 		"kubelet-client-certificate":      filepath.Join(pki, "admin.crt"),
 		"kubelet-client-key":              filepath.Join(pki, "admin.key"),
 		"kubelet-preferred-address-types": "InternalIP",
-	}
+	})
 	options.ControllerManagerArgs = map[string]string{
 		"cluster-signing-cert-file": filepath.Join(pki, "ca.crt"),
 		"cluster-signing-key-file":  filepath.Join(pki, "ca.key"),

@@ -53,8 +53,11 @@ func TestLocalOptions(t *testing.T) {
 	local := &Local{Dir: "/dir"}
 
 	plain := local.options(Options{Name: "eu", Nodes: 2})
-	if len(plain.Nodes) != 2 || len(plain.APIServerArgs) != 0 {
-		t.Errorf("a cluster with nodes that run nothing needs nothing but those: %+v", plain)
+	if _, asks := plain.APIServerArgs["kubelet-client-certificate"]; len(plain.Nodes) != 2 || asks {
+		t.Errorf("a cluster with nodes that run nothing asks no kubelet: %+v", plain)
+	}
+	if want := filepath.FromSlash("/dir/clusters/eu/pki/ca.crt"); plain.APIServerArgs["requestheader-client-ca-file"] != want {
+		t.Errorf("metrics-server believes the authority %q, want %q", plain.APIServerArgs["requestheader-client-ca-file"], want)
 	}
 	withNode := local.options(Options{Name: "dc", Nodes: 1, Real: true})
 	for _, component := range withNode.Components {
