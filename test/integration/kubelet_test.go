@@ -2,7 +2,12 @@ package integration
 
 import (
 	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +29,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/keyutil"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -238,6 +244,8 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 			"a name in a header":                     {logs, http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}, "Impersonate-User": {"admin"}}, nil, http.StatusUnauthorized},
 			"a token":                                {logs, withToken(reader.token()), nil, http.StatusOK},
 			"a token for another audience":           {logs, withToken(reader.token("https://elsewhere.example")), nil, http.StatusUnauthorized},
+			"a token that has expired":               {logs, withToken(reissued(reader.token(), -time.Hour)), nil, http.StatusUnauthorized},
+			"one that has not, and is made likewise": {logs, withToken(reissued(reader.token(), time.Hour)), nil, http.StatusOK},
 			"no token of anybody":                    {logs, withToken("eyJhbGciOiJub25lIn0.e30."), nil, http.StatusUnauthorized},
 			"who may read runs no command":           {command, upgradeWith(withToken(reader.token())), nil, http.StatusForbidden},
 			"who may write runs one":                 {command, upgradeWith(withToken(writer.token())), nil, http.StatusSwitchingProtocols},
@@ -291,6 +299,30 @@ func (u *nodeUser) token(audiences ...string) string {
 	Expect(home.SubResource("token").Create(ctx, &u.ServiceAccount, request)).To(Succeed())
 	credentials.note(request.Status.Token)
 	return request.Status.Token
+}
+
+// reissued is the same token with so much time left, signed with the key of kwokctl's
+// certificates, with which home signs its tokens, too.
+func reissued(token string, left time.Duration) string {
+	GinkgoHelper()
+	parts := strings.Split(token, ".")
+	Expect(parts).To(HaveLen(3))
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	Expect(err).NotTo(HaveOccurred())
+	claims := map[string]any{}
+	Expect(json.Unmarshal(payload, &claims)).To(Succeed())
+	claims["exp"] = time.Now().Add(left).Unix()
+	payload, err = json.Marshal(claims)
+	Expect(err).NotTo(HaveOccurred())
+	signed := parts[0] + "." + base64.RawURLEncoding.EncodeToString(payload)
+	key, err := keyutil.ParsePrivateKeyPEM(home.Config().KeyData)
+	Expect(err).NotTo(HaveOccurred())
+	digest := sha256.Sum256([]byte(signed))
+	signature, err := rsa.SignPKCS1v15(nil, key.(*rsa.PrivateKey), crypto.SHA256, digest[:]) //nolint:forcetypeassert // The header of the token says RS256.
+	Expect(err).NotTo(HaveOccurred())
+	made := signed + "." + base64.RawURLEncoding.EncodeToString(signature)
+	credentials.note(made)
+	return made
 }
 
 func upgradeWith(header http.Header) http.Header {
