@@ -8,11 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/performance/docs"
+	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/player"
 )
@@ -99,31 +101,49 @@ func (s *streamSite) whileOpen(t *testing.T, of string, n int, open opener, do f
 type opener func(ctx context.Context, i int) (end func() error, err error)
 
 // rate runs something that takes so many bytes: straight, through Spillway twice, straight,
-// and all of that again.
+// and all of that twice more.
 func (s *streamSite) rate(t *testing.T, what string, size int, run func(t *testing.T, relayed bool) effort) StreamRate {
 	rate := StreamRate{What: what}
-	used := 0.0
-	for _, relayed := range []bool{false, true, true, false, false, true, true, false} {
+	mega := float64(size) / 1e6
+	for _, relayed := range []bool{false, true, true, false, false, true, true, false, false, true, true, false} {
 		effort := run(t, relayed)
-		speed := float64(size) / 1e6 / effort.seconds
+		speeds, cpu := &rate.Straight, &rate.CPU
 		if relayed {
-			rate.Relayed, used = append(rate.Relayed, speed), used+effort.cpu
-		} else {
-			rate.Straight = append(rate.Straight, speed)
+			speeds, cpu = &rate.Relayed, &rate.RelayedCPU
 		}
+		*speeds = append(*speeds, mega/effort.seconds)
+		cpu.add(effort.cpu, 1e3/mega/6) // Six times each way.
 	}
-	rate.CPUSeconds = used / (float64(len(rate.Relayed)*size) / 1e9)
-	s.say("%s: straight %.0f, through Spillway %.0f MB/s", what, rate.Straight, rate.Relayed)
+	s.say("%s: straight %.0f, through Spillway %.0f MB/s; CPU %.1f and %.1f s/GB", what, rate.Straight, rate.Relayed, rate.CPU, rate.RelayedCPU)
 	return rate
 }
 
-// effort is the wall time of something, and the CPU seconds of the manager in it.
-type effort struct{ seconds, cpu float64 }
+// effort is the wall time of something, and the CPU seconds in it.
+type effort struct {
+	seconds float64
+	cpu     StreamCPU
+}
 
 func (s *streamSite) timed(t *testing.T, do func()) effort {
-	cpu, begin := s.used(t), time.Now()
+	before, begin := s.usedByAll(t), time.Now()
 	do()
-	return effort{time.Since(begin).Seconds(), s.used(t) - cpu}
+	e := effort{seconds: time.Since(begin).Seconds(), cpu: s.usedByAll(t)}
+	e.cpu.add(before, -1)
+	return e
+}
+
+// usedByAll are the CPU seconds of all who take part, in the order of streamParts.
+func (s *streamSite) usedByAll(t *testing.T) StreamCPU {
+	ofServer := func(c *rig.Cluster) float64 {
+		seconds, err := measure.CPUSecondsOf(filepath.Join(filepath.Dir(c.Kubeconfig), "bin", string(clusters.KubeAPIServer)))
+		must(t, err)
+		return seconds
+	}
+	providers := 0.0
+	for _, provider := range s.Providers {
+		providers += ofServer(provider)
+	}
+	return StreamCPU{cpuTimeOf(syscall.RUSAGE_CHILDREN).Seconds(), cpuTime().Seconds(), providers, s.used(t), ofServer(s.Consumer)}
 }
 
 // copyFrom copies a file from a pod, and copyTo to one.

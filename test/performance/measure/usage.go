@@ -37,6 +37,26 @@ func (m *Manager) Usage() (Usage, error) {
 	return Usage{CPUSeconds: stat.CPUTime(), RSS: int64(status.VmRSS), PeakRSS: int64(status.VmHWM)}, nil
 }
 
+// CPUSecondsOf is what the processes have used that were started by this path of a program.
+func CPUSecondsOf(program string) (float64, error) {
+	all, err := procfs.AllProcs()
+	if err != nil {
+		return 0, fmt.Errorf("reading /proc: %w", err)
+	}
+	seconds := 0.0
+	for _, process := range all {
+		if line, err := process.CmdLine(); err != nil || len(line) == 0 || line[0] != program {
+			continue // It may have ended.
+		}
+		stat, err := process.Stat()
+		if err != nil {
+			return 0, fmt.Errorf("reading /proc: %w", err)
+		}
+		seconds += stat.CPUTime()
+	}
+	return seconds, nil
+}
+
 // ResetPeak makes PeakRSS begin anew.
 func (m *Manager) ResetPeak() error {
 	const resetPeak = "5" // See proc(5), clear_refs.
