@@ -69,7 +69,8 @@ verify: ## Check format, lint (and vet), generated files, go.mod files and known
 kube: ## Build real Kubernetes programs and kwok into bin/kube, once.
 	@GO='$(GO)' hack/kube/build.sh
 
-metrics-server: ## Build metrics-server into bin/kube, which make e2e does, too.
+# What make e2e needs besides.
+metrics-server:
 	cd hack/kube/metrics-server && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/kube/metrics-server sigs.k8s.io/metrics-server/cmd/metrics-server
 
 demo: build kube ## Start a consumer and two providers on this machine, and offload two namespaces.
