@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -24,6 +26,15 @@ const (
 	Account   = "spillway-consumer"
 	Limits    = "limits"
 )
+
+// optional are the roles, and their bindings, that an administrator may leave out.
+var optional = []string{Account + "-logs", Account + "-exec", Account + "-metrics"}
+
+// Optional tells whether a provider works without the object: its administrator may leave it
+// out, and says so by deleting it.
+func Optional(object *unstructured.Unstructured) bool {
+	return slices.Contains(optional, object.GetName()) && strings.HasPrefix(object.GetKind(), "ClusterRole")
+}
 
 //go:embed *.yaml
 var files embed.FS

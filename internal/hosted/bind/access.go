@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,10 +81,25 @@ func mapper(objects []*unstructured.Unstructured) meta.RESTMapper {
 }
 
 // prepare applies what a provider needs. What its administrator allows beyond that is theirs,
-// and only made if it is missing.
+// and only made if it is missing. Rights that may be left out are given when all of it is
+// applied for the first time; from then on, those that are missing were taken away. The
+// consumer's first right comes last, so that it marks a first time that was not broken off.
 func (a *access) prepare(ctx context.Context) error {
-	for _, object := range a.objects {
-		var err error
+	first, err := a.missing(ctx, a.objects[a.mark()])
+	if err != nil {
+		return err
+	}
+	objects := slices.Delete(slices.Clone(a.objects), a.mark(), a.mark()+1)
+	for _, object := range append(objects, a.objects[a.mark()]) {
+		if !first && provider.Optional(object) {
+			left, err := a.missing(ctx, object)
+			if err != nil {
+				return err
+			}
+			if left {
+				continue
+			}
+		}
 		what := object.GetKind() + " " + object.GetName()
 		if object.GetKind() == "ConfigMap" && object.GetName() == provider.Limits {
 			err = client.IgnoreAlreadyExists(a.client.Create(ctx, object))
@@ -95,6 +111,24 @@ func (a *access) prepare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// mark is the binding of the role without which nothing works.
+func (a *access) mark() int {
+	return slices.IndexFunc(a.objects, func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "ClusterRoleBinding" && o.GetName() == provider.Account
+	})
+}
+
+// missing tells whether the cluster does not have an object.
+func (a *access) missing(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
+	there := &unstructured.Unstructured{}
+	there.SetGroupVersionKind(object.GroupVersionKind())
+	err := a.client.Get(ctx, client.ObjectKeyFromObject(object), there)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, explained("reading "+object.GetKind()+" "+object.GetName(), err)
+	}
+	return err != nil, nil
 }
 
 func (a *access) apply(ctx context.Context, object *unstructured.Unstructured) error {

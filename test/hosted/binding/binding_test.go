@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -122,9 +124,9 @@ func TestBinding(t *testing.T) {
 	}
 	r.leastPrivilege(secret)
 
-	asks := asked.Load()
+	asks := tokens.Asked.Load()
 	r.bind(hosted.ReasonBound)
-	if again, same := r.both(); again.ResourceVersion != binding.ResourceVersion || same.ResourceVersion != secret.ResourceVersion || asked.Load() != asks {
+	if again, same := r.both(); again.ResourceVersion != binding.ResourceVersion || same.ResourceVersion != secret.ResourceVersion || tokens.Asked.Load() != asks {
 		t.Error("nothing is due, and something was written or asked for")
 	}
 
@@ -148,11 +150,31 @@ func TestBinding(t *testing.T) {
 	}
 	r.leastPrivilege(renewed)
 
-	// Other manifests, of a later version: what the provider's administrator has said stays.
+	logs := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "spillway-consumer-logs"}}
+	exec := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "spillway-consumer-exec"}}
+	if err := errors.Join(cluster.Get(t.Context(), client.ObjectKeyFromObject(exec), exec), cluster.Delete(t.Context(), logs)); err != nil {
+		t.Fatal(err)
+	}
+	exec.Subjects = nil
+	if err := cluster.Update(t.Context(), exec); err != nil {
+		t.Fatal(err)
+	}
+
+	// Other manifests, of a later version: what the provider's administrator has said, or has
+	// taken away, stays so; what somebody has changed is applied again.
 	r.change(renewed, func() { renewed.Annotations[hosted.AnnotationPrepared] = "of an older version" })
 	r.bind(hosted.ReasonBound)
 	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(limits), limits); err != nil || limits.Data["tolerationKeys"] != "example.com/batch" {
 		t.Errorf("the limits are %v, %v", limits.Data, err)
+	}
+	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(logs), logs); !apierrors.IsNotFound(err) {
+		t.Errorf("the right to read logs has come back: %v", err)
+	}
+	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(exec), exec); err != nil || len(exec.Subjects) != 1 {
+		t.Errorf("the right to run commands is of %v, %v", exec.Subjects, err)
+	}
+	if err := cluster.Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: logs.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: logs.Name}}); err != nil {
+		t.Fatal(err)
 	}
 
 	// The manager holds the binding until all is taken back.
@@ -252,8 +274,8 @@ func TestTheNameIsTaken(t *testing.T) {
 // token; a token that is valid stays.
 func TestNoAccess(t *testing.T) {
 	r := newRig(t, "refused")
-	refused.Store(true)
-	defer refused.Store(false)
+	tokens.Refused.Store(true)
+	defer tokens.Refused.Store(false)
 	first := r.bind(hosted.ReasonNoAccess)
 	if again := r.bind(hosted.ReasonNoAccess); again.Message != first.Message || !strings.Contains(first.Message, "401") || strings.Contains(first.Message, "k8s-aws") {
 		t.Errorf("it says %q, and then %q", first.Message, again.Message)
@@ -261,10 +283,10 @@ func TestNoAccess(t *testing.T) {
 	if binding, secret := r.both(); binding != nil || secret != nil {
 		t.Errorf("got %v, %v", binding, secret)
 	}
-	refused.Store(false)
+	tokens.Refused.Store(false)
 	r.bind(hosted.ReasonBound)
 	_, secret := r.both()
-	refused.Store(true)
+	tokens.Refused.Store(true)
 	r.clock.SetTime(r.clock.Now().Add(31 * time.Minute))
 	r.bind(hosted.ReasonNoAccess)
 	if _, kept := r.both(); kept.ResourceVersion != secret.ResourceVersion {

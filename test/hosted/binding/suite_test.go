@@ -6,15 +6,11 @@ package binding
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,8 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -45,9 +39,7 @@ import (
 var (
 	consumer, cluster             client.Client
 	consumerConfig, clusterConfig *rest.Config
-	// asked counts the reviews of tokens of EKS, and refused makes them fail.
-	asked   atomic.Int32
-	refused atomic.Bool
+	tokens                        clouds.TokensOfEKS
 )
 
 func TestMain(m *testing.M) {
@@ -62,16 +54,13 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	webhook := httptest.NewServer(http.HandlerFunc(review))
+	webhook := httptest.NewServer(&tokens)
 	defer webhook.Close()
-	file, err := webhookConfig(folder, webhook.URL)
-	if err != nil {
+	here, there := &envtest.Environment{BinaryAssetsDirectory: assets()}, &envtest.Environment{BinaryAssetsDirectory: assets()}
+	if err := tokens.Use(there, folder, webhook.URL); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	here, there := &envtest.Environment{BinaryAssetsDirectory: assets()}, &envtest.Environment{BinaryAssetsDirectory: assets()}
-	there.ControlPlane.GetAPIServer().Configure().
-		Set("authentication-token-webhook-config-file", file).Set("authentication-token-webhook-version", "v1").Set("authentication-token-webhook-cache-ttl", "0s")
 	defer func() { _, _ = here.Stop(), there.Stop() }()
 	if consumer, consumerConfig, err = start(here); err == nil {
 		cluster, clusterConfig, err = start(there)
@@ -164,39 +153,6 @@ func source(t *testing.T, name string) *eks.Client {
 			return aws.Credentials{AccessKeyID: fmt.Sprintf("id%d", keys.Add(1)), SecretAccessKey: "secret", CanExpire: true, Expires: time.Now()}, nil
 		}),
 	})}
-}
-
-// review is the webhook by which a cluster in EKS learns whose a token is. It does not send
-// the signed request on to AWS.
-func review(w http.ResponseWriter, r *http.Request) {
-	var asks authenticationv1.TokenReview
-	if err := json.NewDecoder(r.Body).Decode(&asks); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	asks.Status = authenticationv1.TokenReviewStatus{}
-	if encoded, ok := strings.CutPrefix(asks.Spec.Token, "k8s-aws-v1."); ok {
-		asked.Add(1)
-		signed, err := base64.RawURLEncoding.DecodeString(encoded)
-		request, parsing := url.Parse(string(signed))
-		if errors.Join(err, parsing) == nil && !refused.Load() && request.Query().Get("Action") == "GetCallerIdentity" &&
-			strings.Contains(request.Query().Get("X-Amz-SignedHeaders"), "x-k8s-aws-id") {
-			asks.Status.Authenticated = true
-			asks.Status.User = authenticationv1.UserInfo{Username: "arn:aws:iam::1:role/operator", Groups: []string{"system:masters"}}
-		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(asks)
-}
-
-func webhookConfig(folder, server string) (string, error) {
-	config := clientcmdapi.NewConfig()
-	config.Clusters["eks"] = &clientcmdapi.Cluster{Server: server}
-	config.AuthInfos["eks"] = &clientcmdapi.AuthInfo{}
-	config.Contexts["eks"] = &clientcmdapi.Context{Cluster: "eks", AuthInfo: "eks"}
-	config.CurrentContext = "eks"
-	file := filepath.Join(folder, "webhook")
-	return file, clientcmd.WriteToFile(*config, file)
 }
 
 // patience is how long an API server may take to take a policy up.
