@@ -22,7 +22,10 @@ run() {
   vulnerabilities) STRICT=1 hack/verify.sh vulnerabilities ;;
   clusters | hostile) go_test -timeout 60m "./test/$1" ;;
   writes | crash) go_test -timeout 90m "./test/$1" ;;
-  hosted) go_test -timeout 90m -v -run TestNoLostUpdates ./internal/hosted/merge -interleavings 1000000 ;;
+  hosted)
+    go_test -timeout 90m -v -run 'TestNoLostUpdates|TestSeededBugs' ./internal/hosted/merge -interleavings 1000000 &&
+      go_test -timeout 60m -v -run 'TestCrash|TestActiveBelieved|TestSharedHandler' ./test/hosted/operator
+    ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
   e2e | bench) target "$1" ;;
   e2e-long) target e2e ARGS=-ginkgo.label-filter=long ;;

@@ -26,6 +26,8 @@ type bug struct {
 	plan      func(Input, *Plan)
 	write     func(*Write, *cloud)
 	unguarded bool
+	// believes: an operation counts as done as soon as it was accepted.
+	believes bool
 }
 
 // TestNoLostUpdates plays edits on both sides, refreshes, crashes at each call, reads that
@@ -91,8 +93,25 @@ var seededBugs = map[string]bug{
 			p.Writes[i].Message = toy.build(message)
 		}
 	}},
-	"a fresh version with older values":      {write: func(w *Write, c *cloud) { w.Version = c.now().versions[w.Item] }},
-	"a request without a version":            {unguarded: true},
+	"a fresh version with older values": {write: func(w *Write, c *cloud) { w.Version = c.now().versions[w.Item] }},
+	"a request without a version":       {unguarded: true},
+	"a cluster is believed to be done":  {believes: true},
+	"the version is that of an answer": {write: func(w *Write, c *cloud) {
+		if before := len(c.history) - 2; before >= 0 {
+			w.Version = c.history[before].versions[w.Item]
+		}
+	}},
+	"pools are in the request for the cluster": {plan: func(in Input, p *Plan) {
+		for i, w := range p.Writes {
+			message := toy.read(w.Message)
+			for path, at := range toy.read(in.Upstream).at {
+				if w.Item == "" && (at.exists || at.item != "") {
+					message.at[path] = at
+				}
+			}
+			p.Writes[i].Message = toy.build(message)
+		}
+	}},
 	"what was sent counts as agreed":         {plan: func(_ Input, p *Plan) { rebase(p, Pushed) }},
 	"what is in conflict counts as agreed":   {plan: func(_ Input, p *Plan) { rebase(p, Conflict) }},
 	"what was sent is forgotten":             {in: func(in *Input) { in.Sent = nil }},
@@ -266,7 +285,7 @@ func (w *world) merge(in Input) Plan {
 // read lags, and is sometimes but a half.
 func (w *world) read() (snapshot, bool) {
 	c := &w.cloud
-	if w.settled || w.status.Op != nil && w.made == w.status.Op.Token {
+	if w.settled || w.status.Op != nil && w.made == w.status.Op.Token && !w.bug.believes {
 		c.read = len(c.history) - 1
 		return c.now(), true
 	}
