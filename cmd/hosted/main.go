@@ -4,20 +4,20 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 
 	_ "golang.org/x/crypto/x509roots/fallback" // The clouds' certificates, in an image without any.
-	"k8s.io/klog/v2"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/internal/hosted/dial"
 	"github.com/spillway-io/spillway/internal/hosted/operator"
-	"github.com/spillway-io/spillway/internal/logs"
+	"github.com/spillway-io/spillway/internal/program"
 )
 
 // version is set by the linker.
@@ -56,9 +56,7 @@ func main() {
 		fmt.Println(version)
 		return
 	}
-	logger := logs.Bounded(zap.New(zap.UseFlagOptions(&logging)))
-	ctrl.SetLogger(logger)
-	klog.SetLogger(logger) //nolint:forbidigo // For Kubernetes' own libraries, such as leader election.
+	program.Log(&logging)
 	options.Clouds = &clouds
 	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
 	options.Manager.LeaderElectionID = "spillway-hosted"
@@ -72,21 +70,7 @@ func main() {
 
 // run runs the operator until it is stopped.
 func run(options operator.Options) error {
-	ctx := ctrl.SetupSignalHandler()
-	config, err := ctrl.GetConfig()
-	if err != nil {
-		return fmt.Errorf("finding the cluster to work for (set --kubeconfig, or run in a cluster): %w", err)
-	}
-	mgr, err := operator.New(config, options)
-	if err != nil {
-		return err
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
-	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
-	ctrl.Log.WithName("setup").Info("starting", "version", version)
-	return mgr.Start(ctx)
+	return program.Run(version, func(_ context.Context, config *rest.Config) (program.Manager, error) {
+		return operator.New(config, options)
+	})
 }

@@ -2,22 +2,22 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"net"
 	"os"
 
-	"k8s.io/klog/v2"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/holder"
 	"github.com/spillway-io/spillway/internal/kubelet"
-	"github.com/spillway-io/spillway/internal/logs"
 	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/internal/program"
 )
 
 // version is set by the linker.
@@ -74,9 +74,7 @@ func main() {
 		return
 	}
 	manager.LimitMemory(os.Getenv)
-	logger := logs.Bounded(zap.New(zap.UseFlagOptions(&logging)))
-	ctrl.SetLogger(logger)
-	klog.SetLogger(logger) //nolint:forbidigo // For Kubernetes' own libraries, such as leader election.
+	program.Log(&logging)
 	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
 	options.Manager.LeaderElection = options.Manager.LeaderElection || options.Shard
 	options.Manager.LeaderElectionID = "spillway-manager"
@@ -124,21 +122,7 @@ func kubeletFlags(o *kubelet.Options) {
 
 // run runs the manager until it is stopped.
 func run(options manager.Options) error {
-	ctx := ctrl.SetupSignalHandler()
-	config, err := ctrl.GetConfig()
-	if err != nil {
-		return fmt.Errorf("finding the cluster to work for (set --kubeconfig, or run in a cluster): %w", err)
-	}
-	mgr, err := manager.New(ctx, config, options)
-	if err != nil {
-		return err
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
-	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
-	ctrl.Log.WithName("setup").Info("starting", "version", version)
-	return mgr.Start(ctx)
+	return program.Run(version, func(ctx context.Context, config *rest.Config) (program.Manager, error) {
+		return manager.New(ctx, config, options)
+	})
 }

@@ -1,7 +1,10 @@
 package hosted_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +74,40 @@ func TestManagerKnowsNoCloud(t *testing.T) {
 		for _, part := range []string{"spillway/internal/hosted", "spillway/api/hosted", "aws-sdk-go", "azure-sdk-for-go", "google.golang.org/api/", "cloud.google.com/go"} {
 			if strings.Contains(pkg, part) {
 				t.Errorf("the manager has %s", pkg)
+			}
+		}
+	}
+}
+
+// TestImages: what the programs are built of is sent to the build of their images, and copied.
+func TestImages(t *testing.T) {
+	read := func(name string) string {
+		t.Helper()
+		content, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	recipe, sent := read("Dockerfile"), read(".dockerignore")
+	for _, program := range []string{"manager", "hosted"} {
+		if !strings.Contains(recipe, `ENTRYPOINT ["/`+program+`"]`) {
+			t.Errorf("no image runs %s", program)
+		}
+		command := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/"+program)
+		command.Dir = "../.."
+		out, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pkg := range strings.Lines(string(out)) {
+			folder, ours := strings.CutPrefix(strings.TrimSpace(pkg), "github.com/spillway-io/spillway/")
+			if ours && !slices.ContainsFunc(strings.Split(recipe, "\n"), func(line string) bool {
+				copied, ok := strings.CutPrefix(line, "COPY ")
+				copied, _, _ = strings.Cut(copied, "/ ")
+				return ok && (folder == copied || strings.HasPrefix(folder, copied+"/")) && strings.Contains(sent, "\n!"+copied+"\n")
+			}) {
+				t.Errorf("the build of %s lacks %s", program, folder)
 			}
 		}
 	}
