@@ -40,7 +40,7 @@ func main() {
 	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
 		"let several operators run, of which one at a time works")
-	flag.Func("endpoints", "where clouds are, if not where everybody's are, as `cloud=URL,...`: eks, aks, entra (which gives tokens for aks), gke", clouds.SetEndpoints)
+	flag.Func("endpoints", "where clouds are, if not where everybody's are, as `cloud=URL,...`: eks, ec2 (launch templates for eks), aks, entra (which gives tokens for aks), gke", clouds.SetEndpoints)
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
 	logging.BindFlags(flag.CommandLine)
 	flag.Usage = func() {

@@ -8,24 +8,20 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // AKS is one cluster in Azure Kubernetes Service, whose changes are done at once. An object
 // is replaced by what is put, and only with the etag that it has.
 type AKS struct {
-	// Before is called before each request is answered, without a lock: it may send others.
-	Before func(*http.Request)
+	player
 	// Lax takes what Azure takes, and the operator must not send: requests without an etag,
 	// and pools in that of a cluster.
 	Lax bool
 
-	lock    sync.Mutex
 	id      string
 	cluster object
 	pools   map[string]object
 	etag    int
-	changes []string
 }
 
 // NewAKS returns a cluster as AKS describes it, with its pools; nil for none yet, which is
@@ -42,20 +38,15 @@ func NewAKS(cluster object, pools ...object) *AKS {
 	return a
 }
 
-// Changes returns the requests that have changed something, in their order.
-func (a *AKS) Changes() []string {
-	a.lock.Lock()
-	defer a.lock.Unlock()
-	return slices.Clone(a.changes)
-}
-
 // Edit changes the cluster, or with nil removes it, as somebody else does.
 func (a *AKS) Edit(change func(cluster object) object) {
 	a.lock.Lock()
 	defer a.lock.Unlock()
-	if a.cluster = change(a.cluster); a.cluster != nil {
-		a.cluster["eTag"] = a.next()
+	if a.cluster = change(a.cluster); a.cluster == nil {
+		a.pools = map[string]object{}
+		return
 	}
+	a.cluster["eTag"] = a.next()
 }
 
 func (a *AKS) next() string {
@@ -64,20 +55,9 @@ func (a *AKS) next() string {
 }
 
 func (a *AKS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if a.Before != nil {
-		a.Before(r)
-	}
-	a.lock.Lock()
-	defer a.lock.Unlock()
+	defer a.turn(r)()
 	status, out := a.route(r)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	if out == nil {
-		return
-	}
-	if err := json.NewEncoder(w).Encode(out); err != nil {
-		panic(err)
-	}
+	respond(w, status, out)
 }
 
 func refused(status int, code string) (int, object) {

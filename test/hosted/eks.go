@@ -10,15 +10,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // EKS is one cluster in Amazon EKS, whose updates are done at once.
 type EKS struct {
-	// Before is called before each request is answered, without a lock: it may send others.
-	Before func(*http.Request)
+	player
 
-	lock    sync.Mutex
 	cluster object
 	groups  map[string]object
 	addons  map[string]bool
@@ -26,30 +23,23 @@ type EKS struct {
 	updates map[string][]object
 	// tokens have the answers that were given to them.
 	tokens map[string]object
-	// changes are the requests that have changed something.
-	changes []string
-	busy    bool
-	slow    bool
+	busy   bool
+	slow   bool
 	// shown is the cluster as it was before an update that is in progress.
 	shown object
+	// EC2 has the launch templates.
+	EC2 *EC2
 }
 
 type object = map[string]any
 
 // NewEKS returns a cluster as EKS describes it, with its node groups; nil for none yet.
 func NewEKS(cluster object, groups ...object) *EKS {
-	e := &EKS{cluster: cluster, groups: map[string]object{}, addons: map[string]bool{}, updates: map[string][]object{}, tokens: map[string]object{}}
+	e := &EKS{cluster: cluster, groups: map[string]object{}, addons: map[string]bool{}, updates: map[string][]object{}, tokens: map[string]object{}, EC2: NewEC2()}
 	for _, group := range groups {
 		e.groups[group["nodegroupName"].(string)] = group
 	}
 	return e
-}
-
-// Changes returns the requests that have changed something, in their order.
-func (e *EKS) Changes() []string {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	return slices.Clone(e.changes)
 }
 
 // Busy makes it refuse changes, as while an update is in progress, or no longer.
@@ -83,13 +73,16 @@ func (e *EKS) Finish(failure string) {
 		}
 	}
 	e.shown = nil
+	maps.DeleteFunc(e.groups, func(_ string, group object) bool { return group["status"] == "DELETING" })
 }
 
 // Edit changes the cluster, or with nil removes it, as somebody else does.
 func (e *EKS) Edit(change func(cluster object) object) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
-	e.cluster = change(e.cluster)
+	if e.cluster = change(e.cluster); e.cluster == nil {
+		e.groups = map[string]object{}
+	}
 }
 
 // Forget removes a group without a request, as if somebody had deleted it.
@@ -120,11 +113,11 @@ var (
 )
 
 func (e *EKS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if e.Before != nil {
-		e.Before(r)
+	defer e.turn(r)()
+	if r.URL.Path == "/" {
+		e.EC2.ServeHTTP(w, r)
+		return
 	}
-	e.lock.Lock()
-	defer e.lock.Unlock()
 	var body object
 	if r.Method == http.MethodPost {
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
@@ -172,15 +165,12 @@ func copied(from object) object {
 }
 
 func (e *EKS) answer(w http.ResponseWriter, out object, failed *failure) {
-	w.Header().Set("Content-Type", "application/json")
+	status := http.StatusOK
 	if failed != nil {
 		w.Header().Set("X-Amzn-Errortype", failed.kind)
-		w.WriteHeader(failed.status)
-		out = object{"message": failed.kind}
+		status, out = failed.status, object{"message": failed.kind}
 	}
-	if err := json.NewEncoder(w).Encode(out); err != nil {
-		panic(err)
-	}
+	respond(w, status, out)
 }
 
 func (e *EKS) route(r *http.Request, body object) (object, *failure) {

@@ -21,6 +21,8 @@ func (e *EKS) group(method string, path []string, body object) (object, *failure
 	switch {
 	case group == nil:
 		return nil, missing
+	case method == http.MethodDelete && e.slow:
+		group["status"] = "DELETING"
 	case method == http.MethodDelete:
 		delete(e.groups, path[0])
 	case len(path) == 2 && path[1] == "update-version":
@@ -38,21 +40,47 @@ func (e *EKS) createGroup(body object) (object, *failure) {
 	}
 	group := maps.Clone(body)
 	delete(group, "clientRequestToken")
+	if template, ok := body["launchTemplate"].(object); ok {
+		data := e.EC2.data(template)
+		_, twice := data["InstanceType"]
+		if body["diskSize"] != nil || body["remoteAccess"] != nil || twice && body["instanceTypes"] != nil {
+			return nil, invalid
+		}
+		if data["ImageId"] != nil {
+			if body["version"] != nil || body["amiType"] != nil {
+				return nil, invalid
+			}
+			group["amiType"] = "CUSTOM"
+		}
+		group["launchTemplate"] = e.EC2.named(template)
+	}
+	if group["version"] == nil {
+		group["version"] = e.cluster["version"]
+	}
 	group["status"], group["nodegroupArn"] = "ACTIVE", "arn:group/"+name
 	e.groups[name] = group
 	return object{"nodegroup": group}, nil
 }
 
 func (e *EKS) updateGroupVersion(name string, group, body object) (object, *failure) {
-	params := object{}
-	if version := body["version"]; version != nil {
+	params, version := object{}, body["version"]
+	now, has := group["launchTemplate"].(object)
+	template, given := body["launchTemplate"].(object)
+	custom := e.EC2.data(template)["ImageId"] != nil
+	switch {
+	case given && (!has || template["id"] != nil && template["id"] != now["id"]), custom && version != nil:
+		return nil, invalid
+	case version == nil && !custom:
+		// What is not asked for is the version of the cluster.
+		version = e.cluster["version"]
+	}
+	if version != nil {
 		group["version"], params["Version"] = version, version
 	}
-	if template, ok := body["launchTemplate"].(object); ok {
-		now, _ := group["launchTemplate"].(object)
+	if given {
 		now = maps.Clone(now)
 		maps.Copy(now, template)
-		group["launchTemplate"], params["LaunchTemplateVersion"] = now, template["version"]
+		group["launchTemplate"], params["LaunchTemplateVersion"], params["LaunchTemplateName"] = now, now["version"], now["name"]
 	}
 	return e.update(name, "VersionUpdate", params), nil
 }
@@ -74,6 +102,9 @@ func (e *EKS) updateGroupConfig(name string, group, body object) (object, *failu
 		remove, _ := change["removeLabels"].([]any)
 		for _, key := range remove {
 			delete(labels, key.(string))
+		}
+		if len(remove) > 0 {
+			params["LabelsToRemove"] = remove
 		}
 		group["labels"] = labels
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	awseks "github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -100,7 +101,8 @@ func newEKS(t *testing.T) (*EKS, *eks.Client) {
 			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
 		}),
 	})
-	return cluster, &eks.Client{API: api, Cluster: "shop", Region: "eu-central-1"}
+	templates := ec2.New(ec2.Options{Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), HTTPClient: server.Client(), RetryMaxAttempts: 1, Credentials: api.Options().Credentials})
+	return cluster, &eks.Client{API: api, EC2: templates, Cluster: "shop", Region: "eu-central-1"}
 }
 
 func mustRead(t *testing.T, client *eks.Client) cloud.Reading {
@@ -359,42 +361,4 @@ func ignoreNew(call string) cmp.Option {
 	return cmp.FilterPath(func(p cmp.Path) bool {
 		return call == "POST /clusters/shop/node-groups" && len(p) > 1 && strings.Contains(p.GoString(), "nodeGroups")
 	}, cmp.Ignore())
-}
-
-// TestForeignOperations: somebody else changes a value between the read and the request,
-// which EKS does not refuse. The value that is overwritten can be told.
-func TestForeignOperations(t *testing.T) {
-	cluster, client := newEKS(t)
-	before := mustRead(t, client)
-	write := func(spec string) merge.Write {
-		return merge.Merge(merge.Input{
-			Table: eks.Table, Spec: parse(t, spec), Upstream: before.Config, Published: before.Config, Complete: true,
-		}).Writes[0]
-	}
-	foreign, err := client.Send(t.Context(), before, write("publicAccessSources: [198.51.100.0/24]"), "console")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err := client.Send(t.Context(), before, write("publicAccessSources: [192.0.2.0/24]"), "ours")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := client.OperationIDs(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(ids, []string{foreign, ours}) {
-		t.Errorf("got %v, want %s and %s", ids, foreign, ours)
-	}
-	operation, err := client.Operation(t.Context(), "", foreign)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if operation.Values["publicAccessSources"] != `["198.51.100.0/24"]` || !operation.Done {
-		t.Errorf("got %+v, want the other's update with its value", operation)
-	}
-	cluster.Busy(true)
-	if _, err := client.Send(t.Context(), before, write("publicAccess: false"), "busy"); !errors.Is(err, cloud.ErrBusy) {
-		t.Errorf("got %v, want that it is busy", err)
-	}
 }

@@ -11,22 +11,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // GKE is one cluster in Google Kubernetes Engine, whose operations are done at once, unless
 // they are held. It takes and gives nothing that Google's description of the API does not
 // have, and leaves out of its answers what is false, zero or empty, as Google does.
 type GKE struct {
-	// Before is called before each request is answered, without a lock: it may send others.
-	Before func(*http.Request)
+	player
 
 	api        *discovery
-	lock       sync.Mutex
 	cluster    object
 	operations []object
 	versions   int
-	changes    []string
 	held       bool
 }
 
@@ -56,13 +52,6 @@ func APIOfGKE(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("finding Google's description of GKE: %w", err)
 	}
 	return os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "container", "v1", "container-api.json"))
-}
-
-// Changes returns the requests that have changed something, in their order.
-func (g *GKE) Changes() []string {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	return slices.Clone(g.changes)
 }
 
 // Edit changes the cluster, or with nil removes it, as somebody else does.
@@ -106,20 +95,13 @@ type refusal struct {
 }
 
 func (g *GKE) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if g.Before != nil {
-		g.Before(r)
-	}
-	g.lock.Lock()
-	defer g.lock.Unlock()
+	defer g.turn(r)()
+	status := http.StatusOK
 	out, refused := g.answer(r)
-	w.Header().Set("Content-Type", "application/json")
 	if refused != nil {
-		w.WriteHeader(refused.code)
-		out = object{"error": object{"code": refused.code, "status": refused.status, "message": refused.message}}
+		status, out = refused.code, object{"error": object{"code": refused.code, "status": refused.status, "message": refused.message}}
 	}
-	if err := json.NewEncoder(w).Encode(out); err != nil {
-		panic(err)
-	}
+	respond(w, status, out)
 }
 
 func (g *GKE) answer(r *http.Request) (object, *refusal) {

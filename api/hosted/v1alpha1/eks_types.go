@@ -139,11 +139,14 @@ type EKSNodeGroup struct {
 	// +kubebuilder:validation:MaxProperties=64
 	Tags map[string]*string `json:"tags,omitzero"`
 
-	// launchTemplate is the EC2 launch template of the group.
+	// launchTemplate is an EC2 launch template of your own. Without it, Spillway makes one for a
+	// new group that sets any of imageId, diskSize, instanceType, ec2SshKey, userData and
+	// resourceTags. That one is not shown here; it goes with its group. EKS gives a group no
+	// other template, and none to a group that was made without one.
 	// +optional
 	LaunchTemplate *EKSLaunchTemplate `json:"launchTemplate,omitempty"`
 
-	// imageId is the AMI of the nodes. A change makes a new version of the launch template.
+	// imageId is the AMI of the nodes, in the place of the one of EKS. A change makes a new version of the launch template.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ImageID *string `json:"imageId,omitempty"`

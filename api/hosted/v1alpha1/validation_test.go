@@ -54,7 +54,22 @@ var validationCases = map[string]struct{ spec, change, want string }{
 		spec: `eksConfig: {displayName: shop, region: r, nodeGroups: [{nodegroupName: a}, {nodegroupName: b}, {nodegroupName: a}]}`,
 		want: `spec.eksConfig.nodeGroups[2]: Duplicate value`,
 	},
-	"a pool without a name":    {spec: `gkeConfig: {projectID: a, clusterName: b, zone: c, nodePools: [{version: "1"}]}`, want: "spec.gkeConfig.nodePools[0].name: Required value"},
+	"a pool without a name": {spec: `gkeConfig: {projectID: a, clusterName: b, zone: c, nodePools: [{version: "1"}]}`, want: "spec.gkeConfig.nodePools[0].name: Required value"},
+	"a template of one's own, and an image": {
+		spec: `eksConfig: {displayName: s, region: r, nodeGroups: [{nodegroupName: a, launchTemplate: {id: lt-1}, imageId: ami-1}]}`,
+		want: "with launchTemplate must not set imageId",
+	},
+	"an image, and a version": {
+		spec: `eksConfig: {displayName: s, region: r, nodeGroups: [{nodegroupName: a, imageId: ami-1, version: "1.33"}]}`,
+		want: "with imageId must not set version",
+	},
+	"a script as user data": {
+		spec: `eksConfig: {displayName: s, region: r, nodeGroups: [{nodegroupName: a, userData: "#!/bin/sh"}]}`,
+		want: "must be MIME multi-part text",
+	},
+	"all of a launch template": {
+		spec: `eksConfig: {displayName: s, region: r, nodeGroups: [{nodegroupName: a, imageId: ami-1, userData: "#!/bin/sh", diskSize: 30, resourceTags: {a: b}}, {nodegroupName: b, userData: "Content-Type: multipart/mixed"}]}`,
+	},
 	"a size below zero":        {spec: `eksConfig: {displayName: s, region: r, nodeGroups: [{nodegroupName: a, desiredSize: -1}]}`, want: "desiredSize in body should be greater than or equal to 0"},
 	"a version as a number":    {spec: `eksConfig: {displayName: s, region: r, kubernetesVersion: 1.33}`, want: "kubernetesVersion: Invalid value"},
 	"a window at 25 o'clock":   {spec: `gkeConfig: {projectID: a, clusterName: b, zone: c, maintenanceWindow: "25:00"}`, want: "maintenanceWindow"},

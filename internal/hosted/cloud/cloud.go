@@ -35,7 +35,8 @@ type Reading struct {
 	// that have them.
 	Versions map[string]string
 	// Raw are the objects as the cloud sent them, by the same paths, for clouds in which
-	// they are replaced as wholes: what nobody here knows of has to survive that.
+	// they are replaced as wholes: what nobody here knows of has to survive that. In EKS, it
+	// is what a client has to know of the launch template of a group.
 	Raw map[string]map[string]any
 	// Busy says what the cloud is doing with the cluster or a pool; empty if nothing.
 	Busy string

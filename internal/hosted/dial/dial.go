@@ -41,8 +41,8 @@ const timeout = 2 * time.Minute
 type Dialer struct {
 	// Transport is what requests go through. Default: http.DefaultTransport.
 	Transport http.RoundTripper
-	// EKS, AKS, Entra and GKE are where to send them instead of to the clouds themselves.
-	EKS, AKS, Entra, GKE string
+	// EKS, EC2, AKS, Entra and GKE are where to send them instead of to the clouds themselves.
+	EKS, EC2, AKS, Entra, GKE string
 	// Once is set to try each request but once: clouds' libraries try some again.
 	Once bool
 	// Limit and Burst bound the requests with the same credentials; by default to 10 a

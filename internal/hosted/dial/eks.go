@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	awseks "github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	corev1 "k8s.io/api/core/v1"
@@ -22,17 +23,22 @@ func (d *Dialer) eks(
 	ctx context.Context, cluster v1alpha1.EKSConfig, with v1alpha1.Credentials, secret *corev1.Secret, through *http.Client,
 ) (cloud.Client, error) {
 	options := awseks.Options{Region: cluster.Region, HTTPClient: through}
+	templates := ec2.Options{Region: cluster.Region, HTTPClient: through}
 	var err error
 	if options.Credentials, err = aws4(ctx, cluster.Region, with, secret, through); err != nil {
 		return nil, err
 	}
+	templates.Credentials = options.Credentials
 	if d.EKS != "" {
 		options.BaseEndpoint = aws.String(d.EKS)
 	}
-	if d.Once {
-		options.RetryMaxAttempts = 1
+	if d.EC2 != "" {
+		templates.BaseEndpoint = aws.String(d.EC2)
 	}
-	return &eks.Client{API: awseks.New(options), Cluster: cluster.DisplayName, Region: cluster.Region}, nil
+	if d.Once {
+		options.RetryMaxAttempts, templates.RetryMaxAttempts = 1, 1
+	}
+	return &eks.Client{API: awseks.New(options), EC2: ec2.New(templates), Cluster: cluster.DisplayName, Region: cluster.Region}, nil
 }
 
 // aws4 are the credentials that sign requests: those of the Secret, which nothing of the

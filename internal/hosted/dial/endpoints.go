@@ -9,12 +9,12 @@ import (
 // SetEndpoints says where requests go instead of to the clouds themselves: to endpoints in
 // one's own network, or to the clouds of governments. The text is eks=https://…,gke=https://….
 func (d *Dialer) SetEndpoints(text string) error {
-	fields := map[string]*string{"eks": &d.EKS, "aks": &d.AKS, "entra": &d.Entra, "gke": &d.GKE}
+	fields := map[string]*string{"eks": &d.EKS, "ec2": &d.EC2, "aks": &d.AKS, "entra": &d.Entra, "gke": &d.GKE}
 	for endpoint := range strings.SplitSeq(text, ",") {
 		name, address, _ := strings.Cut(endpoint, "=")
 		field := fields[name]
 		if field == nil {
-			return fmt.Errorf("%q is none of eks, aks, entra and gke", name)
+			return fmt.Errorf("%q is none of eks, ec2, aks, entra and gke", name)
 		}
 		if parsed, err := url.Parse(address); err != nil || parsed.Scheme != "https" || parsed.Host == "" {
 			return fmt.Errorf("%s: %q is no URL that begins with https://", name, address)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 	"github.com/aws/smithy-go"
@@ -17,10 +18,12 @@ import (
 // addon is the one that ebsCSIDriver stands for.
 const addon = "aws-ebs-csi-driver"
 
-// Client reads and changes one cluster. It holds nothing but the credentials in its API, so
+// Client reads and changes one cluster. It holds nothing but the credentials in its APIs, so
 // each cluster has one of its own.
 type Client struct {
 	API *eks.Client
+	// EC2 has the launch templates.
+	EC2 *ec2.Client
 	// Cluster and Region name it.
 	Cluster, Region string
 }
@@ -65,6 +68,10 @@ var kinds = map[string]error{
 	"BadRequestException":                  cloud.ErrRefused,
 	"ResourceLimitExceededException":       cloud.ErrRefused,
 	"UnsupportedAvailabilityZoneException": cloud.ErrRefused,
+	// Those of EC2, of which all others that begin with Invalid are refusals.
+	"UnauthorizedOperation": cloud.ErrForbidden,
+	"AuthFailure":           cloud.ErrCredentials,
+	"RequestLimitExceeded":  cloud.ErrThrottled,
 }
 
 // wrap says what was done, and what the cloud's answer means.
@@ -75,7 +82,13 @@ func (c *Client) wrap(err error, what string) error {
 	wrapped := &cloud.Error{Doing: fmt.Sprintf("%s of the EKS cluster %s in %s", what, c.Cluster, c.Region), Message: err.Error(), Cause: err}
 	var answer smithy.APIError
 	if errors.As(err, &answer) {
-		wrapped.Kind, wrapped.Message = kinds[answer.ErrorCode()], answer.ErrorCode()+": "+answer.ErrorMessage()
+		code, message := answer.ErrorCode(), answer.ErrorMessage()
+		// What follows is another text each time.
+		message, _, _ = strings.Cut(message, " Encoded authorization failure message:")
+		wrapped.Kind, wrapped.Message = kinds[code], code+": "+message
+		if wrapped.Kind == nil && strings.HasPrefix(code, "Invalid") {
+			wrapped.Kind = cloud.ErrRefused
+		}
 	}
 	return wrapped
 }

@@ -85,6 +85,9 @@ func (c *Client) Delete(ctx context.Context, reading cloud.Reading, _ string) er
 	if len(groups) > 1 {
 		return nil
 	}
+	if err := c.deleteTemplates(ctx); err != nil {
+		return err
+	}
 	_, err := c.API.DeleteCluster(ctx, &eks.DeleteClusterInput{Name: &c.Cluster})
 	if reading.Busy != "" {
 		// It may be on its way out, or have to end something else before.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,8 +32,11 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 	return ids, nil
 }
 
-// Operation describes one of them.
+// Operation describes one of them, or the deletion of a group with a template of ours.
 func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operation, error) {
+	if template, ok := strings.CutPrefix(id, deletion); ok {
+		return c.deleted(ctx, item, template)
+	}
 	out, err := c.API.DescribeUpdate(ctx, &eks.DescribeUpdateInput{Name: &c.Cluster, NodegroupName: groupOf(item), UpdateId: &id})
 	if err != nil {
 		return cloud.Operation{}, c.wrap(err, "reading the update "+id)
@@ -49,7 +54,9 @@ func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operatio
 		operation.Message = joined.Error()
 	}
 	operation.Values = values(operation.Item, update.Params)
-	return operation, nil
+	inside, err := c.templateValues(ctx, item, update.Params)
+	maps.Copy(operation.Values, inside)
+	return operation, err
 }
 
 // paths of the parameters of an update, in the cluster and in a group.
@@ -67,12 +74,29 @@ var (
 	}
 )
 
+// labels are set one by one, and removed by their names.
+func labels(path, content string) map[string]merge.Text {
+	var set map[string]string
+	var gone []string
+	if json.Unmarshal([]byte(content), &set) != nil && json.Unmarshal([]byte(content), &gone) != nil {
+		return nil
+	}
+	out := map[string]merge.Text{}
+	for key, value := range set {
+		out[fmt.Sprintf("%s[%q]", path, key)] = text(value)
+	}
+	for _, key := range gone {
+		out[fmt.Sprintf("%s[%q]", path, key)] = merge.Null
+	}
+	return out
+}
+
 // values returns what the parameters set. They are texts: those that are JSON, or numbers
 // and booleans, are taken as such, and others, such as versions, as they are.
 func values(item string, params []types.UpdateParam) map[string]merge.Text {
 	out := map[string]merge.Text{}
 	for _, param := range params {
-		path, text := clusterPaths[param.Type], aws.ToString(param.Value)
+		path, content := clusterPaths[param.Type], aws.ToString(param.Value)
 		if item != "" {
 			path = groupPaths[param.Type]
 		}
@@ -82,14 +106,15 @@ func values(item string, params []types.UpdateParam) map[string]merge.Text {
 		if item != "" {
 			path = item + "." + path
 		}
-		if param.Type == types.UpdateParamTypeVersion || !json.Valid([]byte(text)) {
-			quoted, err := json.Marshal(strings.TrimSpace(text))
-			if err != nil {
-				continue
-			}
-			text = string(quoted)
+		if param.Type == types.UpdateParamTypeLabelsToAdd || param.Type == types.UpdateParamTypeLabelsToRemove {
+			maps.Copy(out, labels(path, content))
+			continue
 		}
-		out[path] = merge.Text(text)
+		if param.Type == types.UpdateParamTypeVersion || !json.Valid([]byte(content)) {
+			out[path] = text(strings.TrimSpace(content))
+			continue
+		}
+		out[path] = merge.Text(content)
 	}
 	return out
 }

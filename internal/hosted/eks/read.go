@@ -17,7 +17,7 @@ import (
 )
 
 // Read reads the cluster with its groups: two requests, one for each group, and one for the
-// add-on. What is in a launch template is not read.
+// add-on. If groups have launch templates of ours, it is one more, and one for each of them.
 func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	out, err := c.API.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &c.Cluster})
 	if notFound(err) {
@@ -26,7 +26,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	if err != nil {
 		return cloud.Reading{}, c.wrap(err, "reading")
 	}
-	reading := cloud.Reading{Complete: true, IDs: map[string]string{"": aws.ToString(out.Cluster.Arn)}}
+	reading := cloud.Reading{Complete: true, IDs: map[string]string{"": aws.ToString(out.Cluster.Arn)}, Raw: map[string]map[string]any{}}
 	if created := out.Cluster.CreatedAt; created != nil {
 		// The ARN has the name, and no more.
 		reading.UID = created.UTC().Format(time.RFC3339Nano)
@@ -104,7 +104,7 @@ func (c *Client) readGroups(ctx context.Context, config *v1alpha1.EKSConfig, rea
 		reading.IDs[itemPath(name)] = aws.ToString(out.Nodegroup.NodegroupArn)
 		config.NodeGroups = append(config.NodeGroups, groupConfig(out.Nodegroup))
 	}
-	return nil
+	return c.readTemplates(ctx, config.NodeGroups, reading)
 }
 
 func (c *Client) groupNames(ctx context.Context) ([]string, error) {
@@ -126,6 +126,10 @@ func groupConfig(group *types.Nodegroup) v1alpha1.EKSNodeGroup {
 		NodegroupName: aws.ToString(group.NodegroupName), Version: group.Version, Labels: pointers(group.Labels), Tags: pointers(group.Tags),
 		Subnets: group.Subnets, NodeRole: group.NodeRole, DiskSize: group.DiskSize, RequestSpotInstances: &spot,
 		GPU: aws.Bool(strings.Contains(ami, "GPU") || strings.Contains(ami, "NVIDIA")), ARM: aws.Bool(strings.Contains(ami, "ARM_64")),
+	}
+	if group.AmiType == types.AMITypesCustom {
+		// An image of somebody's own says all that: EKS takes neither with it.
+		config.Version, config.GPU, config.ARM = nil, nil, nil
 	}
 	if scaling := group.ScalingConfig; scaling != nil {
 		config.DesiredSize, config.MinSize, config.MaxSize = scaling.DesiredSize, scaling.MinSize, scaling.MaxSize

@@ -15,9 +15,6 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// ErrTemplate: what is in a launch template is not changed yet; EC2 does that, not EKS.
-var ErrTemplate = fmt.Errorf("%w: launch templates cannot be changed yet: make a version of it, and set launchTemplate.version", cloud.ErrRefused)
-
 // errOpen: EKS takes an empty list as all addresses.
 var errOpen = fmt.Errorf("%w: eksConfig.publicAccessSources is empty, which EKS takes as 0.0.0.0/0: all addresses. "+
 	"Say so if you mean it, or set publicAccess to false", cloud.ErrRefused)
@@ -29,6 +26,9 @@ type request struct {
 	group  v1alpha1.EKSNodeGroup
 	token  *string
 	arn    string
+	// was is the group as it was read, and template what it has of ours; nil if nothing.
+	was      v1alpha1.EKSNodeGroup
+	template *templateVersion
 	// tags are those that were read.
 	tags map[string]*string
 }
@@ -43,24 +43,39 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	if len(r.config.NodeGroups) == 1 {
 		r.group = r.config.NodeGroups[0]
 	}
-	if write.Call == tagCluster || write.Call == tagGroup {
-		if err := r.readTags(reading.Config); err != nil {
-			return "", c.wrap(err, write.Call)
-		}
+	if err := r.read(reading); err != nil {
+		return "", c.wrap(err, write.Call)
 	}
 	send := map[string]func(context.Context, request) (*types.Update, error){
 		updateVersion: c.version, updateAccess: c.access, updateSources: c.sources, updateLogging: c.logging, tagCluster: c.tagsOf, tagGroup: c.tagsOf,
 		createGroup: c.create, deleteGroup: c.delete, updateGroupVersion: c.groupVersion, updateGroupSize: c.groupSize,
-		updateGroupLabels: c.groupLabels, setAddon: c.addon,
+		updateGroupLabels: c.groupLabels, updateGroupTemplate: c.groupTemplate, setAddon: c.addon,
 	}[write.Call]
-	if send == nil {
-		return "", c.wrap(ErrTemplate, write.Call)
-	}
 	update, err := send(ctx, r)
 	if err != nil || update == nil {
 		return "", c.wrap(err, write.Call)
 	}
 	return aws.ToString(update.Id), nil
+}
+
+// read takes what is changed from the reading.
+func (r *request) read(reading cloud.Reading) error {
+	var config v1alpha1.EKSConfig
+	if err := merge.Typed(reading.Config, &config); err != nil {
+		return err
+	}
+	if r.Item == "" {
+		r.tags = config.Tags
+	}
+	for _, group := range config.NodeGroups {
+		if itemPath(group.NodegroupName) == r.Item {
+			r.was, r.tags = group, group.Tags
+		}
+	}
+	if ours, ok := reading.Raw[r.Item]["template"].(templateVersion); ok {
+		r.template = &ours
+	}
+	return nil
 }
 
 func (c *Client) version(ctx context.Context, r request) (*types.Update, error) {
@@ -128,25 +143,26 @@ func (c *Client) addon(ctx context.Context, r request) (*types.Update, error) {
 
 func (c *Client) create(ctx context.Context, r request) (*types.Update, error) {
 	g := r.group
-	if g.ImageID != nil || g.UserData != nil || g.ResourceTags != nil {
-		return nil, fmt.Errorf("the node group %s: %w", g.NodegroupName, ErrTemplate)
-	}
 	in := &eks.CreateNodegroupInput{
 		ClusterName: &c.Cluster, NodegroupName: &g.NodegroupName, ClientRequestToken: r.token, Version: g.Version, Subnets: g.Subnets,
-		NodeRole: g.NodeRole, DiskSize: g.DiskSize, ScalingConfig: scaling(g), LaunchTemplate: launchTemplate(g.LaunchTemplate),
+		NodeRole: g.NodeRole, ScalingConfig: scaling(g), LaunchTemplate: launchTemplate(g.LaunchTemplate),
 	}
 	in.Labels, _ = split(g.Labels)
 	in.Tags, _ = split(g.Tags)
-	if g.EC2SSHKey != nil {
-		in.RemoteAccess = &types.RemoteAccessConfig{Ec2SshKey: g.EC2SSHKey}
-	}
-	if g.InstanceType != nil {
+	if inTemplate(g) {
+		var err error
+		if in.LaunchTemplate, err = c.newTemplate(ctx, r); err != nil {
+			return nil, err
+		}
+	} else if g.LaunchTemplate != nil && set(g.InstanceType) {
 		in.InstanceTypes = []string{*g.InstanceType}
 	}
 	if aws.ToBool(g.RequestSpotInstances) {
 		in.CapacityType, in.InstanceTypes = types.CapacityTypesSpot, g.SpotInstanceTypes
 	}
 	switch {
+	case set(g.ImageID):
+		in.Version = nil // It is the image's.
 	case aws.ToBool(g.GPU):
 		in.AmiType = types.AMITypesAl2023X8664Nvidia
 	case aws.ToBool(g.ARM):
@@ -157,8 +173,11 @@ func (c *Client) create(ctx context.Context, r request) (*types.Update, error) {
 }
 
 func (c *Client) delete(ctx context.Context, r request) (*types.Update, error) {
-	_, err := c.API.DeleteNodegroup(ctx, &eks.DeleteNodegroupInput{ClusterName: &c.Cluster, NodegroupName: &r.group.NodegroupName})
-	return nil, gone(err)
+	_, err := c.API.DeleteNodegroup(ctx, &eks.DeleteNodegroupInput{ClusterName: &c.Cluster, NodegroupName: groupOf(r.Item)})
+	if gone(err) != nil || r.template == nil {
+		return nil, gone(err)
+	}
+	return &types.Update{Id: aws.String(deletion + r.template.ID)}, nil
 }
 
 // gone: deletions have no token, and what is gone already was asked for before.
@@ -170,10 +189,14 @@ func gone(err error) error {
 }
 
 func (c *Client) groupVersion(ctx context.Context, r request) (*types.Update, error) {
-	out, err := c.API.UpdateNodegroupVersion(ctx, &eks.UpdateNodegroupVersionInput{
+	in := &eks.UpdateNodegroupVersionInput{
 		ClusterName: &c.Cluster, NodegroupName: &r.group.NodegroupName, ClientRequestToken: r.token,
 		Version: r.group.Version, LaunchTemplate: launchTemplate(r.group.LaunchTemplate),
-	})
+	}
+	if in.LaunchTemplate == nil && r.template != nil {
+		in.LaunchTemplate = &types.LaunchTemplateSpecification{Id: &r.template.ID, Version: &r.template.Version}
+	}
+	out, err := c.API.UpdateNodegroupVersion(ctx, in)
 	if err != nil {
 		return nil, err
 	}

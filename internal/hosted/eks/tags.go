@@ -8,27 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 
-	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
-	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
-
-// readTags takes the tags of what is changed from the reading.
-func (r *request) readTags(reading map[string]any) error {
-	var config v1alpha1.EKSConfig
-	if err := merge.Typed(reading, &config); err != nil {
-		return err
-	}
-	if r.Item == "" {
-		r.tags = config.Tags
-	}
-	for _, group := range config.NodeGroups {
-		if itemPath(group.NodegroupName) == r.Item {
-			r.tags = group.Tags
-		}
-	}
-	return nil
-}
 
 // tagsOf sets keys, and removes others, in two requests. EKS has neither an operation for it,
 // nor a token, nor a version. So the tags are read before, and compared with those that it

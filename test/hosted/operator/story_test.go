@@ -17,6 +17,8 @@ type side struct {
 	// add makes the cluster, and returns an edit of its tags in the console, and what was
 	// changed by requests.
 	add func(r *rig, name string) (edit func(key, value string), changes func() []string)
+	// edit is any edit in the console.
+	edit func(r *rig, name string, change func(object) object)
 	// tags and version are those of the spec.
 	tags    func(h *v1alpha1.HostedCluster) *map[string]*string
 	version func(h *v1alpha1.HostedCluster) **string
@@ -42,6 +44,7 @@ var sides = map[string]side{
 			cluster := r.clouds.addEKS(r.T, name)
 			return func(key, value string) { cluster.Edit(setTag("tags", key, value)) }, cluster.Changes
 		},
+		edit:    func(r *rig, name string, change func(object) object) { r.clouds.eksS[name].Edit(change) },
 		tags:    func(h *v1alpha1.HostedCluster) *map[string]*string { return &h.Spec.EKSConfig.Tags },
 		version: func(h *v1alpha1.HostedCluster) **string { return &h.Spec.EKSConfig.KubernetesVersion },
 		next:    "1.33",
@@ -52,6 +55,7 @@ var sides = map[string]side{
 			cluster := r.clouds.addAKS(r.T, name)
 			return func(key, value string) { cluster.Edit(setTag("tags", key, value)) }, cluster.Changes
 		},
+		edit:    func(r *rig, name string, change func(object) object) { r.clouds.aksS[name].Edit(change) },
 		tags:    func(h *v1alpha1.HostedCluster) *map[string]*string { return &h.Spec.AKSConfig.Tags },
 		version: func(h *v1alpha1.HostedCluster) **string { return &h.Spec.AKSConfig.KubernetesVersion },
 		next:    "1.33.2",
@@ -62,6 +66,7 @@ var sides = map[string]side{
 			cluster := r.clouds.addGKE(r.T, name)
 			return func(key, value string) { cluster.Edit(setTag("resourceLabels", key, value)) }, cluster.Changes
 		},
+		edit:    func(r *rig, name string, change func(object) object) { r.clouds.gkeS[name].Edit(change) },
 		tags:    func(h *v1alpha1.HostedCluster) *map[string]*string { return &h.Spec.GKEConfig.Labels },
 		version: func(h *v1alpha1.HostedCluster) **string { return &h.Spec.GKEConfig.KubernetesVersion },
 		next:    "1.33.2-gke.100",

@@ -1,0 +1,146 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/controller"
+)
+
+// TestCredentials: what is wrong with them is said, in words that stay the same, and a new
+// Secret is used at once.
+func TestCredentials(t *testing.T) {
+	r := newRig(t)
+	r.clouds.addEKS(t, "creds")
+	r.clouds.addAKS(t, "wrong")
+	r.cluster("creds", "eksConfig: {displayName: creds, region: r}")
+	r.cluster("wrong", "aksConfig: {resourceGroup: rg, clusterName: wrong, resourceLocation: r}")
+
+	code := "AccessDeniedException"
+	r.clouds.before = func(*http.Request, string, string) string { return code }
+	r.next("creds")
+	r.condition(r.get("creds"), v1alpha1.HostedCredentialsValid, v1alpha1.ReasonRightMissing, "eks:DescribeCluster")
+	r.condition(r.get("creds"), v1alpha1.HostedReady, v1alpha1.ReasonRightMissing, "")
+	wrote := writes.Load()
+	for range 3 {
+		r.next("creds")
+	}
+	if writes.Load() != wrote {
+		t.Errorf("%d writes of the same", writes.Load()-wrote)
+	}
+	code = "UnrecognizedClientException"
+	r.next("creds")
+	r.condition(r.get("creds"), v1alpha1.HostedCredentialsValid, v1alpha1.ReasonRejected, "")
+	code = "ThrottlingException"
+	r.next("creds")
+	r.condition(r.get("creds"), v1alpha1.HostedSynced, v1alpha1.ReasonThrottled, "")
+	code = ""
+	r.settle("creds")
+	r.condition(r.get("creds"), v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+
+	secret := r.secret("wrong")
+	right := secret.Data["clientSecret"]
+	secret.Data["clientSecret"] = []byte("wrong")
+	if err := server.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	r.next("wrong")
+	r.condition(r.get("wrong"), v1alpha1.HostedCredentialsValid, v1alpha1.ReasonRejected, "AADSTS7000215")
+	delete(secret.Data, "clientSecret")
+	if err := server.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	r.next("wrong")
+	r.condition(r.get("wrong"), v1alpha1.HostedCredentialsValid, v1alpha1.ReasonSecretUnusable, "the Secret wrong has no key clientSecret")
+	secret.Data["clientSecret"] = right
+	if err := server.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	r.next("wrong")
+	r.condition(r.get("wrong"), v1alpha1.HostedCredentialsValid, v1alpha1.ReasonAccepted, "")
+}
+
+// TestCredentialsServeOneCluster: three workers at a time, and no request carries the
+// credentials of another cluster.
+func TestCredentialsServeOneCluster(t *testing.T) {
+	if crossed := threeWorkers(t, nil); len(crossed) > 0 {
+		t.Error(crossed)
+	}
+}
+
+// TestSharedHandler shows that the test before can fail: one handler for all clusters, in
+// which each worker sets the credentials of its own.
+func TestSharedHandler(t *testing.T) {
+	crossed := threeWorkers(t, func(clouds controller.Clouds) controller.Clouds { return &shared{Clouds: clouds} })
+	if len(crossed) == 0 {
+		t.Error("it is not caught")
+	}
+	t.Log("caught:", crossed)
+}
+
+// shared gives the Secret of the last one who came to whoever comes next.
+type shared struct {
+	controller.Clouds
+	lock   sync.Mutex
+	secret *corev1.Secret
+	came   sync.WaitGroup
+	once   sync.Once
+}
+
+func (s *shared) Client(ctx context.Context, h *v1alpha1.HostedCluster, secret *corev1.Secret) (cloud.Client, error) {
+	s.once.Do(func() { s.came.Add(3) })
+	s.lock.Lock()
+	s.secret = secret
+	s.lock.Unlock()
+	s.came.Done()
+	s.came.Wait()
+	return s.Clouds.Client(ctx, h, s.secret)
+}
+
+func threeWorkers(t *testing.T, bug func(controller.Clouds) controller.Clouds) []string {
+	t.Helper()
+	r := newRig(t)
+	names := []string{"one", "two", "three"}
+	var lock sync.Mutex
+	var crossed []string
+	for _, name := range names {
+		r.clouds.addEKS(t, name)
+		r.cluster(name, fmt.Sprintf("eksConfig: {displayName: %s, region: r}", name))
+	}
+	r.clouds.before = func(_ *http.Request, cluster, key string) string {
+		lock.Lock()
+		defer lock.Unlock()
+		if key != "key-of-"+cluster {
+			crossed = append(crossed, cluster+" with "+key)
+		}
+		return ""
+	}
+	if bug != nil {
+		r.Clouds = bug(r.Clouds)
+	}
+	for range 3 {
+		var workers sync.WaitGroup
+		for _, name := range names {
+			workers.Go(func() {
+				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: keyOf(name)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		workers.Wait()
+		if bug != nil {
+			break
+		}
+	}
+	slices.Sort(crossed)
+	return slices.Compact(crossed)
+}

@@ -1,0 +1,43 @@
+package operator_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestQuiet: a hundred clusters that nobody changes cost no write on either side, and few
+// requests.
+func TestQuiet(t *testing.T) {
+	r := newRig(t)
+	var names []string
+	for i := range 50 {
+		e, a := fmt.Sprintf("quiet-e%d", i), fmt.Sprintf("quiet-a%d", i)
+		r.clouds.addEKS(t, e)
+		r.clouds.addAKS(t, a)
+		r.cluster(e, fmt.Sprintf("eksConfig: {displayName: %s, region: r, tags: {owner: shop}, kubernetesVersion: '1.32', nodeGroups: [{nodegroupName: a, maxSize: 3}]}", e))
+		r.cluster(a, fmt.Sprintf("aksConfig: {resourceGroup: rg, clusterName: %s, resourceLocation: westeurope, tags: {owner: other}, kubernetesVersion: '1.32'}", a))
+		names = append(names, e, a)
+	}
+	for _, name := range names {
+		r.settle(name)
+	}
+	r.restart() // The first refresh after a restart is as quiet as any.
+	for refresh := range 3 {
+		asked, changed := r.clouds.counts()
+		wrote := writes.Load()
+		for _, name := range names {
+			r.reconcile(name)
+		}
+		requests, changes := r.clouds.counts()
+		// EKS: the cluster, its add-on, the list of groups and each of them. AKS: the cluster
+		// and its pools.
+		if got := requests - asked; got != 50*4+50*2 {
+			t.Errorf("refresh %d: %d requests to the clouds", refresh, got)
+		}
+		if changes != changed || writes.Load() != wrote {
+			t.Errorf("refresh %d: %d requests that change clouds, %d writes to the API server", refresh, changes-changed, writes.Load()-wrote)
+		}
+		r.clock.SetTime(r.clock.Now().Add(5 * time.Minute))
+	}
+}
