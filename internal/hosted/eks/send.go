@@ -143,6 +143,9 @@ func (c *Client) addon(ctx context.Context, r request) (*types.Update, error) {
 
 func (c *Client) create(ctx context.Context, r request) (*types.Update, error) {
 	g := r.group
+	if spotType(g) {
+		return nil, errSpot
+	}
 	in := &eks.CreateNodegroupInput{
 		ClusterName: &c.Cluster, NodegroupName: &g.NodegroupName, ClientRequestToken: r.token, Version: g.Version, Subnets: g.Subnets,
 		NodeRole: g.NodeRole, ScalingConfig: scaling(g), LaunchTemplate: launchTemplate(g.LaunchTemplate),
@@ -193,7 +196,11 @@ func (c *Client) groupVersion(ctx context.Context, r request) (*types.Update, er
 		ClusterName: &c.Cluster, NodegroupName: &r.group.NodegroupName, ClientRequestToken: r.token,
 		Version: r.group.Version, LaunchTemplate: launchTemplate(r.group.LaunchTemplate),
 	}
-	if in.LaunchTemplate == nil && r.template != nil {
+	switch {
+	case r.template == nil:
+	case in.LaunchTemplate != nil:
+		return nil, errOurs
+	default:
 		in.LaunchTemplate = &types.LaunchTemplateSpecification{Id: &r.template.ID, Version: &r.template.Version}
 	}
 	out, err := c.API.UpdateNodegroupVersion(ctx, in)

@@ -38,6 +38,8 @@ const (
 // Errors for what is in a launch template, of groups that have none of ours.
 var (
 	errNoTemplate = fmt.Errorf("%w: the group was made without a launch template, which EKS gives to no group afterwards: make another group", cloud.ErrRefused)
+	errOurs       = fmt.Errorf("%w: launchTemplate: the group has one that Spillway has made, and EKS gives it no other: set what is in it, such as imageId", cloud.ErrRefused)
+	errSpot       = fmt.Errorf("%w: instanceType: a group with requestSpotInstances has spotInstanceTypes instead", cloud.ErrRefused)
 	errTheirs     = fmt.Errorf("%w: somebody else has made the launch template of the group: make a version of it, and set launchTemplate.version", cloud.ErrRefused)
 )
 
@@ -140,7 +142,9 @@ func (c *Client) groupTemplate(ctx context.Context, r request) (*types.Update, e
 		return nil, fmt.Errorf("%w: version %s of the launch template %s has %s, which a new version would lose: somebody else has made it",
 			cloud.ErrRefused, r.template.Version, r.template.ID, r.template.More)
 	}
-	r.group.RequestSpotInstances = r.was.RequestSpotInstances
+	if r.group.RequestSpotInstances = r.was.RequestSpotInstances; spotType(r.group) {
+		return nil, errSpot
+	}
 	data, err := c.templateData(ctx, r.group)
 	if err != nil {
 		return nil, err
@@ -205,6 +209,11 @@ func noTemplate(err error) bool {
 func isCode(err error, code string) bool {
 	var answer smithy.APIError
 	return errors.As(err, &answer) && answer.ErrorCode() == code
+}
+
+// spotType tells whether a group has a type that would never be seen in EKS.
+func spotType(g v1alpha1.EKSNodeGroup) bool {
+	return aws.ToBool(g.RequestSpotInstances) && set(g.InstanceType)
 }
 
 // set tells whether a text is more than empty.

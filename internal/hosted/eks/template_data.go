@@ -30,8 +30,7 @@ var tagged = []types.ResourceType{types.ResourceTypeInstance, types.ResourceType
 // inTemplate tells whether a new group needs a template: for what only that can say, or for
 // what only that can change later.
 func inTemplate(g v1alpha1.EKSNodeGroup) bool {
-	return g.LaunchTemplate == nil && (set(g.ImageID) || set(g.UserData) || len(g.ResourceTags) > 0 || set(g.EC2SSHKey) || aws.ToInt32(g.DiskSize) > 0 ||
-		set(g.InstanceType) && !aws.ToBool(g.RequestSpotInstances))
+	return g.LaunchTemplate == nil && (set(g.ImageID) || set(g.UserData) || len(g.ResourceTags) > 0 || set(g.EC2SSHKey) || aws.ToInt32(g.DiskSize) > 0 || set(g.InstanceType))
 }
 
 // templateData is all that is in the template of a group. What is empty is left out.
@@ -43,8 +42,7 @@ func (c *Client) templateData(ctx context.Context, g v1alpha1.EKSNodeGroup) (*ty
 	if set(g.EC2SSHKey) {
 		data.KeyName = g.EC2SSHKey
 	}
-	if set(g.InstanceType) && !aws.ToBool(g.RequestSpotInstances) {
-		// The types of spot instances are in the group, and EKS takes but one of both.
+	if set(g.InstanceType) {
 		data.InstanceType = types.InstanceType(*g.InstanceType)
 	}
 	if set(g.UserData) {
