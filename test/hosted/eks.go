@@ -313,6 +313,9 @@ func (e *EKS) update(group, kind string, params object) object {
 }
 
 func (e *EKS) describeUpdates(group string, id []string) (object, *failure) {
+	if group != "" && e.groups[group] == nil {
+		return nil, missing
+	}
 	ids := []any{}
 	for _, update := range e.updates[group] {
 		if len(id) == 1 && update["id"] == id[0] {

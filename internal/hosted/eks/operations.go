@@ -24,6 +24,10 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 	var ids []string
 	for pages := eks.NewListUpdatesPaginator(c.API, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
+		if notFound(err) {
+			// A group that is to be made, or has gone, has none.
+			return nil, nil
+		}
 		if err != nil {
 			return nil, c.wrap(err, "listing the updates")
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
@@ -143,4 +144,62 @@ func threeWorkers(t *testing.T, bug func(controller.Clouds) controller.Clouds) [
 	}
 	slices.Sort(crossed)
 	return slices.Compact(crossed)
+}
+
+// TestExpired: credentials that expire between the reading and the request are said, and the
+// request is made once there are others.
+func TestExpired(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "expired")
+	r.cluster("expired", "eksConfig: {displayName: expired, region: r}")
+	r.settle("expired")
+	r.answer("ExpiredTokenException")
+	r.edit("expired", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
+	r.next("expired")
+	h := r.get("expired")
+	r.condition(h, v1alpha1.HostedCredentialsValid, v1alpha1.ReasonRejected, "ExpiredTokenException")
+	if h.Status.Operation == nil || len(cluster.Changes()) != 0 {
+		t.Errorf("operation %+v, changes %v", h.Status.Operation, cluster.Changes())
+	}
+	r.answer("")
+	h = r.settle("expired")
+	r.condition(h, v1alpha1.HostedCredentialsValid, v1alpha1.ReasonAccepted, "")
+	if h.Status.KubernetesVersion != "1.33" || len(cluster.Changes()) != 1 {
+		t.Errorf("it is %s after %v", h.Status.KubernetesVersion, cluster.Changes())
+	}
+}
+
+// TestUnknownVersion: what the cloud refuses is said in its words, and not asked for again
+// with each read.
+func TestUnknownVersion(t *testing.T) {
+	r := newRig(t)
+	r.clouds.addEKS(t, "version")
+	r.cluster("version", "eksConfig: {displayName: version, region: r}")
+	r.settle("version")
+	r.answer("InvalidParameterException")
+	r.edit("version", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("9.99") })
+	r.next("version")
+	h := r.get("version")
+	r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonUpdateFailed, "UpdateClusterVersion")
+	r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonUpdateFailed, "InvalidParameterException")
+	r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+	_, asked := r.clouds.counts()
+	for range 3 {
+		r.next("version")
+	}
+	if _, again := r.clouds.counts(); again != asked {
+		t.Errorf("it was asked for %d times more", again-asked)
+	}
+}
+
+// answer has EKS answer requests that change something with an error.
+func (r *rig) answer(code string) {
+	r.clouds.lock.Lock()
+	defer r.clouds.lock.Unlock()
+	r.clouds.before = func(request *http.Request, _, _ string) string {
+		if request.Method == http.MethodGet {
+			return ""
+		}
+		return code
+	}
 }
