@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -265,7 +266,7 @@ func (c *clouds) addAKS(t *testing.T, name string) *hosted.AKS {
 
 func (c *clouds) addGKE(t *testing.T, name string) *hosted.GKE {
 	t.Helper()
-	api, err := hosted.APIOfGKE(t.Context())
+	api, err := apiOfGKE()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,6 +279,9 @@ func (c *clouds) addGKE(t *testing.T, name string) *hosted.GKE {
 	c.gkeS[name] = cluster
 	return cluster
 }
+
+// apiOfGKE is Google's description of it.
+var apiOfGKE = sync.OnceValues(func() ([]byte, error) { return hosted.APIOfGKE(context.Background()) })
 
 // googleKey signs for all accounts.
 var googleKey = sync.OnceValue(func() string {

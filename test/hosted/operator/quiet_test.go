@@ -6,18 +6,20 @@ import (
 	"time"
 )
 
-// TestQuiet: a hundred clusters that nobody changes cost no write on either side, and few
+// TestQuiet: 102 clusters that nobody changes cost no write on either side, and few
 // requests.
 func TestQuiet(t *testing.T) {
 	r := newRig(t)
 	var names []string
-	for i := range 50 {
-		e, a := fmt.Sprintf("quiet-e%d", i), fmt.Sprintf("quiet-a%d", i)
+	for i := range 34 {
+		e, a, g := fmt.Sprintf("quiet-e%d", i), fmt.Sprintf("quiet-a%d", i), fmt.Sprintf("quiet-g%d", i)
 		r.clouds.addEKS(t, e)
 		r.clouds.addAKS(t, a)
 		r.cluster(e, fmt.Sprintf("eksConfig: {displayName: %s, region: r, tags: {owner: shop}, kubernetesVersion: '1.32', nodeGroups: [{nodegroupName: a, maxSize: 3}]}", e))
 		r.cluster(a, fmt.Sprintf("aksConfig: {resourceGroup: rg, clusterName: %s, resourceLocation: westeurope, tags: {owner: other}, kubernetesVersion: '1.32'}", a))
-		names = append(names, e, a)
+		r.clouds.addGKE(t, g)
+		r.cluster(g, fmt.Sprintf("gkeConfig: {projectID: p, clusterName: %s, region: europe-west3, labels: {owner: shop}, nodePools: [{name: a, initialNodeCount: 2}]}", g))
+		names = append(names, e, a, g)
 	}
 	for _, name := range names {
 		r.settle(name)
@@ -31,8 +33,8 @@ func TestQuiet(t *testing.T) {
 		}
 		requests, changes := r.clouds.counts()
 		// EKS: the cluster, its add-on, the list of groups and each of them. AKS: the cluster
-		// and its pools.
-		if got := requests - asked; got != 50*4+50*2 {
+		// and its pools. GKE: the cluster, with its pools.
+		if got := requests - asked; got != 34*(4+2+1) {
 			t.Errorf("refresh %d: %d requests to the clouds", refresh, got)
 		}
 		if changes != changed || writes.Load() != wrote {
