@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,14 +23,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/hosted/operator"
 	"github.com/spillway-io/spillway/test/clusters"
+	shipped "github.com/spillway-io/spillway/test/manifests"
 )
 
 //go:embed manifests/*.yaml
 var manifests embed.FS
 
-const systemNamespace = operator.DefaultNamespace
+const (
+	systemNamespace  = operator.DefaultNamespace
+	managerNamespace = operator.DefaultManagerNamespace
+)
 
 // demo is one run.
 type demo struct {
@@ -38,8 +44,12 @@ type demo struct {
 	clouds    clouds
 	server    *envtest.Environment
 	// admin talks to the API server as its administrator.
-	admin    client.Client
-	operator *exec.Cmd
+	admin client.Client
+	// cluster is the one in EKS, which asks the webhook about tokens.
+	cluster *envtest.Environment
+	webhook *httptest.Server
+	// programs are those that run.
+	programs []*exec.Cmd
 }
 
 func newDemo() (*demo, error) {
@@ -48,39 +58,50 @@ func newDemo() (*demo, error) {
 		return nil, err
 	}
 	d := &demo{root: root, dir: filepath.Join(root, "bin", "demo-hosted"), begin: time.Now()}
-	if _, err := os.Stat(filepath.Join(root, "bin", "hosted")); err != nil {
-		return nil, fmt.Errorf("bin/hosted is missing: run `make demo-hosted`, which builds it first (%w)", err)
+	for _, program := range []string{"hosted", "manager"} {
+		if _, err := os.Stat(filepath.Join(root, "bin", program)); err != nil {
+			return nil, fmt.Errorf("bin/%s is missing: run `make demo-hosted`, which builds it first (%w)", program, err)
+		}
 	}
 	return d, errors.Join(os.RemoveAll(d.dir), os.MkdirAll(d.dir, 0o755))
 }
 
 func (d *demo) kubeconfig() string  { return filepath.Join(d.dir, "kubeconfig") }
 func (d *demo) certificate() string { return filepath.Join(d.dir, "clouds.pem") }
-func (d *demo) log() string         { return filepath.Join(d.dir, "hosted.log") }
 
 func (d *demo) startAPIServer(context.Context) error {
-	d.server = &envtest.Environment{
-		CRDDirectoryPaths: []string{filepath.Join(d.root, "config", "hosted", "crd", "bases")}, ErrorIfCRDPathMissing: true,
-		BinaryAssetsDirectory: filepath.Join(d.root, "bin", "kube"),
-	}
+	d.server = &envtest.Environment{BinaryAssetsDirectory: filepath.Join(d.root, "bin", "kube")}
 	config, err := d.server.Start()
 	if err != nil {
 		return fmt.Errorf("starting an API server: %w", err)
 	}
-	if d.admin, err = client.New(config, client.Options{Scheme: operator.Scheme()}); err != nil {
+	known := operator.Scheme()
+	if err := v1alpha1.AddToScheme(known); err != nil {
 		return err
 	}
-	d.say("an API server runs, which knows the kind HostedCluster")
+	if d.admin, err = client.New(config, client.Options{Scheme: known}); err != nil {
+		return err
+	}
 	return os.WriteFile(d.kubeconfig(), d.server.KubeConfig, 0o600)
 }
 
-// install makes the namespace, and the Secrets with credentials for the clouds.
+// install applies what dist/install.yaml and dist/hosted.yaml have, but for the Deployments,
+// and makes the Secrets with credentials for the clouds.
 func (d *demo) install(ctx context.Context) error {
+	for _, folder := range []string{"config/default", "config/hosted"} {
+		objects, err := shipped.Kustomized(ctx, folder)
+		if err != nil {
+			return err
+		}
+		if err := shipped.Create(ctx, d.admin, shipped.Without(objects, "Deployment")); err != nil {
+			return err
+		}
+	}
 	google, err := d.googleAccount()
 	if err != nil {
 		return err
 	}
-	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}}
+	var objects []client.Object
 	for name, values := range map[string]map[string]string{
 		"aws":    {"accessKeyID": "demo", "secretAccessKey": "demo"},
 		"azure":  {"tenantID": "tenant", "subscriptionID": "sub", "clientID": "demo", "clientSecret": "demo"},
@@ -93,6 +114,7 @@ func (d *demo) install(ctx context.Context) error {
 			return fmt.Errorf("creating %s: %w", object.GetName(), err)
 		}
 	}
+	d.say("an API server runs, with what make install-yaml writes to dist/install.yaml and dist/hosted.yaml")
 	return nil
 }
 
@@ -113,36 +135,30 @@ func (d *demo) googleAccount() (string, error) {
 	return string(text), err
 }
 
-// startOperator runs bin/hosted, which trusts the clouds' certificate, and is told where
-// they are.
-func (d *demo) startOperator(context.Context) error {
-	log, err := os.Create(d.log())
-	if err != nil {
+// startPrograms runs bin/hosted, which trusts the clouds' certificate, and is told where they
+// are, and bin/manager, which knows of no cloud.
+func (d *demo) startPrograms(ctx context.Context) error {
+	c := &d.clouds
+	endpoints := fmt.Sprintf("eks=%[1]s,ec2=%[1]s,aks=%[2]s,entra=%[3]s,gke=%[4]s", c.eksServer.URL, c.aksServer.URL, c.tokens.URL, c.gkeServer.URL)
+	if err := d.start(ctx, "hosted", systemNamespace, "spillway-hosted", "--endpoints", endpoints); err != nil {
 		return err
 	}
-	defer log.Close()
-	d.operator = exec.Command(filepath.Join(d.root, "bin", "hosted"), "--kubeconfig", d.kubeconfig(), "--namespace", systemNamespace,
-		"--metrics-bind-address", "0", "--health-probe-bind-address", "0",
-		"--endpoints", fmt.Sprintf("eks=%s,aks=%s,entra=%s,gke=%s", d.clouds.eksServer.URL, d.clouds.aksServer.URL, d.clouds.tokens.URL, d.clouds.gkeServer.URL))
-	d.operator.Env = append(os.Environ(), "SSL_CERT_FILE="+d.certificate())
-	d.operator.Stdout, d.operator.Stderr = log, log
-	// It ends with this process, however that ends.
-	d.operator.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	if err := d.operator.Start(); err != nil {
-		return fmt.Errorf("starting bin/hosted: %w", err)
-	}
-	d.say("bin/hosted runs; its log is %s", d.relative(d.log()))
-	return nil
+	return d.start(ctx, "manager", managerNamespace, "spillway-manager", "--cluster-id", "demo")
 }
 
 func (d *demo) end() error {
 	var errs []error
-	if d.operator != nil && d.operator.Process != nil {
-		errs = append(errs, d.operator.Process.Signal(syscall.SIGTERM))
-		_ = d.operator.Wait() // How it ended does not matter.
+	for _, program := range d.programs {
+		errs = append(errs, program.Process.Signal(syscall.SIGTERM))
+		_ = program.Wait() // How it ended does not matter.
 	}
-	if d.server != nil {
-		errs = append(errs, d.server.Stop())
+	for _, server := range []*envtest.Environment{d.server, d.cluster} {
+		if server != nil {
+			errs = append(errs, server.Stop())
+		}
+	}
+	if d.webhook != nil {
+		d.webhook.Close()
 	}
 	d.clouds.stop()
 	return errors.Join(errs...)

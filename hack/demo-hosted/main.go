@@ -1,7 +1,7 @@
 // Command demo-hosted shows hosted clusters on this machine, without a cloud: an API
 // server, EKS, AKS and GKE as package test/hosted plays them on the wire, and bin/hosted,
 // which knows no better. Three clusters are imported, changed on both sides, and brought in
-// step.
+// step. Behind the one in EKS is a second API server: it is bound as a provider of bin/manager.
 //
 //	go run ./hack/demo-hosted          tell the story, and end (make demo-hosted)
 //	go run ./hack/demo-hosted -stay    tell it, and stay until Ctrl-C
@@ -41,10 +41,10 @@ func run(ctx context.Context, stay bool) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		d.startClouds, d.startAPIServer, d.install, d.startOperator, d.story,
+		d.startClouds, d.startAPIServer, d.startCluster, d.install, d.startPrograms, d.story,
 	} {
 		if err := step(ctx); err != nil {
-			return fmt.Errorf("%w\nThe operator's log: %s", err, d.log())
+			return fmt.Errorf("%w\nThe logs are in %s", err, d.relative(d.dir))
 		}
 	}
 	if stay {

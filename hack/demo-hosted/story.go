@@ -19,7 +19,7 @@ const patience = 4 * time.Minute
 
 func (d *demo) story(ctx context.Context) error {
 	for _, chapter := range []func(context.Context) error{
-		d.imported, d.adopted, d.inConflict, d.resolved, d.pushed, d.last,
+		d.imported, d.opened, d.bound, d.adopted, d.inConflict, d.resolved, d.pushed, d.last,
 	} {
 		if err := chapter(ctx); err != nil {
 			return err
@@ -52,12 +52,15 @@ func (d *demo) imported(ctx context.Context) error {
 	return d.show(ctx, "get", "hostedcluster", "eks-shop", "-o", `jsonpath={range .status.managed[*]}{.path}{"\t"}{.state}{"\n"}{end}`)
 }
 
+// opened: somebody changes a field in the console that the spec has, too.
+func (d *demo) opened(ctx context.Context) error {
+	title("In the console of EKS, somebody opens the endpoint to 192.0.2.0/24, which the spec does not say")
+	return d.consoleOfEKS(ctx, "192.0.2.0/24")
+}
+
 // adopted: a change in the console alone holds.
 func (d *demo) adopted(ctx context.Context) error {
-	title("In the console of EKS, somebody opens the endpoint to 192.0.2.0/24, which the spec does not say")
-	if err := d.consoleOfEKS(ctx, "192.0.2.0/24"); err != nil {
-		return err
-	}
+	title("The cluster was read, and so was what the console has changed. Otherwise it is read every minute here, and every five by default")
 	if err := d.until(ctx, "eks-shop", "the change is seen", func(h *v1alpha1.HostedCluster) bool {
 		return state(h, "publicAccessSources") == "Superseded"
 	}); err != nil {
