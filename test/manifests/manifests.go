@@ -8,25 +8,18 @@
 package manifests
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"time"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/test/clusters"
 )
-
-// buildPatience is for go tool, which builds kustomize the first time.
-const buildPatience = 5 * time.Minute
 
 // Without leaves out the objects of some kinds.
 func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructured.Unstructured {
@@ -63,37 +56,14 @@ func File(path string) ([]*unstructured.Unstructured, error) {
 
 // Kustomized reads what kustomize makes of a directory, whose path starts at
 // the top of the repository.
-func Kustomized(ctx context.Context, directory string) ([]*unstructured.Unstructured, error) {
-	root, err := clusters.Root()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, buildPatience, fmt.Errorf("it takes longer than %s", buildPatience))
-	defer cancel()
-	command := exec.CommandContext(ctx, "go", "tool", "-modfile=go.tools.mod", "kustomize", "build", directory)
-	command.Dir = root
-	var problems bytes.Buffer
-	command.Stderr = &problems
-	raw, err := command.Output()
-	if err != nil {
-		return nil, fmt.Errorf("kustomize build %s: %w\n%s", directory, errors.Join(err, context.Cause(ctx)), &problems)
-	}
-	return decode(directory, raw)
+func Kustomized(_ context.Context, directory string) ([]*unstructured.Unstructured, error) {
+	return config.Objects(strings.TrimPrefix(directory, "config/"))
 }
 
 func decode(source string, raw []byte) ([]*unstructured.Unstructured, error) {
-	const lookahead = 4096
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), lookahead)
-	var objects []*unstructured.Unstructured
-	for {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
-			return objects, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("decoding %s: %w", source, err)
-		}
-		if len(object.Object) > 0 { // Else nothing but comments.
-			objects = append(objects, object)
-		}
+	objects, err := config.Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("decoding %s: %w", source, err)
 	}
+	return objects, nil
 }

@@ -9,20 +9,16 @@ import (
 	"strings"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	provider "github.com/spillway-io/spillway/config/provider"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
@@ -47,19 +43,19 @@ func open(at cloud.Connection) (*access, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := kubeconfig.Load(document)
+	loaded, err := kubeconfig.Load(document)
 	if err != nil {
 		return nil, fmt.Errorf("what the cloud says of the cluster cannot be used: %w", err)
 	}
-	objects, err := provider.Objects()
+	objects, err := config.Objects("provider")
 	if err != nil {
 		return nil, fmt.Errorf("reading the manifests of a provider: %w", err)
 	}
-	httpClient, err := transport.HTTPClient(config, transport.Options{})
+	httpClient, err := transport.HTTPClient(loaded, transport.Options{})
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(&rest.Config{Host: config.Host, QPS: -1}, client.Options{HTTPClient: httpClient, Scheme: scheme.Scheme, Mapper: mapper(objects)})
+	c, err := client.New(&rest.Config{Host: loaded.Host, QPS: -1}, client.Options{HTTPClient: httpClient, Scheme: scheme.Scheme, Mapper: mapper(objects)})
 	if err != nil {
 		transport.Close(httpClient)
 		return nil, explained("connecting to the cluster", err)
@@ -91,7 +87,7 @@ func (a *access) prepare(ctx context.Context) error {
 	}
 	objects := slices.Delete(slices.Clone(a.objects), a.mark(), a.mark()+1)
 	for _, object := range append(objects, a.objects[a.mark()]) {
-		if !first && provider.Optional(object) {
+		if !first && account.IsOptional(object) {
 			left, err := a.missing(ctx, object)
 			if err != nil {
 				return err
@@ -100,14 +96,8 @@ func (a *access) prepare(ctx context.Context) error {
 				continue
 			}
 		}
-		what := object.GetKind() + " " + object.GetName()
-		if object.GetKind() == "ConfigMap" && object.GetName() == provider.Limits {
-			err = client.IgnoreAlreadyExists(a.client.Create(ctx, object))
-		} else {
-			err = a.apply(ctx, object)
-		}
-		if err != nil {
-			return explained("applying "+what, err)
+		if err := account.Apply(ctx, a.client, object, name, client.ForceOwnership); err != nil {
+			return explained("applying "+object.GetKind()+" "+object.GetName(), err)
 		}
 	}
 	return nil
@@ -116,7 +106,7 @@ func (a *access) prepare(ctx context.Context) error {
 // mark is the binding of the role without which nothing works.
 func (a *access) mark() int {
 	return slices.IndexFunc(a.objects, func(o *unstructured.Unstructured) bool {
-		return o.GetKind() == "ClusterRoleBinding" && o.GetName() == provider.Account
+		return o.GetKind() == "ClusterRoleBinding" && o.GetName() == config.ProviderAccount
 	})
 }
 
@@ -131,20 +121,15 @@ func (a *access) missing(ctx context.Context, object *unstructured.Unstructured)
 	return err != nil, nil
 }
 
-func (a *access) apply(ctx context.Context, object *unstructured.Unstructured) error {
-	return a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(name), client.ForceOwnership)
-}
-
 // token asks for one of the consumer's account, and says when it is to be renewed.
 func (a *access) token(ctx context.Context, now time.Time) (token string, renew time.Time, err error) {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: provider.Namespace, Name: provider.Account}}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(lifetime / time.Second))}}
-	if err := a.client.SubResource("token").Create(ctx, account, request); err != nil {
-		return "", renew, explained("asking for a token of ServiceAccount "+provider.Namespace+"/"+provider.Account, err)
+	token, expires, err := account.Token(ctx, a.client, lifetime)
+	if err != nil {
+		return "", renew, explained("asking for a token of ServiceAccount "+config.ProviderNamespace+"/"+config.ProviderAccount, err)
 	}
 	// A clock that is wrong must not make the token be renewed all the time, or too late.
-	valid := min(max(request.Status.ExpirationTimestamp.Sub(now), lifetime/6), lifetime)
-	return request.Status.Token, now.Add(valid / 2).UTC().Truncate(time.Second), nil
+	valid := min(max(expires.Sub(now), lifetime/6), lifetime)
+	return token, now.Add(valid / 2).UTC().Truncate(time.Second), nil
 }
 
 // kubeconfig is that of the consumer.
@@ -165,12 +150,7 @@ func manifestsOf(prepared string) string {
 }
 
 func write(host string, ca []byte, user *clientcmdapi.AuthInfo) ([]byte, error) {
-	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: host, CertificateAuthorityData: ca}
-	config.AuthInfos[name] = user
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
-	config.CurrentContext = name
-	return clientcmd.Write(*config)
+	return account.Kubeconfig(name, clientcmdapi.Cluster{Server: host, CertificateAuthorityData: ca}, *user)
 }
 
 // explained words an error of the cluster in the same way each time, without credentials.

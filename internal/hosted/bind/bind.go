@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,7 +33,7 @@ import (
 
 	hosted "github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	provider "github.com/spillway-io/spillway/config/provider"
+	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 	"github.com/spillway-io/spillway/internal/precondition"
 )
@@ -52,14 +53,14 @@ type Binder struct {
 	Clock     clock.PassiveClock
 }
 
-// New returns a Binder for the consumer of config. namespace is the manager's. It sends no
+// New returns a Binder for that consumer. namespace is the manager's. It sends no
 // request.
-func New(config *rest.Config, namespace string) (*Binder, error) {
+func New(consumer *rest.Config, namespace string) (*Binder, error) {
 	known := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(known), v1alpha1.AddToScheme(known)); err != nil {
 		return nil, err
 	}
-	c, err := client.New(config, client.Options{Scheme: known})
+	c, err := client.New(consumer, client.Options{Scheme: known})
 	if err != nil {
 		return nil, fmt.Errorf("making a client for ClusterBindings: %w", err)
 	}
@@ -84,6 +85,15 @@ func (b *Binder) Unbind(ctx context.Context, h *hosted.HostedCluster, source clo
 	plan, err := b.work(ctx, h, source, gone)
 	return err == nil && plan.Step == Done, err
 }
+
+// digest is that of the manifests of a provider, which do not change while a program runs.
+var digest = sync.OnceValues(func() (string, error) {
+	objects, err := config.Objects("provider")
+	if err != nil {
+		return "", err
+	}
+	return config.Digest(objects)
+})
 
 // steps is how many can follow each other in one call: any more would be a circle.
 const steps = 8
@@ -128,7 +138,7 @@ func (b *Binder) without(seen Seen, err error) Plan {
 }
 
 func (b *Binder) observe(ctx context.Context, h *hosted.HostedCluster) (Seen, error) {
-	manifests, err := provider.Digest()
+	manifests, err := digest()
 	if err != nil {
 		return Seen{}, fmt.Errorf("reading the manifests of a provider: %w", err)
 	}

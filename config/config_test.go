@@ -1,0 +1,76 @@
+package config_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/spillway-io/spillway/config"
+)
+
+// TestObjects: every directory that is shipped can be built, and has no object twice.
+func TestObjects(t *testing.T) {
+	for _, directory := range []string{"default", "shard", "provider", "hosted"} {
+		objects, err := config.Objects(directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, object := range objects {
+			name := object.GetKind() + " " + object.GetNamespace() + "/" + object.GetName()
+			if seen[name] {
+				t.Errorf("%s: %s is there twice", directory, name)
+			}
+			seen[name] = true
+		}
+		if len(objects) == 0 {
+			t.Errorf("%s has no objects", directory)
+		}
+	}
+	if _, err := config.Objects("nowhere"); err == nil {
+		t.Error("there is no such directory, and no error")
+	}
+}
+
+// TestSameAsKustomize: the program that writes dist/install.yaml and dist/provider.yaml may be
+// another version of kustomize than the library.
+func TestSameAsKustomize(t *testing.T) {
+	for _, directory := range []string{"default", "provider"} {
+		t.Run(directory, func(t *testing.T) {
+			command := exec.CommandContext(t.Context(), "go", "tool", "-modfile=go.tools.mod", "kustomize", "build", "config/"+directory)
+			command.Dir, command.Stderr = "..", os.Stderr
+			content, err := command.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := config.Decode(content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := config.Objects(directory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(text(t, want), text(t, got)); diff != "" {
+				t.Errorf("-kustomize +here:\n%s", diff)
+			}
+		})
+	}
+}
+
+func text(t *testing.T, objects []*unstructured.Unstructured) []string {
+	t.Helper()
+	all := make([]string, len(objects))
+	for i, object := range objects {
+		content, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = string(content)
+	}
+	return all
+}

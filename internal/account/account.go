@@ -1,0 +1,77 @@
+// Package account makes the account by which a consumer uses a provider: what a provider's
+// administrator applies, a token, and the kubeconfig with it. The operator of hosted clusters
+// and kubectl spillway do the same with it.
+package account
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/config"
+)
+
+// IsLimits reports whether an object is the ConfigMap that belongs to the provider's
+// administrator.
+func IsLimits(object client.Object) bool {
+	return object.GetObjectKind().GroupVersionKind().Kind == "ConfigMap" &&
+		object.GetNamespace() == config.ProviderNamespace && object.GetName() == config.Limits
+}
+
+// optional are the roles, and their bindings, that an administrator may leave out.
+var optional = []string{config.ProviderAccount + "-logs", config.ProviderAccount + "-exec", config.ProviderAccount + "-metrics"}
+
+// IsOptional reports whether a provider works without the object: its administrator may leave
+// it out, and says so by deleting it.
+func IsOptional(object client.Object) bool {
+	return slices.Contains(optional, object.GetName()) && strings.HasPrefix(object.GetObjectKind().GroupVersionKind().Kind, "ClusterRole")
+}
+
+// Apply applies one of the objects of a provider. The limits are only made if they are
+// missing: what the administrator allows is theirs.
+func Apply(ctx context.Context, c client.Client, object *unstructured.Unstructured, owner string, options ...client.ApplyOption) error {
+	if IsLimits(object) {
+		err := c.Create(ctx, object, client.FieldOwner(owner))
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		return err
+	}
+	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), append(options, client.FieldOwner(owner))...)
+}
+
+// Token asks for a token of the account. The API server may grant less than lifetime, or more.
+func Token(ctx context.Context, c client.Client, lifetime time.Duration) (token string, expires time.Time, err error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(lifetime / time.Second))}}
+	if err := c.SubResource("token").Create(ctx, account, request); err != nil {
+		return "", expires, err
+	}
+	return request.Status.Token, request.Status.ExpirationTimestamp.Time, nil
+}
+
+// Kubeconfig has nothing but what a manager accepts: where the cluster is, and who uses it.
+// name is that of its only context.
+func Kubeconfig(name string, cluster clientcmdapi.Cluster, user clientcmdapi.AuthInfo) ([]byte, error) {
+	document := clientcmdapi.NewConfig()
+	document.Clusters[name] = &clientcmdapi.Cluster{
+		Server: cluster.Server, CertificateAuthorityData: cluster.CertificateAuthorityData, TLSServerName: cluster.TLSServerName,
+	}
+	document.AuthInfos[name] = &clientcmdapi.AuthInfo{
+		Token: user.Token, ClientCertificateData: user.ClientCertificateData, ClientKeyData: user.ClientKeyData,
+	}
+	document.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	document.CurrentContext = name
+	return clientcmd.Write(*document)
+}
