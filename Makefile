@@ -37,9 +37,10 @@ export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## Build bin/manager and bin/hosted.
+build: ## Build bin/manager, bin/hosted and bin/kubectl-spillway.
 	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/manager ./cmd/manager
 	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/hosted ./cmd/hosted
+	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/kubectl-spillway ./cmd/kubectl-spillway
 
 check: kube ## Check format, build, lint and unit tests, within two minutes: before each commit.
 	@GO='$(GO)' hack/check.sh

@@ -62,7 +62,8 @@ func TestSameThing(t *testing.T) {
 	}
 }
 
-// TestManagerKnowsNoCloud: the manager has neither hosted clusters nor a cloud's library.
+// TestManagerKnowsNoCloud: the manager has neither hosted clusters nor a cloud's library, nor
+// what belongs to kubectl spillway.
 func TestManagerKnowsNoCloud(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/manager")
 	command.Dir = "../.."
@@ -71,7 +72,8 @@ func TestManagerKnowsNoCloud(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pkg := range strings.Lines(string(out)) {
-		for _, part := range []string{"spillway/internal/hosted", "spillway/api/hosted", "aws-sdk-go", "azure-sdk-for-go", "google.golang.org/api/", "cloud.google.com/go"} {
+		for _, part := range []string{"spillway/internal/hosted", "spillway/api/hosted", "aws-sdk-go", "azure-sdk-for-go", "google.golang.org/api/", "cloud.google.com/go",
+			"spillway/internal/plugin", "k8s.io/cli-runtime", "sigs.k8s.io/kustomize"} {
 			if strings.Contains(pkg, part) {
 				t.Errorf("the manager has %s", pkg)
 			}

@@ -57,6 +57,8 @@ func (c *Cluster) kubeconfig(user, namespace string, auth *clientcmdapi.AuthInfo
 		Server:                   "https://" + localhost(c.state.APIServer),
 		CertificateAuthorityData: ca,
 	}
+	// The cluster is part of the name, so that $KUBECONFIG can have the files of several.
+	user = c.Name + "-" + user
 	config.AuthInfos[user] = auth
 	config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: user, Namespace: namespace}
 	config.CurrentContext = c.Name

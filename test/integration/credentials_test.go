@@ -61,7 +61,9 @@ func (c *controlPlane) kubeconfigFor(namespace, account string, lifetime time.Du
 	Expect(err).NotTo(HaveOccurred())
 	parsed, err := clientcmd.Load(kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
-	credentials.note(parsed.AuthInfos[account].Token)
+	for _, user := range parsed.AuthInfos {
+		credentials.note(user.Token)
+	}
 	return kubeconfig
 }
 

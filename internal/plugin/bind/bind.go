@@ -1,0 +1,230 @@
+// Package bind is kubectl spillway bind: it makes a cluster a provider of this one, with
+// nothing to carry from one to the other by hand.
+package bind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/version"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/objects"
+	"github.com/spillway-io/spillway/internal/precondition"
+)
+
+// Oldest is the oldest Kubernetes of a provider: the first with ValidatingAdmissionPolicy v1.
+var Oldest = version.MustParseGeneric("v1.30.0")
+
+// DefaultLifetime is that of a token, if the API server grants it.
+const DefaultLifetime = 30 * 24 * time.Hour
+
+type options struct {
+	cli.Run
+	provider cli.ProviderFlags
+	// server is the address at which the consumer reaches the provider.
+	server           string
+	profile          string
+	lifetime         time.Duration
+	labels, capacity []string
+	wanted           Wanted
+	undo             bool
+	force            bool
+}
+
+// Command is bind.
+func Command(f *cli.Factory) *cobra.Command {
+	o := &options{Run: cli.Run{Timeout: 2 * time.Minute}}
+	command := &cobra.Command{
+		Use:   "bind NAME --provider-context CONTEXT",
+		Short: "Make another cluster a provider of this one",
+		Long: `Makes another cluster a provider of this one, the consumer. In the provider, as its administrator, it
+makes the account of the consumer, with its roles, its policies and its limits, and asks for a token of it.
+Here it puts the token into a Secret, makes a ClusterBinding, and waits until that is Ready.
+
+Before it writes anything, it checks both clusters and your rights in them. It can be run again: limits
+that the provider's administrator has changed are kept, and so is a token of which more than half of the time is left.`,
+		Example: `  # Bind the cluster of context eu-admin as eu
+  kubectl spillway bind eu --provider-context eu-admin
+
+  # Its administrator trusts the teams of this cluster
+  kubectl spillway bind eu --provider-context eu-admin --profile trusted
+
+  # The consumer reaches it at another address than you do; at most half of it is used
+  kubectl spillway bind eu --provider-context eu-admin --provider-server https://10.0.0.5:6443 \
+    --label topology.kubernetes.io/region=eu --capacity cpu=50%,memory=50%`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.wanted.Name = args[0]
+			output, err := cli.NewOutput(f, "bind", o.Format, o.DryRun)
+			if err != nil {
+				return err
+			}
+			return output.End(f, o.run(command.Context(), f, output))
+		},
+	}
+	flags := command.Flags()
+	o.AddTo(flags)
+	o.provider.AddTo(flags)
+	flags.StringVar(&o.server, "provider-server", "", "address at which the consumer reaches the provider's API server, if it is not the one of your kubeconfig")
+	flags.StringVar(&o.profile, "profile", DefaultProfile, "what the provider lets the consumer send, if it has no limits yet")
+	flags.StringVar(&o.wanted.ClusterID, "cluster-id", "", "name of the provider in labels and in the name of its node (default NAME)")
+	flags.StringSliceVar(&o.labels, "label", nil, "labels of the virtual node, as KEY=VALUE")
+	flags.StringSliceVar(&o.capacity, "capacity", nil, "how much of a resource the virtual node offers at most, as cpu=50% or memory=64Gi")
+	flags.DurationVar(&o.lifetime, "duration", DefaultLifetime, "how long the token is to be valid; the API server may grant less")
+	flags.BoolVar(&o.undo, "undo-on-failure", false, "if it fails, delete what this run has made")
+	flags.BoolVar(&o.force, "force-conflicts", false, "take over fields in the provider that others have set, such as kubectl apply")
+	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if there is no such flag.
+	return command
+}
+
+// work is what one run needs.
+type work struct {
+	*options
+	consumer           *cli.Cluster
+	provider           *cli.Provider
+	output             *cli.Output
+	seen               Seen
+	manifests          []*unstructured.Unstructured
+	at                 clientcmdapi.Cluster
+	inConsumer         *objects.Writer
+	inProvider         *objects.Writer
+	secretName, secret string // The key of the Secret is the second.
+}
+
+func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) (err error) {
+	ctx, cancel := o.Within(ctx)
+	defer cancel()
+	w, err := o.prepare(f, output)
+	if err != nil {
+		return err
+	}
+	if err := w.check(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil && o.undo && !o.DryRun {
+			err = errors.Join(err, w.takeBack(context.WithoutCancel(ctx)))
+		}
+	}()
+	for _, object := range w.manifests {
+		if err := w.inProvider.Apply(ctx, object); err != nil {
+			return err
+		}
+	}
+	if err := w.handOver(ctx); err != nil {
+		return err
+	}
+	if err := w.bind(ctx); err != nil || o.DryRun {
+		return err
+	}
+	if err := Await(ctx, w.consumer, output, o.wanted.Name); err != nil {
+		return err
+	}
+	output.Say("Next: kubectl spillway offload NAMESPACE")
+	return nil
+}
+
+func (o *options) prepare(f *cli.Factory, output *cli.Output) (*work, error) {
+	var err error
+	if o.wanted.Labels, err = pairs("label", o.labels); err != nil {
+		return nil, err
+	}
+	if o.wanted.Capacity, err = pairs("capacity", o.capacity); err != nil {
+		return nil, err
+	}
+	w := &work{options: o, output: output}
+	if w.manifests, err = Manifests(o.profile); err != nil {
+		return nil, err
+	}
+	if w.provider, err = f.Provider(o.provider); err != nil {
+		return nil, err
+	}
+	if w.consumer, err = f.Consumer(); err != nil {
+		return nil, err
+	}
+	w.at = w.provider.Endpoint
+	if o.server != "" {
+		w.at.Server = o.server
+	}
+	w.inConsumer = &objects.Writer{Cluster: w.consumer, Side: "consumer", Output: output, DryRun: o.DryRun}
+	w.inProvider = &objects.Writer{Cluster: w.provider.Cluster, Side: "provider", Output: output, DryRun: o.DryRun, Force: o.force}
+	return w, nil
+}
+
+// handOver puts credentials into the Secret of the binding.
+func (w *work) handOver(ctx context.Context) error {
+	step := cli.Step{Cluster: "consumer", Object: "secret/" + w.secretName, Namespace: config.Namespace, Action: "created"}
+	if there := w.seen.Secret; there != nil {
+		step.Action = "configured"
+		if expires, ok := usable(there, w.secret, w.at, time.Now()); ok && accepted(ctx, w.provider.Cluster, there, w.secret, w.seen.Provider) {
+			step.Action, step.Message = "unchanged", "its token is valid until "+expires.UTC().Format(time.RFC3339)
+			w.output.Did(step)
+			return nil
+		}
+	}
+	if w.DryRun {
+		w.output.Did(step)
+		return nil
+	}
+	credentials, err := Ask(ctx, w.provider.Cluster, w.at, w.lifetime)
+	if err != nil {
+		return err
+	}
+	if err := write(ctx, w.consumer, w.seen.Secret, put(w.seen.Secret, w.secretName, w.secret, credentials.Document)); err != nil {
+		return err
+	}
+	step.Message = "its token is valid until " + credentials.Expires.UTC().Format(time.RFC3339)
+	w.output.Did(step)
+	return nil
+}
+
+// write creates a Secret, or changes it if nobody has done so since it was read.
+func write(ctx context.Context, consumer client.Client, before, after *corev1.Secret) error {
+	var err error
+	if before == nil {
+		err = consumer.Create(ctx, after, client.FieldOwner(cli.Owner))
+	} else {
+		err = consumer.Patch(ctx, after, precondition.Locked(before), client.FieldOwner(cli.Owner))
+	}
+	if err != nil {
+		return fmt.Errorf("writing Secret %s/%s in the consumer: %w", after.Namespace, after.Name, err)
+	}
+	return nil
+}
+
+// bind makes the ClusterBinding, or changes of it what the flags say.
+func (w *work) bind(ctx context.Context) error {
+	there := w.seen.there()
+	after := w.wanted.binding(there)
+	step := cli.Step{Cluster: "consumer", Object: "clusterbinding.offloading.spillway.io/" + after.Name, Action: "created"}
+	var dry []client.CreateOption
+	var dryPatch []client.PatchOption
+	if w.DryRun {
+		dry, dryPatch = append(dry, client.DryRunAll), append(dryPatch, client.DryRunAll)
+	}
+	switch {
+	case there == nil:
+		if err := w.consumer.Create(ctx, after, append(dry, client.FieldOwner(cli.Owner))...); err != nil {
+			return fmt.Errorf("creating ClusterBinding %s: %w", after.Name, err)
+		}
+	case equality.Semantic.DeepEqual(there.Spec, after.Spec):
+		step.Action = "unchanged"
+	default:
+		step.Action = "configured"
+		if err := w.consumer.Patch(ctx, after, precondition.Locked(there), append(dryPatch, client.FieldOwner(cli.Owner))...); err != nil {
+			return fmt.Errorf("changing ClusterBinding %s: %w", after.Name, err)
+		}
+	}
+	w.output.Did(step)
+	return nil
+}

@@ -1,0 +1,176 @@
+package bind
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"encoding/pem"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/account"
+	"github.com/spillway-io/spillway/internal/conditions"
+)
+
+func binding(name, id, uid string) v1alpha1.ClusterBinding {
+	b := v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	b.Spec.ClusterID, b.Status.RemoteClusterUID = id, uid
+	return b
+}
+
+func TestCheck(t *testing.T) {
+	deleting := binding("eu", "eu", "there")
+	deleting.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "eu-kubeconfig", Namespace: "spillway-system"}}
+	mine := foreign.DeepCopy()
+	mine.Labels = map[string]string{"app.kubernetes.io/managed-by": "kubectl-spillway"}
+	all := func(bindings ...v1alpha1.ClusterBinding) []v1alpha1.ClusterBinding { return bindings }
+	tests := map[string]struct {
+		wanted   Wanted
+		provider string
+		bindings []v1alpha1.ClusterBinding
+		secret   *corev1.Secret
+		want     string
+	}{
+		"nothing is there":               {Wanted{Name: "eu"}, "there", nil, nil, ""},
+		"it is there":                    {Wanted{Name: "eu"}, "there", all(binding("eu", "eu", "there")), foreign, ""},
+		"it was never connected":         {Wanted{Name: "eu"}, "there", all(binding("eu", "eu", "")), nil, ""},
+		"it keeps its clusterID":         {Wanted{Name: "eu"}, "there", all(binding("eu", "europe", "there")), nil, ""},
+		"only its Secret is there":       {Wanted{Name: "eu"}, "there", nil, mine, ""},
+		"the consumer itself":            {Wanted{Name: "eu"}, "here", nil, nil, "is the consumer itself"},
+		"it is being deleted":            {Wanted{Name: "eu"}, "there", all(deleting), nil, "is being deleted"},
+		"another cluster":                {Wanted{Name: "eu"}, "there", all(binding("eu", "eu", "elsewhere")), nil, "is of another cluster"},
+		"another clusterID":              {Wanted{Name: "eu", ClusterID: "x"}, "there", all(binding("eu", "eu", "there")), nil, "cannot be changed"},
+		"the clusterID of another one":   {Wanted{Name: "eu"}, "there", all(binding("us", "eu", "us")), nil, "has the clusterID eu already"},
+		"a Secret that is somebody's":    {Wanted{Name: "eu"}, "there", nil, foreign, "was not made by kubectl spillway"},
+		"another binding of the cluster": {Wanted{Name: "eu"}, "there", all(binding("second", "second", "there")), nil, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := Check(Seen{Wanted: test.wanted, Consumer: "here", Provider: test.provider, Bindings: test.bindings, Secret: test.secret, Context: "the provider"})
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+	if got := Shared(Seen{Wanted: Wanted{Name: "eu"}, Provider: "there", Bindings: all(binding("eu", "eu", "there"), binding("second", "x", "there"), binding("us", "us", "us"))}); len(got) != 1 || got[0] != "second" {
+		t.Errorf("the provider is shared with %v", got)
+	}
+}
+
+func TestWantedBinding(t *testing.T) {
+	made := Wanted{Name: "eu", Labels: map[string]string{"a": "b"}, Capacity: map[string]string{"cpu": "50%"}}.binding(nil)
+	if made.Spec.ClusterID != "eu" || made.Spec.KubeconfigSecretRef.Name != "eu-kubeconfig" || made.Spec.KubeconfigSecretRef.Key != "kubeconfig" ||
+		made.Spec.VirtualNode.Labels["a"] != "b" || made.Spec.VirtualNode.Capacity["cpu"] != intstr.FromString("50%") {
+		t.Errorf("made %v", made.Spec)
+	}
+	there := binding("eu", "europe", "")
+	there.Spec.VirtualNode.Labels = map[string]v1alpha1.LabelValue{"c": "d"}
+	there.Spec.KubeconfigSecretRef.Name, there.Spec.Paused = "other", true
+	changed := Wanted{Name: "eu", Labels: map[string]string{"a": "b"}}.binding(&there)
+	if changed.Spec.ClusterID != "europe" || changed.Spec.KubeconfigSecretRef.Name != "other" || !changed.Spec.Paused || len(changed.Spec.VirtualNode.Labels) != 2 {
+		t.Errorf("changed to %v", changed.Spec)
+	}
+	if len(there.Spec.VirtualNode.Labels) != 1 {
+		t.Error("what was read is changed")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	b := binding("eu", "eu", "")
+	b.Generation = 2
+	state := func(generation int64, status metav1.ConditionStatus, message string) {
+		b.Status.Conditions = nil
+		conditions.Set(&b.Status.Conditions, generation, conditions.New("Ready", status, "Reason", message))
+	}
+	tests := map[string]struct {
+		set   func()
+		ready bool
+		want  string
+	}{
+		"no condition":       {func() {}, false, "has not taken it up"},
+		"of an earlier spec": {func() { state(1, metav1.ConditionTrue, "") }, false, "has not taken it up"},
+		"ready":              {func() { state(2, metav1.ConditionTrue, "") }, true, ""},
+		"not ready":          {func() { state(2, metav1.ConditionFalse, "because") }, false, "Reason: because"},
+		"without a message":  {func() { state(2, metav1.ConditionUnknown, "") }, false, "Reason"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			b.Status.Conditions = nil
+			test.set()
+			if ready, waits := Progress(&b); ready != test.ready || !strings.Contains(waits, test.want) {
+				t.Errorf("got %v, %q", ready, waits)
+			}
+		})
+	}
+}
+
+func TestUsable(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	at := clientcmdapi.Cluster{Server: "https://eu:6443", CertificateAuthorityData: ca}
+	token := func(from, until int64) string {
+		return "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"iat":%d,"exp":%d}`, from, until)) + ".c2ln"
+	}
+	secret := func(token string) *corev1.Secret {
+		document, err := account.Kubeconfig("provider", at, clientcmdapi.AuthInfo{Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &corev1.Secret{Data: map[string][]byte{"kubeconfig": document}}
+	}
+	other := at
+	other.Server = "https://us:6443"
+	tests := map[string]struct {
+		secret *corev1.Secret
+		at     clientcmdapi.Cluster
+		now    int64
+		want   bool
+	}{
+		"more than half is left":  {secret(token(0, 100)), at, 49, true},
+		"half is left":            {secret(token(0, 100)), at, 50, false},
+		"it has expired":          {secret(token(0, 100)), at, 101, false},
+		"it does not say":         {secret("abc"), at, 1, false},
+		"another address":         {secret(token(0, 100)), other, 1, false},
+		"no kubeconfig":           {&corev1.Secret{}, at, 1, false},
+		"another authority":       {secret(token(0, 100)), clientcmdapi.Cluster{Server: at.Server, CertificateAuthorityData: []byte("x")}, 1, false},
+		"whose authority is open": {secret(token(0, 100)), clientcmdapi.Cluster{Server: at.Server}, 1, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, got := usable(test.secret, "kubeconfig", test.at, time.Unix(test.now, 0)); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestManifests(t *testing.T) {
+	if objects, err := Manifests(DefaultProfile); err != nil || len(objects) == 0 {
+		t.Errorf("got %d objects, %v", len(objects), err)
+	}
+	if _, err := Manifests("none"); err == nil || !strings.Contains(err.Error(), "confined") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPairs(t *testing.T) {
+	if got, err := pairs("label", []string{"a=b=c", "d="}); err != nil || got["a"] != "b=c" || len(got) != 2 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, wrong := range []string{"a", "=b"} {
+		if _, err := pairs("label", []string{wrong}); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}

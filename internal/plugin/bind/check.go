@@ -1,0 +1,125 @@
+package bind
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+)
+
+// check reads both clusters, and fails if the binding could not be made. It writes nothing.
+func (w *work) check(ctx context.Context) error {
+	if err := Installed(w.consumer); err != nil {
+		return err
+	}
+	err := w.consumer.Require(ctx, inConsumer())
+	if err == nil {
+		err = w.provider.Require(ctx, w.inProviderRights())
+	}
+	if err != nil {
+		return err
+	}
+	w.seen = Seen{Wanted: w.wanted, Context: w.provider.Name}
+	if w.seen.Consumer, err = w.consumer.UID(ctx); err != nil {
+		return err
+	}
+	if w.seen.Provider, err = w.provider.UID(ctx); err != nil {
+		return err
+	}
+	bindings := &v1alpha1.ClusterBindingList{}
+	if err := w.consumer.List(ctx, bindings); err != nil {
+		return fmt.Errorf("reading the ClusterBindings of the consumer: %w", err)
+	}
+	w.seen.Bindings = bindings.Items
+	w.secretName, w.secret = SecretName(w.wanted.Name), v1alpha1.DefaultKubeconfigKey
+	if there := w.seen.there(); there != nil {
+		w.secretName, w.secret = there.Spec.KubeconfigSecretRef.Name, there.Spec.KubeconfigSecretRef.Key
+	}
+	secret := &corev1.Secret{}
+	err = w.consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: w.secretName}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading Secret %s/%s in the consumer: %w", config.Namespace, w.secretName, err)
+	}
+	if err == nil {
+		w.seen.Secret = secret
+	}
+	if err := Check(w.seen); err != nil {
+		return err
+	}
+	if err := w.checkProvider(ctx); err != nil {
+		return err
+	}
+	w.warn()
+	return nil
+}
+
+// Installed fails if Spillway is not installed in the consumer.
+func Installed(consumer *cli.Cluster) error {
+	served, err := consumer.Serves(v1alpha1.GroupVersion.WithKind("ClusterBinding"))
+	if err == nil && !served {
+		err = fmt.Errorf("Spillway is not installed in %s: run kubectl spillway install", consumer.Name)
+	}
+	return err
+}
+
+// identity is the right to read the UID of a cluster.
+var identity = cli.Right{Verb: "get", Resource: "namespaces", Name: metav1.NamespaceSystem}
+
+func inConsumer() []cli.Right {
+	rights := []cli.Right{identity}
+	for _, verb := range []string{"get", "list", "watch", "create", "patch"} {
+		rights = append(rights, cli.Right{Verb: verb, Group: v1alpha1.GroupVersion.Group, Resource: "clusterbindings"})
+	}
+	for _, verb := range []string{"get", "create", "patch"} {
+		rights = append(rights, cli.Right{Verb: verb, Resource: "secrets", Namespace: config.Namespace})
+	}
+	return rights
+}
+
+func (w *work) inProviderRights() []cli.Right {
+	asked := make([]client.Object, len(w.manifests))
+	for i, object := range w.manifests {
+		asked[i] = object
+	}
+	return append(w.provider.ToApply(asked...), identity, cli.Right{
+		Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: config.ProviderNamespace, Name: config.ProviderAccount,
+	})
+}
+
+// checkProvider asks whether the provider is new enough, and whether the API server would let
+// you grant the roles.
+func (w *work) checkProvider(ctx context.Context) error {
+	found, err := w.provider.Version()
+	if err != nil {
+		return err
+	}
+	if found.LessThan(Oldest) {
+		return fmt.Errorf("%s has Kubernetes %s, which is too old: it must have %d.%d or newer, for the policies that confine the consumer",
+			w.provider.Name, found, Oldest.Major(), Oldest.Minor())
+	}
+	for _, object := range w.manifests {
+		if object.GetKind() != "ClusterRole" {
+			continue
+		}
+		options := []client.ApplyOption{client.DryRunAll, client.ForceOwnership, client.FieldOwner(cli.Owner)}
+		if err := w.provider.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), options...); err != nil {
+			return fmt.Errorf("ClusterRole %s cannot be granted by you in %s: %w", object.GetName(), w.provider.Name, err)
+		}
+	}
+	return nil
+}
+
+func (w *work) warn() {
+	if cli.Loopback(w.at.Server) {
+		w.output.Warn("%s leads to the machine itself: the manager, in its pod, will reach the provider only if it runs on this machine. --provider-server gives another address", w.at.Server)
+	}
+	for _, name := range Shared(w.seen) {
+		w.output.Warn("ClusterBinding %s leads to the same provider; the younger one of the two offers what the older one leaves", name)
+	}
+}

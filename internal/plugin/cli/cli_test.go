@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+func TestLoopback(t *testing.T) {
+	for server, want := range map[string]bool{
+		"https://127.0.0.1:6443": true, "https://localhost": true, "https://[::1]:6443": true, "https://0.0.0.0:6443": true,
+		"https://10.0.0.1:6443": false, "https://eu.example.com": false, "%": false,
+	} {
+		if got := Loopback(server); got != want {
+			t.Errorf("%s: %v", server, got)
+		}
+	}
+}
+
+func TestOutput(t *testing.T) {
+	run := func(format string, dryRun bool) (out, errs string, summary Summary) {
+		var first, second bytes.Buffer
+		f := &Factory{IOStreams: genericiooptions.IOStreams{Out: &first, ErrOut: &second}}
+		o, err := NewOutput(f, "bind", format, dryRun)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			o.Did(Step{Cluster: "provider", Object: "role/" + name, Action: "unchanged"})
+		}
+		o.Did(Step{Cluster: "consumer", Object: "secret/eu", Namespace: "s", Action: "created", Message: "new"})
+		o.Waiting("for eu")
+		o.Waiting("for eu")
+		o.Warn("careful")
+		o.Did(Step{Cluster: "consumer", Object: "role/d", Action: "unchanged"})
+		if err := o.End(f, errors.New("failed")); err == nil || err.Error() != "failed" {
+			t.Errorf("the error is %v", err)
+		}
+		if format != "" {
+			if err := json.Unmarshal(first.Bytes(), &summary); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return first.String(), second.String(), summary
+	}
+	const lines = "provider: 3 objects unchanged\nconsumer: secret/eu in namespace s created: new\nwaiting: for eu\n"
+	if out, errs, _ := run("", false); out != lines+"consumer: role/d unchanged\n" || errs != "warning: careful\n" {
+		t.Errorf("got %q and %q", out, errs)
+	}
+	_, errs, summary := run("json", true)
+	if len(summary.Steps) != 5 || summary.Error != "failed" || !summary.DryRun || summary.Command != "bind" || !cmp.Equal(summary.Warnings, []string{"careful"}) {
+		t.Errorf("got %+v", summary)
+	}
+	if want := "provider: 3 objects unchanged\nconsumer: secret/eu in namespace s created (dry run): new\nwaiting: for eu\nwarning: careful\nconsumer: role/d unchanged (dry run)\n"; errs != want {
+		t.Errorf("got %q", errs)
+	}
+	if _, err := NewOutput(&Factory{}, "bind", "xml", false); err == nil {
+		t.Error("-o xml is taken")
+	}
+}
+
+func TestRightString(t *testing.T) {
+	right := Right{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "n", Name: "a"}
+	if got := right.String() + "; " + (Right{Verb: "get", Group: "g", Resource: "r"}).String(); got != "create serviceaccounts/token a in namespace n; get r.g" {
+		t.Error(got)
+	}
+}

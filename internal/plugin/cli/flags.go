@@ -1,0 +1,162 @@
+// Package cli has what the commands of kubectl spillway share: clusters, flags and output.
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
+)
+
+// Factory makes clients from kubectl's flags, which are about the consumer.
+type Factory struct {
+	*genericclioptions.ConfigFlags
+	genericiooptions.IOStreams
+	// Version is that of the plugin, such as v0.1.0.
+	Version string
+}
+
+// Consumer is the cluster of kubectl's flags.
+func (f *Factory) Consumer() (*Cluster, error) {
+	if name := ptr.Deref(f.Context, ""); name != "" {
+		raw, err := f.ToRawKubeConfigLoader().RawConfig()
+		if err == nil && raw.Contexts[name] == nil {
+			return nil, fmt.Errorf("there is no context %q; there are %s", name, f.contexts(ProviderFlags{}))
+		}
+	}
+	config, err := f.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig of the consumer: %w", err)
+	}
+	return Connect(config, "the consumer", f.userAgent())
+}
+
+func (f *Factory) userAgent() string { return Owner + "/" + cmp.Or(f.Version, "dev") }
+
+// ProviderFlags say where a provider is, as its administrator reaches it.
+type ProviderFlags struct {
+	// Context and Kubeconfig are those of the provider's administrator.
+	Context, Kubeconfig string
+}
+
+// AddTo adds the flags.
+func (p *ProviderFlags) AddTo(flags *pflag.FlagSet) {
+	flags.StringVar(&p.Context, "provider-context", "", "context of the kubeconfig with which you administer the provider")
+	flags.StringVar(&p.Kubeconfig, "provider-kubeconfig", "", "file with that context, if it is not the one of the consumer")
+}
+
+// Given reports whether there is a provider to talk with.
+func (p *ProviderFlags) Given() bool { return p.Context != "" || p.Kubeconfig != "" }
+
+// Provider is where a provider is, besides its client.
+type Provider struct {
+	*Cluster
+	// Endpoint has the address of the API server and its authority.
+	Endpoint clientcmdapi.Cluster
+}
+
+// Provider connects to the provider of the flags.
+func (f *Factory) Provider(flags ProviderFlags) (*Provider, error) {
+	if !flags.Given() {
+		return nil, fmt.Errorf("which provider? Give --provider-context, or --provider-kubeconfig; there are the contexts %s", f.contexts(flags))
+	}
+	loader := f.loader(flags)
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig of the provider: %w", err)
+	}
+	name := cmp.Or(flags.Context, raw.CurrentContext)
+	if raw.Contexts[name] == nil {
+		return nil, fmt.Errorf("there is no context %q; there are %s", name, f.contexts(flags))
+	}
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig of the provider: %w", err)
+	}
+	cluster, err := Connect(config, "the provider (context "+name+")", f.userAgent())
+	if err != nil {
+		return nil, err
+	}
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, fmt.Errorf("reading the certificates of the provider: %w", err)
+	}
+	return &Provider{Cluster: cluster, Endpoint: clientcmdapi.Cluster{
+		Server: config.Host, CertificateAuthorityData: config.CAData, TLSServerName: config.ServerName,
+	}}, nil
+}
+
+func (f *Factory) loader(flags ProviderFlags) clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = flags.Kubeconfig
+	if flags.Kubeconfig == "" {
+		rules.ExplicitPath = ptr.Deref(f.KubeConfig, "")
+	}
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: flags.Context})
+}
+
+func (f *Factory) contexts(flags ProviderFlags) string {
+	raw, err := f.loader(flags).RawConfig()
+	if err != nil || len(raw.Contexts) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", ")
+}
+
+// CompleteContexts completes --provider-context.
+func (f *Factory) CompleteContexts(flags *ProviderFlags) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		raw, err := f.loader(*flags).RawConfig()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return slices.Sorted(maps.Keys(raw.Contexts)), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// Loopback reports whether an address of an API server leads to the machine itself.
+func Loopback(server string) bool {
+	parsed, err := url.Parse(server)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(parsed.Hostname())
+	return parsed.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+}
+
+// Run are the flags of each command that changes something or waits.
+type Run struct {
+	DryRun  bool
+	Timeout time.Duration
+	Format  string
+}
+
+// AddTo adds the flags.
+func (r *Run) AddTo(flags *pflag.FlagSet) {
+	flags.BoolVar(&r.DryRun, "dry-run", false, "change nothing, and say what would be done")
+	flags.DurationVar(&r.Timeout, "timeout", r.Timeout, "how long to wait; run the command again to go on")
+	AddFormat(flags, &r.Format)
+}
+
+// AddFormat adds the flag -o.
+func AddFormat(flags *pflag.FlagSet, format *string) {
+	flags.StringVarP(format, "output", "o", "", "json or yaml: what was done, or what there is, in that format; progress then goes to the standard error")
+}
+
+// Within limits a command to its time.
+func (r *Run) Within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, r.Timeout, ErrTime)
+}

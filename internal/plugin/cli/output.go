@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+	"sigs.k8s.io/yaml"
+)
+
+// ErrTime is why a command gives up.
+var ErrTime = errors.New("the time of --timeout is over")
+
+// Step is something that a command has done, or would do.
+type Step struct {
+	// Cluster is consumer or provider.
+	Cluster string `json:"cluster"`
+	// Object is its kind and name, as kubectl prints them.
+	Object string `json:"object"`
+	// Namespace of the object, if it has one.
+	Namespace string `json:"namespace,omitempty"`
+	// Action is created, configured, unchanged, deleted, gone, kept, skipped or ready.
+	Action string `json:"action"`
+	// Message says why, where that is not plain.
+	Message string `json:"message,omitempty"`
+}
+
+// Summary is what -o prints of a command.
+type Summary struct {
+	Command  string   `json:"command"`
+	DryRun   bool     `json:"dryRun,omitempty"`
+	Steps    []Step   `json:"steps"`
+	Warnings []string `json:"warnings,omitempty"`
+	// Error is why the command failed.
+	Error string `json:"error,omitempty"`
+}
+
+// Output prints the steps of a command, one a line, and what it waits for: on a terminal in
+// one line that changes, else in a line for each change.
+type Output struct {
+	summary  Summary
+	format   string
+	out, err io.Writer
+	terminal bool
+	begun    time.Time
+	waiting  string
+	pending  bool // The line of a wait is not ended.
+	// alike are steps that are not printed yet: many are printed as their number.
+	alike []Step
+}
+
+// NewOutput is for one run of a command.
+func NewOutput(f *Factory, command, format string, dryRun bool) (*Output, error) {
+	if format != "" && format != "json" && format != "yaml" {
+		return nil, fmt.Errorf("-o %s: there are json and yaml", format)
+	}
+	out := f.Out
+	if format != "" {
+		out = f.ErrOut
+	}
+	file, ok := out.(*os.File)
+	return &Output{
+		summary: Summary{Command: command, DryRun: dryRun, Steps: []Step{}}, format: format, out: out, err: f.ErrOut,
+		terminal: ok && term.IsTerminal(int(file.Fd())), begun: time.Now(),
+	}, nil
+}
+
+// Did tells of a step.
+func (o *Output) Did(step Step) {
+	o.summary.Steps = append(o.summary.Steps, step)
+	if !o.counts(step) {
+		o.print(step)
+		return
+	}
+	if len(o.alike) > 0 && (o.alike[0].Cluster != step.Cluster || o.alike[0].Action != step.Action) {
+		o.flush()
+	}
+	o.alike = append(o.alike, step)
+}
+
+// counts reports whether many such steps in a row are printed as their number. A dry run
+// names all that would be changed.
+func (o *Output) counts(step Step) bool {
+	switch step.Action {
+	case "unchanged":
+		return step.Message == ""
+	case "created", "deleted":
+		return step.Message == "" && !o.summary.DryRun
+	default:
+		return false
+	}
+}
+
+// flush prints the steps that were gathered.
+func (o *Output) flush() {
+	const few = 2
+	steps := o.alike
+	o.alike = nil
+	if len(steps) > few {
+		o.line(o.out, fmt.Sprintf("%s: %d objects %s", steps[0].Cluster, len(steps), steps[0].Action))
+		return
+	}
+	for _, step := range steps {
+		o.print(step)
+	}
+}
+
+func (o *Output) print(step Step) {
+	text := step.Object + " " + step.Action
+	if step.Namespace != "" {
+		text = step.Object + " in namespace " + step.Namespace + " " + step.Action
+	}
+	if o.summary.DryRun {
+		text += " (dry run)"
+	}
+	if step.Message != "" {
+		text += ": " + step.Message
+	}
+	o.line(o.out, step.Cluster+": "+text)
+}
+
+// Warn tells of something that need not be an error.
+func (o *Output) Warn(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	o.summary.Warnings = append(o.summary.Warnings, text)
+	o.line(o.err, "warning: "+text)
+}
+
+// Say is for people only.
+func (o *Output) Say(format string, args ...any) { o.line(o.out, fmt.Sprintf(format, args...)) }
+
+// Waiting tells what is waited for. Nothing is printed while that does not change.
+func (o *Output) Waiting(what string) {
+	if what == o.waiting && !o.terminal {
+		return
+	}
+	o.waiting = what
+	o.flush()
+	text := "waiting: " + what
+	if !o.terminal {
+		o.line(o.out, text)
+		return
+	}
+	const width = 100
+	short := []rune(strings.ReplaceAll(text, "\n", " "))
+	if len(short) > width {
+		short = append(short[:width-1], '…')
+	}
+	_, _ = fmt.Fprintf(o.out, "\r\x1b[K%s (%.0fs)", string(short), time.Since(o.begun).Seconds())
+	o.pending = true
+}
+
+// Last is what was waited for last.
+func (o *Output) Last() string { return o.waiting }
+
+func (o *Output) line(to io.Writer, text string) {
+	if len(o.alike) > 0 {
+		o.flush()
+	}
+	if o.pending {
+		_, _ = fmt.Fprint(o.out, "\r\x1b[K")
+		o.pending = false
+	}
+	_, _ = fmt.Fprintln(to, text)
+}
+
+// End prints the summary where -o asks for one, and returns the error of the command.
+func (o *Output) End(f *Factory, err error) error {
+	o.flush()
+	if o.pending {
+		_, _ = fmt.Fprintln(o.out)
+		o.pending = false
+	}
+	if o.format == "" {
+		return err
+	}
+	if err != nil {
+		o.summary.Error = err.Error()
+	}
+	return errors.Join(err, Print(f.Out, o.format, o.summary))
+}
+
+// Print writes a value as JSON or YAML.
+func Print(to io.Writer, format string, value any) error {
+	content, err := json.MarshalIndent(value, "", "  ")
+	if err == nil && format == "yaml" {
+		content, err = yaml.JSONToYAML(content)
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(to, strings.TrimSuffix(string(content), "\n"))
+	}
+	return err
+}

@@ -1,0 +1,247 @@
+// Package doctor is kubectl spillway doctor: it looks for what is wrong, and says how to mend
+// it.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/objects"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+)
+
+// Command is doctor.
+func Command(f *cli.Factory) *cobra.Command {
+	var format string
+	var all bool
+	command := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong, and say how to mend it",
+		Long: `Looks at versions, at what is installed, at the rights of the manager here and in each provider, at bindings, credentials,
+clocks, the way from the API server to virtual nodes, and DaemonSets. It changes nothing. It talks with providers from here, with the
+credentials of the manager, if you may read these. The exit code is 1 if something does not work; a warning alone is no failure.`,
+		Example: `  kubectl spillway doctor
+  kubectl spillway doctor -o json | jq '.[] | select(.level == "error")'`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if format != "" && format != "json" && format != "yaml" {
+				return fmt.Errorf("-o %s: there are json and yaml", format)
+			}
+			consumer, err := f.Consumer()
+			if err != nil {
+				return err
+			}
+			findings, err := Examine(command.Context(), consumer)
+			if err != nil {
+				return err
+			}
+			if format != "" {
+				err = cli.Print(f.Out, format, findings)
+			} else {
+				_, err = fmt.Fprint(f.Out, Text(findings, all))
+			}
+			if Worst(findings) == Error {
+				err = errors.Join(err, errors.New("something does not work; see above"))
+			}
+			return err
+		},
+	}
+	cli.AddFormat(command.Flags(), &format)
+	command.Flags().BoolVar(&all, "all", false, "show what is as it should be, too")
+	return command
+}
+
+// exam is one run.
+type exam struct {
+	consumer *cli.Cluster
+	findings []Finding
+	shipped  []*unstructured.Unstructured
+	seen     status.Seen
+	// nodes are the virtual ones, as they are.
+	nodes []corev1.Node
+}
+
+func (e *exam) found(f Finding) { e.findings = append(e.findings, f) }
+
+// Examine runs all checks. An error is one that makes the rest meaningless.
+func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
+	e := &exam{consumer: consumer}
+	var err error
+	if e.shipped, err = config.Objects("default"); err != nil {
+		return nil, err
+	}
+	if err := e.version(); err != nil {
+		return nil, err
+	}
+	installed, err := e.installed(ctx)
+	if err != nil || !installed {
+		return e.findings, err
+	}
+	if e.seen, err = status.Read(ctx, consumer); err != nil {
+		return nil, err
+	}
+	e.nodes = e.seen.Nodes
+	e.manager()
+	e.managerRights(ctx)
+	for _, binding := range status.Tree(e.seen).Bindings {
+		e.binding(ctx, binding)
+	}
+	e.daemonSets(ctx)
+	return e.findings, nil
+}
+
+func (e *exam) version() error {
+	found, err := e.consumer.Version()
+	if err != nil {
+		return err
+	}
+	served := true
+	for _, object := range e.shipped {
+		if object.GetKind() == "MutatingAdmissionPolicy" {
+			if served, err = e.consumer.Serves(object.GroupVersionKind()); err != nil {
+				return err
+			}
+		}
+	}
+	if served {
+		e.found(Finding{Level: OK, Check: "version", Message: "this cluster has Kubernetes " + found.String()})
+		return nil
+	}
+	e.found(Finding{
+		Level: Warning, Check: "version", Message: "this cluster has Kubernetes " + found.String() + ", and does not serve MutatingAdmissionPolicy v1: pods get no affinity, so that the strategy Remote is not enforced",
+		Mend: "upgrade it to 1.36, or switch that API on; then run kubectl spillway install",
+	})
+	return nil
+}
+
+// installed looks for each object that install applies.
+func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
+	kinds = true
+	var missing []string
+	for _, object := range e.shipped {
+		served, err := e.consumer.Serves(object.GroupVersionKind())
+		if err != nil {
+			return false, err
+		}
+		if !served {
+			continue // Of the consumer's version.
+		}
+		there := &unstructured.Unstructured{}
+		there.SetGroupVersionKind(object.GroupVersionKind())
+		switch err := e.consumer.Get(ctx, client.ObjectKeyFromObject(object), there); {
+		case apierrors.IsNotFound(err):
+			missing = append(missing, objects.Name(object))
+			kinds = kinds && object.GetKind() != "CustomResourceDefinition"
+		case apierrors.IsForbidden(err):
+			e.found(Finding{Level: Warning, Check: "installed", Object: objects.Name(object), Message: "you may not read it", Mend: "run doctor as a cluster administrator"})
+			return kinds, nil
+		case err != nil:
+			return false, fmt.Errorf("reading %s: %w", objects.Name(object), err)
+		}
+	}
+	if len(missing) > 0 {
+		e.found(Finding{Level: Error, Check: "installed", Message: "missing: " + strings.Join(missing, ", "), Mend: "kubectl spillway install"})
+		return kinds, nil
+	}
+	e.found(Finding{Level: OK, Check: "installed", Message: fmt.Sprintf("all %d objects are there", len(e.shipped))})
+	return kinds, nil
+}
+
+func (e *exam) manager() {
+	if e.seen.Available {
+		e.found(Finding{Level: OK, Check: "manager", Message: "it is available"})
+		return
+	}
+	e.found(Finding{Level: Error, Check: "manager", Message: "it is not available: " + e.seen.Waits, Mend: "kubectl describe pods -n " + config.Namespace + "; kubectl spillway install --image IMAGE, if the image is wrong"})
+}
+
+func (e *exam) binding(ctx context.Context, binding status.Binding) {
+	if len(binding.Waits) == 0 {
+		e.found(Finding{Level: OK, Check: "binding", Object: binding.Name, Message: "it is Ready, with Kubernetes " + binding.Version})
+	}
+	for _, wait := range binding.Waits {
+		e.found(ofWait(binding, wait))
+	}
+	for _, namespace := range binding.Namespaces {
+		for _, wait := range namespace.Waits {
+			e.found(ofNamespace(binding.Name, namespace, wait))
+		}
+	}
+	for i := range e.seen.Bindings {
+		if e.seen.Bindings[i].Name == binding.Name {
+			e.provider(ctx, &e.seen.Bindings[i])
+		}
+	}
+	if binding.Node != nil {
+		e.logs(ctx, binding.Node.Name)
+	}
+}
+
+// logs asks the API server to reach the virtual node, as for kubectl logs, if a pod runs there.
+func (e *exam) logs(ctx context.Context, node string) {
+	at := slices.IndexFunc(e.seen.Pods, func(pod corev1.Pod) bool { return pod.Spec.NodeName == node && pod.Status.Phase == corev1.PodRunning })
+	if at < 0 {
+		return
+	}
+	f := Finding{Level: OK, Check: "logs", Object: node, Message: "the API server reaches it, for kubectl logs and exec"}
+	err := e.reach(ctx, &e.seen.Pods[at])
+	switch {
+	case apierrors.IsForbidden(err):
+		f.Level, f.Message, f.Mend = Warning, "whether the API server reaches it is not known: you may not read logs", "run doctor as a cluster administrator"
+	case err != nil:
+		f.Level, f.Message = Warning, "the API server does not get logs of it: "+err.Error()
+		f.Mend = "docs/kubelet.md: the address of the manager's flag --kubelet-address, its port 10250, who may reach it, and its certificate"
+	}
+	e.found(f)
+}
+
+func (e *exam) daemonSets(ctx context.Context) {
+	sets := &appsv1.DaemonSetList{}
+	if err := e.consumer.List(ctx, sets); err != nil {
+		e.found(Finding{Level: Warning, Check: "daemonsets", Message: "they cannot be read: " + err.Error(), Mend: "run doctor as a cluster administrator"})
+		return
+	}
+	found := false
+	for i := range sets.Items {
+		var nodes []string
+		for j := range e.nodes {
+			if waiting(&sets.Items[i], &e.nodes[j]) {
+				nodes = append(nodes, e.nodes[j].Name)
+			}
+		}
+		if len(nodes) > 0 {
+			found = true
+			e.found(ofDaemonSet(&sets.Items[i], nodes))
+		}
+	}
+	if !found {
+		e.found(Finding{Level: OK, Check: "daemonsets", Message: "none has a pod for a virtual node"})
+	}
+}
+
+// patience is how long a provider may take to answer.
+const patience = 10 * time.Second
+
+// secretOf reads the kubeconfig of a binding.
+func (e *exam) secretOf(ctx context.Context, binding *v1alpha1.ClusterBinding) ([]byte, error) {
+	secret := &corev1.Secret{}
+	ref := binding.Spec.KubeconfigSecretRef
+	if err := e.consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: ref.Name}, secret); err != nil {
+		return nil, err
+	}
+	return secret.Data[ref.Key], nil
+}

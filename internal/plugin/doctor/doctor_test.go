@@ -1,0 +1,130 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+)
+
+func TestWaiting(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu", Labels: map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual, "kubernetes.io/os": "linux"}}}
+	node.Spec.Taints = []corev1.Taint{{Key: v1alpha1.TaintVirtualNode, Value: "eu", Effect: corev1.TaintEffectNoSchedule}}
+	set := func(tolerations []corev1.Toleration, change func(*appsv1.DaemonSet)) *appsv1.DaemonSet {
+		s := &appsv1.DaemonSet{}
+		s.Spec.Template.Spec.Tolerations = tolerations
+		if change != nil {
+			change(s)
+		}
+		return s
+	}
+	all := []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	ordinary := func(s *appsv1.DaemonSet) {
+		s.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: v1alpha1.LabelNodeType, Operator: corev1.NodeSelectorOpDoesNotExist}}}},
+		}}}
+	}
+	tests := map[string]struct {
+		set  *appsv1.DaemonSet
+		want bool
+	}{
+		"tolerates nothing":     {set(nil, nil), false},
+		"tolerates everything":  {set(all, nil), true},
+		"every effect but that": {set([]corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}, nil), false},
+		"that taint":            {set([]corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}}, nil), true},
+		"that taint of eu":      {set([]corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Value: "eu"}}, nil), true},
+		"that taint of us":      {set([]corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Value: "us"}}, nil), false},
+		"ordinary nodes only":   {set(all, ordinary), false},
+		"other nodes":           {set(all, func(s *appsv1.DaemonSet) { s.Spec.Template.Spec.NodeSelector = map[string]string{"gpu": "true"} }), false},
+		"is to run in the provider": {set(all, func(s *appsv1.DaemonSet) {
+			s.Spec.Template.Annotations = map[string]string{v1alpha1.AnnotationOffloadDaemonSet: "true"}
+		}), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := waiting(test.set, node); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestFindings(t *testing.T) {
+	at := time.Unix(1_000_000, 0)
+	day := 24 * time.Hour
+	tests := map[string]struct {
+		got   Finding
+		level Level
+		want  string
+	}{
+		"the same clock":                         {ofClock("eu", at, at.Add(skew)), OK, ""},
+		"another clock":                          {ofClock("eu", at, at.Add(-skew-time.Second)), Warning, "31s"},
+		"a new token":                            {ofExpiry("eu", at, at.Add(30*day), at), OK, "valid until"},
+		"a fifth is left":                        {ofExpiry("eu", at, at.Add(30*day), at.Add(24*day)), OK, "valid until"},
+		"less than a fifth":                      {ofExpiry("eu", at, at.Add(30*day), at.Add(24*day+time.Second)), Warning, "rotate eu"},
+		"a week of a year":                       {ofExpiry("eu", at, at.Add(365*day), at.Add(358*day+time.Second)), Warning, "rotate eu"},
+		"expired":                                {ofExpiry("eu", at, at.Add(day), at.Add(day+1)), Error, "rotate eu"},
+		"without an end":                         {ofExpiry("eu", time.Time{}, time.Time{}, at), OK, "do not say"},
+		"a binding that is Ready":                {ofWait(status.Binding{Name: "eu", Ready: true}, status.Wait{Type: "Limited", Reason: "RightsMissing"}), Warning, "bind eu"},
+		"one that is not":                        {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "rotate eu"},
+		"a reason without a mend":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "StartFailed"}), Error, "docs/troubleshooting.md, reason StartFailed"},
+		"a namespace":                            {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "NameConflict"}), Warning, "reason NameConflict"},
+		"an API server that has lost the limits": {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "CreationFailed", Message: "no params found for policy binding"}), Error, "restart its API servers"},
+		"a DaemonSet":                            {ofDaemonSet(&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}}, []string{"spillway-eu"}), Warning, "DoesNotExist"},
+		"rights":                                 {ofRights("eu", "the account", nil, "x"), OK, "has all"},
+		"a right less":                           {ofRights("eu", "the account", []string{"get pods"}, "mend it"), Error, "mend it"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			text := Text([]Finding{test.got}, true)
+			if test.got.Level != test.level || !strings.Contains(text, test.want) || test.level != OK && test.got.Mend == "" {
+				t.Errorf("got %s", text)
+			}
+		})
+	}
+}
+
+func TestWorstAndText(t *testing.T) {
+	ok, warning, bad := Finding{Level: OK}, Finding{Level: Warning, Check: "clock"}, Finding{Level: Error}
+	for want, all := range map[Level][]Finding{OK: {ok, ok}, Warning: {ok, warning, ok}, Error: {warning, bad, warning}} {
+		if got := Worst(all); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if got := Text([]Finding{ok, warning}, false); !strings.Contains(got, "1 checks found nothing") || !strings.Contains(got, "warning  clock") {
+		t.Error(got)
+	}
+}
+
+// TestGranted: every verb of every role, and nothing of other roles.
+func TestGranted(t *testing.T) {
+	shipped, err := config.Objects("provider")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights, err := Granted(shipped, config.ProviderAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, right := range rights {
+		found[right.String()] = true
+	}
+	for _, want := range []string{
+		"list pods", "get pods/log", "create leases.coordination.k8s.io in namespace spillway-provider", "get configmaps limits in namespace spillway-provider", "list pods.metrics.k8s.io",
+	} {
+		if !found[want] {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if none, err := Granted(shipped, "other"); err != nil || len(none) != 0 {
+		t.Errorf("got %v, %v", none, err)
+	}
+}

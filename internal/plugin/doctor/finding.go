@@ -1,0 +1,190 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+)
+
+// Level is how bad a finding is.
+type Level string
+
+// Levels of findings.
+const (
+	// OK: it is as it should be.
+	OK Level = "ok"
+	// Warning: something does not work as well as it could.
+	Warning Level = "warning"
+	// Error: something does not work.
+	Error Level = "error"
+)
+
+// Finding is the answer to one check.
+type Finding struct {
+	Level Level `json:"level"`
+	// Check is what was looked at, and Object of what.
+	Check  string `json:"check"`
+	Object string `json:"object,omitempty"`
+	// Message says what was found, and Mend what to do about it.
+	Message string `json:"message"`
+	Mend    string `json:"mend,omitempty"`
+}
+
+// mends are what to do about the reasons of conditions. docs/troubleshooting.md has them all.
+var mends = map[string]string{
+	v1alpha1.ReasonSecretNotFound:      "kubectl spillway bind %s --provider-context CONTEXT makes it again",
+	v1alpha1.ReasonKeyNotFound:         "kubectl spillway rotate %s --provider-context CONTEXT",
+	v1alpha1.ReasonInvalidKubeconfig:   "kubectl spillway rotate %s --provider-context CONTEXT",
+	v1alpha1.ReasonUnauthorized:        "kubectl spillway rotate %s --provider-context CONTEXT",
+	v1alpha1.ReasonExpiresSoon:         "kubectl spillway rotate %s --provider-context CONTEXT",
+	v1alpha1.ReasonForbidden:           "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",
+	v1alpha1.ReasonRightsMissing:       "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",
+	v1alpha1.ReasonLeaseForbidden:      "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",
+	v1alpha1.ReasonLeaseUnavailable:    "kubectl spillway bind %s --provider-context CONTEXT makes it",
+	v1alpha1.ReasonLimitsMissing:       "kubectl spillway bind %s --provider-context CONTEXT makes them again",
+	v1alpha1.ReasonLimitsForbidden:     "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",
+	v1alpha1.ReasonLimitsInvalid:       "the provider's administrator corrects that key of ConfigMap spillway-provider/limits",
+	v1alpha1.ReasonUnreachable:         "from the network of the manager's pods, try the address in the message; bind %s again with --provider-server if the consumer reaches it at another one",
+	v1alpha1.ReasonWrongCA:             "unbind %s, and bind it with a kubeconfig that has the right authority and address",
+	v1alpha1.ReasonPolicyNotServed:     "upgrade this cluster to Kubernetes 1.36, and run kubectl spillway install",
+	v1alpha1.ReasonForbiddenHere:       "kubectl spillway install applies the roles and policies again",
+	v1alpha1.ReasonNoUsableNodes:       "see kubectl get nodes in the provider",
+	v1alpha1.ReasonMetricsMissing:      "install metrics-server in the provider, or leave it",
+	v1alpha1.ReasonDuplicateClusterID:  "delete one of the two bindings",
+	v1alpha1.ReasonProviderUnreachable: "bring the provider back, or give up on it: spec.deletionPolicy Orphan of the binding",
+}
+
+// ofWait is the finding about a condition of a binding.
+func ofWait(binding status.Binding, wait status.Wait) Finding {
+	f := Finding{Level: Warning, Check: "binding", Object: binding.Name, Message: wait.String()}
+	if !binding.Ready {
+		f.Level = Error
+	}
+	f.Mend = "docs/troubleshooting.md, reason " + wait.Reason
+	if mend, ok := mends[wait.Reason]; ok {
+		f.Mend = strings.ReplaceAll(mend, "%s", binding.Name)
+	}
+	return f
+}
+
+// ofNamespace is the finding about a remote namespace.
+func ofNamespace(binding string, namespace status.Namespace, wait status.Wait) Finding {
+	f := Finding{
+		Level: Warning, Check: "namespace", Object: namespace.Remote + " in " + binding, Message: wait.String(),
+		Mend: "docs/troubleshooting.md, reason " + wait.Reason,
+	}
+	if strings.Contains(wait.Message, "no params found for policy binding") {
+		f.Level = Error
+		f.Mend = "if ConfigMap " + config.ProviderNamespace + "/" + config.Limits + " is there, the provider's API server has lost sight of it, because all policies had been deleted " +
+			"(https://github.com/kubernetes/kubernetes/issues/130887): restart its API servers"
+	}
+	return f
+}
+
+// skew is how far clocks may be apart.
+const skew = 30 * time.Second
+
+// ofClock compares the clock of a provider with that of the consumer, as their API servers
+// answered at nearly the same time.
+func ofClock(name string, consumer, provider time.Time) Finding {
+	apart := provider.Sub(consumer).Abs()
+	if apart <= skew {
+		return Finding{Level: OK, Check: "clock", Object: name, Message: "its clock is that of this cluster"}
+	}
+	return Finding{
+		Level: Warning, Check: "clock", Object: name, Message: fmt.Sprintf("its clock is %s from that of this cluster", apart.Round(time.Second)),
+		Mend: "set the clocks of both by NTP: tokens and certificates are valid by them",
+	}
+}
+
+// ofExpiry says how long credentials are valid: they should be renewed while a fifth is left.
+func ofExpiry(name string, from, until, now time.Time) Finding {
+	f := Finding{Level: OK, Check: "credentials", Object: name, Message: "they are valid until " + until.UTC().Format(time.RFC3339)}
+	rotate := "kubectl spillway rotate " + name + " --provider-context CONTEXT"
+	switch {
+	case until.IsZero():
+		f.Message = "they do not say how long they are valid"
+	case now.After(until):
+		f.Level, f.Message, f.Mend = Error, "they expired at "+until.UTC().Format(time.RFC3339), rotate
+	case until.Sub(now) < min(7*24*time.Hour, until.Sub(from)/5):
+		f.Level, f.Message, f.Mend = Warning, "they expire at "+until.UTC().Format(time.RFC3339), rotate
+	}
+	return f
+}
+
+// waiting says whether a DaemonSet has a pod for the virtual node, which never runs: it
+// tolerates the taints of all nodes.
+func waiting(set *appsv1.DaemonSet, node *corev1.Node) bool {
+	pod := &corev1.Pod{Spec: set.Spec.Template.Spec}
+	if set.Spec.Template.Annotations[v1alpha1.AnnotationOffloadDaemonSet] == v1alpha1.OffloadTrue {
+		return false // It runs in the provider.
+	}
+	for i := range node.Spec.Taints {
+		if taint := &node.Spec.Taints[i]; taint.Key == v1alpha1.TaintVirtualNode && !tolerated(pod.Spec.Tolerations, taint) {
+			return false
+		}
+	}
+	match, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
+	return err == nil && match
+}
+
+func tolerated(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
+	for i := range tolerations {
+		t := &tolerations[i]
+		if (t.Effect == "" || t.Effect == taint.Effect) && (t.Key == "" || t.Key == taint.Key) &&
+			(t.Operator == corev1.TolerationOpExists || t.Key != "" && t.Value == taint.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofDaemonSet is the finding about one that has pods for virtual nodes.
+func ofDaemonSet(set *appsv1.DaemonSet, nodes []string) Finding {
+	return Finding{
+		Level: Warning, Check: "daemonsets", Object: set.Namespace + "/" + set.Name,
+		Message: "it tolerates every taint, and so has a pod that never runs for " + strings.Join(nodes, ", ") + "; its rollouts do not end",
+		Mend: "give its template a required node affinity: key " + v1alpha1.LabelNodeType + ", operator DoesNotExist; or, to run it in the provider, " +
+			"the annotation " + v1alpha1.AnnotationOffloadDaemonSet + "=" + v1alpha1.OffloadTrue,
+	}
+}
+
+// Worst is the worst level of all.
+func Worst(findings []Finding) Level {
+	worst := OK
+	for _, f := range findings {
+		if f.Level == Error || f.Level == Warning && worst == OK {
+			worst = f.Level
+		}
+	}
+	return worst
+}
+
+// Text is the findings for people, those that need no mend only as their number, unless all
+// is set.
+func Text(findings []Finding, all bool) string {
+	var b strings.Builder
+	fine := 0
+	for _, f := range findings {
+		if f.Level == OK && !all {
+			fine++
+			continue
+		}
+		fmt.Fprintf(&b, "%-8s %s: %s\n", f.Level, strings.TrimSpace(f.Check+" "+f.Object), f.Message)
+		if f.Mend != "" {
+			fmt.Fprintf(&b, "         mend: %s\n", f.Mend)
+		}
+	}
+	if fine > 0 {
+		fmt.Fprintf(&b, "%d checks found nothing; --all shows them\n", fine)
+	}
+	return b.String()
+}

@@ -1,0 +1,202 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+)
+
+// Seen is what is known of a pod. All but the pod may be nil.
+type Seen struct {
+	Pod        *corev1.Pod
+	Offloading *v1alpha1.NamespaceOffloading
+	// Node is the pod's, and Binding that of the node, if it is virtual.
+	Node    *corev1.Node
+	Binding *v1alpha1.ClusterBinding
+	Events  []corev1.Event
+}
+
+// Explanation is what -o json prints.
+type Explanation struct {
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	Phase     string `json:"phase"`
+	// Provider is the clusterID of where the pod is, empty if it is here, or nowhere yet.
+	Provider string `json:"provider,omitempty"`
+	// Remote is namespace/name of the pod in the provider, once it was started there.
+	Remote string `json:"remote,omitempty"`
+	// Where says where the pod is, and why.
+	Where []string `json:"where"`
+	// Waits is what it waits for, the cause first.
+	Waits []status.Wait `json:"waits,omitempty"`
+	// LeftOut is what the pod has here and not in the provider.
+	LeftOut []string `json:"leftOut,omitempty"`
+	// Events are what Spillway has told of the pod, the latest last.
+	Events []string `json:"events,omitempty"`
+}
+
+// Explain says where a pod is and why, what it waits for, and what was left out.
+func Explain(s Seen) Explanation {
+	e := Explanation{Namespace: s.Pod.Namespace, Pod: s.Pod.Name, Phase: string(s.Pod.Status.Phase), Waits: status.WaitsOf(s.Pod)}
+	switch {
+	case s.Pod.Spec.NodeName == "":
+		e.Where = s.unplaced()
+	case !s.virtual():
+		e.Where = s.local()
+	default:
+		e.remote(s)
+	}
+	e.Waits = append(e.Waits, s.around()...)
+	for _, c := range s.Pod.Status.Conditions {
+		if string(c.Type) == v1alpha1.PodOffloaded && c.Status == corev1.ConditionTrue && c.Message != "" {
+			e.LeftOut = append(e.LeftOut, c.Message)
+		}
+	}
+	for i := range s.Events {
+		event := &s.Events[i]
+		if strings.HasPrefix(event.ReportingController, "spillway") || strings.HasPrefix(event.Source.Component, "spillway") {
+			e.Events = append(e.Events, event.Reason+": "+event.Message)
+		}
+	}
+	return e
+}
+
+func (s Seen) virtual() bool {
+	if s.Node == nil {
+		return strings.HasPrefix(s.Pod.Spec.NodeName, v1alpha1.VirtualNodePrefix)
+	}
+	return s.Node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual
+}
+
+func (s Seen) strategy() v1alpha1.PodOffloadingStrategy {
+	if s.Offloading == nil {
+		return v1alpha1.PodsLocal
+	}
+	return s.Offloading.Spec.PodOffloadingStrategy
+}
+
+// rule says where pods of the namespace may run.
+func (s Seen) rule() string {
+	if s.Offloading == nil {
+		return fmt.Sprintf("namespace %s is not offloaded, so its pods run in this cluster; kubectl spillway offload %s changes that", s.Pod.Namespace, s.Pod.Namespace)
+	}
+	text := "the NamespaceOffloading of namespace " + s.Pod.Namespace + " says " + string(s.strategy()) + ": "
+	switch s.strategy() {
+	case v1alpha1.PodsRemote:
+		text += "new pods run in a provider, and nowhere else"
+	case v1alpha1.PodsLocalFirst:
+		text += "new pods run here, and in a provider when there is no room"
+	case v1alpha1.PodsLocalAndRemote:
+		text += "the scheduler chooses between here and the providers"
+	default:
+		text += "pods run here"
+	}
+	return text
+}
+
+// excluded says why a pod of an offloaded namespace may not go to a virtual node, or "".
+func (s Seen) excluded() string {
+	if s.Offloading == nil || s.strategy() == v1alpha1.PodsLocal {
+		return ""
+	}
+	if slices.ContainsFunc(s.Pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" }) {
+		return "it is a pod of a DaemonSet, which has one for each ordinary node"
+	}
+	if !tolerates(s.Pod) {
+		text := "it has no toleration of the taint " + v1alpha1.TaintVirtualNode + ": "
+		if s.Pod.CreationTimestamp.Before(&s.Offloading.CreationTimestamp) {
+			return text + "it was created before the namespace was offloaded; pods that are created from now on get it"
+		}
+		return text + "the API server did not apply the policy spillway-pods to it, because it cannot run in a provider as it is, or does not serve the policy; see kubectl spillway doctor"
+	}
+	return ""
+}
+
+func tolerates(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
+		return (t.Key == v1alpha1.TaintVirtualNode || t.Key == "" && t.Operator == corev1.TolerationOpExists) && (t.Effect == "" || t.Effect == corev1.TaintEffectNoSchedule)
+	})
+}
+
+func (s Seen) unplaced() []string {
+	return nonEmpty("it has no node yet", s.rule(), s.excluded())
+}
+
+func (s Seen) local() []string {
+	return nonEmpty("it is on node "+s.Pod.Spec.NodeName+" of this cluster", s.rule(), s.excluded())
+}
+
+func (e *Explanation) remote(s Seen) {
+	e.Provider = strings.TrimPrefix(s.Pod.Spec.NodeName, v1alpha1.VirtualNodePrefix)
+	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule())
+	annotations := s.Pod.Annotations
+	if annotations[v1alpha1.AnnotationRemoteUID] == "" || annotations[v1alpha1.AnnotationRemoteFor] != string(s.Pod.UID) {
+		e.Where = append(e.Where, "it was not started there yet")
+		return
+	}
+	e.Remote = annotations[v1alpha1.AnnotationRemoteNamespace] + "/" + annotations[v1alpha1.AnnotationRemoteName]
+	text := "there it is pod " + e.Remote
+	if ip := annotations[v1alpha1.AnnotationRemoteIP]; ip != "" {
+		text += ", with the address " + ip
+	}
+	if at := annotations[v1alpha1.AnnotationLastSyncTime]; at != "" {
+		text += "; its status was last written at " + at
+	}
+	e.Where = append(e.Where, text)
+}
+
+// around is what is wrong with the provider and with the namespace in it.
+func (s Seen) around() []status.Wait {
+	var waits []status.Wait
+	if s.Binding != nil {
+		if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingReady); c != nil && c.Status != metav1.ConditionTrue {
+			waits = append(waits, status.Wait{Type: "ClusterBinding " + s.Binding.Name, Reason: c.Reason, Message: c.Message})
+		}
+	}
+	if s.Offloading == nil {
+		return waits
+	}
+	for _, remote := range s.Offloading.Status.RemoteNamespaceConditions {
+		here := s.Pod.Spec.NodeName == "" || s.Pod.Spec.NodeName == v1alpha1.VirtualNodePrefix+remote.Cluster
+		c := meta.FindStatusCondition(remote.Conditions, v1alpha1.RemoteNamespaceReady)
+		if here && c != nil && c.Status != metav1.ConditionTrue && meta.IsStatusConditionTrue(remote.Conditions, v1alpha1.RemoteNamespaceRequired) {
+			waits = append(waits, status.Wait{Type: "namespace " + remote.RemoteNamespace + " in " + remote.Cluster, Reason: c.Reason, Message: c.Message})
+		}
+	}
+	return waits
+}
+
+func nonEmpty(all ...string) []string {
+	return slices.DeleteFunc(all, func(one string) bool { return one == "" })
+}
+
+// Text is the explanation for people.
+func Text(e Explanation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "pod %s/%s: %s\n", e.Namespace, e.Pod, e.Phase)
+	section := func(title string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		fmt.Fprintln(&b, title)
+		for _, one := range lines {
+			fmt.Fprintln(&b, "  - "+one)
+		}
+	}
+	section("where it is, and why:", e.Where)
+	var waits []string
+	for _, wait := range e.Waits {
+		waits = append(waits, wait.String())
+	}
+	section("what it waits for, or what is wrong:", waits)
+	section("what is left out in the provider:", e.LeftOut)
+	section("what was told of it:", e.Events)
+	return b.String()
+}

@@ -1,0 +1,82 @@
+// Package follow waits for something that several objects show: it looks at them again
+// whenever one of them may have changed.
+package follow
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Watched are objects whose changes are a reason to look again.
+type Watched struct {
+	List    client.ObjectList
+	Options []client.ListOption
+}
+
+const (
+	// again is how long to wait until a watch that has ended, or was refused, is begun anew.
+	again = time.Second
+	// gather is how long changes are gathered before one looks again.
+	gather = 100 * time.Millisecond
+)
+
+// Until calls look, and again after each change of what is watched, until look is done or
+// fails, or ctx ends: then it returns ctx's cause. Each look reads from the API server.
+func Until(ctx context.Context, c client.WithWatch, watched []Watched, look func(context.Context) (done bool, err error)) error {
+	if done, err := look(ctx); done || err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	changed := make(chan struct{}, 1)
+	for _, one := range watched {
+		go wait.UntilWithContext(watching, func(ctx context.Context) { watch(ctx, c, one, changed) }, again)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		}
+		if done, err := look(ctx); done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(gather):
+		}
+	}
+}
+
+// watch tells of each event until the watch ends. What changed before it began is told of as
+// its beginning.
+func watch(ctx context.Context, c client.WithWatch, one Watched, changed chan<- struct{}) {
+	defer tell(changed)
+	w, err := c.Watch(ctx, one.List.DeepCopyObject().(client.ObjectList), one.Options...)
+	if err != nil {
+		return
+	}
+	defer w.Stop()
+	tell(changed)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, ok := <-w.ResultChan():
+			if !ok {
+				return
+			}
+			tell(changed)
+		}
+	}
+}
+
+func tell(changed chan<- struct{}) {
+	select {
+	case changed <- struct{}{}:
+	default:
+	}
+}

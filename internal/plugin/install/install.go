@@ -1,0 +1,216 @@
+// Package install is kubectl spillway install: it applies what a consumer needs, and waits
+// until the manager runs.
+package install
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/follow"
+	"github.com/spillway-io/spillway/internal/plugin/objects"
+)
+
+type options struct {
+	cli.Run
+	settings settings
+	force    bool
+	wait     bool
+}
+
+// Command is install.
+func Command(f *cli.Factory) *cobra.Command {
+	o := options{Run: cli.Run{Timeout: 5 * time.Minute}}
+	command := &cobra.Command{
+		Use:   "install",
+		Short: "Install Spillway in this cluster, the consumer",
+		Long: `Applies what Spillway needs in this cluster, the consumer: CustomResourceDefinitions, roles, policies,
+and the manager in namespace spillway-system; then waits until the manager is available. It can be
+run again at any time, also to upgrade: what is there already is not written again.
+
+An image and a cluster ID that are there are kept, unless you give others.`,
+		Example: `  # Install, with an image of your own
+  kubectl spillway install --image registry.example.com/spillway:v1
+
+  # Say what would be done
+  kubectl spillway install --dry-run
+
+  # Without waiting for the manager, such as where it runs outside of the cluster
+  kubectl spillway install --wait=false`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			output, err := cli.NewOutput(f, "install", o.Format, o.DryRun)
+			if err != nil {
+				return err
+			}
+			return output.End(f, o.run(command.Context(), f, output))
+		},
+	}
+	flags := command.Flags()
+	o.AddTo(flags)
+	flags.StringVar(&o.settings.image, "image", "", "the manager's image (default "+config.Image+", or the one that is there)")
+	flags.StringVar(&o.settings.clusterID, "cluster-id", "", "name of this cluster in the names of remote namespaces (default: from its UID); do not change it later")
+	flags.BoolVar(&o.force, "force-conflicts", false, "take over fields that others have set, such as kubectl apply")
+	flags.BoolVar(&o.wait, "wait", true, "wait until the manager is available")
+	return command
+}
+
+func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) error {
+	ctx, cancel := o.Within(ctx)
+	defer cancel()
+	consumer, err := f.Consumer()
+	if err != nil {
+		return err
+	}
+	all, err := o.objects(ctx, consumer, output)
+	if err != nil {
+		return err
+	}
+	writer := &objects.Writer{Cluster: consumer, Side: "consumer", Output: output, DryRun: o.DryRun, Force: o.force}
+	established := false
+	for _, object := range all {
+		if !isCRD(object) && !established && !o.DryRun {
+			if err := o.establish(ctx, consumer, output, all); err != nil {
+				return err
+			}
+			established = true
+		}
+		if err := writer.Apply(ctx, object); err != nil {
+			return err
+		}
+	}
+	if o.DryRun || !o.wait {
+		return nil
+	}
+	if err := await(ctx, consumer, output); err != nil {
+		return err
+	}
+	output.Say("Spillway is installed. Next: kubectl spillway bind NAME --provider-context CONTEXT")
+	return nil
+}
+
+// objects are what to apply here, in order, after it is clear that it may be applied.
+func (o *options) objects(ctx context.Context, consumer *cli.Cluster, output *cli.Output) ([]*unstructured.Unstructured, error) {
+	shipped, err := config.Objects("default")
+	if err != nil {
+		return nil, err
+	}
+	all, asked := []*unstructured.Unstructured{}, []client.Object{}
+	var skipped []string
+	for _, object := range inOrder(shipped) {
+		if isMutating(object) {
+			served, err := consumer.Serves(object.GroupVersionKind())
+			if err != nil {
+				return nil, err
+			}
+			if !served {
+				output.Did(cli.Step{Cluster: "consumer", Object: objects.Name(object), Action: "skipped", Message: "the API server does not serve this kind in v1"})
+				skipped = append(skipped, object.GetName())
+				continue
+			}
+		}
+		all, asked = append(all, object), append(asked, object)
+	}
+	if err := consumer.Require(ctx, consumer.ToApply(asked...)); err != nil {
+		return nil, err
+	}
+	if len(skipped) > 0 {
+		output.Warn("the API server does not serve MutatingAdmissionPolicy v1 (from Kubernetes 1.36): pods of offloaded namespaces " +
+			"get no affinity, so that the strategy Remote is not enforced, and a toleration only once they wait for a node")
+	}
+	there := &appsv1.Deployment{}
+	err = consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, there)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Deployment %s in %s: %w", config.Manager, consumer.Name, err)
+	}
+	if err != nil {
+		there = nil
+	}
+	chosen, kept := o.settings.keep(there)
+	if len(kept) > 0 {
+		output.Say("kept of the Deployment that is there: %s", strings.Join(kept, ", "))
+	}
+	return all, chosen.apply(all)
+}
+
+// establish waits until the API server serves the kinds.
+func (o *options) establish(ctx context.Context, consumer *cli.Cluster, output *cli.Output, all []*unstructured.Unstructured) error {
+	watched := []follow.Watched{{List: &apiextensionsv1.CustomResourceDefinitionList{}}}
+	return follow.Until(ctx, consumer, watched, func(ctx context.Context) (bool, error) {
+		for _, object := range all {
+			if !isCRD(object) {
+				continue
+			}
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			if err := consumer.Get(ctx, client.ObjectKeyFromObject(object), crd); err != nil {
+				return false, fmt.Errorf("reading CustomResourceDefinition %s: %w", object.GetName(), err)
+			}
+			if !established(crd) {
+				output.Waiting("CustomResourceDefinition " + crd.Name + " is not served yet")
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, condition := range crd.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// await waits until the manager is available.
+func await(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error {
+	in := []client.ListOption{client.InNamespace(config.Namespace)}
+	watched := []follow.Watched{{List: &appsv1.DeploymentList{}, Options: in}, {List: &corev1.PodList{}, Options: in}}
+	err := follow.Until(ctx, consumer, watched, func(ctx context.Context) (bool, error) {
+		done, waits, err := Manager(ctx, consumer)
+		if !done && err == nil {
+			output.Waiting(waits)
+		}
+		return done, err
+	})
+	if err != nil {
+		return fmt.Errorf("the manager is not available: %s: %w", output.Last(), err)
+	}
+	output.Did(cli.Step{Cluster: "consumer", Object: "deployment.apps/" + config.Manager, Namespace: config.Namespace, Action: "available"})
+	return nil
+}
+
+// Manager says whether the manager is available, and if not, why.
+func Manager(ctx context.Context, consumer client.Client) (available bool, waits string, err error) {
+	deployment := &appsv1.Deployment{}
+	err = consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, deployment)
+	if apierrors.IsNotFound(err) {
+		return false, "there is no Deployment " + config.Manager + " in namespace " + config.Namespace, nil
+	}
+	if err != nil {
+		return false, "", fmt.Errorf("reading Deployment %s: %w", config.Manager, err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector)
+	if err != nil {
+		return false, "", err
+	}
+	pods := &corev1.PodList{}
+	if err := consumer.List(ctx, pods, client.InNamespace(config.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return false, "", fmt.Errorf("reading the pods of the manager: %w", err)
+	}
+	available, waits = Available(deployment, pods.Items)
+	return available, waits, nil
+}

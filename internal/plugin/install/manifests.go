@@ -1,0 +1,113 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/spillway-io/spillway/config"
+)
+
+const clusterIDFlag = "--cluster-id="
+
+// settings are what can be chosen of the manager.
+type settings struct {
+	// image is that of the manager, "" for the shipped one.
+	image string
+	// clusterID names the consumer, "" for the default.
+	clusterID string
+}
+
+// keep takes over from the Deployment that is there what was not chosen now: the clusterID,
+// since remote namespaces are named by it, and an image that is not the shipped one. there
+// may be nil.
+func (s settings) keep(there *appsv1.Deployment) (settings, []string) {
+	if there == nil || len(there.Spec.Template.Spec.Containers) == 0 {
+		return s, nil
+	}
+	var kept []string
+	container := there.Spec.Template.Spec.Containers[0]
+	if s.image == "" && repository(container.Image) != repository(config.Image) {
+		s.image = container.Image
+		kept = append(kept, "the image "+s.image)
+	}
+	if s.clusterID == "" {
+		for _, arg := range container.Args {
+			if id, ok := strings.CutPrefix(arg, clusterIDFlag); ok {
+				s.clusterID = id
+				kept = append(kept, "the argument "+arg)
+			}
+		}
+	}
+	return s, kept
+}
+
+// repository is an image without its tag and digest.
+func repository(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if colon := strings.LastIndex(image, ":"); colon > strings.LastIndex(image, "/") {
+		return image[:colon]
+	}
+	return image
+}
+
+// apply puts the settings into the Deployment among objects.
+func (s settings) apply(objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		if !isManager(object) {
+			continue
+		}
+		containers, _, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+		if err != nil || len(containers) == 0 {
+			return fmt.Errorf("the shipped Deployment %s has no containers: %w", config.Manager, err)
+		}
+		container, _ := containers[0].(map[string]any)
+		if s.image != "" {
+			container["image"] = s.image
+		}
+		if s.clusterID != "" {
+			args, _, err := unstructured.NestedStringSlice(container, "args")
+			if err != nil {
+				return err
+			}
+			if err := unstructured.SetNestedStringSlice(container, append(args, clusterIDFlag+s.clusterID), "args"); err != nil {
+				return err
+			}
+		}
+		return unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers")
+	}
+	return fmt.Errorf("there is no Deployment %s among what is shipped", config.Manager)
+}
+
+func isManager(object *unstructured.Unstructured) bool {
+	return object.GetKind() == "Deployment" && object.GetName() == config.Manager
+}
+
+func isCRD(object *unstructured.Unstructured) bool {
+	return object.GetKind() == "CustomResourceDefinition"
+}
+
+// isMutating reports whether an object is of a kind that came with Kubernetes 1.36.
+func isMutating(object *unstructured.Unstructured) bool {
+	return strings.HasPrefix(object.GetKind(), "MutatingAdmissionPolicy")
+}
+
+// inOrder has the kinds first that others need, and the manager last.
+func inOrder(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	rank := func(object *unstructured.Unstructured) int {
+		switch {
+		case isCRD(object):
+			return 0
+		case isManager(object):
+			return 2
+		default:
+			return 1
+		}
+	}
+	objects = slices.Clone(objects)
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	return objects
+}

@@ -1,0 +1,245 @@
+// Package objects applies and deletes what is shipped in config, and says what it did.
+package objects
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/account"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/follow"
+	"github.com/spillway-io/spillway/internal/precondition"
+)
+
+// Writer writes to one cluster.
+type Writer struct {
+	Cluster *cli.Cluster
+	// Side is consumer or provider, in the steps.
+	Side   string
+	Output *cli.Output
+	DryRun bool
+	// Force takes fields over from other field managers.
+	Force bool
+	// Created are the objects that were not there before, in the order in which they were
+	// made.
+	Created []*unstructured.Unstructured
+}
+
+// Apply applies an object by server-side apply, and tells whether that changed something.
+func (w *Writer) Apply(ctx context.Context, object *unstructured.Unstructured) error {
+	before, err := w.get(ctx, object)
+	if err != nil {
+		return err
+	}
+	if before != nil && account.IsLimits(object) {
+		return w.keepLimits(before, object)
+	}
+	if before == nil && w.DryRun {
+		w.did(object, "created", "") // Its namespace or kind may not be there yet.
+		return nil
+	}
+	after, err := w.write(ctx, before, object)
+	switch {
+	case err != nil:
+		return w.explained("applying", object, err)
+	case before == nil:
+		w.Created = append(w.Created, after)
+		w.did(object, "created", "")
+	case same(before, after):
+		w.did(object, "unchanged", "")
+	default:
+		w.did(object, "configured", "")
+	}
+	return nil
+}
+
+func (w *Writer) write(ctx context.Context, before, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	var options []client.ApplyOption
+	if w.DryRun {
+		options = append(options, client.DryRunAll)
+	}
+	if w.Force {
+		options = append(options, client.ForceOwnership)
+	}
+	after := object.DeepCopy()
+	err := account.Apply(ctx, w.Cluster, after, cli.Owner, options...)
+	if apierrors.IsConflict(err) && before != nil {
+		// Fields that have defaults below them conflict even if nothing would change.
+		if forced, failed := w.forced(ctx, object); failed == nil && same(before, forced) {
+			return before, nil
+		}
+	}
+	return after, err
+}
+
+// forced is what the object would be if all conflicts were ours.
+func (w *Writer) forced(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	after := object.DeepCopy()
+	return after, account.Apply(ctx, w.Cluster, after, cli.Owner, client.DryRunAll, client.ForceOwnership)
+}
+
+// keepLimits leaves what the provider's administrator allows as it is.
+func (w *Writer) keepLimits(before, shipped *unstructured.Unstructured) error {
+	differ := Differ(before, shipped)
+	if len(differ) == 0 {
+		w.did(shipped, "unchanged", "")
+		return nil
+	}
+	w.did(shipped, "kept", "it differs from what is shipped in "+strings.Join(differ, ", ")+", and is the administrator's; to set it back, delete it and run this again")
+	return nil
+}
+
+// Differ names the keys of a ConfigMap that differ from what is shipped.
+func Differ(there, shipped *unstructured.Unstructured) []string {
+	a, _, _ := unstructured.NestedStringMap(there.Object, "data")
+	b, _, _ := unstructured.NestedStringMap(shipped.Object, "data")
+	var differ []string
+	for key := range b {
+		if a[key] != b[key] {
+			differ = append(differ, key)
+		}
+	}
+	for key := range a {
+		if _, shipped := b[key]; !shipped {
+			differ = append(differ, key)
+		}
+	}
+	slices.Sort(differ)
+	return differ
+}
+
+// get returns the object as it is there, or nil.
+func (w *Writer) get(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	there := &unstructured.Unstructured{}
+	there.SetGroupVersionKind(object.GroupVersionKind())
+	err := w.Cluster.Get(ctx, client.ObjectKeyFromObject(object), there)
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, w.explained("reading", object, err)
+	}
+	return there, nil
+}
+
+// MayDelete fails with the rights that the user lacks to delete the objects.
+func (w *Writer) MayDelete(ctx context.Context, all []*unstructured.Unstructured) error {
+	asked := make([]client.Object, len(all))
+	for i, object := range all {
+		asked[i] = object
+	}
+	return w.Cluster.Require(ctx, w.Cluster.ToDelete(asked...))
+}
+
+// Delete deletes the objects in reverse order, each as it was just read, and waits until each
+// is gone: what comes later may need what went first.
+func (w *Writer) Delete(ctx context.Context, all []*unstructured.Unstructured) error {
+	for _, object := range slices.Backward(all) {
+		there, err := w.get(ctx, object)
+		if err != nil {
+			return err
+		}
+		if there == nil {
+			continue
+		}
+		if w.DryRun {
+			w.did(object, "deleted", "")
+			continue
+		}
+		if there.GetDeletionTimestamp() == nil {
+			options := []client.DeleteOption{precondition.Exactly(there)}
+			if object.GetKind() == "Deployment" {
+				options = append(options, client.PropagationPolicy(metav1.DeletePropagationForeground)) // Until its pods are gone.
+			}
+			err := w.Cluster.Delete(ctx, there, options...)
+			if client.IgnoreNotFound(err) != nil {
+				return w.explained("deleting", object, err)
+			}
+		}
+		if err := w.gone(ctx, there); err != nil {
+			return err
+		}
+		w.did(object, "deleted", "")
+	}
+	return nil
+}
+
+func (w *Writer) gone(ctx context.Context, object *unstructured.Unstructured) error {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(object.GroupVersionKind().GroupVersion().WithKind(object.GetKind() + "List"))
+	watched := follow.Watched{List: list, Options: []client.ListOption{
+		client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()},
+	}}
+	err := follow.Until(ctx, w.Cluster, []follow.Watched{watched}, func(ctx context.Context) (bool, error) {
+		there, err := w.get(ctx, object)
+		if err != nil || there == nil || there.GetUID() != object.GetUID() {
+			return err == nil, err
+		}
+		w.Output.Waiting(w.Side + ": " + Name(object) + " is being deleted" + held(there))
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until %s is gone from %s: %w", Name(object), w.Cluster.Name, err)
+	}
+	return nil
+}
+
+// held says by what an object is held.
+func held(object *unstructured.Unstructured) string {
+	text := ""
+	if finalizers := object.GetFinalizers(); len(finalizers) > 0 {
+		text = "; it is held by the finalizers " + strings.Join(finalizers, ", ")
+	}
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, entry := range conditions {
+		condition, _ := entry.(map[string]any)
+		if condition["status"] == "True" && (condition["type"] == "NamespaceContentRemaining" || condition["type"] == "NamespaceDeletionContentFailure") {
+			text += fmt.Sprintf("; %v", condition["message"])
+		}
+	}
+	return text
+}
+
+func (w *Writer) did(object *unstructured.Unstructured, action, message string) {
+	w.Output.Did(cli.Step{Cluster: w.Side, Object: Name(object), Namespace: object.GetNamespace(), Action: action, Message: message})
+}
+
+func (w *Writer) explained(doing string, object *unstructured.Unstructured, err error) error {
+	if apierrors.IsConflict(err) && !w.Force {
+		return fmt.Errorf("%s %s in %s: %w; --force-conflicts takes these fields over", doing, Name(object), w.Cluster.Name, err)
+	}
+	return fmt.Errorf("%s %s in %s: %w", doing, Name(object), w.Cluster.Name, err)
+}
+
+// Name is kind/name, as kubectl has it.
+func Name(object client.Object) string {
+	kind := object.GetObjectKind().GroupVersionKind()
+	text := strings.ToLower(kind.Kind)
+	if kind.Group != "" {
+		text += "." + kind.Group
+	}
+	return text + "/" + object.GetName()
+}
+
+// same compares what users write of an object.
+func same(a, b *unstructured.Unstructured) bool {
+	return equality.Semantic.DeepEqual(plain(a), plain(b))
+}
+
+func plain(object *unstructured.Unstructured) map[string]any {
+	object = object.DeepCopy()
+	object.SetManagedFields(nil)
+	object.SetResourceVersion("")
+	object.SetGeneration(0)
+	delete(object.Object, "status") // Others write it meanwhile.
+	return object.Object
+}

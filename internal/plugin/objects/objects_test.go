@@ -1,0 +1,53 @@
+package objects
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func limits(data map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "limits"}, "data": data}}
+}
+
+func TestDiffer(t *testing.T) {
+	got := Differ(limits(map[string]any{"same": "a", "changed": "b", "added": ""}), limits(map[string]any{"same": "a", "changed": "c", "missing": ""}))
+	// One that is missing allows nothing, as one that is empty.
+	if want := []string{"added", "changed"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSame(t *testing.T) {
+	a, b := limits(map[string]any{"a": "b"}), limits(map[string]any{"a": "b"})
+	b.SetResourceVersion("2")
+	b.SetGeneration(2)
+	b.Object["status"] = map[string]any{"c": "d"}
+	if !same(a, b) {
+		t.Error("what the API server writes counts")
+	}
+	b.SetLabels(map[string]string{"e": "f"})
+	if same(a, b) {
+		t.Error("a label does not count")
+	}
+}
+
+func TestName(t *testing.T) {
+	role := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": map[string]any{"name": "a"}}}
+	if got := Name(role) + " " + Name(limits(nil)); got != "role.rbac.authorization.k8s.io/a configmap/limits" {
+		t.Error(got)
+	}
+}
+
+func TestHeld(t *testing.T) {
+	object := limits(nil)
+	object.SetFinalizers([]string{"a/b"})
+	object.Object["status"] = map[string]any{"conditions": []any{
+		map[string]any{"type": "NamespaceContentRemaining", "status": "True", "message": "pods. has 1 resource instances"},
+		map[string]any{"type": "NamespaceDeletionDiscoveryFailure", "status": "False", "message": "no"},
+	}}
+	if got := held(object); got != "; it is held by the finalizers a/b; pods. has 1 resource instances" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,191 @@
+// Package offload is kubectl spillway offload and unoffload: it opts a namespace in, and out
+// again.
+package offload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/follow"
+	"github.com/spillway-io/spillway/internal/precondition"
+)
+
+type options struct {
+	cli.Run
+	wanted Wanted
+}
+
+// Command is offload.
+func Command(f *cli.Factory) *cobra.Command {
+	o := &options{Run: cli.Run{Timeout: 2 * time.Minute}}
+	command := &cobra.Command{
+		Use:   "offload NAMESPACE",
+		Short: "Let pods of a namespace run in providers",
+		Long: `Makes the NamespaceOffloading of a namespace, and waits until its remote namespaces are there. If there is one
+already, only what the flags say is changed. New pods of the namespace may then run in the providers; pods that run already stay
+where they are.`,
+		Example: `  # In all providers, and here
+  kubectl spillway offload team-a
+
+  # Only in providers of a region, and not here
+  kubectl spillway offload team-a --selector topology.kubernetes.io/region=eu --strategy Remote
+
+  # Here first, and in these two when there is no room
+  kubectl spillway offload team-a --clusters eu,us --strategy LocalFirst`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.wanted.Namespace = args[0]
+			if !command.Flags().Changed("resources") {
+				o.wanted.Resources = nil
+			}
+			output, err := cli.NewOutput(f, "offload", o.Format, o.DryRun)
+			if err != nil {
+				return err
+			}
+			return output.End(f, o.run(command.Context(), f, output))
+		},
+	}
+	flags := command.Flags()
+	o.AddTo(flags)
+	flags.StringVar(&o.wanted.Strategy, "strategy", "", "where new pods may run: LocalAndRemote, Remote, LocalFirst or Local (default LocalAndRemote)")
+	flags.StringSliceVar(&o.wanted.Clusters, "clusters", nil, "clusterIDs of the providers (default: all)")
+	flags.StringVar(&o.wanted.Selector, "selector", "", "labels that the virtual nodes of the providers must have, such as topology.kubernetes.io/region=eu")
+	flags.StringVar(&o.wanted.Mapping, "mapping", "", "names of the remote namespaces: DefaultName, EnforceSameName or SelectedName (default DefaultName); it cannot be changed later")
+	flags.StringVar(&o.wanted.RemoteName, "remote-namespace", "", "that name, with the mapping SelectedName")
+	flags.StringSliceVar(&o.wanted.Resources, "resources", nil, "what is sent besides pods and what they need: Services, NetworkPolicies (default both)")
+	for flag, values := range map[string][]string{
+		"strategy":  {string(v1alpha1.PodsLocalAndRemote), string(v1alpha1.PodsRemote), string(v1alpha1.PodsLocalFirst), string(v1alpha1.PodsLocal)},
+		"mapping":   {string(v1alpha1.MappingDefaultName), string(v1alpha1.MappingEnforceSameName), string(v1alpha1.MappingSelectedName)},
+		"resources": {string(v1alpha1.OffloadedServices), string(v1alpha1.OffloadedNetworkPolicies)},
+	} {
+		_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // The flags are there.
+	}
+	return command
+}
+
+func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) error {
+	ctx, cancel := o.Within(ctx)
+	defer cancel()
+	consumer, err := f.Consumer()
+	if err != nil {
+		return err
+	}
+	if err := o.check(ctx, consumer); err != nil {
+		return err
+	}
+	if err := o.write(ctx, consumer, output); err != nil || o.DryRun {
+		return err
+	}
+	return o.await(ctx, consumer, output)
+}
+
+func (o *options) check(ctx context.Context, consumer *cli.Cluster) error {
+	served, err := consumer.Serves(v1alpha1.GroupVersion.WithKind("NamespaceOffloading"))
+	if err != nil {
+		return err
+	}
+	if !served {
+		return fmt.Errorf("Spillway is not installed in %s: run kubectl spillway install", consumer.Name)
+	}
+	var rights []cli.Right
+	for _, verb := range []string{"get", "watch", "create", "patch"} {
+		rights = append(rights, cli.Right{Verb: verb, Group: v1alpha1.GroupVersion.Group, Resource: "namespaceoffloadings", Namespace: o.wanted.Namespace})
+	}
+	if err := consumer.Require(ctx, rights); err != nil {
+		return err
+	}
+	err = consumer.Get(ctx, client.ObjectKey{Name: o.wanted.Namespace}, &corev1.Namespace{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("there is no namespace %s: kubectl create namespace %s", o.wanted.Namespace, o.wanted.Namespace)
+	}
+	if apierrors.IsForbidden(err) {
+		return nil // Teams may use a namespace that they may not read.
+	}
+	return err
+}
+
+func (o *options) write(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error {
+	there := &v1alpha1.NamespaceOffloading{}
+	err := consumer.Get(ctx, client.ObjectKey{Namespace: o.wanted.Namespace, Name: v1alpha1.OffloadingName}, there)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
+	}
+	if err != nil {
+		there = nil
+	}
+	after, err := o.wanted.offloading(there)
+	if err != nil {
+		return err
+	}
+	step := cli.Step{Cluster: "consumer", Object: object, Namespace: o.wanted.Namespace}
+	switch {
+	case there != nil && !there.DeletionTimestamp.IsZero():
+		return fmt.Errorf("the NamespaceOffloading of %s is being deleted: wait for it with kubectl spillway unoffload %s, and offload it again", after.Namespace, after.Namespace)
+	case there == nil:
+		step.Action = "created"
+		options := []client.CreateOption{client.FieldOwner(cli.Owner)}
+		if o.DryRun {
+			options = append(options, client.DryRunAll)
+		}
+		err = consumer.Create(ctx, after, options...)
+	case equality.Semantic.DeepEqual(there.Spec, after.Spec):
+		step.Action = "unchanged"
+	default:
+		step.Action = "configured"
+		options := []client.PatchOption{client.FieldOwner(cli.Owner)}
+		if o.DryRun {
+			options = append(options, client.DryRunAll)
+		}
+		err = consumer.Patch(ctx, after, precondition.Locked(there), options...)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
+	}
+	output.Did(step)
+	return nil
+}
+
+const object = "namespaceoffloading.offloading.spillway.io/" + v1alpha1.OffloadingName
+
+func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error {
+	offloading, waits := &v1alpha1.NamespaceOffloading{}, ""
+	err := follow.Until(ctx, consumer, watched(o.wanted.Namespace), func(ctx context.Context) (bool, error) {
+		if err := consumer.Get(ctx, client.ObjectKey{Namespace: o.wanted.Namespace, Name: v1alpha1.OffloadingName}, offloading); err != nil {
+			return false, fmt.Errorf("reading the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
+		}
+		var ready, stuck bool
+		if ready, waits, stuck = Progress(offloading); ready {
+			return true, nil
+		}
+		if stuck {
+			return false, fmt.Errorf("namespace %s is not offloaded: %s; the NamespaceOffloading stays, and counts as soon as that changes", o.wanted.Namespace, waits)
+		}
+		output.Waiting(o.wanted.Namespace + ": " + waits)
+		return false, nil
+	})
+	if errors.Is(err, cli.ErrTime) {
+		return fmt.Errorf("namespace %s is not offloaded yet: %s: %w; the same command goes on", o.wanted.Namespace, waits, err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, remote := range offloading.Status.RemoteNamespaceConditions {
+		output.Did(cli.Step{Cluster: "consumer", Object: object, Namespace: o.wanted.Namespace, Action: "ready", Message: "it is namespace " + remote.RemoteNamespace + " in " + remote.Cluster})
+	}
+	return nil
+}
+
+// watched is the offloading of a namespace.
+func watched(namespace string) []follow.Watched {
+	return []follow.Watched{{List: &v1alpha1.NamespaceOffloadingList{}, Options: []client.ListOption{client.InNamespace(namespace)}}}
+}

@@ -1,0 +1,113 @@
+package offload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/follow"
+	"github.com/spillway-io/spillway/internal/precondition"
+)
+
+// UndoCommand is unoffload.
+func UndoCommand(f *cli.Factory) *cobra.Command {
+	run := &cli.Run{Timeout: 5 * time.Minute}
+	command := &cobra.Command{
+		Use:   "unoffload NAMESPACE",
+		Short: "Take a namespace back",
+		Long: `Deletes the NamespaceOffloading of a namespace, and the label that would make it again, and waits until its pods
+have left the virtual nodes and its remote namespaces are gone, with everything in them. Pods without a controller are gone for good.`,
+		Example: `  kubectl spillway unoffload team-a
+
+  # Say what would be done
+  kubectl spillway unoffload team-a --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			output, err := cli.NewOutput(f, "unoffload", run.Format, run.DryRun)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := run.Within(command.Context())
+			defer cancel()
+			consumer, err := f.Consumer()
+			if err == nil {
+				err = Undo(ctx, consumer, output, args[0], run.DryRun)
+			}
+			return output.End(f, err)
+		},
+	}
+	run.AddTo(command.Flags())
+	return command
+}
+
+// Undo takes a namespace back, and waits until it is done. One that is not offloaded is fine.
+func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string, dryRun bool) error {
+	if err := unlabel(ctx, consumer, output, namespace, dryRun); err != nil {
+		return err
+	}
+	key := client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}
+	there := &v1alpha1.NamespaceOffloading{}
+	step := cli.Step{Cluster: "consumer", Object: object, Namespace: namespace, Action: "deleted"}
+	err := consumer.Get(ctx, key, there)
+	if apierrors.IsNotFound(err) {
+		output.Say("namespace %s is not offloaded", namespace)
+		return nil
+	}
+	if err == nil && dryRun {
+		output.Did(step)
+		return nil
+	}
+	if err == nil && there.DeletionTimestamp.IsZero() {
+		err = client.IgnoreNotFound(consumer.Delete(ctx, there, precondition.Exactly(there)))
+	}
+	if err != nil {
+		return fmt.Errorf("deleting the NamespaceOffloading of %s: %w", namespace, err)
+	}
+	uid, waits := there.UID, ""
+	err = follow.Until(ctx, consumer, watched(namespace), func(ctx context.Context) (bool, error) {
+		err := consumer.Get(ctx, key, there)
+		if apierrors.IsNotFound(err) || err == nil && there.UID != uid {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("reading the NamespaceOffloading of %s: %w", namespace, err)
+		}
+		_, waits, _ = Progress(there)
+		output.Waiting(namespace + ": " + waits)
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("namespace %s is not back yet: %s: %w; it goes on, and the same command waits for it again", namespace, waits, err)
+	}
+	output.Did(step)
+	return nil
+}
+
+// unlabel takes the label off that makes an offloading.
+func unlabel(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string, dryRun bool) error {
+	namespace := &corev1.Namespace{}
+	err := consumer.Get(ctx, client.ObjectKey{Name: name}, namespace)
+	if apierrors.IsForbidden(err) || err == nil && namespace.Labels[v1alpha1.LabelOffload] == "" {
+		return nil
+	}
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("there is no namespace %s", name)
+	}
+	if err == nil && !dryRun {
+		before := namespace.DeepCopy()
+		delete(namespace.Labels, v1alpha1.LabelOffload)
+		err = consumer.Patch(ctx, namespace, precondition.Locked(before), client.FieldOwner(cli.Owner))
+	}
+	if err != nil {
+		return fmt.Errorf("taking the label %s off namespace %s: %w", v1alpha1.LabelOffload, name, err)
+	}
+	output.Did(cli.Step{Cluster: "consumer", Object: "namespace/" + name, Action: "configured", Message: "without the label " + v1alpha1.LabelOffload})
+	return nil
+}

@@ -1,0 +1,113 @@
+package offload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Wanted is what the flags say of a NamespaceOffloading. What they do not say is left as it
+// is, or is the default.
+type Wanted struct {
+	Namespace string
+	// Strategy is one of Local, Remote, LocalAndRemote and LocalFirst.
+	Strategy string
+	// Clusters are clusterIDs, and Selector selects labels of virtual nodes.
+	Clusters []string
+	Selector string
+	// Mapping is one of DefaultName, EnforceSameName and SelectedName, and RemoteName the name
+	// with the last of them.
+	Mapping, RemoteName string
+	// Resources are Services and NetworkPolicies; nil: not said.
+	Resources []string
+}
+
+// offloading is the NamespaceOffloading for what is there, which may be nil.
+func (w Wanted) offloading(there *v1alpha1.NamespaceOffloading) (*v1alpha1.NamespaceOffloading, error) {
+	after := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: v1alpha1.OffloadingName}}
+	if there != nil {
+		after = there.DeepCopy()
+	}
+	spec := &after.Spec
+	spec.PodOffloadingStrategy = v1alpha1.PodOffloadingStrategy(cmp.Or(w.Strategy, string(spec.PodOffloadingStrategy)))
+	spec.NamespaceMappingStrategy = v1alpha1.NamespaceMappingStrategy(cmp.Or(w.Mapping, string(spec.NamespaceMappingStrategy)))
+	if w.RemoteName != "" {
+		spec.RemoteNamespaceName, spec.NamespaceMappingStrategy = w.RemoteName, v1alpha1.MappingSelectedName
+	}
+	if w.Resources != nil {
+		spec.Resources = []v1alpha1.OffloadedResource{}
+		for _, resource := range w.Resources {
+			spec.Resources = append(spec.Resources, v1alpha1.OffloadedResource(resource))
+		}
+	}
+	selector, err := w.selector()
+	if selector != nil {
+		spec.ClusterSelector = selector
+	}
+	return after, err
+}
+
+// operators are those of a label selector, in the words of a node selector.
+var operators = map[selection.Operator]corev1.NodeSelectorOperator{
+	selection.In: corev1.NodeSelectorOpIn, selection.Equals: corev1.NodeSelectorOpIn, selection.DoubleEquals: corev1.NodeSelectorOpIn,
+	selection.NotIn: corev1.NodeSelectorOpNotIn, selection.NotEquals: corev1.NodeSelectorOpNotIn,
+	selection.Exists: corev1.NodeSelectorOpExists, selection.DoesNotExist: corev1.NodeSelectorOpDoesNotExist,
+	selection.GreaterThan: corev1.NodeSelectorOpGt, selection.LessThan: corev1.NodeSelectorOpLt,
+}
+
+func (w Wanted) selector() (*v1alpha1.ClusterSelector, error) {
+	var all []v1alpha1.ClusterSelectorRequirement
+	if len(w.Clusters) > 0 {
+		all = append(all, v1alpha1.ClusterSelectorRequirement{Key: v1alpha1.LabelCluster, Operator: corev1.NodeSelectorOpIn, Values: w.Clusters})
+	}
+	if w.Selector != "" {
+		parsed, err := labels.ParseToRequirements(w.Selector)
+		if err != nil {
+			return nil, fmt.Errorf("--selector %s: %w", w.Selector, err)
+		}
+		for _, requirement := range parsed {
+			all = append(all, v1alpha1.ClusterSelectorRequirement{
+				Key: requirement.Key(), Operator: operators[requirement.Operator()], Values: slices.Sorted(slices.Values(requirement.ValuesUnsorted())),
+			})
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{{MatchExpressions: all}}}, nil
+}
+
+// Progress says whether an offloading is ready, what it waits for if not, and whether it
+// waits for somebody to do something.
+func Progress(offloading *v1alpha1.NamespaceOffloading) (ready bool, waits string, stuck bool) {
+	c := meta.FindStatusCondition(offloading.Status.Conditions, v1alpha1.OffloadingReady)
+	if c == nil || c.ObservedGeneration < offloading.Generation {
+		return false, "the manager has not taken it up yet", false
+	}
+	if c.Status == metav1.ConditionTrue {
+		return true, "", false
+	}
+	text := c.Reason
+	if c.Message != "" {
+		text += ": " + c.Message
+	}
+	for _, remote := range offloading.Status.RemoteNamespaceConditions {
+		ready := meta.FindStatusCondition(remote.Conditions, v1alpha1.RemoteNamespaceReady)
+		if ready != nil && ready.Status != metav1.ConditionTrue {
+			text += fmt.Sprintf("; in %s: %s", remote.Cluster, ready.Reason)
+			if ready.Message != "" {
+				text += ": " + ready.Message
+			}
+		}
+	}
+	phase := offloading.Status.OffloadingPhase
+	return false, text, phase == v1alpha1.OffloadingPhaseNoClusterSelected || phase == v1alpha1.OffloadingPhaseRefused
+}

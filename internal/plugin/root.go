@@ -1,0 +1,49 @@
+// Package plugin puts the commands of kubectl spillway together.
+package plugin
+
+import (
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/spillway-io/spillway/internal/plugin/bind"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/doctor"
+	"github.com/spillway-io/spillway/internal/plugin/explain"
+	"github.com/spillway-io/spillway/internal/plugin/install"
+	"github.com/spillway-io/spillway/internal/plugin/offload"
+	"github.com/spillway-io/spillway/internal/plugin/rotate"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/unbind"
+	"github.com/spillway-io/spillway/internal/plugin/uninstall"
+)
+
+// Command is kubectl spillway.
+func Command(version string, streams genericiooptions.IOStreams) *cobra.Command {
+	f := &cli.Factory{ConfigFlags: genericclioptions.NewConfigFlags(true), IOStreams: streams, Version: version}
+	root := &cobra.Command{
+		Use:   "kubectl-spillway",
+		Short: "Run pods of this cluster in other clusters",
+		Long: `Runs pods of this cluster, the consumer, in other clusters, the providers.
+
+  kubectl spillway install                              in the consumer
+  kubectl spillway bind eu --provider-context eu-admin  makes a cluster a provider
+  kubectl spillway offload team-a                       lets pods of a namespace run there
+  kubectl spillway status                               what is where, and what waits for what
+  kubectl spillway doctor                               what is wrong, and how to mend it
+
+Each command can be run again: it goes on where it stopped, and changes nothing that is as it should be.`,
+		Version:           version,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spillway"},
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	f.AddFlags(root.PersistentFlags())
+	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
+		status.Command(f), explain.Command(f), doctor.Command(f), rotate.Command(f))
+	return root
+}

@@ -1,0 +1,160 @@
+// Package rotate is kubectl spillway rotate: it gives a binding a new token.
+package rotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
+	"github.com/spillway-io/spillway/internal/plugin/bind"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/follow"
+	"github.com/spillway-io/spillway/internal/precondition"
+)
+
+type options struct {
+	cli.Run
+	provider cli.ProviderFlags
+	lifetime time.Duration
+}
+
+// Command is rotate.
+func Command(f *cli.Factory) *cobra.Command {
+	o := &options{Run: cli.Run{Timeout: time.Minute}}
+	command := &cobra.Command{
+		Use:   "rotate NAME --provider-context CONTEXT",
+		Short: "Give a binding a new token",
+		Long: `Asks the provider for a new token of the consumer's account, and puts it into the Secret of the binding, in place of the
+old one; the address and the authority stay. Then it waits until the manager uses it. No pod is touched. The old token stays valid until it expires.`,
+		Example: `  kubectl spillway rotate eu --provider-context eu-admin
+
+  # Once a day, by a job
+  kubectl spillway rotate eu --provider-context eu-admin --duration 168h`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			output, err := cli.NewOutput(f, "rotate", o.Format, o.DryRun)
+			if err != nil {
+				return err
+			}
+			return output.End(f, o.run(command.Context(), f, output, args[0]))
+		},
+	}
+	o.AddTo(command.Flags())
+	o.provider.AddTo(command.Flags())
+	command.Flags().DurationVar(&o.lifetime, "duration", bind.DefaultLifetime, "how long the token is to be valid; the API server may grant less")
+	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if there is no such flag.
+	return command
+}
+
+func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output, name string) error {
+	ctx, cancel := o.Within(ctx)
+	defer cancel()
+	consumer, err := f.Consumer()
+	if err != nil {
+		return err
+	}
+	provider, err := f.Provider(o.provider)
+	if err != nil {
+		return err
+	}
+	binding, secret, err := o.read(ctx, consumer, provider, name)
+	if err != nil {
+		return err
+	}
+	step := cli.Step{Cluster: "consumer", Object: "secret/" + secret.Name, Namespace: secret.Namespace, Action: "configured"}
+	if o.DryRun {
+		output.Did(step)
+		return nil
+	}
+	key := binding.Spec.KubeconfigSecretRef.Key
+	at := provider.Endpoint
+	if there, err := kubeconfig.Load(secret.Data[key]); err == nil {
+		at = clientcmdapi.Cluster{Server: there.Host, CertificateAuthorityData: there.CAData, TLSServerName: there.ServerName}
+	}
+	credentials, err := bind.Ask(ctx, provider.Cluster, at, o.lifetime)
+	if err != nil {
+		return err
+	}
+	before := secret.DeepCopy()
+	if secret.Data == nil {
+		secret.Data = map[string][]byte{}
+	}
+	secret.Data[key] = credentials.Document
+	if err := consumer.Patch(ctx, secret, precondition.Locked(before), client.FieldOwner(cli.Owner)); err != nil {
+		return fmt.Errorf("writing Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	step.Message = "the new token is valid until " + credentials.Expires.UTC().Format(time.RFC3339)
+	output.Did(step)
+	return o.await(ctx, consumer, output, name, credentials.Expires)
+}
+
+// read has the binding and its Secret, after it is clear that the provider is that of the
+// binding.
+func (o *options) read(ctx context.Context, consumer *cli.Cluster, provider *cli.Provider, name string) (*v1alpha1.ClusterBinding, *corev1.Secret, error) {
+	if err := bind.Installed(consumer); err != nil {
+		return nil, nil, err
+	}
+	err := consumer.Require(ctx, []cli.Right{
+		{Verb: "get", Group: v1alpha1.GroupVersion.Group, Resource: "clusterbindings"},
+		{Verb: "get", Resource: "secrets", Namespace: config.Namespace}, {Verb: "patch", Resource: "secrets", Namespace: config.Namespace},
+	})
+	if err == nil {
+		err = provider.Require(ctx, []cli.Right{{
+			Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: config.ProviderNamespace, Name: config.ProviderAccount,
+		}})
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	binding, secret := &v1alpha1.ClusterBinding{}, &corev1.Secret{}
+	if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
+		return nil, nil, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+	}
+	uid, err := provider.UID(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if pinned := binding.Status.RemoteClusterUID; pinned != "" && pinned != uid {
+		return nil, nil, fmt.Errorf("ClusterBinding %s is of another cluster than %s: give the context of that one", name, provider.Name)
+	}
+	ref := client.ObjectKey{Namespace: config.Namespace, Name: binding.Spec.KubeconfigSecretRef.Name}
+	if err := consumer.Get(ctx, ref, secret); err != nil {
+		return nil, nil, fmt.Errorf("reading Secret %s, which kubectl spillway bind %s makes: %w", ref, name, err)
+	}
+	return binding, secret, nil
+}
+
+// await waits until the binding shows the new expiry. Of a token that lasts less than a day it
+// does not show it before its end is near.
+func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string, expires time.Time) error {
+	if time.Until(expires) < 25*time.Hour {
+		return bind.Await(ctx, consumer, output, name)
+	}
+	watched := []follow.Watched{{List: &v1alpha1.ClusterBindingList{}, Options: []client.ListOption{client.MatchingFields{"metadata.name": name}}}}
+	err := follow.Until(ctx, consumer, watched, func(ctx context.Context) (bool, error) {
+		binding := &v1alpha1.ClusterBinding{}
+		if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
+			return false, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+		}
+		_, waits := bind.Progress(binding)
+		output.Waiting("the manager to use the new token; " + waits)
+		shown := binding.Status.CredentialsExpirationTime
+		return shown != nil && shown.Sub(expires).Abs() < 2*time.Second, nil
+	})
+	if errors.Is(err, cli.ErrTime) {
+		return fmt.Errorf("the token is in the Secret, and the manager does not use it yet: %w; see kubectl spillway status", err)
+	}
+	if err != nil {
+		return err
+	}
+	return bind.Await(ctx, consumer, output, name)
+}

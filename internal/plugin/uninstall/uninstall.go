@@ -1,0 +1,173 @@
+// Package uninstall is kubectl spillway uninstall: it removes Spillway from the consumer, in
+// an order in which nothing stays behind.
+package uninstall
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/install"
+	"github.com/spillway-io/spillway/internal/plugin/objects"
+	"github.com/spillway-io/spillway/internal/plugin/offload"
+	"github.com/spillway-io/spillway/internal/plugin/unbind"
+)
+
+type options struct {
+	cli.Run
+	all bool
+}
+
+// Command is uninstall.
+func Command(f *cli.Factory) *cobra.Command {
+	o := &options{Run: cli.Run{Timeout: 15 * time.Minute}}
+	command := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove Spillway from this cluster",
+		Long: `Removes Spillway from this cluster: first all offloadings, then all bindings, each of which takes a running manager, then
+the manager, and last policies, roles, kinds and the namespace spillway-system. It says what it waits for, such as a provider that is away.
+
+While there are offloadings or bindings, it asks on a terminal, and else refuses without --all. What bind has made in providers
+stays; kubectl spillway unbind NAME --provider-context CONTEXT, before, removes that.`,
+		Example: `  kubectl spillway uninstall --dry-run
+  kubectl spillway uninstall --all`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			output, err := cli.NewOutput(f, "uninstall", o.Format, o.DryRun)
+			if err != nil {
+				return err
+			}
+			return output.End(f, o.run(command.Context(), f, output))
+		},
+	}
+	o.AddTo(command.Flags())
+	command.Flags().BoolVar(&o.all, "all", false, "also delete all offloadings and bindings, with everything that is in remote namespaces")
+	return command
+}
+
+func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) error {
+	ctx, cancel := o.Within(ctx)
+	defer cancel()
+	consumer, err := f.Consumer()
+	if err != nil {
+		return err
+	}
+	namespaces, bindings, err := used(ctx, consumer)
+	if err != nil {
+		return err
+	}
+	if len(namespaces)+len(bindings) > 0 && !o.DryRun {
+		if !o.all && !o.agreed(f, namespaces, bindings) {
+			return fmt.Errorf("%s; --all deletes them, with everything in their remote namespaces", stillUsed(namespaces, bindings))
+		}
+		if available, waits, err := install.Manager(ctx, consumer); err == nil && !available {
+			output.Warn("the manager, which has to end offloadings and bindings, is not available: %s", waits)
+		}
+	}
+	shipped, err := config.Objects("default")
+	if err != nil {
+		return err
+	}
+	writer := &objects.Writer{Cluster: consumer, Side: "consumer", Output: output, DryRun: o.DryRun}
+	if err := writer.MayDelete(ctx, shipped); err != nil {
+		return err
+	}
+	if err := o.release(ctx, consumer, output, namespaces, bindings); err != nil {
+		return err
+	}
+	return writer.Delete(ctx, inOrder(shipped))
+}
+
+// release takes all namespaces back, and then unbinds all providers.
+func (o *options) release(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespaces, bindings []string) error {
+	for _, namespace := range namespaces {
+		if err := offload.Undo(ctx, consumer, output, namespace, o.DryRun); err != nil {
+			return err
+		}
+	}
+	for _, binding := range bindings {
+		if o.DryRun {
+			output.Did(cli.Step{Cluster: "consumer", Object: "clusterbinding.offloading.spillway.io/" + binding, Action: "deleted"})
+		} else if err := unbind.Binding(ctx, consumer, output, binding); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inOrder has, from the end, what is to be deleted first: the manager, then what confines it
+// and what lets it work, then the kinds, then the namespace with the credentials.
+func inOrder(shipped []*unstructured.Unstructured) []*unstructured.Unstructured {
+	rank := map[string]int{"Namespace": 0, "CustomResourceDefinition": 1, "Deployment": 3}
+	of := func(object *unstructured.Unstructured) int {
+		if r, ok := rank[object.GetKind()]; ok {
+			return r
+		}
+		return 2
+	}
+	shipped = slices.Clone(shipped)
+	slices.SortStableFunc(shipped, func(a, b *unstructured.Unstructured) int { return of(a) - of(b) })
+	return shipped
+}
+
+// used are the namespaces that are offloaded, and the bindings. Without the kinds there are
+// none.
+func used(ctx context.Context, consumer *cli.Cluster) (namespaces, bindings []string, err error) {
+	offloadings, all := &v1alpha1.NamespaceOffloadingList{}, &v1alpha1.ClusterBindingList{}
+	labelled := &corev1.NamespaceList{}
+	for _, list := range []client.ObjectList{offloadings, all} {
+		if err := consumer.List(ctx, list); err != nil && !meta.IsNoMatchError(err) {
+			return nil, nil, fmt.Errorf("reading what uses Spillway: %w", err)
+		}
+	}
+	if err := consumer.List(ctx, labelled, client.HasLabels{v1alpha1.LabelOffload}); err != nil {
+		return nil, nil, fmt.Errorf("reading namespaces: %w", err)
+	}
+	for i := range offloadings.Items {
+		namespaces = append(namespaces, offloadings.Items[i].Namespace)
+	}
+	for i := range labelled.Items {
+		namespaces = append(namespaces, labelled.Items[i].Name)
+	}
+	for i := range all.Items {
+		bindings = append(bindings, all.Items[i].Name)
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces), bindings, nil
+}
+
+func stillUsed(namespaces, bindings []string) string {
+	var parts []string
+	if len(namespaces) > 0 {
+		parts = append(parts, "the namespaces "+strings.Join(namespaces, ", ")+" are offloaded")
+	}
+	if len(bindings) > 0 {
+		parts = append(parts, "the providers "+strings.Join(bindings, ", ")+" are bound")
+	}
+	return strings.Join(parts, ", and ")
+}
+
+// agreed asks on a terminal.
+func (o *options) agreed(f *cli.Factory, namespaces, bindings []string) bool {
+	in, ok := f.In.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return false
+	}
+	_, _ = fmt.Fprintf(f.ErrOut, "%s. Delete them, with everything in their remote namespaces? Type yes: ", stillUsed(namespaces, bindings))
+	answer, _ := bufio.NewReader(in).ReadString('\n')
+	return strings.TrimSpace(answer) == "yes"
+}

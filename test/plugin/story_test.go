@@ -1,0 +1,255 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/doctor"
+	"github.com/spillway-io/spillway/internal/plugin/explain"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+)
+
+// TestStory is a provider's life, from nothing to nothing.
+func TestStory(t *testing.T) {
+	fails(t, "run kubectl spillway install", "bind", "eu", "--provider-context", "eu")
+	installs(t)
+	startManager(t)
+	refuses(t)
+	binds(t)
+	offloads(t)
+	shows(t)
+	rotates(t)
+	takesBack(t)
+	uninstalls(t)
+}
+
+func installs(t *testing.T) {
+	if dry := does(t, "install", "--dry-run"); len(dry["created"]) == 0 || len(dry) != 1 {
+		t.Errorf("the dry run has %v", dry)
+	}
+	absent(t, inConsumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: config.Namespace}})
+	first := does(t, "install", "--wait=false", "--cluster-id", "home")
+	if again := does(t, "install", "--wait=false"); len(again["unchanged"]) != len(first["created"]) || len(again) != 1 {
+		t.Errorf("the second time it did %v", again)
+	}
+	fails(t, "the manager is not available", "install", "--timeout", "1s")
+	available(t)
+	does(t, "install")
+}
+
+// refuses has what is noticed before anything is written.
+func refuses(t *testing.T) {
+	fails(t, "there are eu, home", "bind", "eu", "--provider-context", "nowhere")
+	fails(t, "there are eu, home", "bind", "eu", "--provider-context", "eu", "--context", "nowhere")
+	fails(t, "which provider?", "bind", "eu")
+	fails(t, "is the consumer itself", "bind", "eu", "--provider-context", "home")
+	fails(t, "create secrets in namespace spillway-system", "bind", "eu", "--provider-context", "eu", "--as", "nobody", "--as-group", "system:masters-not")
+	dry := does(t, "bind", "eu", "--provider-context", "eu", "--dry-run")
+	if len(dry["created"]) == 0 || len(dry) != 1 {
+		t.Errorf("the dry run has %v", dry)
+	}
+	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: config.ProviderNamespace}})
+	fails(t, "connection refused", "bind", "lost", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1", "--undo-on-failure", "--timeout", "3s")
+	absent(t, inConsumer, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "lost"}})
+	absent(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "lost-kubeconfig"}})
+	absent(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
+}
+
+func binds(t *testing.T) {
+	first := does(t, "bind", "eu", "--provider-context", "eu", "--label", "topology.kubernetes.io/region=eu")
+	if !slices.Contains(first["ready"], "clusterbinding.offloading.spillway.io/eu") {
+		t.Errorf("it did %v", first)
+	}
+	secret := get(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}})
+	limits := get(t, inProvider, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.Limits}})
+	limits.Data["tolerationKeys"] = "example.com/batch"
+	if err := inProvider.Update(t.Context(), limits); err != nil {
+		t.Fatal(err)
+	}
+	again := does(t, "bind", "eu", "--provider-context", "eu")
+	if len(again["created"])+len(again["configured"]) > 0 || !slices.Equal(again["kept"], []string{"configmap/limits"}) {
+		t.Errorf("the second time it did %v", again)
+	}
+	after := get(t, inConsumer, &corev1.Secret{ObjectMeta: secret.ObjectMeta})
+	if after.ResourceVersion != secret.ResourceVersion {
+		t.Error("the Secret was written again")
+	}
+	changed := does(t, "bind", "eu", "--provider-context", "eu", "--capacity", "cpu=50%")
+	if !slices.Equal(changed["configured"], []string{"clusterbinding.offloading.spillway.io/eu"}) {
+		t.Errorf("with a capacity it did %v", changed)
+	}
+}
+
+func offloads(t *testing.T) {
+	fails(t, "kubectl create namespace team-a", "offload", "team-a")
+	if err := inConsumer.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, "NoClusterSelected", "offload", "team-a", "--clusters", "us")
+	fails(t, "supported values", "offload", "team-a", "--strategy", "Anywhere")
+	does(t, "offload", "team-a", "--clusters", "eu", "--strategy", "Remote")
+	if again := does(t, "offload", "team-a"); len(again["unchanged"]) != 1 {
+		t.Errorf("the second time it did %v", again)
+	}
+	get(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
+	fails(t, "the namespaces team-a are offloaded, and the providers eu are bound", "uninstall")
+}
+
+// shows has a pod that waits, which status, explain and doctor name with its reason.
+func shows(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "lost"}, Spec: corev1.PodSpec{
+		NodeName: "spillway-eu", Tolerations: []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}},
+		Containers: []corev1.Container{{Name: "c", Image: "none", EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "nowhere"}}}}}},
+	}}
+	if err := inConsumer.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "status names what the pod waits for", func() bool {
+		var tree status.Status
+		decode(t, &tree, "status", "-o", "json")
+		return len(tree.Bindings) == 1 && len(tree.Bindings[0].Namespaces) == 1 && len(tree.Bindings[0].Namespaces[0].Pods) == 1 &&
+			tree.Bindings[0].Namespaces[0].Pods[0].Waits[0].Reason == v1alpha1.ReasonReferenceNotFound
+	})
+	var explanation explain.Explanation
+	decode(t, &explanation, "explain", "lost", "-n", "team-a", "-o", "json")
+	if explanation.Provider != "eu" || explanation.Remote != "" || explanation.Waits[0].Reason != v1alpha1.ReasonReferenceNotFound {
+		t.Errorf("it explains %+v", explanation)
+	}
+	fails(t, "not found", "explain", "nobody", "-n", "team-a")
+	set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "agent"}}
+	set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "agent"}}
+	set.Spec.Template.Labels = set.Spec.Selector.MatchLabels
+	set.Spec.Template.Spec = corev1.PodSpec{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, Containers: []corev1.Container{{Name: "c", Image: "none"}}}
+	if err := inConsumer.Create(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	// The provider has no node, and nothing logs.
+	want := map[string]doctor.Level{
+		"version": doctor.OK, "installed": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "binding": doctor.Warning,
+		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "daemonsets": doctor.Warning,
+	}
+	if diff := cmp.Diff(want, examined(t)); diff != "" {
+		t.Errorf("doctor finds: -want +got:\n%s", diff)
+	}
+	if err := inConsumer.Delete(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	role := get(t, inProvider, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "spillway-consumer-logs"}})
+	if err := inProvider.Delete(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "doctor names the right that is missing", func() bool { return examined(t)["rights"] == doctor.Error })
+	does(t, "bind", "eu", "--provider-context", "eu")
+	eventually(t, "it has the right again", func() bool { return examined(t)["rights"] == doctor.OK })
+}
+
+// examined has the worst level of each check of doctor.
+func examined(t *testing.T) map[string]doctor.Level {
+	t.Helper()
+	out, _ := spillway(t, "doctor", "-o", "json")
+	var findings []doctor.Finding
+	if err := json.Unmarshal([]byte(out), &findings); err != nil {
+		t.Fatal(err)
+	}
+	by := map[string][]doctor.Finding{}
+	for _, f := range findings {
+		by[f.Check] = append(by[f.Check], f)
+	}
+	worst := map[string]doctor.Level{}
+	for check, all := range by {
+		worst[check] = doctor.Worst(all)
+	}
+	return worst
+}
+
+func rotates(t *testing.T) {
+	fails(t, "is of another cluster", "rotate", "eu", "--provider-context", "home")
+	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}}
+	before := get(t, inConsumer, key.DeepCopy())
+	does(t, "rotate", "eu", "--provider-context", "eu", "--duration", "240h")
+	after := get(t, inConsumer, key)
+	if string(before.Data["kubeconfig"]) == string(after.Data["kubeconfig"]) {
+		t.Error("the token is the same")
+	}
+}
+
+func decode(t *testing.T, to any, args ...string) {
+	t.Helper()
+	out, err := spillway(t, args...)
+	if err == nil {
+		err = json.Unmarshal([]byte(out), to)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, patience, true, func(context.Context) (bool, error) { return holds(), nil })
+	if err != nil {
+		t.Fatalf("waiting until %s: %v", what, err)
+	}
+}
+
+func takesBack(t *testing.T) {
+	does(t, "unoffload", "team-a")
+	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
+	does(t, "unoffload", "team-a")
+	fails(t, "is not the provider of the binding", "unbind", "eu", "--provider-context", "home")
+	does(t, "unbind", "eu", "--provider-context", "eu")
+	does(t, "unbind", "eu", "--provider-context", "eu")
+	absent(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}})
+	absent(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
+	get(t, inProvider, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.Limits}})
+}
+
+// uninstalls has a provider and a namespace once more, and nothing is left of anything.
+func uninstalls(t *testing.T) {
+	does(t, "bind", "eu", "--provider-context", "eu")
+	does(t, "offload", "team-a")
+	fails(t, "delete clusterroles.rbac.authorization.k8s.io", "uninstall", "--all", "--as", "system:serviceaccount:spillway-system:spillway-manager")
+	does(t, "uninstall", "--all")
+	if again := does(t, "uninstall"); len(again) != 0 {
+		t.Errorf("the second time it did %v", again)
+	}
+	shipped, err := config.Objects("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range shipped {
+		if served, err := inConsumer.RESTMapper().RESTMapping(object.GroupVersionKind().GroupKind()); err == nil && served != nil {
+			absent(t, inConsumer, object)
+		}
+	}
+	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
+}
+
+func get[T client.Object](t *testing.T, c client.Client, object T) T {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func absent(t *testing.T, c client.Client, object client.Object) {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
+		t.Errorf("%T %s is there (%v)", object, object.GetName(), err)
+	}
+}
