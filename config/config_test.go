@@ -10,11 +10,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestObjects: every directory that is shipped can be built, and has no object twice.
 func TestObjects(t *testing.T) {
-	for _, directory := range []string{"default", "shard", "provider", "hosted"} {
+	for _, directory := range []string{"default", "shard", "provider", "provider-trusted", "hosted"} {
 		objects, err := config.Objects(directory)
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +40,7 @@ func TestObjects(t *testing.T) {
 // TestSameAsKustomize: the program that writes dist/install.yaml and dist/provider.yaml may be
 // another version of kustomize than the library.
 func TestSameAsKustomize(t *testing.T) {
-	for _, directory := range []string{"default", "provider"} {
+	for _, directory := range []string{"default", "provider", "provider-trusted"} {
 		t.Run(directory, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), "go", "tool", "-modfile=go.tools.mod", "kustomize", "build", "config/"+directory)
 			command.Dir, command.Stderr = "..", os.Stderr
@@ -59,6 +60,28 @@ func TestSameAsKustomize(t *testing.T) {
 				t.Errorf("-kustomize +here:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestProfiles: the manager takes the limits of each profile for what they are.
+func TestProfiles(t *testing.T) {
+	for directory, want := range map[string]string{"provider": "confined", "provider-trusted": "trusted"} {
+		objects, err := config.Objects(directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range objects {
+			if object.GetKind() != "ConfigMap" {
+				continue
+			}
+			data, _, err := unstructured.NestedStringMap(object.Object, "data")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := translate.LimitsOf(data).Profile; got != want {
+				t.Errorf("%s: the manager takes it for %q", directory, got)
+			}
+		}
 	}
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Writes dist/install.yaml, what a consumer's administrator applies (install-shard.yaml
 # for replicas that share the bindings; hosted.yaml besides, for hosted clusters), and
-# dist/provider.yaml, what a provider's administrator applies. Called by make
+# dist/provider.yaml, what a provider's administrator applies (provider-trusted.yaml where
+# both clusters have one owner). Called by make
 # install-yaml, which sets DIST, IMAGE, HOSTED_IMAGE and KUSTOMIZE.
 set -euo pipefail
 
@@ -26,4 +27,5 @@ write() {
 write "$dist/install.yaml" config/default
 write "$dist/install-shard.yaml" config/shard
 write "$dist/provider.yaml" config/provider
+write "$dist/provider-trusted.yaml" config/provider-trusted
 write "$dist/hosted.yaml" config/hosted

@@ -50,8 +50,7 @@ const (
 	mostRetry  = 30 * time.Second
 
 	// See k8s.io/pod-security-admission/api: the label and its middle level.
-	podSecurityEnforce  = "pod-security.kubernetes.io/enforce"
-	podSecurityBaseline = "baseline"
+	podSecurityEnforce = "pod-security.kubernetes.io/enforce"
 )
 
 // Reconciler reconciles mount namespaces.
@@ -193,7 +192,7 @@ func (r *Reconciler) create(ctx context.Context, provider cluster.Cluster, bindi
 	mark := r.mark(binding)
 	mark.Account = fleet.AccountOf(provider)
 	labels := mark.Labels()
-	labels[podSecurityEnforce] = podSecurityBaseline
+	labels[podSecurityEnforce] = fleet.LimitsOf(provider).Enforced()
 	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: binding.Spec.MountNamespace, Labels: labels}}
 	if err := provider.GetClient().Create(ctx, remote); err != nil {
 		return fmt.Errorf("creating namespace %s in provider %s: %w", remote.Name, binding.Spec.ClusterID, err)

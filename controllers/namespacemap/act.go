@@ -21,6 +21,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 const (
@@ -34,8 +35,7 @@ const (
 	requestTimeout = 15 * time.Second
 
 	// See k8s.io/pod-security-admission/api: the label and its middle level.
-	podSecurityEnforce  = "pod-security.kubernetes.io/enforce"
-	podSecurityBaseline = "baseline"
+	podSecurityEnforce = "pod-security.kubernetes.io/enforce"
 )
 
 // acting is shared by the actions of one reconcile.
@@ -85,10 +85,10 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 }
 
 // namespaceLabels are the mark, and the pod security standard for pods of another
-// cluster. The provider's policy requires both.
-func namespaceLabels(mark provenance.Mark) map[string]string {
+// cluster that the provider's limits grant. The provider's policy requires both.
+func namespaceLabels(mark provenance.Mark, limits *translate.Limits) map[string]string {
 	labels := mark.Labels()
-	labels[podSecurityEnforce] = podSecurityBaseline
+	labels[podSecurityEnforce] = limits.Enforced()
 	return labels
 }
 
@@ -97,7 +97,7 @@ func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 	defer cancel()
 	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:        c.RemoteNamespace,
-		Labels:      namespaceLabels(a.mark),
+		Labels:      namespaceLabels(a.mark, fleet.LimitsOf(a.provider)),
 		Annotations: provenance.NamespaceAnnotations(c.Namespace, c.LocalUID),
 	}}
 	err := a.provider.GetClient().Create(ctx, remote)

@@ -209,7 +209,7 @@ func (l *limits) follow(follow func(*translate.Limits)) {
 // noteLimits has the ClusterBinding report whether the limits are known.
 func (c *keeper) noteLimits(ctx context.Context) func(*translate.Limits) {
 	return func(l *translate.Limits) {
-		verdict := connection.Limits{Reason: v1alpha1.ReasonLimitsRead}
+		verdict := connection.Limits{Reason: v1alpha1.ReasonLimitsRead, Message: "the provider's profile is " + l.Profile}
 		if l.Unknown != nil {
 			verdict = connection.Limits{Reason: l.Unknown.Reason, Message: l.Unknown.Message}
 		}

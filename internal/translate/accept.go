@@ -14,18 +14,26 @@ import (
 const (
 	// cureOfPod tells what to do about a pod that is refused for its spec.
 	cureOfPod = "; make the pod anew without it, or, to have it run on the consumer's own nodes, set podOffloadingStrategy of the NamespaceOffloading to LocalAndRemote first"
+	// cureOfPodSecurity is for a pod that other limits would let in.
+	cureOfPodSecurity = "; a provider can also allow it (podSecurity: privileged in ConfigMap spillway-provider/limits)"
 	// cureOfQuantity is for a quantity that can only be meant as "unlimited".
 	cureOfQuantity = "; write a smaller one, or none"
 	// cureOfDebugContainer is for the default profile of kubectl debug, which adds SYS_PTRACE.
 	cureOfDebugContainer = "; kubectl debug --profile=baseline asks for nothing that is refused"
 )
 
-// PodRefusal says why a pod cannot be sent, or is nil. It looks only at what is fixed
-// while the pod lives, so that a pod that was sent is never refused later; ephemeral
-// containers have EphemeralContainerRefusals. config/policy/pods.yaml has the same
-// rule, so that such a pod does not get onto a virtual node where it may run on
-// another.
-func PodRefusal(pod *corev1.Pod) *Refusal {
+// PodRefusal says why a pod cannot be sent to a provider that grants no more than pod
+// security baseline, or is nil. It looks only at what is fixed while the pod lives, so
+// that a pod that was sent is never refused later; ephemeral containers have
+// EphemeralContainerRefusals. config/policy/pods.yaml has the same rule, so that such a
+// pod does not get onto a virtual node where it may run on another.
+func PodRefusal(pod *corev1.Pod) *Refusal { return podRefusal(pod, PodSecurityBaseline) }
+
+// NeverSent says why no provider gets a pod, whatever its limits, or is nil. What it lets
+// through, LimitRefusal looks at.
+func NeverSent(pod *corev1.Pod) *Refusal { return podRefusal(pod, PodSecurityPrivileged) }
+
+func podRefusal(pod *corev1.Pod, under standard) *Refusal {
 	if isStatic(pod) {
 		return refusalf(ReasonStaticPod, "a kubelet runs the pod by itself, from a manifest on its node")
 	}
@@ -34,48 +42,48 @@ func PodRefusal(pod *corev1.Pod) *Refusal {
 		return refusalf(ReasonDaemonSetPod, "pods of DaemonSets are for the nodes of the consumer; annotate it with %s=%s to have it run in the provider",
 			v1alpha1.AnnotationOffloadDaemonSet, v1alpha1.OffloadTrue)
 	}
-	return podSpecRefusal(pod).with(cureOfPod)
+	return podSpecRefusal(pod, under).with(cureOfPod)
 }
 
-func podSpecRefusal(pod *corev1.Pod) *Refusal {
-	if field := podSpecPlan.violation(&pod.Spec); field != nil {
+func podSpecRefusal(pod *corev1.Pod, under standard) *Refusal {
+	if field := podSpecPlan.violation(&pod.Spec, under); field != nil {
 		return field.refusal("spec")
 	}
-	if refusal := podBaselineRefusal(&pod.Spec); refusal != nil {
+	if refusal := podBaselineRefusal(&pod.Spec, under); refusal != nil {
 		return refusal
 	}
 	for i := range pod.Spec.Volumes {
-		if refusal := volumeRefusal(&pod.Spec.Volumes[i]); refusal != nil {
+		if refusal := volumeRefusal(&pod.Spec.Volumes[i], under); refusal != nil {
 			return refusal
 		}
 	}
 	for i := range pod.Spec.InitContainers {
-		if refusal := containerRefusal("initContainers", &pod.Spec.InitContainers[i], &pod.Spec); refusal != nil {
+		if refusal := containerRefusal("initContainers", &pod.Spec.InitContainers[i], &pod.Spec, under); refusal != nil {
 			return refusal
 		}
 	}
 	for i := range pod.Spec.Containers {
-		if refusal := containerRefusal("containers", &pod.Spec.Containers[i], &pod.Spec); refusal != nil {
+		if refusal := containerRefusal("containers", &pod.Spec.Containers[i], &pod.Spec, under); refusal != nil {
 			return refusal
 		}
 	}
 	return nil
 }
 
-// EphemeralContainerRefusals say why some ephemeral containers are not sent. The pod
-// keeps running without them.
-func EphemeralContainerRefusals(pod *corev1.Pod) []*Refusal {
+// EphemeralContainerRefusals say why some ephemeral containers are not sent to a provider
+// with these limits. The pod keeps running without them.
+func EphemeralContainerRefusals(pod *corev1.Pod, limits *Limits) []*Refusal {
 	var refusals []*Refusal
 	for i := range pod.Spec.EphemeralContainers {
-		if refusal := ephemeralContainerRefusal(&pod.Spec.EphemeralContainers[i], &pod.Spec); refusal != nil {
+		if refusal := ephemeralContainerRefusal(&pod.Spec.EphemeralContainers[i], &pod.Spec, limits.podSecurity()); refusal != nil {
 			refusals = append(refusals, refusal.with(cureOfDebugContainer))
 		}
 	}
 	return refusals
 }
 
-func ephemeralContainerRefusal(c *corev1.EphemeralContainer, spec *corev1.PodSpec) *Refusal {
-	return containerRefusal("ephemeralContainers", (*corev1.Container)(&c.EphemeralContainerCommon), spec)
+func ephemeralContainerRefusal(c *corev1.EphemeralContainer, spec *corev1.PodSpec, under standard) *Refusal {
+	return containerRefusal("ephemeralContainers", (*corev1.Container)(&c.EphemeralContainerCommon), spec, under)
 }
 
 // isStatic reports whether the pod is the mirror of a static one.
@@ -87,11 +95,11 @@ func isStatic(pod *corev1.Pod) bool {
 	return written && source != "api"
 }
 
-func volumeRefusal(v *corev1.Volume) *Refusal {
+func volumeRefusal(v *corev1.Volume, under standard) *Refusal {
 	if isInjectedToken(v) {
 		return nil
 	}
-	if field := volumeSourcePlan.violation(&v.VolumeSource); field != nil {
+	if field := volumeSourcePlan.violation(&v.VolumeSource, under); field != nil {
 		return field.refusal("spec.volumes[" + v.Name + "]")
 	}
 	if v.CSI != nil {
@@ -103,7 +111,7 @@ func volumeRefusal(v *corev1.Volume) *Refusal {
 		return nil
 	}
 	for i := range v.Projected.Sources {
-		if field := volumeProjectionPlan.violation(&v.Projected.Sources[i]); field != nil {
+		if field := volumeProjectionPlan.violation(&v.Projected.Sources[i], under); field != nil {
 			return field.refusal(fmt.Sprintf("spec.volumes[%s].projected.sources[%d]", v.Name, i))
 		}
 	}
@@ -124,11 +132,14 @@ func secretAttribute(attributes map[string]string) string {
 	return slices.Min(found)
 }
 
-func containerRefusal(list string, c *corev1.Container, spec *corev1.PodSpec) *Refusal {
+func containerRefusal(list string, c *corev1.Container, spec *corev1.PodSpec, under standard) *Refusal {
 	if c.SecurityContext != nil {
-		if field := securityContextPlan.violation(c.SecurityContext); field != nil {
+		if field := securityContextPlan.violation(c.SecurityContext, under); field != nil {
 			return field.refusal("spec." + list + "[" + c.Name + "].securityContext")
 		}
+	}
+	if under == PodSecurityPrivileged {
+		return nil
 	}
 	if field := beyondBaseline(c, hasUserNamespace(spec)); field != "" {
 		return baselineRefusal(strings.Join([]string{"spec.", list, "[", c.Name, "].", field}, ""))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 )
 
 func TestPodRefusal(t *testing.T) {
@@ -84,9 +85,20 @@ func TestPodRefusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			local := podOf(t, test.pod)
 			refusal := PodRefusal(local)
+			want := refusal
+			if refusal != nil && refusal.Reason == ReasonPodSecurity {
+				want = refusal.with(cureOfPodSecurity)
+			}
 			_, again := Pod(local, mapped, generous)
-			if diff := cmp.Diff(refusal, again); diff != "" {
+			if diff := cmp.Diff(want, again); diff != "" {
 				t.Errorf("PodRefusal and Pod differ: %s", diff)
+			}
+			remote, under := Pod(local, mapped, &Limits{PodSecurity: PodSecurityPrivileged, VolumeTypes: describable})
+			if diff := cmp.Diff(NeverSent(local), under); diff != "" || (under == nil) != (refusal == nil || refusal.Reason == ReasonPodSecurity) {
+				t.Errorf("where privileged pods are taken, it is refused: %v", under)
+			}
+			if refusal != nil && under == nil {
+				sentWhole(t, local, remote)
 			}
 			if test.want == "" {
 				if refusal != nil {
@@ -102,6 +114,16 @@ func TestPodRefusal(t *testing.T) {
 	}
 }
 
+// sentWhole compares all that a pod of TestPodRefusal asks for.
+func sentWhole(t *testing.T, local, remote *corev1.Pod) {
+	t.Helper()
+	want := local.Spec.DeepCopy()
+	want.AutomountServiceAccountToken = remote.Spec.AutomountServiceAccountToken
+	if diff := cmp.Diff(want, &remote.Spec); diff != "" {
+		t.Errorf("it is sent otherwise (-local +remote): %s", diff)
+	}
+}
+
 func TestEphemeralContainerRefusals(t *testing.T) {
 	local := podOf(t, `
 spec:
@@ -113,7 +135,17 @@ spec:
 		{ReasonPodSecurity, "spec.ephemeralContainers[root].securityContext.privileged is set: the container would be root on a node of the provider" + cureOfDebugContainer},
 		{ReasonPodSecurity, "spec.ephemeralContainers[admin].securityContext.capabilities.add[NET_ADMIN] asks for more than pod security baseline grants" + cureOfDebugContainer},
 	}
-	if diff := cmp.Diff(want, EphemeralContainerRefusals(local)); diff != "" {
+	if diff := cmp.Diff(want, EphemeralContainerRefusals(local, &Limits{})); diff != "" {
 		t.Error(diff)
+	}
+	trusting := &Limits{PodSecurity: PodSecurityPrivileged}
+	if refusals := EphemeralContainerRefusals(local, trusting); refusals != nil {
+		t.Errorf("where privileged pods are taken, some are refused: %v", refusals)
+	}
+	remote := sentPod(t, podOf(t, `{spec: {containers: [{name: web}]}}`), mapped)
+	for limits, want := range map[*Limits]int{{}: 1, trusting: 3} {
+		if got := len(PodUpdate(local, remote, mapped, limits).Ephemeral.Spec.EphemeralContainers); got != want {
+			t.Errorf("%d are sent under %+v", got, limits)
+		}
 	}
 }

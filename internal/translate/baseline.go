@@ -7,7 +7,7 @@ import (
 )
 
 // This file has what pod security baseline forbids beyond the fields that fields_*.go
-// refuse altogether. Remote namespaces enforce it; refused here, a pod reports the
+// refuse altogether. Remote namespaces enforce it, unless limits grant privileged; refused here, a pod reports the
 // reason once instead of being sent in vain again and again. Where versions of
 // Kubernetes differ, the most permissive one counts: a stricter provider answers for
 // itself.
@@ -26,9 +26,9 @@ var (
 	}
 )
 
-func podBaselineRefusal(spec *corev1.PodSpec) *Refusal {
+func podBaselineRefusal(spec *corev1.PodSpec, under standard) *Refusal {
 	s := spec.SecurityContext
-	if s == nil {
+	if s == nil || under == PodSecurityPrivileged {
 		return nil
 	}
 	if field := unconfined(s.SELinuxOptions, s.WindowsOptions, s.SeccompProfile, s.AppArmorProfile); field != "" {

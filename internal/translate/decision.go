@@ -14,6 +14,7 @@ const (
 	changed           // sent, and changed on the way
 	dropped           // not sent
 	refused           // the object is not sent if the field is set
+	limited           // sent as it is where limits grant pod security privileged, and else refused
 )
 
 // decision is a verdict and its reason.
@@ -27,6 +28,7 @@ func send() decision                     { return decision{verdict: sent} }
 func change(why string) decision         { return decision{verdict: changed, why: why} }
 func drop(why string) decision           { return decision{verdict: dropped, why: why} }
 func refuse(reason, why string) decision { return decision{refused, reason, why} }
+func privileged(why string) decision     { return decision{limited, ReasonPodSecurity, why} }
 
 // decisions are those about one type, by the name of the field in Go.
 type decisions map[string]decision
@@ -42,6 +44,7 @@ type refusedField struct {
 	index       int
 	name        string // as in YAML
 	reason, why string
+	limited     bool
 }
 
 // planFor compiles the decisions. An undecided field is not sent.
@@ -49,12 +52,12 @@ func planFor[T any](table decisions) plan[T] {
 	var p plan[T]
 	for field := range reflect.TypeFor[T]().Fields() {
 		d := table[field.Name]
-		switch d.verdict {
-		case sent, changed:
+		if d.verdict == sent || d.verdict == changed || d.verdict == limited {
 			p.sent = append(p.sent, field.Index[0])
-		case refused:
+		}
+		if d.verdict == refused || d.verdict == limited {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			p.refused = append(p.refused, refusedField{field.Index[0], name, d.reason, d.why})
+			p.refused = append(p.refused, refusedField{field.Index[0], name, d.reason, d.why, d.verdict == limited})
 		}
 	}
 	return p
@@ -71,11 +74,12 @@ func (p plan[T]) allowed(obj *T) T {
 	return to
 }
 
-// violation is the first field of obj that is set and must not be, or nil.
-func (p plan[T]) violation(obj *T) *refusedField {
+// violation is the first field of obj that is set and must not be under a pod security
+// standard, or nil.
+func (p plan[T]) violation(obj *T, under standard) *refusedField {
 	value := reflect.ValueOf(obj).Elem()
 	for i := range p.refused {
-		if isSet(value.Field(p.refused[i].index)) {
+		if (!p.refused[i].limited || under != PodSecurityPrivileged) && isSet(value.Field(p.refused[i].index)) {
 			return &p.refused[i]
 		}
 	}

@@ -51,7 +51,7 @@ var securityContextFields = decisions{
 	"SeccompProfile":           send(),
 	"AppArmorProfile":          send(),
 
-	"Privileged": refuse(ReasonPodSecurity, "the container would be root on a node of the provider"),
+	"Privileged": privileged("the container would be root on a node of the provider"),
 }
 
 // envVarSourceFields and envFromSourceFields are sent whole. The tables exist so that a

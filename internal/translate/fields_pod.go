@@ -51,9 +51,9 @@ var podSpecFields = decisions{
 	"Overhead":                  drop("admission sets it out of the provider's RuntimeClass"),
 	"ReadinessGates":            drop("their conditions are set in the consumer, and counted there"),
 
-	"HostNetwork":    refuse(ReasonPodSecurity, hostNamespace),
-	"HostPID":        refuse(ReasonPodSecurity, hostNamespace),
-	"HostIPC":        refuse(ReasonPodSecurity, hostNamespace),
+	"HostNetwork":    privileged(hostNamespace),
+	"HostPID":        privileged(hostNamespace),
+	"HostIPC":        privileged(hostNamespace),
 	"ResourceClaims": refuse(ReasonResourceClaims, "claims are allocated by drivers of the consumer"),
 }
 

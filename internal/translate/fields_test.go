@@ -165,7 +165,7 @@ func TestEveryFieldHasADecision(t *testing.T) {
 				if _, exists := s.kind.FieldByName(field); !exists {
 					t.Errorf("there is a decision about %s, which does not exist", field)
 				}
-				if (d.verdict == refused) != (d.reason != "") || (d.verdict == sent) != (d.why == "") {
+				if (d.verdict == refused || d.verdict == limited) != (d.reason != "") || (d.verdict == sent) != (d.why == "") {
 					t.Errorf("%s: what is refused has a reason, and what is not simply sent an explanation: %+v", field, d)
 				}
 			}
@@ -220,7 +220,7 @@ func TestDecisionsAreCarriedOut(t *testing.T) {
 
 func checkDecision(t *testing.T, s subject, field string, d decision, want any, got reflect.Value, refusal *Refusal) {
 	t.Helper()
-	if d.verdict == refused {
+	if d.verdict == refused || d.verdict == limited {
 		described, _ := s.kind.FieldByName(field)
 		yaml, _, _ := strings.Cut(described.Tag.Get("json"), ",")
 		if refusal == nil || refusal.Reason != d.reason || !strings.Contains(refusal.Message, "."+yaml+" is set") {

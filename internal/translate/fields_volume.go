@@ -28,7 +28,7 @@ var volumeSourceFields = decisions{
 	"NFS":      send(),
 	"FC":       send(),
 
-	"HostPath": refuse(ReasonPodSecurity, "the pod would see the files of a node of the provider"),
+	"HostPath": privileged("the pod would see the files of a node of the provider"),
 
 	"GitRepo":              refuse(ReasonVolumeNotPortable, unplugged),
 	"FlexVolume":           refuse(ReasonVolumeNotPortable, unplugged),

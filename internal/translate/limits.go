@@ -17,12 +17,18 @@ import (
 type Limits struct {
 	// Unknown is why nothing is sent: the limits are missing or invalid. Otherwise nil.
 	Unknown *Refusal
+	// Profile is what they are like, for people: confined, trusted, or confined with the keys
+	// that allow everything. Empty if they are unknown.
+	Profile string
+	// PodSecurity is the pod security standard that new remote namespaces enforce.
+	PodSecurity standard
 	// VolumeTypes are those that pods may describe inline.
 	VolumeTypes []string
-	// TolerationKeys are the keys of taints that pods may tolerate.
+	// TolerationKeys are the keys of taints that pods may tolerate; All stands for every
+	// taint there is, and lets pods tolerate them without a key.
 	TolerationKeys []string
 	// MetadataKeys are the keys, or their domains, of labels and annotations that are sent
-	// besides those without a domain. ReservedKeys are never sent.
+	// besides those without a domain; All stands for each. ReservedKeys are never sent.
 	MetadataKeys, ReservedKeys []string
 	// EndpointCIDRs are the ranges that the addresses of EndpointSlices are in.
 	EndpointCIDRs []netip.Prefix
@@ -35,6 +41,9 @@ func LimitRefusal(pod *corev1.Pod, limits *Limits) *Refusal {
 		return nil
 	case limits.Unknown != nil:
 		return limits.Unknown
+	}
+	if refusal := podRefusal(pod, limits.PodSecurity); refusal != nil {
+		return refusal.with(cureOfPodSecurity)
 	}
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
@@ -105,13 +114,13 @@ func Withheld(local, remote *corev1.Pod, limits *Limits) []string {
 func (l *Limits) tolerates(t *corev1.Toleration) bool {
 	switch {
 	case t.Key == "":
-		return false
+		return slices.Contains(l.TolerationKeys, All)
 	case t.Effect == corev1.TaintEffectPreferNoSchedule:
 		return true
 	case t.Effect == corev1.TaintEffectNoExecute && (t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable):
 		return true
 	}
-	return slices.Contains(l.TolerationKeys, t.Key)
+	return listsOrAll(l.TolerationKeys, t.Key)
 }
 
 // allowedTolerations leave out the one that brings pods onto virtual nodes, and those

@@ -40,7 +40,7 @@ func (l *Limits) Sends(key string) bool {
 	case slices.Contains(l.ReservedKeys, key), slices.Contains(l.ReservedKeys, domain):
 		return false
 	}
-	return unlisted || slices.Contains(l.MetadataKeys, key) || slices.Contains(l.MetadataKeys, domain)
+	return unlisted || listsOrAll(l.MetadataKeys, key) || slices.Contains(l.MetadataKeys, domain)
 }
 
 // Withhold removes from desired, which Metadata made, the labels and annotations that

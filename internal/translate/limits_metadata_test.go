@@ -157,6 +157,7 @@ func sentUnder(t *testing.T, local *corev1.Pod, limits *Limits) *corev1.Pod {
 // TestSends: keys that describe, and those that the provider lists; what it reserves never.
 func TestSends(t *testing.T) {
 	listing := &Limits{MetadataKeys: []string{"example.com/role", "example.org/"}}
+	all := &Limits{MetadataKeys: []string{"*"}, ReservedKeys: []string{"team", "example.org/"}}
 	reserving := &Limits{MetadataKeys: []string{"example.org/"}, ReservedKeys: []string{"team", "example.org/", "example.com/role", "karpenter.sh/"}}
 	for key, want := range map[string]struct{ unknown, none, listing, reserving bool }{
 		"team":                         {true, true, true, false},
@@ -175,7 +176,8 @@ func TestSends(t *testing.T) {
 		for name, test := range map[string]struct {
 			limits *Limits
 			want   bool
-		}{"unknown": {nil, want.unknown}, "none": {&Limits{}, want.none}, "listing": {listing, want.listing}, "reserving": {reserving, want.reserving}} {
+		}{"unknown": {nil, want.unknown}, "none": {&Limits{}, want.none}, "listing": {listing, want.listing}, "reserving": {reserving, want.reserving},
+			"all": {all, key != "team" && key != "example.org/any"}} {
 			if got := test.limits.Sends(key); got != test.want {
 				t.Errorf("%s, with limits %s: %t", key, name, got)
 			}

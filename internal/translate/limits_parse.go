@@ -12,9 +12,10 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// The keys of the ConfigMap. The first four here and the last apply to what is sent. The
+// The keys of the ConfigMap. The first five here and the last apply to what is sent. The
 // others are for the provider's policies alone, but mistakes in them are reported here.
 const (
+	limitPodSecurity     = "podSecurity"
 	limitVolumeTypes     = "volumeTypes"
 	limitTolerationKeys  = "tolerationKeys"
 	limitMetadataKeys    = "metadataKeys"
@@ -33,11 +34,44 @@ var (
 	// unfolded removes what YAML adds to a pattern on several lines.
 	unfolded  = strings.NewReplacer(" ", "", "\n", "")
 	limitKeys = []string{
-		limitVolumeTypes, limitTolerationKeys, limitMetadataKeys, limitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames, limitEndpointCIDRs,
+		limitPodSecurity, limitVolumeTypes, limitTolerationKeys, limitMetadataKeys, limitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames, limitEndpointCIDRs,
 	}
 	// describable are the types of volumes that limits can allow.
 	describable = []string{"nfs", "iscsi", "fc", "csi"}
 )
+
+// All in a list of limits stands for everything that it could name.
+const All = "*"
+
+// standard is a pod security standard that limits can grant; empty is baseline.
+type standard string
+
+// What pods may ask for: no more than pod security baseline, or anything.
+const (
+	PodSecurityBaseline   standard = ""
+	PodSecurityPrivileged standard = "privileged"
+)
+
+// podSecurity is the standard; without limits, baseline.
+func (l *Limits) podSecurity() standard {
+	if l == nil {
+		return PodSecurityBaseline
+	}
+	return l.PodSecurity
+}
+
+// Enforced is the value of the label pod-security.kubernetes.io/enforce of new remote
+// namespaces.
+func (l *Limits) Enforced() string {
+	if l.podSecurity() == PodSecurityPrivileged {
+		return string(PodSecurityPrivileged)
+	}
+	return "baseline"
+}
+
+func listsOrAll(list []string, item string) bool {
+	return slices.Contains(list, item) || slices.Contains(list, All)
+}
 
 // NoLimits are the limits of a provider that does not say what it allows, with the
 // reason.
@@ -61,6 +95,13 @@ func LimitsOf(data map[string]string) *Limits {
 		VolumeTypes: listed(data[limitVolumeTypes]), TolerationKeys: listed(data[limitTolerationKeys]),
 		MetadataKeys: listed(data[limitMetadataKeys]), ReservedKeys: listed(data[limitReservedKeys]),
 	}
+	if slices.Contains(limits.VolumeTypes, All) {
+		limits.VolumeTypes = describable
+	}
+	if strings.TrimSpace(data[limitPodSecurity]) == string(PodSecurityPrivileged) {
+		limits.PodSecurity = PodSecurityPrivileged
+	}
+	limits.Profile = profileOf(data)
 	for _, cidr := range listed(data[limitEndpointCIDRs]) {
 		limits.EndpointCIDRs = append(limits.EndpointCIDRs, netip.MustParsePrefix(cidr)) // limitsProblem has looked at it.
 	}
@@ -78,20 +119,11 @@ func limitsProblem(data map[string]string) string {
 			return "has more than 4096 characters in " + key
 		}
 	}
-	for _, kind := range listed(data[limitVolumeTypes]) {
-		if !slices.Contains(describable, kind) {
-			return "lists " + quoted(kind) + " under " + limitVolumeTypes + ", which may have nfs, iscsi, fc and csi alone"
-		}
+	if s := strings.TrimSpace(data[limitPodSecurity]); !slices.Contains([]string{"", "baseline", "privileged"}, s) {
+		return "has " + quoted(s) + " as " + limitPodSecurity + ", which may be baseline or privileged"
 	}
-	for _, key := range listed(data[limitMetadataKeys]) {
-		if !strings.Contains(key, "/") { // Keys without a domain need no entry; it was meant for a domain.
-			return "lists " + quoted(key) + " under " + limitMetadataKeys + ", which may have keys with a domain, and domains with a / at their end"
-		}
-	}
-	for _, cidr := range listed(data[limitEndpointCIDRs]) {
-		if prefix, err := netip.ParsePrefix(cidr); err != nil || prefix.Addr().Is4In6() {
-			return "lists " + quoted(cidr) + " under " + limitEndpointCIDRs + ", which may have ranges such as 10.0.0.0/16 and fd00:1::/48 alone"
-		}
+	if problem := listProblem(data); problem != "" {
+		return problem
 	}
 	for _, key := range []string{limitNamePattern, limitReservedNames} { // Not compiled: that takes as much memory as the provider likes.
 		pattern := unfolded.Replace(data[key])
@@ -100,6 +132,26 @@ func limitsProblem(data map[string]string) string {
 				err = alone // It shows what the administrator wrote.
 			}
 			return "has no regular expression in " + key + ": " + quoted(err.Error())
+		}
+	}
+	return ""
+}
+
+// listProblem is the first item of a list that means nothing.
+func listProblem(data map[string]string) string {
+	for _, kind := range listed(data[limitVolumeTypes]) {
+		if kind != All && !slices.Contains(describable, kind) {
+			return "lists " + quoted(kind) + " under " + limitVolumeTypes + ", which may have nfs, iscsi, fc and csi, or *, alone"
+		}
+	}
+	for _, key := range listed(data[limitMetadataKeys]) {
+		if key != All && !strings.Contains(key, "/") { // Keys without a domain need no entry; it was meant for a domain.
+			return "lists " + quoted(key) + " under " + limitMetadataKeys + ", which may have keys with a domain, and domains with a / at their end, or *"
+		}
+	}
+	for _, cidr := range listed(data[limitEndpointCIDRs]) {
+		if prefix, err := netip.ParsePrefix(cidr); err != nil || prefix.Addr().Is4In6() {
+			return "lists " + quoted(cidr) + " under " + limitEndpointCIDRs + ", which may have ranges such as 10.0.0.0/16 and fd00:1::/48 alone"
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"maps"
 	"net/netip"
 	"strings"
 	"testing"
@@ -15,17 +16,17 @@ import (
 var generous = &Limits{VolumeTypes: []string{"nfs", "iscsi", "fc", "csi"}, TolerationKeys: []string{"a", "b"}}
 
 func TestLimitsOf(t *testing.T) {
-	want := &Limits{VolumeTypes: []string{"nfs", "csi"}, TolerationKeys: []string{"example.com/batch"},
+	want := &Limits{Profile: "confined, with all of podSecurity", PodSecurity: PodSecurityPrivileged, VolumeTypes: []string{"nfs", "csi"}, TolerationKeys: []string{"example.com/batch"},
 		MetadataKeys: []string{"example.com/", "helm.sh/chart"}, ReservedKeys: []string{"a", "b"},
 		EndpointCIDRs: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16"), netip.MustParsePrefix("fd00::/8")}}
 	got := LimitsOf(map[string]string{
-		"volumeTypes": " nfs ,, csi", "tolerationKeys": "example.com/batch\n", "priorityClasses": "low", "namespaceLabels": "team",
+		"podSecurity": " privileged\n", "volumeTypes": " nfs ,, csi", "tolerationKeys": "example.com/batch\n", "priorityClasses": "low", "namespaceLabels": "team",
 		"namePattern": ".*-demo", "reservedNames": "a|\n b", "metadataKeys": "example.com/, helm.sh/chart", "reservedKeys": "a,\nb", "endpointCIDRs": "10.0.0.0/16, fd00::/8",
 	})
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(&Limits{}, LimitsOf(nil)); diff != "" {
+	if diff := cmp.Diff(&Limits{Profile: "confined"}, LimitsOf(nil)); diff != "" {
 		t.Errorf("of an empty ConfigMap: %s", diff)
 	}
 }
@@ -35,9 +36,10 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 		data map[string]string
 		want string // Part of the message.
 	}{
-		"an unknown key":         {map[string]string{"tolerationKeys": "a", "tolerations": "b"}, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits has the unknown key tolerations; the keys are volumeTypes, "},
-		"a type that is never":   {map[string]string{"volumeTypes": "nfs, hostPath"}, "limits lists hostPath under volumeTypes, which may have nfs, iscsi, fc and csi alone"},
-		"a domain without a /":   {map[string]string{"metadataKeys": "a/b, example.com"}, "limits lists example.com under metadataKeys, which may have keys with a domain, and domains with a / at their end"},
+		"an unknown key":         {map[string]string{"tolerationKeys": "a", "tolerations": "b"}, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits has the unknown key tolerations; the keys are podSecurity, volumeTypes, "},
+		"a type that is never":   {map[string]string{"volumeTypes": "nfs, hostPath"}, "limits lists hostPath under volumeTypes, which may have nfs, iscsi, fc and csi, or *, alone"},
+		"a domain without a /":   {map[string]string{"metadataKeys": "a/b, example.com"}, "limits lists example.com under metadataKeys, which may have keys with a domain, and domains with a / at their end, or *"},
+		"no standard":            {map[string]string{"podSecurity": "restricted"}, "limits has restricted as podSecurity, which may be baseline or privileged"},
 		"no pattern":             {map[string]string{"namePattern": "("}, "limits has no regular expression in namePattern: error parsing regexp: missing closing ): `(`"},
 		"no pattern of reserved": {map[string]string{"reservedNames": "a|["}, "limits has no regular expression in reservedNames: error parsing regexp: missing closing ]: `[`"},
 		"no range":               {map[string]string{"endpointCIDRs": "10.0.0.0/16, 10.1.0.1"}, "limits lists 10.1.0.1 under endpointCIDRs, which may have ranges such as 10.0.0.0/16 and fd00:1::/48 alone"},
@@ -57,6 +59,29 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 				t.Errorf("a pod is refused: %v", refusal)
 			}
 		})
+	}
+}
+
+// TestProfile: what is shipped has a name, and what is in between says what it opens.
+func TestProfile(t *testing.T) {
+	trusted := map[string]string{"podSecurity": "privileged", "volumeTypes": "*", "tolerationKeys": "*", "metadataKeys": "*", "priorityClasses": "*"}
+	limits := LimitsOf(trusted)
+	if diff := cmp.Diff(&Limits{Profile: "trusted", PodSecurity: PodSecurityPrivileged, VolumeTypes: describable, TolerationKeys: []string{All}, MetadataKeys: []string{All}}, limits); diff != "" {
+		t.Error(diff)
+	}
+	if limits.Enforced() != "privileged" || MissingLimits().Enforced() != "baseline" || LimitsOf(map[string]string{"podSecurity": "baseline"}).Enforced() != "baseline" {
+		t.Error("new namespaces enforce another standard than the limits say")
+	}
+	for key := range trusted {
+		alone := map[string]string{key: trusted[key], "namePattern": ".*-demo"}
+		if got, want := LimitsOf(alone).Profile, "confined, with all of "+key; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		most := maps.Clone(trusted)
+		most[key] = ""
+		if got := LimitsOf(most).Profile; strings.Contains(got, key) || strings.Count(got, ",") != 4 {
+			t.Errorf("all but %s: %q", key, got)
+		}
 	}
 }
 
@@ -97,7 +122,7 @@ func TestLimitRefusal(t *testing.T) {
 }
 
 func TestWithheldTolerations(t *testing.T) {
-	none, limits := &Limits{}, &Limits{TolerationKeys: []string{"example.com/batch"}}
+	none, limits, every := &Limits{}, &Limits{TolerationKeys: []string{"example.com/batch"}}, &Limits{TolerationKeys: []string{"*"}}
 	const offered = ": the provider has not offered that (tolerationKeys in ConfigMap spillway-provider/limits)"
 	tests := map[string]struct {
 		limits     *Limits
@@ -105,16 +130,19 @@ func TestWithheldTolerations(t *testing.T) {
 		want       string // Empty: it is sent.
 		stays      bool   // It is not sent, and nothing is reported.
 	}{
-		"every taint":                       {limits, `{operator: Exists}`, "the toleration of every taint" + offered, false},
-		"every taint softly":                {limits, `{operator: Exists, effect: PreferNoSchedule}`, "the toleration of every taint" + offered, false},
-		"control plane nodes":               {limits, `{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}`, "the toleration of node-role.kubernetes.io/control-plane" + offered, false},
-		"what is offered":                   {limits, `{key: example.com/batch, operator: Exists}`, "", false},
-		"what nothing is said of":           {none, `{key: example.com/batch, operator: Exists}`, "the toleration of example.com/batch" + offered, false},
-		"a soft taint":                      {none, `{key: a, operator: Exists, effect: PreferNoSchedule}`, "", false},
-		"what Kubernetes adds":              {none, `{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}`, "", true},
-		"for longer than Kubernetes adds":   {none, `{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 301}`, "", false},
-		"what Kubernetes adds, and further": {none, `{key: node.kubernetes.io/unreachable, operator: Exists}`, "the toleration of node.kubernetes.io/unreachable" + offered, false},
-		"virtual nodes":                     {limits, `{key: spillway.io/virtual-node, operator: Exists}`, "", true},
+		"every taint":                          {limits, `{operator: Exists}`, "the toleration of every taint" + offered, false},
+		"every taint softly":                   {limits, `{operator: Exists, effect: PreferNoSchedule}`, "the toleration of every taint" + offered, false},
+		"control plane nodes":                  {limits, `{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}`, "the toleration of node-role.kubernetes.io/control-plane" + offered, false},
+		"what is offered":                      {limits, `{key: example.com/batch, operator: Exists}`, "", false},
+		"what nothing is said of":              {none, `{key: example.com/batch, operator: Exists}`, "the toleration of example.com/batch" + offered, false},
+		"a soft taint":                         {none, `{key: a, operator: Exists, effect: PreferNoSchedule}`, "", false},
+		"what Kubernetes adds":                 {none, `{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}`, "", true},
+		"for longer than Kubernetes adds":      {none, `{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 301}`, "", false},
+		"what Kubernetes adds, and further":    {none, `{key: node.kubernetes.io/unreachable, operator: Exists}`, "the toleration of node.kubernetes.io/unreachable" + offered, false},
+		"every taint, where all are offered":   {every, `{operator: Exists}`, "", false},
+		"any taint, where all are offered":     {every, `{key: any, operator: Exists, effect: NoExecute}`, "", false},
+		"virtual nodes, where all are offered": {every, `{key: spillway.io/virtual-node, operator: Exists}`, "", true},
+		"virtual nodes":                        {limits, `{key: spillway.io/virtual-node, operator: Exists}`, "", true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 // Pod is the remote pod to create for local in a provider with these limits.
 func Pod(local *corev1.Pod, t Target, limits *Limits) (*corev1.Pod, *Refusal) {
-	if refusal := PodRefusal(local); refusal != nil {
+	if refusal := NeverSent(local); refusal != nil {
 		return nil, refusal
 	}
 	if refusal := LimitRefusal(local, limits); refusal != nil {
@@ -94,8 +94,10 @@ func allowedContainer(c *corev1.Container, tokens []string) corev1.Container {
 func toleratesVirtualNode(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode }
 
 // allowedEphemeralContainers are those that are not refused.
-func allowedEphemeralContainers(pod *corev1.Pod) []corev1.EphemeralContainer {
-	refused := func(c corev1.EphemeralContainer) bool { return ephemeralContainerRefusal(&c, &pod.Spec) != nil }
+func allowedEphemeralContainers(pod *corev1.Pod, limits *Limits) []corev1.EphemeralContainer {
+	refused := func(c corev1.EphemeralContainer) bool {
+		return ephemeralContainerRefusal(&c, &pod.Spec, limits.podSecurity()) != nil
+	}
 	if !slices.ContainsFunc(pod.Spec.EphemeralContainers, refused) {
 		return pod.Spec.EphemeralContainers
 	}

@@ -22,12 +22,12 @@ type Reference struct {
 }
 
 // PodReferences are the objects that must be in the provider for a pod to run there.
-// The injected service account token, and refused ephemeral containers, need nothing. A
-// generic ephemeral volume needs the claim that Kubernetes created for it in the
-// consumer.
+// The injected service account token, and ephemeral containers that some providers refuse,
+// need nothing. A generic ephemeral volume needs the claim that Kubernetes created for it
+// in the consumer.
 func PodReferences(pod *corev1.Pod) References {
 	spec := pod.Spec
-	spec.EphemeralContainers = allowedEphemeralContainers(pod)
+	spec.EphemeralContainers = allowedEphemeralContainers(pod, nil)
 	var refs References
 	for _, place := range namePlaces(&spec) {
 		refs.add(place.kind, *place.name, place.optional)

@@ -40,7 +40,7 @@ var resizable = [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemo
 // such as a longer deadline, is skipped. A toleration is sent once the provider's
 // limits allow it.
 func PodUpdate(local, remote *corev1.Pod, t Target, limits *Limits) PodChanges {
-	ephemeral := allowedEphemeralContainers(local)
+	ephemeral := allowedEphemeralContainers(local, limits)
 	tolerations := allowedTolerations(local.Spec.Tolerations, remote.Spec.Tolerations, limits)
 	var buffer [512]byte
 	desired := appendSpecHash(buffer[:0], local, ephemeral, tolerations)

@@ -279,7 +279,7 @@ func TestPodUpdate(t *testing.T) {
 			test.user(local)
 
 			changes := PodUpdate(local, remote, mapped, generous)
-			hash := specHash(local, allowedEphemeralContainers(local), allowedTolerations(local.Spec.Tolerations, nil, generous))
+			hash := specHash(local, allowedEphemeralContainers(local, nil), allowedTolerations(local.Spec.Tolerations, nil, generous))
 			want := PodChanges{Ephemeral: patched(remote, test.ephemeral), Resize: patched(remote, test.resize), Main: patched(remote, test.main)}
 			if want.Main != nil {
 				want.Main.Annotations[v1alpha1.AnnotationSpecHash] = hash

@@ -42,7 +42,7 @@ func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVo
 	if !isBoundTo(local, claim) {
 		return nil, refusalf(ReasonClaimNotBound, "PersistentVolume %s is not bound to PersistentVolumeClaim %s", local.Name, claim.Name)
 	}
-	if field := persistentVolumeSourcePlan.violation(&local.Spec.PersistentVolumeSource); field != nil {
+	if field := persistentVolumeSourcePlan.violation(&local.Spec.PersistentVolumeSource, PodSecurityBaseline); field != nil {
 		return nil, field.refusal("PersistentVolume " + local.Name + ": spec")
 	}
 	if csi := local.Spec.CSI; csi != nil {

@@ -62,7 +62,71 @@ func TestConsumerUnderOtherLimits(t *testing.T) {
 	becomes(t, consumer, podOf(meta, sandboxed), notTolerated)
 	change("tolerationKeys", "sandbox")
 	becomes(t, consumer, podOf(meta, sandboxed), "")
+	limits.open(t, data, urgent)
 	limits.spoil(t, data, meta)
+}
+
+// open allows all that there is, key by key: each is possible alone, and what no key
+// allows stays forbidden.
+func (l limits) open(t *testing.T, data map[string]string, urgent func(*corev1.PodSpec)) {
+	t.Helper()
+	privileged := enforcing("privileged")
+	meta := metav1.ObjectMeta{Namespace: namespaceIn(t, spare(t), held(mark())), Name: "pod", Labels: mark()}
+	// Named as authorization.yaml lets the consumer patch pods.
+	there := temporaryIn(t, spare(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "privileged-demo", Labels: privileged}})
+	inPrivileged := metav1.ObjectMeta{Namespace: there.Name, Name: "pod", Labels: mark()}
+	commanded := podOf(meta)
+	commanded.Annotations = map[string]string{"sidecar.istio.io/inject": "true"}
+	everything := tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists})
+	iscsi := describing(corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{TargetPortal: "10.0.0.1", IQN: "iqn.2001-04.com.example:a"}})
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-b-demo", Labels: privileged}}
+	for key, opened := range map[string]struct {
+		value  string
+		object client.Object
+		before string // Part of the refusal, until the key is set.
+	}{
+		"metadataKeys":    {"*", commanded, notLetIn},
+		"tolerationKeys":  {"*", podOf(meta, everything), notTolerated},
+		"volumeTypes":     {"*", podOf(meta, iscsi), notAVolume},
+		"priorityClasses": {"*", podOf(meta, urgent), notAClass},
+		"podSecurity":     {"privileged", podOf(inPrivileged, runningPrivileged), "must have the label pod-security.kubernetes.io/enforce"},
+	} {
+		alone := maps.Clone(data)
+		maps.Copy(alone, map[string]string{"metadataKeys": "", "tolerationKeys": "", "volumeTypes": "", "priorityClasses": "", "podSecurity": "baseline"})
+		l.become(t, alone)
+		becomes(t, l.consumer, opened.object, opened.before)
+		alone[key] = opened.value
+		l.become(t, alone)
+		becomes(t, l.consumer, opened.object, "")
+		if key != "podSecurity" {
+			becomes(t, l.consumer, namespace, "with the value baseline or restricted")
+			continue
+		}
+		becomes(t, l.consumer, namespace, "")
+		becomes(t, l.consumer, podOf(inPrivileged, mountingRoot), "")
+		l.stillForbidden(t, inPrivileged)
+	}
+	l.become(t, data)
+	becomes(t, l.consumer, podOf(inPrivileged), "must have the label pod-security.kubernetes.io/enforce")
+}
+
+// stillForbidden: a pod that may be privileged gets no rights in the provider, no node of
+// its choice and no rank of the system, and none in a namespace that enforces nothing.
+func (l limits) stillForbidden(t *testing.T, meta metav1.ObjectMeta) {
+	t.Helper()
+	unheld := metav1.ObjectMeta{Namespace: namespaceIn(t, spare(t), mark()), Name: "pod", Labels: mark()}
+	refused(t, l.consumer.Create(t.Context(), podOf(unheld), client.DryRunAll), "must have the label pod-security.kubernetes.io/enforce")
+	for want, change := range map[string]func(*corev1.PodSpec){
+		"spec.serviceAccountName must be empty or default": func(s *corev1.PodSpec) { s.ServiceAccountName = "builder" },
+		"spec.nodeName must be empty":                      func(s *corev1.PodSpec) { s.NodeName = "control-plane" },
+		notAClass:                                          func(s *corev1.PodSpec) { s.PriorityClassName = "system-node-critical" },
+		"must not have serviceAccountToken":                projecting(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}),
+	} {
+		refused(t, l.consumer.Create(t.Context(), podOf(meta, change), client.DryRunAll), want)
+	}
+	running := temporaryIn(t, spare(t), podOf(meta, func(s *corev1.PodSpec) { s.NodeName = "node" }))
+	const debug = `{"spec":{"ephemeralContainers":[{"name":"debug","image":"image","securityContext":{"privileged":true}}]}}`
+	refused(t, l.consumer.SubResource("ephemeralcontainers").Patch(t.Context(), running, strategic(debug), client.DryRunAll), "")
 }
 
 // ofTeam is a namespace with a label of its own.
@@ -78,8 +142,9 @@ func (l limits) spoil(t *testing.T, data map[string]string, meta metav1.ObjectMe
 	for _, mistake := range []struct{ key, value, want, ofPod string }{
 		{"namePattern", "(", "variables.namePattern", "limits[?'namePattern']"},
 		{"reservedNames", "a|[", "variables.reservedNames", "limits[?'reservedNames']"},
-		{"volumeTypes", "hostPath", "volumeTypes may list nfs, iscsi, fc, csi, and nothing else: hostPath", notValid},
-		{"metadataKeys", "helm.sh/, example.com", "metadataKeys may list keys with a domain, and domains with a / at their end: example.com", notValid},
+		{"volumeTypes", "hostPath", "volumeTypes may list nfs, iscsi, fc, csi, or *, and nothing else: hostPath", notValid},
+		{"metadataKeys", "helm.sh/, example.com", "metadataKeys may list keys with a domain, and domains with a / at their end, or *: example.com", notValid},
+		{"podSecurity", "restricted", "podSecurity may be baseline or privileged: restricted", notValid},
 		{"endpointCIDRs", "10.1.0.0/16, 10.1", "endpointCIDRs may list ranges such as 10.0.0.0/16 and fd00:1::/48: 10.1", notValid},
 		{"tolerations", "example.com/batch", "tolerations is none of the keys that there are", notValid},
 		{"tolerationKeys", strings.Repeat("a,", 3000), "tolerationKeys is longer than 4096 characters", notValid},

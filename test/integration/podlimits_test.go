@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -89,6 +90,29 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 		Expect(now(eu, in(t.remote, settings))()).To(HaveField("ObjectMeta.Annotations", HaveKeyWithValue(key, "true")), "it keeps what it has")
 	})
 
+	It("refuse a privileged pod, until they take such, in namespaces that are held to that", func() {
+		privileged := func(pod *corev1.Pod) {
+			pod.Spec.HostNetwork = true
+			pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
+		}
+		own := newTeam() // The others' namespaces stay as they are.
+		Eventually(home.condition(own.cb, v1alpha1.BindingLimitsKnown)).Should(isTrue(v1alpha1.ReasonLimitsRead, "the provider's profile is confined"))
+		pod := own.run(privileged)
+		own.staysHome(pod, translate.ReasonPodSecurity, "spec.hostNetwork", "podSecurity: privileged in ConfigMap spillway-provider/limits")
+
+		// What a consumer has made it does not change: the administrator does.
+		change(eu, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.remote}}, func(namespace *corev1.Namespace) {
+			namespace.Labels["pod-security.kubernetes.io/enforce"] = "privileged"
+		})
+		eu.limit("podSecurity", "privileged")
+		Expect(own.goesOn(pod).Spec).To(And(HaveField("HostNetwork", true), HaveField("Containers", ContainElement(HaveField("SecurityContext.Privileged", HaveValue(BeTrue()))))))
+		Eventually(home.condition(own.cb, v1alpha1.BindingLimitsKnown)).Should(isTrue(v1alpha1.ReasonLimitsRead, "with all of podSecurity"))
+
+		next := newTeam()
+		next.running(privileged) // What is made now is held to the new standard.
+		Expect(now(eu, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: next.remote}})()).To(HaveField("Labels", HaveKeyWithValue("pod-security.kubernetes.io/enforce", "privileged")))
+	})
+
 	It("are missing: pods wait and say so, and nobody else is held up", slow, func() {
 		limits := eu.limits()
 		Expect(eu.Delete(ctx, limits)).To(Succeed())
@@ -106,7 +130,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 
 		Expect(eu.Create(ctx, newLimits(limits.Data))).To(Succeed())
 		t.goesOn(pod)
-		Eventually(home.condition(t.cb, v1alpha1.BindingLimitsKnown)).Should(isTrue(v1alpha1.ReasonLimitsRead))
+		Eventually(home.condition(t.cb, v1alpha1.BindingLimitsKnown)).Should(isTrue(v1alpha1.ReasonLimitsRead, "the provider's profile is confined"))
 	})
 
 	It("have a key that there is not: pods wait, and are told which", slow, func() {

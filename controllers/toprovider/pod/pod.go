@@ -59,7 +59,7 @@ func ready(pod *corev1.Pod) bool {
 // Needs are the objects that a pod needs in the provider. One that has ended, or
 // is not sent at all, needs none.
 func Needs(pod *corev1.Pod) []decide.Ref {
-	if podsync.Terminal(pod) || translate.PodRefusal(pod) != nil {
+	if podsync.Terminal(pod) || translate.NeverSent(pod) != nil {
 		return nil
 	}
 	var refs []decide.Ref

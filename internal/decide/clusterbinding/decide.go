@@ -172,7 +172,7 @@ func limitsKnown(s Snapshot) *metav1.Condition {
 	case s.Connection.Phase != connection.Connected || known.Reason == "":
 		return nil
 	case known.Reason == v1alpha1.ReasonLimitsRead:
-		return condition(v1alpha1.BindingLimitsKnown, metav1.ConditionTrue, known.Reason, "")
+		return condition(v1alpha1.BindingLimitsKnown, metav1.ConditionTrue, known.Reason, known.Message)
 	default:
 		return condition(v1alpha1.BindingLimitsKnown, metav1.ConditionFalse, known.Reason, known.Message)
 	}

@@ -52,7 +52,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	if was := recorded(s.Local); was != nil {
 		return lost(s, was)
 	}
-	if refusal := translate.PodRefusal(s.Local); refusal != nil {
+	if refusal := translate.NeverSent(s.Local); refusal != nil {
 		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
 	}
 	if refusal := translate.LimitRefusal(s.Local, s.Limits); refusal != nil {

@@ -143,7 +143,7 @@ func debugger(p *corev1.Pod) {
 }
 
 func saysDebugger(p *corev1.Pod) {
-	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.EphemeralContainerRefusals(p)[0].Message)(p)
+	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.EphemeralContainerRefusals(p, nil)[0].Message)(p)
 }
 
 // outdated is what is found when a change of something that the pod uses was

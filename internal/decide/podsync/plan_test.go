@@ -62,10 +62,10 @@ func TestWholePlans(t *testing.T) {
 	const held = "provider eu has ended many pods of namespace team within a minute after they were sent: the next are sent one at a time, ever more slowly, until one lives for a minute there"
 	soon := &decide.Problem{Reason: "EndedTooSoon", Message: held}
 	const older = "the pod runs on with an older state of what it uses: ConfigMap team/settings: no"
-	withheld := "the pod runs on without what is not sent: " + translate.EphemeralContainerRefusals(local(debugger))[0].Message
-	both := withheld + "; " + strings.Replace(translate.EphemeralContainerRefusals(local(debugger))[0].Message, "root", "second", 1)
+	withheld := "the pod runs on without what is not sent: " + translate.EphemeralContainerRefusals(local(debugger), nil)[0].Message
+	both := withheld + "; " + strings.Replace(translate.EphemeralContainerRefusals(local(debugger), nil)[0].Message, "root", "second", 1)
 	host := func(p *corev1.Pod) { p.Spec.HostNetwork = true }
-	mayNot := translate.PodRefusal(local(host)).Message
+	mayNot := translate.LimitRefusal(local(host), &translate.Limits{}).Message
 	tolerated := translate.Withheld(local(tolerant), &corev1.Pod{}, nil)[0]
 
 	for name, test := range map[string]struct {

@@ -34,7 +34,7 @@ func remarkOn(s snapshot) *remark {
 func withheld(s snapshot) *remark {
 	said := &remark{Quiet: true}
 	var messages []string
-	for _, refusal := range translate.EphemeralContainerRefusals(s.Local) {
+	for _, refusal := range translate.EphemeralContainerRefusals(s.Local, s.Limits) {
 		if said.Quiet {
 			said.Reason, said.Quiet = refusal.Reason, false
 		}

@@ -47,7 +47,7 @@ func Sent(local *corev1.Pod) bool { return recorded(local) != nil }
 // Nil if there is nothing to report: the pod was sent, never would be, already says so,
 // or has ended.
 func Stranded(local *corev1.Pod, problem decide.Problem, now time.Time) *corev1.PodStatus {
-	if Terminal(local) || !local.DeletionTimestamp.IsZero() || Sent(local) || translate.PodRefusal(local) != nil || says(local, problem.Message) {
+	if Terminal(local) || !local.DeletionTimestamp.IsZero() || Sent(local) || translate.NeverSent(local) != nil || says(local, problem.Message) {
 		return nil
 	}
 	status := local.Status.DeepCopy()

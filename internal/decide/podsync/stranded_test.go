@@ -39,7 +39,7 @@ func TestStranded(t *testing.T) {
 		"another one of its manifest was":  {local(started, writtenFor("local-0")), says(away)},
 		"it is being deleted":              {local(going(30)), nil},
 		"it has ended":                     {local(phase(corev1.PodFailed)), nil},
-		"it would not be sent in any case": {local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil},
+		"it would not be sent in any case": {local(func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := c.pod.DeepCopy()

@@ -68,6 +68,9 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, late bool) string {
 	refusal, described := translate.PodRefusal(pod), strings.Join(translate.DescribedVolumes(pod), ", ")
 	switch {
+	case late && refusal != nil && translate.NeverSent(pod) == nil:
+		return "the pod asks for more than pod security baseline, so that only a provider which allows that can take it, and only if it is made with podOffloadingStrategy Remote in effect: " +
+			"it waits for one of the consumer's own nodes: " + refusal.Message
 	case late && refusal != nil:
 		return "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " + refusal.Message
 	case late && described != "":

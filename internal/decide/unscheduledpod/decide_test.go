@@ -102,7 +102,7 @@ func TestDecideDescribed(t *testing.T) {
 	})
 	made, never := late.DeepCopy(), late.DeepCopy()
 	made.Spec.Tolerations = []corev1.Toleration{{Key: taint, Operator: corev1.TolerationOpExists}}
-	never.Spec.HostPID = true
+	never.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}}
 	for name, test := range map[string]struct {
 		pod      *corev1.Pod
 		strategy v1alpha1.PodOffloadingStrategy
@@ -130,7 +130,7 @@ func TestDecideDescribed(t *testing.T) {
 	}
 }
 
-// TestDecideNeverSent is about pods that no provider gets: they get no toleration, and
+// TestDecideNeverSent is about pods that hardly any provider gets: they get no toleration, and
 // a message once they wait.
 func TestDecideNeverSent(t *testing.T) {
 	refused := func(p *corev1.Pod) { p.Spec.HostNetwork = true }
@@ -146,7 +146,8 @@ func TestDecideNeverSent(t *testing.T) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: kind, Status: status, Reason: reason}}
 		}
 	}
-	told := Plan{Reason: ReasonStaysLocal, Message: "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " +
+	told := Plan{Reason: ReasonStaysLocal, Message: "the pod asks for more than pod security baseline, so that only a provider which allows that can take it, " +
+		"and only if it is made with podOffloadingStrategy Remote in effect: it waits for one of the consumer's own nodes: " +
 		translate.PodRefusal(waiting(refused)).Message}
 	tests := map[string]struct {
 		pod  *corev1.Pod

@@ -55,6 +55,10 @@ func TestCapacity(t *testing.T) {
 		"a share that makes no sense":          {[]*builder.NodeBuilder{size("a", "8", "8Gi")}, limits{"cpu": percent("101%"), "memory": percent("-1%")}, map[corev1.ResourceName]string{"cpu": "0", "memory": "0"}},
 		"a cap that makes no sense":            {[]*builder.NodeBuilder{size("a", "8", "8Gi")}, limits{"cpu": percent("much")}, map[corev1.ResourceName]string{"cpu": "0", "memory": "8Gi"}},
 	}
+	tainted := *size("a", "1", "1Gi").Taint("example.com/other", corev1.TaintEffectNoSchedule).Obj()
+	if got := Capacity(Offer{Nodes: []corev1.Node{tainted}, Tolerable: []string{"*"}}, nil); got.Cpu().String() != "1" {
+		t.Errorf("where pods may tolerate every taint, a node with one counts as %v", got)
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var nodes []corev1.Node

@@ -61,7 +61,8 @@ var mirrored = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, c
 // keepsOff reports whether a taint keeps all consumers' pods off a node; one that the
 // provider lets them tolerate keeps off only some.
 func (o Offer) keepsOff(taint corev1.Taint) bool {
-	return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key) && !slices.Contains(o.Tolerable, taint.Key)
+	return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key) && !slices.Contains(o.Tolerable, taint.Key) &&
+		!slices.Contains(o.Tolerable, translate.All)
 }
 
 // noneUsable says that no node of the provider takes pods, and why; "" if one does.
