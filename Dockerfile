@@ -11,7 +11,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY api/ api/
 COPY cmd/ cmd/
-COPY config/provider/ config/provider/
+COPY config/ config/
 COPY controllers/ controllers/
 COPY internal/ internal/
 

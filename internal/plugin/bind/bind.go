@@ -53,14 +53,14 @@ Here it puts the token into a Secret, makes a ClusterBinding, and waits until th
 
 Before it writes anything, it checks both clusters and your rights in them. It can be run again: limits
 that the provider's administrator has changed are kept, and so is a token of which more than half of the time is left.`,
-		Example: `  # Bind the cluster of context eu-admin as eu
-  kubectl spillway bind eu --provider-context eu-admin
+		Example: `  # Bind the cluster of context eu
+  kubectl spillway bind eu --provider-context eu
 
   # Its administrator trusts the teams of this cluster
-  kubectl spillway bind eu --provider-context eu-admin --profile trusted
+  kubectl spillway bind eu --provider-context eu --profile trusted
 
   # The consumer reaches it at another address than you do; at most half of it is used
-  kubectl spillway bind eu --provider-context eu-admin --provider-server https://10.0.0.5:6443 \
+  kubectl spillway bind eu --provider-context eu --provider-server https://10.0.0.5:6443 \
     --label topology.kubernetes.io/region=eu --capacity cpu=50%,memory=50%`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {

@@ -35,10 +35,10 @@ func Command(f *cli.Factory) *cobra.Command {
 		Short: "Give a binding a new token",
 		Long: `Asks the provider for a new token of the consumer's account, and puts it into the Secret of the binding, in place of the
 old one; the address and the authority stay. Then it waits until the manager uses it. No pod is touched. The old token stays valid until it expires.`,
-		Example: `  kubectl spillway rotate eu --provider-context eu-admin
+		Example: `  kubectl spillway rotate eu --provider-context eu
 
   # Once a day, by a job
-  kubectl spillway rotate eu --provider-context eu-admin --duration 168h`,
+  kubectl spillway rotate eu --provider-context eu --duration 168h`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			output, err := cli.NewOutput(f, "rotate", o.Format, o.DryRun)

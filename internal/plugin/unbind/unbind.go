@@ -45,7 +45,7 @@ but consumers, and an API server that has lost its last policy with limits knows
 		Example: `  kubectl spillway unbind eu
 
   # And end the access to the provider
-  kubectl spillway unbind eu --provider-context eu-admin`,
+  kubectl spillway unbind eu --provider-context eu`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			output, err := cli.NewOutput(f, "unbind", o.Format, o.DryRun)
