@@ -67,8 +67,9 @@ generate: ## Generate deepcopy functions, CRDs, RBAC and the API reference.
 verify: ## Check format, lint (and vet), generated files, go.mod files and known vulnerabilities.
 	@GO='$(GO)' hack/verify.sh
 
-kube: ## Build real Kubernetes programs and kwok into bin/kube, once.
-	@GO='$(GO)' hack/kube/build.sh
+kube: ## Build real Kubernetes programs and kwok into bin/kube, once (KUBE_VERSION=v1.34.5 for an older release besides).
+	@GO='$(GO)' KUBE_VERSION= hack/kube/build.sh
+	@$(if $(KUBE_VERSION),GO='$(GO)' KUBE_VERSION='$(KUBE_VERSION)' hack/kube/build.sh)
 
 # What make e2e needs besides.
 metrics-server:

@@ -4,22 +4,42 @@
 # etcd, kubectl, kubelet, kube-proxy), CoreDNS, kwok and kwokctl. It needs Go and
 # git, no root and no Docker. The first build takes about 8 minutes on two cores;
 # it does nothing when everything is up to date.
-# Usage: [GO=go] hack/kube/build.sh [--force]
+#
+# With KUBE_VERSION, it builds kube-apiserver, kube-controller-manager and
+# kube-scheduler of an older release beside them, into bin/kube-$KUBE_VERSION, which
+# borrows the rest. Each such release is a module of its own, in a folder here.
+# Usage: [GO=go] [KUBE_VERSION=v1.34.5] hack/kube/build.sh [--force]
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-out=$root/bin/kube
-stamp=$out/.stamp
 go=${GO:-go}
-programs=(kube-apiserver kube-controller-manager kube-scheduler etcd kubectl kubelet kube-proxy)
-packages=(. ./coredns sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl)
+release=${KUBE_VERSION:-}
+if [[ -z $release ]]; then
+    module=$here
+    out=$root/bin/kube
+    binaries=(kube coredns kwok kwokctl)
+    # Links to kube, which looks at the name that it is started under.
+    links=(kube-apiserver kube-controller-manager kube-scheduler etcd kubectl kubelet kube-proxy)
+    target=kube
+    packages=(. ./coredns sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl)
+    sources=("$module"/go.mod "$module"/go.sum "$module"/*.go "$module"/coredns/*.go)
+else
+    module=$here/${release%.*}
+    out=$root/bin/kube-$release
+    binaries=(kube-apiserver kube-controller-manager kube-scheduler)
+    links=(etcd kubectl)
+    target=../kube/kube
+    packages=("${binaries[@]/#/k8s.io/kubernetes/cmd/}")
+    sources=("$module"/go.mod "$module"/go.sum)
+fi
+stamp=$out/.stamp
 # Seconds between two progress lines when nobody watches a terminal.
 interval=15
 tmp=
 child=
 export CGO_ENABLED=0 # static binaries, and no C compiler needed
-export GOWORK=off    # hack/kube is a module of its own
+export GOWORK=off    # each module here is one of its own
 
 say() { printf 'kube: %s\n' "$*"; }
 die() {
@@ -37,14 +57,21 @@ clean_up() {
 }
 
 # module_version prints the version that go.mod names for a module.
-module_version() { awk -v m="$1" '$1 == m { print $2; exit }' "$here/go.mod"; }
+module_version() { awk -v m="$1" '$1 == m { print $2; exit }' "$module/go.mod"; }
+
+check_release() {
+    [[ -z $release || (-f $module/go.mod && $(module_version k8s.io/kubernetes) == "$release") ]] || {
+        module=$here
+        die "KUBE_VERSION=$release: there is no such release in hack/kube; there are:$(awk '$1 == "k8s.io/kubernetes" { printf " %s", $2 }' "$here"/v*/go.mod), and without KUBE_VERSION $(module_version k8s.io/kubernetes)"
+    }
+}
 
 check_go() {
     local want
-    want=$(awk '$1 == "go" { print $2; exit }' "$here/go.mod")
+    want=$(awk '$1 == "go" { print $2; exit }' "$module/go.mod")
     command -v "$go" >/dev/null || die "needs Go >= $want in PATH (https://go.dev/dl)"
     # With GOTOOLCHAIN=auto an older Go fetches the right one by itself here.
-    go_version=$(cd "$here" && "$go" env GOVERSION 2>/dev/null) ||
+    go_version=$(cd "$module" && "$go" env GOVERSION 2>/dev/null) ||
         die "needs Go >= $want; found $(cd / && "$go" version), and it could not fetch a newer one"
     # With GOTOOLCHAIN=local it does not even try.
     [[ $(printf '%s\n' "go$want" "$go_version" | sort -V | head -n 1) == "go$want" ]] ||
@@ -56,14 +83,14 @@ check_go() {
 fingerprint() {
     {
         echo "$go_version" "$("$go" env GOOS GOARCH | tr '\n' ' ')"
-        cat "$here"/go.mod "$here"/go.sum "$here"/*.go "$here"/coredns/*.go "$here"/build.sh
+        cat "${sources[@]}" "$here"/build.sh
     } | git hash-object --stdin
 }
 
 up_to_date() {
     [[ -f $stamp && $(<"$stamp") == "$want_stamp" ]] || return 1
     local program
-    for program in kube coredns kwok kwokctl "${programs[@]}"; do
+    for program in "${binaries[@]}" "${links[@]}"; do
         [[ -x $out/$program ]] || return 1
     done
 }
@@ -127,11 +154,11 @@ show_failure() {
 
 resolve() {
     say "resolving modules (the first time this downloads them)"
-    (cd "$here" && exec "$go" list -deps "${packages[@]}" >"$tmp/deps" 2>"$tmp/log") &
+    (cd "$module" && exec "$go" list -deps "${packages[@]}" >"$tmp/deps" 2>"$tmp/log") &
     child=$!
     watch_child "resolving modules" no_count || {
         show_failure "$tmp/log"
-        die "could not resolve the modules of hack/kube: is the Go module proxy ($("$go" env GOPROXY)) reachable?"
+        die "could not resolve the modules of ${module#"$root/"}: is the Go module proxy ($("$go" env GOPROXY)) reachable?"
     }
     total=$(wc -l <"$tmp/deps")
 }
@@ -143,9 +170,9 @@ compile() {
     # A fixed date and commit: the same sources give the same binary.
     local ldflags="-s -w -X $k.gitVersion=$version -X $k.gitMajor=1 -X $k.gitMinor=${minor%%.*}
         -X $k.gitCommit=unknown -X $k.gitTreeState=clean -X $k.buildDate=1970-01-01T00:00:00Z"
-    say "building Kubernetes $version, CoreDNS and kwok (about 8 minutes on two cores the first time)"
+    say "building ${binaries[*]} of Kubernetes $version (6 to 8 minutes on two cores the first time)"
     : >"$tmp/log"
-    (cd "$here" && exec "$go" build -v -ldflags "${ldflags//$'\n'/ }" \
+    (cd "$module" && exec "$go" build -v -ldflags "${ldflags//$'\n'/ }" \
         -o "$tmp/bin/" "${packages[@]}" 2>"$tmp/log") &
     child=$!
     watch_child building count_packages || {
@@ -158,7 +185,7 @@ install_all() {
     local program
     mkdir -p "$out"
     rm -f "$stamp"
-    for program in "${programs[@]}"; do ln -s kube "$tmp/bin/$program"; done
+    for program in "${links[@]}"; do ln -s "$target" "$tmp/bin/$program"; done
     # Renames: a cluster that runs from the old files goes on undisturbed.
     mv -f "$tmp"/bin/* "$out/"
     printf '%s\n' "$want_stamp" >"$tmp/stamp"
@@ -168,6 +195,7 @@ install_all() {
 main() {
     [[ $# -eq 0 || $* == --force ]] || die "usage: hack/kube/build.sh [--force]"
     command -v git >/dev/null || die "needs git in PATH"
+    check_release
     check_go
     want_stamp=$(fingerprint)
     if [[ $# -eq 0 ]] && up_to_date; then return; fi
@@ -183,7 +211,7 @@ main() {
     resolve
     compile
     install_all
-    say "done in $((SECONDS - begin))s: bin/kube"
+    say "done in $((SECONDS - begin))s: ${out#"$root/"}"
 }
 
 main "$@"
