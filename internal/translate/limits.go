@@ -58,12 +58,12 @@ func LimitRefusal(pod *corev1.Pod, limits *Limits) *Refusal {
 }
 
 // DescribedVolumes are the labels of the virtual nodes whose providers let pods describe
-// the volumes that this one does, each once. The admission policy has those pods require
-// them that may run on the consumer's own nodes, too.
+// the volumes that this one does, each once, in the order of describable. The admission
+// policy has those pods require them that may run on the consumer's own nodes, too.
 func DescribedVolumes(pod *corev1.Pod) []string {
 	var keys []string
-	for i := range pod.Spec.Volumes {
-		if kind := describedType(&pod.Spec.Volumes[i].VolumeSource); kind != "" && !slices.Contains(keys, v1alpha1.LabelVolumePrefix+kind) {
+	for _, kind := range describable {
+		if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return describedType(&v.VolumeSource) == kind }) {
 			keys = append(keys, v1alpha1.LabelVolumePrefix+kind)
 		}
 	}

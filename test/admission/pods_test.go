@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 )
 
 // Requirements on labels and fields, in the short form of the tables below.
@@ -401,13 +402,27 @@ func (test podCase) pod(namespace string) *corev1.Pod {
 	return pod
 }
 
-// run makes the pod, and compares what becomes of it.
+// run makes the pod, and compares what becomes of it: by the policy, and by the decision
+// of the webhook.
 func (test podCase) run(t *testing.T) {
 	t.Helper()
-	pod := test.pod(offloaded(t, &v1alpha1.NamespaceOffloadingSpec{
+	offloading := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{
 		PodOffloadingStrategy: test.strategy, ClusterSelector: test.selector,
-	}))
-	want := pod.DeepCopy()
+	}}
+	pod := test.pod(offloaded(t, &offloading.Spec))
+	decided := pod.DeepCopy()
+	admission.Decide(decided, offloading).Apply(decided)
+	test.compare(t, "by the webhook", decided)
+	if err := server(t).Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	test.compare(t, "by the policy", pod)
+}
+
+// compare compares what has become of the pod.
+func (test podCase) compare(t *testing.T, by string, pod *corev1.Pod) {
+	t.Helper()
+	want := test.pod(pod.Namespace)
 	switch {
 	case test.untouched:
 	case test.wantTolerations == nil:
@@ -415,17 +430,14 @@ func (test podCase) run(t *testing.T) {
 	default:
 		want.Spec.Affinity, want.Spec.Tolerations = test.want, test.wantTolerations
 	}
-	if err := server(t).Create(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
 	if diff := cmp.Diff(want.Spec.Affinity, pod.Spec.Affinity, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("affinity (-want +got):\n%s", diff)
+		t.Errorf("affinity %s (-want +got):\n%s", by, diff)
 	}
 	if diff := cmp.Diff(want.Spec.Tolerations, ownTolerations(pod), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("tolerations (-want +got):\n%s", diff)
+		t.Errorf("tolerations %s (-want +got):\n%s", by, diff)
 	}
 	if diff := cmp.Diff(test.nodes, possibleNodes(t, pod)); diff != "" {
-		t.Errorf("nodes (-want +got):\n%s", diff)
+		t.Errorf("nodes %s (-want +got):\n%s", by, diff)
 	}
 }
 

@@ -1,0 +1,29 @@
+package admission
+
+import corev1 "k8s.io/api/core/v1"
+
+// Empty reports whether the pod stays as it is.
+func (p Plan) Empty() bool { return p.Toleration == nil && p.Required == nil && p.Preferred == nil }
+
+// Apply gives the pod what is planned.
+func (p Plan) Apply(pod *corev1.Pod) {
+	if p.Toleration != nil {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, *p.Toleration)
+	}
+	if p.Required == nil && p.Preferred == nil {
+		return
+	}
+	if pod.Spec.Affinity == nil {
+		pod.Spec.Affinity = &corev1.Affinity{}
+	}
+	if pod.Spec.Affinity.NodeAffinity == nil {
+		pod.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	affinity := pod.Spec.Affinity.NodeAffinity
+	if p.Required != nil {
+		affinity.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{NodeSelectorTerms: p.Required}
+	}
+	if p.Preferred != nil {
+		affinity.PreferredDuringSchedulingIgnoredDuringExecution = append(affinity.PreferredDuringSchedulingIgnoredDuringExecution, *p.Preferred)
+	}
+}
