@@ -109,6 +109,6 @@ faults: ## Crash, cut and fault the manager at every write, and compare the end 
 upgrade: ## Say what there is to upgrade from: nothing, until the first release.
 	@echo 'There is no release yet, so there is nothing to upgrade from.'
 
-install-yaml: ## Write dist/install.yaml, install-shard.yaml, hosted.yaml (consumer), provider.yaml (providers).
+install-yaml: ## Write dist/install.yaml, install-shard.yaml, install-webhook.yaml, hosted.yaml (consumer), provider.yaml (providers).
 	@mkdir -p $(DIST)
 	@DIST='$(DIST)' IMAGE='$(IMAGE)' HOSTED_IMAGE='$(HOSTED_IMAGE)' KUSTOMIZE='$(tool) kustomize' hack/install-yaml.sh

@@ -33,11 +33,3 @@ func (s scope) counter(present *inventory.Inventory) inventory.Counter {
 	}
 	return inventory.Reported{Reader: s.local.GetClient()}
 }
-
-// ifSharing adds a controller needed only if replicas share the bindings.
-func (s scope) ifSharing(setup func(ctrl.Manager) error) error {
-	if !s.sharing {
-		return nil
-	}
-	return setup(s.local)
-}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/namespacemap"
 	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
 	"github.com/spillway-io/spillway/controllers/offloadingstatus"
+	"github.com/spillway-io/spillway/controllers/strayedpod"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
 	"github.com/spillway-io/spillway/controllers/toprovider/endpointslice"
 	"github.com/spillway-io/spillway/controllers/toprovider/networkpolicy"
@@ -31,11 +33,13 @@ import (
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/controllers/waitingpod"
+	"github.com/spillway-io/spillway/controllers/webhookremoval"
 	"github.com/spillway-io/spillway/internal/consumer"
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	decidenode "github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/throttle"
@@ -67,8 +71,8 @@ type Options struct {
 	// Origin is the identity of the consumer.
 	Origin   string
 	Settings offloading.Settings
-	// PolicyServed reports whether the consumer can run the admission policy.
-	PolicyServed bool
+	// PodAdmission says what prepares the pods of offloaded namespaces.
+	PodAdmission podadmission.Choice
 	// Views are the consumer's caches of each binding.
 	Views *views.Views
 	// Sharing says which bindings this replica works for; nil: the elected one works
@@ -124,7 +128,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"podevent":  warnings.SetupWithManager(run.local),
 		"clusterbinding": (&clusterbinding.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
-			PolicyServed: o.PolicyServed, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
+			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
 			Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals,
 		}).SetupWithManager(run.local),
 		"eviction": (&eviction.Reconciler{
@@ -135,7 +139,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(run.all),
 		"virtualnode": (&virtualnode.Reconciler{
 			Client: cached, Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
-			KeepsFeatures: o.PolicyServed, // Both come with Kubernetes 1.36.
+			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
 		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
 		"namespacelabel": (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
 		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
@@ -152,20 +156,28 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
 			Clock: now, Pace: throttle.New(progressInterval, progressMost, now),
 		}).SetupWithManager(local),
-		"unscheduledpod": (&unscheduledpod.Reconciler{
-			Client: cached, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"),
-		}).SetupWithManager(local),
-		"unpin": (&unpin.Reconciler{Client: cached, Inventory: present}).SetupWithManager(local),
+		"unscheduledpod": (&unscheduledpod.Reconciler{Client: cached, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod")}).SetupWithManager(local),
+		"webhookremoval": only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local),
+		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
+		"unpin":          (&unpin.Reconciler{Client: cached, Inventory: present}).SetupWithManager(local),
 		"waitingpod": (&waitingpod.Reconciler{
 			Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
 		}).SetupWithManager(run.local),
-		"leavingpods": run.ifSharing((&leavingpods.Reconciler{
+		"leavingpods": only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
-		}).SetupWithManager),
+		}).SetupWithManager, run.local),
 	} {
 		if err != nil {
 			return fmt.Errorf("adding the %s controller: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// only adds a controller to the manager when it is needed.
+func only(when bool, setup func(ctrl.Manager) error, mgr ctrl.Manager) error {
+	if !when {
+		return nil
+	}
+	return setup(mgr)
 }

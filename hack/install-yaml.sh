@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Writes dist/install.yaml, what a consumer's administrator applies (install-shard.yaml
-# for replicas that share the bindings; hosted.yaml besides, for hosted clusters), and
+# for replicas that share the bindings, install-webhook.yaml before Kubernetes 1.36;
+# hosted.yaml besides, for hosted clusters), and
 # dist/provider.yaml, what a provider's administrator applies (provider-trusted.yaml where
 # both clusters have one owner). Called by make
 # install-yaml, which sets DIST, IMAGE, HOSTED_IMAGE and KUSTOMIZE.
@@ -26,6 +27,7 @@ write() {
 
 write "$dist/install.yaml" config/default
 write "$dist/install-shard.yaml" config/shard
+write "$dist/install-webhook.yaml" config/webhook
 write "$dist/provider.yaml" config/provider
 write "$dist/provider-trusted.yaml" config/provider-trusted
 write "$dist/hosted.yaml" config/hosted

@@ -103,15 +103,6 @@ const (
 	ReasonNodeNameConflict = "NodeNameConflict"
 )
 
-// Reasons of BindingPodAdmission.
-const (
-	// ReasonPolicyServed: the API server serves MutatingAdmissionPolicy as v1.
-	ReasonPolicyServed = "PolicyServed"
-	// ReasonPolicyNotServed: it does not, as before Kubernetes 1.36. Pods of offloaded
-	// namespaces get no affinity, and a toleration only once they wait for a node.
-	ReasonPolicyNotServed = "PolicyNotServed"
-)
-
 // ReasonNamespaceDeleted: the mount namespace was deleted, because the
 // ClusterBinding is being deleted.
 const ReasonNamespaceDeleted = "NamespaceDeleted"

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/holder"
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/internal/program"
 )
 
@@ -45,6 +47,9 @@ func main() {
 		"let several managers run, of which each works for its share of the ClusterBindings; implies --leader-elect, for what is of this cluster as a whole")
 	flag.DurationVar(&options.Fleet.LeaseDuration, "provider-lease-duration", fleet.DefaultLeaseDuration,
 		"how long the Lease in each provider holds that is not renewed, and so `how long` the next manager waits after a crash; some seconds, at most five minutes")
+	flag.StringVar((*string)(&options.PodAdmission.Mode), "pod-admission", string(podadmission.Policy),
+		"what prepares the pods of offloaded namespaces: `Policy`, which takes Kubernetes 1.36; Webhook, which this manager serves; "+
+			"or Auto, which is the policy where it is served and installed, and else the webhook. The latter two take what is in dist/install-webhook.yaml")
 	kubeletFlags(&options.Kubelet)
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
 	logging.BindFlags(flag.CommandLine)
@@ -57,15 +62,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "manager: unexpected argument %q; see manager --help\n", flag.Arg(0))
 		os.Exit(2)
 	}
-	if err := holder.CheckDuration(options.Fleet.LeaseDuration); err != nil {
-		fmt.Fprintln(os.Stderr, "manager: --provider-lease-duration:", err)
-		os.Exit(2)
-	}
-	if err := onlyLoopback(options.Manager.PprofBindAddress); err != nil {
-		fmt.Fprintln(os.Stderr, "manager: --pprof-bind-address:", err)
-		os.Exit(2)
-	}
-	if err := options.Kubelet.Validate(); err != nil {
+	if err := validate(&options); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", err)
 		os.Exit(2)
 	}
@@ -84,6 +81,17 @@ func main() {
 		ctrl.Log.WithName("setup").Error(err, "the manager stopped")
 		os.Exit(1)
 	}
+}
+
+// validate returns what is wrong with the first flag that is.
+func validate(o *manager.Options) error {
+	if err := holder.CheckDuration(o.Fleet.LeaseDuration); err != nil {
+		return fmt.Errorf("--provider-lease-duration: %w", err)
+	}
+	if err := onlyLoopback(o.Manager.PprofBindAddress); err != nil {
+		return fmt.Errorf("--pprof-bind-address: %w", err)
+	}
+	return cmp.Or(o.PodAdmission.Mode.Validate(), o.Kubelet.Validate())
 }
 
 // onlyLoopback refuses an address that others can reach: whoever has nodes/proxy of a

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,7 +59,9 @@ type Reconciler struct {
 	Namespace string
 	// PolicyServed reports whether the consumer can run the admission policy.
 	PolicyServed bool
-	Events       events.EventRecorder
+	// Webhook reports whether the webhook prepares pods.
+	Webhook bool
+	Events  events.EventRecorder
 	// Refusals knows which writes the consumer refuses.
 	Refusals *consumer.Refusals
 	Clock    clock.PassiveClock
@@ -130,7 +133,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	result, err := retry.Done(r.report(ctx, o, clusterbinding.Decide(o.Snapshot)))
 	r.tellRotation(o)
-	result.RequeueAfter = retry.Sooner(retry.Sooner(result.RequeueAfter, untilWarned(o)), o.refusedUntil)
+	result.RequeueAfter = retry.Sooner(retry.Sooner(result.RequeueAfter, untilWarned(o)), retry.Sooner(o.refusedUntil, o.Webhook.UntilExpired(o.Now)))
 	return result, err
 }
 
@@ -192,7 +195,29 @@ func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (
 	} else if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("getting NamespaceMap %s: %w", cb.Name, err)
 	}
+	if err := r.readWebhook(ctx, o); err != nil {
+		return nil, err
+	}
 	return o, r.readCredentials(ctx, o)
+}
+
+// readWebhook reads what the API server needs to call the webhook.
+func (r *Reconciler) readWebhook(ctx context.Context, o *observed) error {
+	if !r.Webhook {
+		return nil
+	}
+	o.Webhook = &clusterbinding.Webhook{}
+	configuration, secret := &admissionregistrationv1.MutatingWebhookConfiguration{}, &corev1.Secret{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: v1alpha1.PodAdmissionName}, configuration); err == nil {
+		o.Webhook.Configuration = configuration
+	} else if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("getting MutatingWebhookConfiguration %s: %w", v1alpha1.PodAdmissionName, err)
+	}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: v1alpha1.WebhookSecret}, secret); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("getting Secret %s/%s: %w", r.Namespace, v1alpha1.WebhookSecret, err)
+	}
+	o.Webhook.Certificate = secret.Data[corev1.TLSCertKey]
+	return nil
 }
 
 // readCredentials loads the kubeconfig, or records what is wrong with it.

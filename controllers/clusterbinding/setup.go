@@ -3,6 +3,7 @@ package clusterbinding
 import (
 	"context"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,8 +25,11 @@ import (
 
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("clusterbinding").
+	b := ctrl.NewControllerManagedBy(mgr)
+	if r.Webhook {
+		b = b.Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, handler.EnqueueRequestsFromMapFunc(r.all))
+	}
+	return b.Named("clusterbinding").
 		For(&v1alpha1.ClusterBinding{}).
 		Owns(&v1alpha1.NamespaceMap{}).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.sameClusterID)).
@@ -37,15 +41,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, r.ofResidents)).
 		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
 		WatchesRawSource(source.TypedChannel(r.Refusals.Events(), handler.TypedEnqueueRequestsFromMapFunc(
-			func(ctx context.Context, _ *v1alpha1.ClusterBinding) []reconcile.Request {
-				return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
-			}))).
+			func(ctx context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request { return r.all(ctx, cb) }))).
 		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), handler.TypedEnqueueRequestsFromMapFunc(
 			func(_ context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request {
 				return []reconcile.Request{trigger.Named(cb.Name)}
 			}))).
 		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
+}
+
+func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
+	return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
 }
 
 // sameClusterID are the other bindings with a clusterID: another one may hold it now.
@@ -89,6 +95,9 @@ func (r *Reconciler) ofNode(ctx context.Context, node client.Object) []reconcile
 }
 
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	if r.Webhook && secret.GetName() == v1alpha1.WebhookSecret {
+		return r.all(ctx, secret)
+	}
 	return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool {
 		return cb.Spec.KubeconfigSecretRef.Name == secret.GetName()
 	})

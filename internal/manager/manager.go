@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -37,6 +36,8 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/metrics"
+	"github.com/spillway-io/spillway/internal/podadmission"
+	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -69,6 +70,8 @@ type Options struct {
 	Shard bool
 	// Kubelet says how the kubelet API of virtual nodes is served.
 	Kubelet kubelet.Options
+	// PodAdmission says what prepares the pods of offloaded namespaces. Default: the policy.
+	PodAdmission podadmission.Options
 	// SkipMetrics leaves the process-wide registry of metrics alone, so that
 	// several managers can run in one process, one after the other.
 	SkipMetrics bool
@@ -115,16 +118,20 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 	if problems := validation.IsDNS1123Label(o.ConsumerID); len(problems) > 0 || len(o.ConsumerID) > 24 {
 		return nil, fmt.Errorf("the cluster ID %q must be a DNS label of at most 24 characters: %v", o.ConsumerID, problems)
 	}
-	served, err := policyServed(clients.Discovery())
+	admission, err := podadmission.Choose(ctx, o.PodAdmission.Mode, clients)
 	if err != nil {
 		return nil, err
 	}
-	ctrl.Log.WithName("setup").Info("consumer", "origin", origin, "consumerID", o.ConsumerID, "namespace", o.Namespace)
-	if !served {
-		ctrl.Log.WithName("setup").Info("WARNING: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1, " +
-			"which takes Kubernetes 1.36: pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
+	setup := ctrl.Log.WithName("setup")
+	setup.Info("consumer", "origin", origin, "consumerID", o.ConsumerID, "namespace", o.Namespace)
+	switch {
+	case admission.Webhook:
+		setup.Info("the webhook " + v1alpha1.PodAdmissionName + " prepares the pods of offloaded namespaces")
+	case !admission.PolicyServed:
+		setup.Info("WARNING: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1, " +
+			"which takes Kubernetes 1.36, and the webhook is off (--pod-admission): pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
 	}
-	return assemble(ctx, config, o, identity{origin, clients, served, refusals, restored})
+	return assemble(ctx, config, o, identity{origin, clients, admission, refusals, restored})
 }
 
 // whoAmI returns a function that asks the consumer as whom it knows us, until it answers.
@@ -153,11 +160,11 @@ func whoAmI(ctx context.Context, config *rest.Config) func() string {
 
 // identity is what the consumer says about itself.
 type identity struct {
-	origin       string
-	clients      kubernetes.Interface
-	policyServed bool
-	refusals     *consumer.Refusals
-	restored     *consumer.Restored
+	origin    string
+	clients   kubernetes.Interface
+	admission podadmission.Choice
+	refusals  *consumer.Refusals
+	restored  *consumer.Restored
 }
 
 func assemble(ctx context.Context, config *rest.Config, o Options, of identity) (mcmanager.Manager, error) {
@@ -186,6 +193,11 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	if err != nil {
 		return nil, err
 	}
+	if of.admission.Webhook {
+		if err := podadmission.Serve(shard.Everywhere(mgr.GetLocalManager()), o.PodAdmission, o.Namespace); err != nil {
+			return nil, err
+		}
+	}
 	streams, err := sharing.serveKubelet(mgr, o.Kubelet, &kubelet.World{
 		Bindings: mgr.GetLocalManager().GetClient(), Views: local, Fleet: connections, Owner: sharing.owner(), Origin: of.origin,
 	})
@@ -204,7 +216,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 		}
 	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
-		Fleet: connections, Kubernetes: of.clients, Origin: of.origin, PolicyServed: of.policyServed, Views: local,
+		Fleet: connections, Kubernetes: of.clients, Origin: of.origin, PodAdmission: of.admission, Views: local,
 		Sharing: sharing.coordinator(), Refusals: of.refusals,
 		Kubelet:  virtualnode.Endpoint{Address: o.Kubelet.Address, Port: int32(o.Kubelet.Port)},
 		Settings: namespaceoffloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
@@ -242,20 +254,6 @@ func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Regis
 	return v, local.Add(v)
 }
 
-// policyServed asks whether the consumer serves MutatingAdmissionPolicy as v1.
-func policyServed(discover discovery.ServerResourcesInterface) (bool, error) {
-	resources, err := discover.ServerResourcesForGroupVersion(admissionv1.SchemeGroupVersion.String())
-	if err != nil {
-		return false, fmt.Errorf("asking the consumer which admission policies it serves: %w", err)
-	}
-	for _, r := range resources.APIResources {
-		if r.Name == "mutatingadmissionpolicies" {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // cacheOptions limit what is kept of the consumer: Secrets only of the manager's
 // namespace; pods only while they wait for a node, and only what decisions need; and of
 // other than virtual nodes only that they exist, and where their pods are.
@@ -267,6 +265,8 @@ func cacheOptions(namespace string) cache.Options {
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{namespace: {}}},
 			&corev1.Pod{}:    {Field: fields.OneTermEqualSelector("spec.nodeName", ""), Transform: trimWaitingPod},
 			&corev1.Node{}:   {Transform: trimForeignNode},
+			// Read only if there may be a webhook.
+			&admissionregistrationv1.MutatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", v1alpha1.PodAdmissionName)},
 		},
 	}
 }

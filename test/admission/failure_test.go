@@ -18,6 +18,7 @@ import (
 
 // TestBrokenExpression has the policy fail on every pod.
 func TestBrokenExpression(t *testing.T) {
+	needsPolicy(t)
 	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote})
 	t.Cleanup(func() {
 		reshape(t)
@@ -81,6 +82,7 @@ func another(namespace string) []client.Object {
 
 // TestOtherPolicies has another policy undo what ours did.
 func TestOtherPolicies(t *testing.T) {
+	needsPolicy(t)
 	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
 	for _, object := range another(namespace) {
 		temporary(t, object)

@@ -38,6 +38,7 @@ var (
 // such as a cost budget that is exceeded, visible; as shipped, such a pod would
 // only stay as it is.
 func TestLimits(t *testing.T) {
+	needsPolicy(t)
 	tests := map[string]struct {
 		selector *v1alpha1.ClusterSelector
 		// atLeast is how many terms of its own a pod can have and still meet the policy.

@@ -12,6 +12,7 @@ import (
 )
 
 func TestManagerOffloadings(t *testing.T) {
+	needsNoManager(t)
 	manager := inConsumer(t)
 	asks := map[string]string{v1alpha1.LabelOffload: v1alpha1.OffloadTrue}
 	asking, silent, made, ended := namespaceOf(t, asks), namespaceOf(t, nil), namespaceOf(t, asks), namespaceOf(t, nil)

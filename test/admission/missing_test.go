@@ -46,6 +46,7 @@ func copying(name string) func(*unstructured.Unstructured) {
 // created all the same, in offloaded namespaces and elsewhere. What is taken away
 // is what a copy of the policy reads.
 func TestNothingStandsInTheWay(t *testing.T) {
+	needsPolicy(t)
 	copied, strict := copiedPolicies(t)
 	remote, plain := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote}), offloaded(t, nil)
 	settled(t, server(t), true, copied, remote, plain)

@@ -496,6 +496,7 @@ func TestOtherNamespaces(t *testing.T) {
 // TestDeletion sees that no pod goes out any more once the NamespaceOffloading
 // is being deleted, even though a finalizer keeps it.
 func TestDeletion(t *testing.T) {
+	needsNoManager(t)
 	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
 	offloading := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.OffloadingName}}
 	kept := merge(`{"metadata":{"finalizers":["` + v1alpha1.FinalizerOffloading + `"]}}`)

@@ -17,6 +17,7 @@ import (
 // TestConsumerAndWhatTheProviderAdds is about a provider whose own admission gives pods
 // a label, an owner, a toleration and a priority that a consumer may not.
 func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
+	needsPolicy(t)
 	consumer, namespace := inProvider(t), remoteNamespace(held(mark()))
 	if err := server(t).Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
@@ -59,6 +60,7 @@ func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
 // TestConsumerAndLabelsOfNamespaces is about a provider that gives each new namespace
 // labels by which its own are held to less.
 func TestConsumerAndLabelsOfNamespaces(t *testing.T) {
+	needsPolicy(t)
 	consumer, adding := inProvider(t), another("any")
 	policy, _ := adding[0].(*admissionv1.MutatingAdmissionPolicy)
 	policy.Spec.MatchConstraints.NamespaceSelector = nil

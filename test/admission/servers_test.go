@@ -39,6 +39,10 @@ var server = lazily(func(ctx context.Context) (*apiServer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if older() {
+		theManaged, err = installWebhook(ctx, s)
+		return s, errors.Join(err, provide(ctx, s))
+	}
 	return s, errors.Join(install(ctx, s), provide(ctx, s))
 })
 
@@ -53,10 +57,12 @@ var spare = lazily(func(ctx context.Context) (*apiServer, error) {
 		return nil, err
 	}
 	s, err := start(func(api *envtest.APIServer) {
-		api.Configure().
-			Append("runtime-config", "admissionregistration.k8s.io/v1/mutatingadmissionpolicies=false").
-			Append("disable-admission-plugins", "MutatingAdmissionPolicy").
-			Disable("authorization-mode").Set("authorization-config", authorization)
+		api.Configure().Disable("authorization-mode").Set("authorization-config", authorization)
+		if !older() {
+			api.Configure().
+				Append("runtime-config", "admissionregistration.k8s.io/v1/mutatingadmissionpolicies=false").
+				Append("disable-admission-plugins", "MutatingAdmissionPolicy")
+		}
 	})
 	if err != nil {
 		return nil, err
@@ -82,16 +88,20 @@ func lazily(start func(context.Context) (*apiServer, error)) func(*testing.T) *a
 	}
 }
 
+// assets is the folder of the programs that are tested against.
+func assets() string {
+	if set := os.Getenv("KUBEBUILDER_ASSETS"); set != "" {
+		return set
+	}
+	return filepath.Join(root, "bin", "kube")
+}
+
 // start starts an API server, and an etcd for it.
 func start(configure func(*envtest.APIServer)) (*apiServer, error) {
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		assets = filepath.Join(root, "bin", "kube")
-	}
-	if _, err := os.Stat(filepath.Join(assets, "kube-apiserver")); err != nil {
+	if _, err := os.Stat(filepath.Join(assets(), "kube-apiserver")); err != nil {
 		return nil, fmt.Errorf("no Kubernetes to test against: run make kube (%w)", err)
 	}
-	s := &apiServer{env: &envtest.Environment{BinaryAssetsDirectory: assets}}
+	s := &apiServer{env: &envtest.Environment{BinaryAssetsDirectory: assets()}}
 	configure(s.env.ControlPlane.GetAPIServer())
 	// Also when it cannot be started as a whole: parts of it may run.
 	atEnd = append(atEnd, s.env.Stop)

@@ -46,6 +46,8 @@ type Snapshot struct {
 	Nodes    []corev1.Node
 	// PolicyServed reports whether the consumer can run the admission policy.
 	PolicyServed bool
+	// Webhook is what the API server needs to call the webhook, or nil if it is off.
+	Webhook *Webhook
 	// WritesRefused says which writes the consumer refuses, and why; "" if none.
 	WritesRefused string
 }
@@ -218,15 +220,6 @@ func virtualNodeReady(s Snapshot) *metav1.Condition {
 	}
 	return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodeNotReady,
 		fmt.Sprintf("Node %s is not Ready", s.Node.Name))
-}
-
-func podAdmission(s Snapshot) *metav1.Condition {
-	if s.PolicyServed {
-		return condition(v1alpha1.BindingPodAdmission, metav1.ConditionTrue, v1alpha1.ReasonPolicyServed, "")
-	}
-	return condition(v1alpha1.BindingPodAdmission, metav1.ConditionFalse, v1alpha1.ReasonPolicyNotServed,
-		"this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36): "+
-			"pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
 }
 
 func reach(s Snapshot) *metav1.Condition {

@@ -83,7 +83,7 @@ func TestConditions(t *testing.T) {
 			[]string{accepted, linked, "VirtualNodeReady=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone", served,
 				"Ready=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone"}},
 		"no policy": {up(func(s *Snapshot) { s.PolicyServed = false }),
-			[]string{accepted, linked, nodeReady, "PodAdmission=False PolicyNotServed: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36): " +
+			[]string{accepted, linked, nodeReady, "PodAdmission=False PolicyNotServed: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36), and the webhook is off (--pod-admission): " +
 				"pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node", "Ready=True Ready: "}},
 		"paused": {up(func(s *Snapshot) { s.Binding.Spec.Paused = true }),
 			[]string{accepted, linked, nodeReady, served, "Ready=False Paused: spec.paused is set: nothing is written to the provider"}},

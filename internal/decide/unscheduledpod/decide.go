@@ -110,7 +110,7 @@ func ofDaemonSet(pod *corev1.Pod) bool {
 }
 
 func message(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string) string {
-	why := "the admission policy did not change the pod when it was made"
+	why := v1alpha1.PodAdmissionName + " did not change the pod when it was made"
 	if pod.CreationTimestamp.Before(&nso.CreationTimestamp) {
 		why = "the pod was made before its namespace was offloaded"
 	}

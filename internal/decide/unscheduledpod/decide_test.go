@@ -55,7 +55,7 @@ func TestDecide(t *testing.T) {
 			p.Annotations = map[string]string{"spillway.io/offload-daemonset": "true"}
 		}), offloading, Plan{}},
 		"made since": {waiting(func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(builder.Epoch.Add(time.Hour)) }), offloading, Plan{both.Tolerations, both.Reason,
-			"the admission policy did not change the pod when it was made: it may run on the virtual nodes of eu, us from now on"}},
+			"spillway-pods did not change the pod when it was made: it may run on the virtual nodes of eu, us from now on"}},
 		"of a ReplicaSet": {waiting(func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: &isTrue}}
 		}), offloading, both},

@@ -1,0 +1,117 @@
+// Package strayedpod reports pods of Remote namespaces that are on the consumer's own
+// nodes, because the webhook was not called when they were made: the manager was down, or
+// could not be reached in time.
+//
+// Pods that are on such nodes are in no cache. They are listed when a pod leaves the cache
+// of those that wait for a node without what the webhook gives, and once for each Remote
+// namespace when the manager starts.
+package strayedpod
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+)
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups="",resources=events,verbs=list
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles the NamespaceOffloadings of Remote namespaces, one at a time.
+type Reconciler struct {
+	Client client.Client
+	// Live bypasses the caches.
+	Live   client.Reader
+	Events events.EventRecorder
+
+	// told has the pods of each namespace that an event is about.
+	told map[string]sets.Set[types.UID]
+}
+
+// New returns a reconciler that reads and writes as the manager does.
+func New(mgr ctrl.Manager) *Reconciler {
+	return &Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("spillway-strayedpod")}
+}
+
+// Reconcile tells the owners of pods that are on local nodes, once.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	nso := &v1alpha1.NamespaceOffloading{}
+	err := r.Client.Get(ctx, req.NamespacedName, nso)
+	if err != nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote {
+		delete(r.told, req.Namespace)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	pods, err := r.onLocalNodes(ctx, req.Namespace)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	there := sets.New[types.UID]()
+	for i := range pods {
+		message := unscheduledpod.Strayed(&pods[i], nso)
+		if message == "" {
+			continue
+		}
+		told, err := r.toldIn(ctx, req.Namespace)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		there.Insert(pods[i].UID)
+		if !told.Has(pods[i].UID) {
+			r.Events.Eventf(&pods[i], nil, corev1.EventTypeWarning, unscheduledpod.ReasonOnLocalNode, "Report", "%s", conditions.Note(message))
+			told.Insert(pods[i].UID)
+		}
+	}
+	if told := r.told[req.Namespace]; told != nil {
+		r.told[req.Namespace] = told.Intersection(there)
+	}
+	return ctrl.Result{}, nil
+}
+
+// onLocalNodes lists the pods that are on a node which is not virtual.
+func (r *Reconciler) onLocalNodes(ctx context.Context, namespace string) ([]corev1.Pod, error) {
+	var bindings v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	others := []fields.Selector{fields.OneTermNotEqualSelector("spec.nodeName", "")}
+	for i := range bindings.Items {
+		others = append(others, fields.OneTermNotEqualSelector("spec.nodeName", bindings.Items[i].VirtualNodeName()))
+	}
+	var pods corev1.PodList
+	if err := r.Live.List(ctx, &pods, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: fields.AndSelectors(others...)}); err != nil {
+		return nil, fmt.Errorf("listing the pods of namespace %s on local nodes: %w", namespace, err)
+	}
+	return pods.Items, nil
+}
+
+// toldIn are the pods that an event is about: one of this manager, or of an earlier one,
+// as long as the API server keeps it.
+func (r *Reconciler) toldIn(ctx context.Context, namespace string) (sets.Set[types.UID], error) {
+	if told := r.told[namespace]; told != nil {
+		return told, nil
+	}
+	var events corev1.EventList
+	if err := r.Live.List(ctx, &events, client.InNamespace(namespace), client.MatchingFields{"reason": unscheduledpod.ReasonOnLocalNode}); err != nil {
+		return nil, fmt.Errorf("listing the events of namespace %s: %w", namespace, err)
+	}
+	told := sets.New[types.UID]()
+	for i := range events.Items {
+		told.Insert(events.Items[i].InvolvedObject.UID)
+	}
+	if r.told == nil {
+		r.told = map[string]sets.Set[types.UID]{}
+	}
+	r.told[namespace] = told
+	return told, nil
+}

@@ -1,0 +1,80 @@
+package clusterbinding
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Webhook is what the API server needs to call the webhook that prepares pods.
+type Webhook struct {
+	// Configuration is the MutatingWebhookConfiguration, or nil.
+	Configuration *admissionregistrationv1.MutatingWebhookConfiguration
+	// Certificate is the serving certificate, in PEM; empty if there is none.
+	Certificate []byte
+}
+
+// unprepared is what follows when pods are created as they are.
+const unprepared = "pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node"
+
+func podAdmission(s Snapshot) *metav1.Condition {
+	if s.Webhook != nil {
+		return webhook(s.Webhook, s.Now)
+	}
+	if s.PolicyServed {
+		return condition(v1alpha1.BindingPodAdmission, metav1.ConditionTrue, v1alpha1.ReasonPolicyServed, "")
+	}
+	return condition(v1alpha1.BindingPodAdmission, metav1.ConditionFalse, v1alpha1.ReasonPolicyNotServed,
+		"this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36), and the webhook is off (--pod-admission): "+unprepared)
+}
+
+func webhook(w *Webhook, now time.Time) *metav1.Condition {
+	not := func(reason, format string, args ...any) *metav1.Condition {
+		return condition(v1alpha1.BindingPodAdmission, metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)+": "+unprepared)
+	}
+	if w.Configuration == nil {
+		return not(v1alpha1.ReasonWebhookNotConfigured, "there is no MutatingWebhookConfiguration %s, which is in dist/install-webhook.yaml", v1alpha1.PodAdmissionName)
+	}
+	if len(w.Certificate) == 0 {
+		return not(v1alpha1.ReasonWebhookCertificate, "Secret %s in the manager's namespace, which is in dist/install-webhook.yaml, has no certificate yet", v1alpha1.WebhookSecret)
+	}
+	if expiry, ok := expiryOf(w.Certificate); !ok {
+		return not(v1alpha1.ReasonWebhookCertificate, "what Secret %s in the manager's namespace has under tls.crt is no certificate", v1alpha1.WebhookSecret)
+	} else if !now.Before(expiry) {
+		return not(v1alpha1.ReasonWebhookCertificate, "the certificate in Secret %s in the manager's namespace expired at %s", v1alpha1.WebhookSecret, expiry.UTC().Format(time.RFC3339))
+	}
+	if slices.ContainsFunc(w.Configuration.Webhooks, func(h admissionregistrationv1.MutatingWebhook) bool { return len(h.ClientConfig.CABundle) == 0 }) {
+		return not(v1alpha1.ReasonWebhookNotConfigured, "MutatingWebhookConfiguration %s does not have the authority of the certificate yet", v1alpha1.PodAdmissionName)
+	}
+	return condition(v1alpha1.BindingPodAdmission, metav1.ConditionTrue, v1alpha1.ReasonWebhookServed, "")
+}
+
+// UntilExpired is how long the certificate can be used, or 0 if it cannot, or nothing is
+// known of it.
+func (w *Webhook) UntilExpired(now time.Time) time.Duration {
+	if w == nil {
+		return 0
+	}
+	expiry, _ := expiryOf(w.Certificate)
+	return max(0, expiry.Sub(now))
+}
+
+// expiryOf is when the first certificate expires.
+func expiryOf(certificate []byte) (time.Time, bool) {
+	block, _ := pem.Decode(certificate)
+	if block == nil {
+		return time.Time{}, false
+	}
+	parsed, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return parsed.NotAfter, true
+}

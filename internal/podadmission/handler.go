@@ -1,0 +1,79 @@
+package podadmission
+
+import (
+	"context"
+
+	"gomodules.xyz/jsonpatch/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	decide "github.com/spillway-io/spillway/internal/decide/admission"
+)
+
+// handler answers for one pod that is being created.
+type handler struct {
+	// offloadings is a cache.
+	offloadings client.Reader
+	decoder     admission.Decoder
+}
+
+// Handle implements admission.Handler. It never refuses a pod: what goes wrong is a warning
+// to whoever creates it.
+func (h *handler) Handle(ctx context.Context, req admission.Request) admission.Response {
+	nso := &v1alpha1.NamespaceOffloading{}
+	key := client.ObjectKey{Namespace: req.Namespace, Name: v1alpha1.OffloadingName}
+	if err := h.offloadings.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+		return admission.Allowed("")
+	} else if err != nil {
+		return unchanged(ctx, err)
+	}
+	pod := &corev1.Pod{}
+	if err := h.decoder.Decode(req, pod); err != nil {
+		return unchanged(ctx, err)
+	}
+	return admission.Patched("", patch(pod, decide.Decide(pod, nso))...)
+}
+
+func unchanged(ctx context.Context, err error) admission.Response {
+	log.FromContext(ctx).Error(err, "a pod was not prepared")
+	return admission.Allowed("").WithWarnings("spillway could not prepare this pod for its offloaded namespace, and left it as it is; the log of the manager says why")
+}
+
+// patch is the plan as the policy writes it. It names only what it changes: a pod may
+// have fields that are newer than our types.
+func patch(pod *corev1.Pod, plan decide.Plan) []jsonpatch.Operation {
+	var operations []jsonpatch.Operation
+	add := func(path string, value any) {
+		operations = append(operations, jsonpatch.NewOperation("add", path, value))
+	}
+	switch {
+	case plan.Toleration == nil:
+	case len(pod.Spec.Tolerations) == 0:
+		add("/spec/tolerations", []corev1.Toleration{*plan.Toleration})
+	default:
+		add("/spec/tolerations/-", plan.Toleration)
+	}
+	if plan.Required == nil && plan.Preferred == nil {
+		return operations
+	}
+	const affinity, nodes = "/spec/affinity", "/spec/affinity/nodeAffinity"
+	if pod.Spec.Affinity == nil {
+		add(affinity, struct{}{})
+	}
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		add(nodes, struct{}{})
+	}
+	if plan.Required != nil {
+		add(nodes+"/requiredDuringSchedulingIgnoredDuringExecution", corev1.NodeSelector{NodeSelectorTerms: plan.Required})
+	}
+	if plan.Preferred != nil {
+		decided := pod.DeepCopy()
+		plan.Apply(decided)
+		add(nodes+"/preferredDuringSchedulingIgnoredDuringExecution", decided.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return operations
+}

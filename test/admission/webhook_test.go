@@ -1,0 +1,349 @@
+package admission
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/podadmission"
+	"github.com/spillway-io/spillway/test/manifests"
+)
+
+// TestWebhook runs the table of the policy against the webhook.
+func TestWebhook(t *testing.T) {
+	for name, test := range podCases {
+		t.Run(name, func(t *testing.T) {
+			m := webhooked(t)
+			t.Parallel()
+			pod := test.pod(offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: test.strategy, ClusterSelector: test.selector}))
+			if err := m.Create(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+			test.compare(t, "by the webhook", pod)
+		})
+	}
+}
+
+// TestWebhookIsMissed has the API server not reach the webhook in each way there is. Pods
+// are created as they are, and of one that gets a local node its owner is told.
+func TestWebhookIsMissed(t *testing.T) {
+	m := webhooked(t)
+	for name, instead := range map[string]func(*testing.T) (port int){
+		"nothing listens":                nobodyListens,
+		"its certificate has expired":    m.servesExpired,
+		"it takes longer than it may":    m.servesSlowly,
+		"it ends the connection at once": hangsUp,
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
+			m.leadTo(t, instead(t))
+			settled(t, m, false, namespace)
+			m.isTold(t, m.lands(t, namespace, "missed"))
+			m.leadTo(t, m.port)
+			settled(t, m, true, namespace)
+		})
+	}
+}
+
+// TestWebhookIsDown stops the manager. What was missed is seen when it is back, and is not
+// told a second time by the next one.
+func TestWebhookIsDown(t *testing.T) {
+	m := webhooked(t)
+	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
+	var missed []*corev1.Pod
+	for _, name := range []string{"first", "second"} {
+		m.end(t)
+		missed = append(missed, m.lands(t, namespace, name))
+		m.begin(t)
+		m.isTold(t, missed[len(missed)-1])
+	}
+	for _, pod := range missed {
+		if toleratesVirtualNodes(pod) {
+			t.Errorf("pod %s was prepared while the webhook was down", pod.Name)
+		}
+		if n := m.tellings(t.Context(), t, pod); n != 1 {
+			t.Errorf("the owner of pod %s is told %d times, want once", pod.Name, n)
+		}
+	}
+	settled(t, m, true, namespace)
+}
+
+// TestWebhookOfAStandby has a replica serve the webhook that is not elected.
+func TestWebhookOfAStandby(t *testing.T) {
+	m := webhooked(t)
+	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
+	m.end(t)
+	temporaryIn(t, m.apiServer, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-system", Name: "spillway-manager"},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("another"), LeaseDurationSeconds: ptr.To[int32](3600),
+			AcquireTime: ptr.To(metav1.NowMicro()), RenewTime: ptr.To(metav1.NowMicro())},
+	})
+	err := m.startAs(context.WithoutCancel(t.Context()), m.accountConfig("spillway-system", "spillway-manager"), func(o *ctrl.Options) {
+		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace = true, "spillway-manager", "spillway-system"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settled(t, m, true, namespace)
+	m.end(t)
+	settled(t, m, false, namespace)
+	m.begin(t)
+	settled(t, m, true, namespace)
+}
+
+// TestWebhookRenewsItsCertificate starts the manager with one that has expired.
+func TestWebhookRenewsItsCertificate(t *testing.T) {
+	m := webhooked(t)
+	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
+	m.end(t)
+	secret := m.secret(t)
+	expired, key := m.expired(t)
+	secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey] = expired, key
+	if err := m.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	m.begin(t)
+	settled(t, m, true, namespace)
+	if string(m.secret(t).Data[corev1.TLSCertKey]) == string(expired) {
+		t.Error("it was not renewed")
+	}
+}
+
+// TestWebhookIsSaid follows the condition of a ClusterBinding.
+func TestWebhookIsSaid(t *testing.T) {
+	m := webhooked(t)
+	binding := temporaryIn(t, m.apiServer, &v1alpha1.ClusterBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "said"},
+		Spec:       v1alpha1.ClusterBindingSpec{ClusterID: "said", KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: "none"}},
+	})
+	says := func(reason string) {
+		t.Helper()
+		err := eventually(t.Context(), func(ctx context.Context) (bool, error) {
+			if err := m.Get(ctx, client.ObjectKeyFromObject(binding), binding); err != nil {
+				return false, err
+			}
+			condition := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingPodAdmission)
+			return condition != nil && condition.Reason == reason, nil
+		})
+		if err != nil {
+			t.Fatalf("waiting for the reason %s: %v; the conditions are %v", reason, err, binding.Status.Conditions)
+		}
+	}
+	says(v1alpha1.ReasonWebhookServed)
+	if err := m.Delete(t.Context(), m.configuration(t)); err != nil {
+		t.Fatal(err)
+	}
+	says(v1alpha1.ReasonWebhookNotConfigured)
+	shipped, err := read("config/webhook/configuration.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.redirect(shipped[0], m.port)
+	if err := manifests.Create(t.Context(), m, shipped); err != nil {
+		t.Fatal(err)
+	}
+	says(v1alpha1.ReasonWebhookServed)
+}
+
+// TestWebhookLeavesAlone is about namespaces in which the webhook is not called, whatever
+// their NamespaceOffloading says: no request is made for a pod of theirs.
+func TestWebhookLeavesAlone(t *testing.T) {
+	m := webhooked(t)
+	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
+	for _, name := range []string{"kube-system", "spillway-system", "kube-own"} {
+		if name == "kube-own" {
+			temporaryIn(t, m.apiServer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+		temporaryIn(t, m.apiServer, &v1alpha1.NamespaceOffloading{
+			ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: v1alpha1.OffloadingName},
+			Spec:       v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote},
+		})
+	}
+	settled(t, m, true, namespace)
+	for _, name := range []string{"kube-system", "kube-own"} { // The manager's own takes but restricted pods.
+		settled(t, m, false, name)
+	}
+}
+
+// TestWebhookAsksNothing counts what the manager asks while it prepares pods. It looks once
+// for pods that were missed before the offloading is handled.
+func TestWebhookAsksNothing(t *testing.T) {
+	m := webhooked(t)
+	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
+	before := m.asked(namespace)
+	const pods = 20
+	for range pods {
+		if pod := newPod(namespace); m.Create(t.Context(), pod, client.DryRunAll) != nil || !toleratesVirtualNodes(pod) {
+			t.Fatal("a pod was not prepared")
+		}
+	}
+	if asked := m.asked(namespace) - before; asked >= pods {
+		t.Errorf("%d requests for %d pods", asked, pods)
+	}
+}
+
+// TestWebhookRights holds what the manager's account may do for the webhook to that.
+func TestWebhookRights(t *testing.T) {
+	m := webhooked(t)
+	const webhooks, policies = "mutatingwebhookconfigurations", "mutatingadmissionpolicies"
+	for _, test := range []struct {
+		verbs                          []string
+		group, resource, namespace, of string
+		allowed                        bool
+	}{
+		{[]string{"get", "list", "watch", "update", "delete"}, "admissionregistration.k8s.io", webhooks, "", "spillway-pods", true},
+		{[]string{"create", "patch", "deletecollection"}, "admissionregistration.k8s.io", webhooks, "", "spillway-pods", false},
+		{[]string{"create", "update", "patch", "delete"}, "admissionregistration.k8s.io", webhooks, "", "another", false},
+		{[]string{"get"}, "admissionregistration.k8s.io", policies, "", "spillway-pods", true},
+		{[]string{"create", "update", "patch", "delete"}, "admissionregistration.k8s.io", policies, "", "spillway-pods", false},
+		{[]string{"get", "list"}, "admissionregistration.k8s.io", policies, "", "another", false},
+		{[]string{"get", "update"}, "", "secrets", "spillway-system", "spillway-webhook", true},
+		{[]string{"create", "delete"}, "", "secrets", "spillway-system", "spillway-webhook", false},
+		{[]string{"update"}, "", "secrets", "spillway-system", "another", false},
+		{[]string{"update"}, "", "secrets", "default", "spillway-webhook", false},
+	} {
+		for _, verb := range test.verbs {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: managerName,
+				ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Verb: verb, Group: test.group, Version: "v1", Resource: test.resource, Namespace: test.namespace, Name: test.of},
+			}}
+			if err := m.Create(t.Context(), review); err != nil {
+				t.Fatal(err)
+			}
+			if review.Status.Allowed != test.allowed {
+				t.Errorf("%s %s %s: allowed %t, want %t", verb, test.resource, test.of, review.Status.Allowed, test.allowed)
+			}
+		}
+	}
+}
+
+// TestWebhookSecretOnly has the policy about what the manager sends let it change its own
+// Secret, and no other.
+func TestWebhookSecretOnly(t *testing.T) {
+	m := webhooked(t)
+	manager, err := m.account("spillway-system", "spillway-manager")
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := namespaceIn(t, m.apiServer, nil)
+	for _, key := range []client.ObjectKey{{Namespace: "spillway-system", Name: "another"}, {Namespace: namespace, Name: v1alpha1.WebhookSecret}} {
+		temporaryIn(t, m.apiServer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+	}
+	changed := func(namespace, name string) func(context.Context) error {
+		return patching(manager, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, `{"data":{"other":"eA=="}}`)
+	}
+	attempt(t, map[string]try{
+		"its own":                {changed("spillway-system", v1alpha1.WebhookSecret), ""},
+		"another there":          {changed("spillway-system", "another"), "data must stay as it is"},
+		"of that name somewhere": {changed(namespace, v1alpha1.WebhookSecret), "data must stay as it is"},
+	})
+}
+
+// TestPolicyInPlaceOfTheWebhook has the policy and the webhook installed: the manager
+// deletes the configuration of the webhook.
+func TestPolicyInPlaceOfTheWebhook(t *testing.T) {
+	needsPolicy(t)
+	clients, err := kubernetes.NewForConfig(server(t).config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[podadmission.Mode]podadmission.Choice{
+		podadmission.Policy:  {PolicyServed: true},
+		podadmission.Webhook: {PolicyServed: true, Webhook: true},
+		podadmission.Auto:    {PolicyServed: true, Remove: true},
+	} {
+		if got, err := podadmission.Choose(t.Context(), mode, clients); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", mode, got, err, want)
+		}
+	}
+	shipped, err := read("config/webhook/configuration.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	another := shipped[0].DeepCopy()
+	another.SetName("another")
+	temporary(t, another)
+	temporary(t, shipped[0])
+	m := &managed{apiServer: server(t)}
+	if err := m.startAs(t.Context(), server(t).config); err != nil {
+		t.Fatal(err)
+	}
+	defer m.end(t)
+	err = eventually(t.Context(), func(ctx context.Context) (bool, error) {
+		err := m.Get(ctx, client.ObjectKeyFromObject(shipped[0]), shipped[0].DeepCopy())
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		t.Fatalf("waiting until the configuration of the webhook is gone: %v", err)
+	}
+	if err := m.Get(t.Context(), client.ObjectKeyFromObject(another), another); err != nil {
+		t.Errorf("another configuration: %v", err)
+	}
+}
+
+// lands makes a pod, and puts it on a local node, as the scheduler would.
+func (m *managed) lands(t *testing.T, namespace, name string) *corev1.Pod {
+	t.Helper()
+	pod := newPod(namespace)
+	pod.Name = name
+	if err := m.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SubResource("binding").Create(t.Context(), pod.DeepCopy(), &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "local"}}); err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+// isTold waits until the owner of the pod is told that it is where it should not be.
+func (m *managed) isTold(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	if err := eventually(t.Context(), func(ctx context.Context) (bool, error) { return m.tellings(ctx, t, pod) > 0, nil }); err != nil {
+		t.Fatalf("waiting for an event on pod %s that says that it is on a local node: %v", pod.Name, err)
+	}
+}
+
+// tellings counts the events that say so.
+func (m *managed) tellings(ctx context.Context, t *testing.T, pod *corev1.Pod) int {
+	t.Helper()
+	var events corev1.EventList
+	if err := m.List(ctx, &events, client.InNamespace(pod.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	return len(slices.DeleteFunc(events.Items, func(e corev1.Event) bool {
+		return e.InvolvedObject.UID != pod.UID || e.Reason != unscheduledpod.ReasonOnLocalNode
+	}))
+}
+
+func (m *managed) secret(t *testing.T) *corev1.Secret {
+	t.Helper()
+	secret := &corev1.Secret{}
+	if err := m.Get(t.Context(), client.ObjectKey{Namespace: "spillway-system", Name: v1alpha1.WebhookSecret}, secret); err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+func (m *managed) configuration(t *testing.T) *admissionregistrationv1.MutatingWebhookConfiguration {
+	t.Helper()
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	if err := m.Get(t.Context(), client.ObjectKey{Name: v1alpha1.PodAdmissionName}, configuration); err != nil {
+		t.Fatal(err)
+	}
+	return configuration
+}
