@@ -9,12 +9,22 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 page=docs/testing.md
 # In this order: from minutes to hours.
-parts=(vulnerabilities clusters writes hosted hostile crash kinds integration e2e e2e-long faults-fast bench faults)
+parts=(vulnerabilities clusters writes hosted hostile crash kinds versions integration e2e e2e-long faults-fast bench faults)
 
 go_test() { "$GO" test -count=1 -vet=off "$@"; }
 
 # target calls make for another target, without the variables of this one.
 target() { env -u PART -u RESUME -u MAKEFLAGS -u MAKELEVEL make --no-print-directory "$@"; }
+
+# versions RELEASE... tests against older releases of Kubernetes, as consumer and as provider.
+versions() {
+  local release
+  for release in "$@"; do
+    target kube KUBE_VERSION="$release"
+    KUBEBUILDER_ASSETS=$PWD/bin/kube-$release go_test -timeout 30m ./test/admission
+    go_test -short -timeout 60m ./test/integration -providers="$release"
+  done
+}
 
 # run PART runs one part, with all that its tests know.
 run() {
@@ -26,6 +36,7 @@ run() {
     go_test -timeout 90m -v -run 'TestNoLostUpdates|TestSeededBugs' ./internal/hosted/merge -interleavings 1000000 &&
       go_test -timeout 60m -v -run 'TestCrash|TestActiveBelieved|TestSharedHandler' ./test/hosted/operator
     ;;
+  versions) versions v1.34.5 v1.35.3 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
   e2e | bench) target "$1" ;;
   e2e-long) target e2e ARGS=-ginkgo.label-filter=long ;;

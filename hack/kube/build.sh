@@ -21,15 +21,13 @@ if [[ -z $release ]]; then
     binaries=(kube coredns kwok kwokctl)
     # Links to kube, which looks at the name that it is started under.
     links=(kube-apiserver kube-controller-manager kube-scheduler etcd kubectl kubelet kube-proxy)
-    target=kube
     packages=(. ./coredns sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl)
     sources=("$module"/go.mod "$module"/go.sum "$module"/*.go "$module"/coredns/*.go)
 else
     module=$here/${release%.*}
     out=$root/bin/kube-$release
     binaries=(kube-apiserver kube-controller-manager kube-scheduler)
-    links=(etcd kubectl)
-    target=../kube/kube
+    links=(etcd kubectl kwok kwokctl) # To those of bin/kube.
     packages=("${binaries[@]/#/k8s.io/kubernetes/cmd/}")
     sources=("$module"/go.mod "$module"/go.sum)
 fi
@@ -185,7 +183,9 @@ install_all() {
     local program
     mkdir -p "$out"
     rm -f "$stamp"
-    for program in "${links[@]}"; do ln -s "$target" "$tmp/bin/$program"; done
+    for program in "${links[@]}"; do
+        if [[ -n $release ]]; then ln -s "../kube/$program" "$tmp/bin/$program"; else ln -s kube "$tmp/bin/$program"; fi
+    done
     # Renames: a cluster that runs from the old files goes on undisturbed.
     mv -f "$tmp"/bin/* "$out/"
     printf '%s\n' "$want_stamp" >"$tmp/stamp"

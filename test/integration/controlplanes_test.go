@@ -52,8 +52,8 @@ func bringUp() {
 	var group sync.WaitGroup
 	for target, options := range map[**controlPlane]clusters.Options{
 		&home: {Name: "home", Components: withControllers, NodeGrace: nodeGrace},
-		&eu:   {Name: "eu", Components: withControllers, ControllerManagerArgs: quiet},
-		&us:   {Name: "us", Components: withControllers, ControllerManagerArgs: quiet},
+		&eu:   {Name: "eu", Components: withControllers, ControllerManagerArgs: quiet, BinDir: programs(*providers)},
+		&us:   {Name: "us", Components: withControllers, ControllerManagerArgs: quiet, BinDir: programs(*providers)},
 		&other: {Name: "other", Components: withControllers, APIServerArgs: map[string]string{
 			"runtime-config":            "admissionregistration.k8s.io/v1/mutatingadmissionpolicies=false",
 			"disable-admission-plugins": "MutatingAdmissionPolicy",
@@ -65,6 +65,17 @@ func bringUp() {
 		})
 	}
 	group.Wait()
+}
+
+// programs is the folder of those of a release, or "" for those of the default.
+func programs(release string) string {
+	GinkgoHelper()
+	if release == "" {
+		return ""
+	}
+	root, err := clusters.Root()
+	Expect(err).NotTo(HaveOccurred())
+	return filepath.Join(root, "bin", "kube-"+release)
 }
 
 func newControlPlane(options clusters.Options) *controlPlane {

@@ -47,6 +47,8 @@ var (
 	// output is all that managers have logged.
 	output = &log{}
 
+	providers = flag.String("providers", "", "the release of Kubernetes that the providers run, such as v1.34.5, which make kube KUBE_VERSION has built; by default that of bin/kube")
+
 	keep = flag.Bool("keep-clusters", false, "leave the control planes running, for looking into them")
 )
 
