@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/install"
 	"github.com/spillway-io/spillway/internal/plugin/objects"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -81,7 +82,7 @@ func (e *exam) found(f Finding) { e.findings = append(e.findings, f) }
 func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	e := &exam{consumer: consumer}
 	var err error
-	if e.shipped, err = config.Objects("default"); err != nil {
+	if e.shipped, _, err = install.Shipped(consumer); err != nil {
 		return nil, err
 	}
 	if err := e.version(); err != nil {
@@ -109,22 +110,7 @@ func (e *exam) version() error {
 	if err != nil {
 		return err
 	}
-	served := true
-	for _, object := range e.shipped {
-		if object.GetKind() == "MutatingAdmissionPolicy" {
-			if served, err = e.consumer.Serves(object.GroupVersionKind()); err != nil {
-				return err
-			}
-		}
-	}
-	if served {
-		e.found(Finding{Level: OK, Check: "version", Message: "this cluster has Kubernetes " + found.String()})
-		return nil
-	}
-	e.found(Finding{
-		Level: Warning, Check: "version", Message: "this cluster has Kubernetes " + found.String() + ", and does not serve MutatingAdmissionPolicy v1: pods get no affinity, so that the strategy Remote is not enforced",
-		Mend: "upgrade it to 1.36, or switch that API on; then run kubectl spillway install",
-	})
+	e.found(Finding{Level: OK, Check: "version", Message: "this cluster has Kubernetes " + found.String()})
 	return nil
 }
 
@@ -133,13 +119,6 @@ func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
 	kinds = true
 	var missing []string
 	for _, object := range e.shipped {
-		served, err := e.consumer.Serves(object.GroupVersionKind())
-		if err != nil {
-			return false, err
-		}
-		if !served {
-			continue // Of the consumer's version.
-		}
 		there := &unstructured.Unstructured{}
 		there.SetGroupVersionKind(object.GroupVersionKind())
 		switch err := e.consumer.Get(ctx, client.ObjectKeyFromObject(object), there); {

@@ -103,32 +103,20 @@ func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) e
 
 // objects are what to apply here, in order, after it is clear that it may be applied.
 func (o *options) objects(ctx context.Context, consumer *cli.Cluster, output *cli.Output) ([]*unstructured.Unstructured, error) {
-	shipped, err := config.Objects("default")
+	shipped, directory, err := Shipped(consumer)
 	if err != nil {
 		return nil, err
 	}
-	all, asked := []*unstructured.Unstructured{}, []client.Object{}
-	var skipped []string
-	for _, object := range inOrder(shipped) {
-		if isMutating(object) {
-			served, err := consumer.Serves(object.GroupVersionKind())
-			if err != nil {
-				return nil, err
-			}
-			if !served {
-				output.Did(cli.Step{Cluster: "consumer", Object: objects.Name(object), Action: "skipped", Message: "the API server does not serve this kind in v1"})
-				skipped = append(skipped, object.GetName())
-				continue
-			}
-		}
-		all, asked = append(all, object), append(asked, object)
+	if directory == withWebhook {
+		output.Say("the API server does not serve MutatingAdmissionPolicy v1 (from Kubernetes 1.36): a webhook of the manager prepares the pods of offloaded namespaces")
+	}
+	all := inOrder(shipped)
+	asked := make([]client.Object, len(all))
+	for i, object := range all {
+		asked[i] = object
 	}
 	if err := consumer.Require(ctx, consumer.ToApply(asked...)); err != nil {
 		return nil, err
-	}
-	if len(skipped) > 0 {
-		output.Warn("the API server does not serve MutatingAdmissionPolicy v1 (from Kubernetes 1.36): pods of offloaded namespaces " +
-			"get no affinity, so that the strategy Remote is not enforced, and a toleration only once they wait for a node")
 	}
 	there := &appsv1.Deployment{}
 	err = consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, there)

@@ -7,8 +7,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/objects"
 )
 
 const clusterIDFlag = "--cluster-id="
@@ -90,9 +93,50 @@ func isCRD(object *unstructured.Unstructured) bool {
 	return object.GetKind() == "CustomResourceDefinition"
 }
 
-// isMutating reports whether an object is of a kind that came with Kubernetes 1.36.
-func isMutating(object *unstructured.Unstructured) bool {
-	return strings.HasPrefix(object.GetKind(), "MutatingAdmissionPolicy")
+// Directories of config/ for a consumer: pods of offloaded namespaces are prepared by a policy,
+// or, where the API server does not know its kind, by a webhook of the manager.
+const (
+	withPolicy  = "default"
+	withWebhook = "webhook"
+)
+
+// podsPolicy is the kind of the policy, which came with Kubernetes 1.36.
+var podsPolicy = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}
+
+// Shipped is what a consumer needs, and the directory of config/ that has it.
+func Shipped(consumer *cli.Cluster) (all []*unstructured.Unstructured, directory string, err error) {
+	served, err := consumer.Serves(podsPolicy)
+	if err != nil {
+		return nil, "", err
+	}
+	directory = withPolicy
+	if !served {
+		directory = withWebhook
+	}
+	all, err = config.Objects(directory)
+	return all, directory, err
+}
+
+// Ever is all that can have been installed in a consumer, whatever it served then.
+func Ever() ([]*unstructured.Unstructured, error) {
+	all, err := config.Objects(withPolicy)
+	if err != nil {
+		return nil, err
+	}
+	more, err := config.Objects(withWebhook)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, object := range all {
+		known[objects.Name(object)+" "+object.GetNamespace()] = true
+	}
+	for _, object := range more {
+		if !known[objects.Name(object)+" "+object.GetNamespace()] {
+			all = append(all, object)
+		}
+	}
+	return all, nil
 }
 
 // inOrder has the kinds first that others need, and the manager last.

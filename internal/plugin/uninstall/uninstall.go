@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/install"
 	"github.com/spillway-io/spillway/internal/plugin/objects"
@@ -78,7 +77,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) e
 			output.Warn("the manager, which has to end offloadings and bindings, is not available: %s", waits)
 		}
 	}
-	shipped, err := config.Objects("default")
+	shipped, err := install.Ever()
 	if err != nil {
 		return err
 	}
