@@ -32,7 +32,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build check test test-long lint generate verify kube metrics-server demo demo-down demo-hosted e2e bench faults upgrade install-yaml
+.PHONY: help build check test test-long lint generate verify kube metrics-server demo demo-down demo-hosted e2e bench faults upgrade install-yaml image
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,6 +109,17 @@ faults: ## Crash, cut and fault the manager at every write, and compare the end 
 upgrade: ## Say what there is to upgrade from: nothing, until the first release.
 	@echo 'There is no release yet, so there is nothing to upgrade from.'
 
-install-yaml: ## Write dist/install.yaml, install-shard.yaml, install-webhook.yaml, hosted.yaml (consumer), provider.yaml (providers).
+# For ctr images import, kind load image-archive or crane push. GOARCH=arm64 for another
+# architecture.
+image: ## Write dist/spillway.tar and dist/spillway-hosted.tar, container images, without Docker.
+	@mkdir -p bin/image $(DIST)
+	CGO_ENABLED=0 GOOS=linux $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/image/ ./cmd/manager ./cmd/hosted
+	@$(call write-image,manager,$(IMAGE),spillway.tar)
+	@$(call write-image,hosted,$(HOSTED_IMAGE),spillway-hosted.tar)
+
+write-image = GOOS= GOARCH= $(GO) run -C hack/image . -program $(CURDIR)/bin/image/$(1) -image $(2) -version $(VERSION) \
+	-arch $(shell $(GO) env GOARCH) -out $(abspath $(DIST))/$(3) && echo "wrote $(DIST)/$(3)"
+
+install-yaml: ## Write dist/install.yaml, -shard, -webhook, hosted.yaml (consumer), provider.yaml, -trusted (providers).
 	@mkdir -p $(DIST)
 	@DIST='$(DIST)' IMAGE='$(IMAGE)' HOSTED_IMAGE='$(HOSTED_IMAGE)' KUSTOMIZE='$(tool) kustomize' hack/install-yaml.sh

@@ -71,6 +71,8 @@ suite=$module/test/integration
 others=$(grep "^$module/test/" <<<"$packages" | grep -vx "$suite")
 
 status=0
+# A module of its own, so that the product does not depend on what makes images.
+(cd hack/image && "$GO" test -vet=off .) || status=1
 # shellcheck disable=SC2046 # It is one flag, or none.
 run units "$units" $(race) || status=1
 # Each interleaving is a goroutine by itself, and the race detector makes it twenty times

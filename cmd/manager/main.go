@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // For kubeconfigs without an authority, in an image without any.
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
