@@ -23,6 +23,7 @@ ARGS    ?=
 export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -trimpath)
 
 tool := $(GO) tool -modfile=go.tools.mod
+helm := $(GO) tool -modfile=go.helm.mod helm
 lint := $(GO) tool -modfile=go.lint.mod golangci-lint
 
 # Where envtest finds etcd, kube-apiserver and kubectl.
@@ -32,7 +33,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build check test test-long lint generate verify kube metrics-server demo demo-down demo-hosted e2e bench faults upgrade install-yaml image
+.PHONY: help build check test test-long lint generate verify kube metrics-server demo demo-down demo-hosted e2e bench faults upgrade install-yaml image chart
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,12 +55,13 @@ test-long: kube ## Run all that make test leaves out, for hours (PART=crash,host
 lint: ## Run golangci-lint.
 	$(lint) run ./...
 
-generate: ## Generate deepcopy functions, CRDs, RBAC and the API reference.
+generate: ## Generate deepcopy functions, CRDs, RBAC, templates of the charts and the API reference.
 	$(tool) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(tool) controller-gen crd paths=./api/v1alpha1/... output:crd:dir=config/crd/bases
 	$(tool) controller-gen crd paths=./api/hosted/... output:crd:dir=config/hosted/crd/bases
 	@hack/nullable.sh config/hosted/crd/bases/*.yaml
 	$(tool) controller-gen rbac:roleName=spillway-manager paths=./controllers/... paths=./internal/... paths=./cmd/... output:rbac:dir=config/rbac
+	$(GO) run ./hack/chart
 	@mkdir -p docs/reference
 	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=api/v1alpha1 --output-path=docs/reference/api.md
 	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=api/hosted/v1alpha1 --output-path=docs/reference/hosted.md
@@ -108,6 +110,13 @@ faults: ## Crash, cut and fault the manager at every write, and compare the end 
 
 upgrade: ## Say what there is to upgrade from: nothing, until the first release.
 	@echo 'There is no release yet, so there is nothing to upgrade from.'
+
+# A version is as Helm wants it: 1.2.3.
+CHART_VERSION ?= 0.0.0
+chart: ## Check both Helm charts, and write them to dist/, for the tag of IMAGE.
+	$(helm) lint --strict --quiet --namespace spillway-provider charts/spillway charts/spillway-provider
+	@mkdir -p $(DIST)
+	$(helm) package --destination $(DIST) --version $(CHART_VERSION) --app-version $(lastword $(subst :, ,$(IMAGE))) charts/spillway charts/spillway-provider
 
 # For ctr images import, kind load image-archive or crane push. GOARCH=arm64 for another
 # architecture.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/spillway-io/spillway/internal/check"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/holder"
 	"github.com/spillway-io/spillway/internal/kubelet"
@@ -55,13 +56,12 @@ func main() {
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
 	logging.BindFlags(flag.CommandLine)
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "Spillway lets namespaces of this cluster run their pods in other clusters.\n\nusage: manager [FLAG ...]\n\n")
+		fmt.Fprintf(flag.CommandLine.Output(), "Spillway lets namespaces of this cluster run their pods in other clusters.\n\nusage: manager [FLAG ...]\n       manager [FLAG ...] check installation|removal\n\n")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "manager: unexpected argument %q; see manager --help\n", flag.Arg(0))
-		os.Exit(2)
+		os.Exit(runArguments(options.Namespace, flag.Args()))
 	}
 	if err := validate(&options); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", err)
@@ -75,7 +75,7 @@ func main() {
 	program.Log(&logging)
 	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
 	options.Manager.LeaderElection = options.Manager.LeaderElection || options.Shard
-	options.Manager.LeaderElectionID = "spillway-manager"
+	options.Manager.LeaderElectionID = check.LeaseName
 	options.Manager.LeaderElectionNamespace = options.Namespace
 	options.Manager.LeaderElectionReleaseOnCancel = true
 	if err := run(options); err != nil {

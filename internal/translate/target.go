@@ -13,8 +13,8 @@
 // copied, checked and bounded value by value (status*.go).
 //
 // The price: a pod may ask for less than a provider would grant. What goes beyond pod
-// security baseline is refused here already, because one readable rule beats one that
-// depends on the provider.
+// security baseline is refused here already, unless the provider's limits grant all of it:
+// one readable rule beats one that depends on the provider.
 package translate
 
 import (

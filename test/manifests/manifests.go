@@ -51,7 +51,7 @@ func File(path string) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode(path, raw)
+	return Decode(path, raw)
 }
 
 // Kustomized reads what kustomize makes of a directory, whose path starts at
@@ -60,7 +60,8 @@ func Kustomized(_ context.Context, directory string) ([]*unstructured.Unstructur
 	return config.Objects(strings.TrimPrefix(directory, "config/"))
 }
 
-func decode(source string, raw []byte) ([]*unstructured.Unstructured, error) {
+// Decode reads objects from YAML that came from a source, which errors name.
+func Decode(source string, raw []byte) ([]*unstructured.Unstructured, error) {
 	objects, err := config.Decode(raw)
 	if err != nil {
 		return nil, fmt.Errorf("decoding %s: %w", source, err)

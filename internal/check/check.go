@@ -1,0 +1,83 @@
+// Package check answers what is asked about an installation from outside of the manager:
+// whether it works, and whether it may go. Each is one look, by an account that may read;
+// the Helm chart asks both, in Jobs of the manager's image.
+package check
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// LeaseName is the Lease of the manager that works.
+const LeaseName = "spillway-manager"
+
+// Removal is an error if something is left that only the manager can take back, and names
+// it. Without the manager, a ClusterBinding and a NamespaceOffloading would hang in their
+// deletion, with what they have made in the providers.
+func Removal(ctx context.Context, reader client.Reader) error {
+	var bindings v1alpha1.ClusterBindingList
+	var offloadings v1alpha1.NamespaceOffloadingList
+	for _, list := range []client.ObjectList{&bindings, &offloadings} {
+		if err := reader.List(ctx, list); err != nil && !meta.IsNoMatchError(err) { // Without the CRD, there is none.
+			return fmt.Errorf("looking for what is left: %w", err)
+		}
+	}
+	if len(bindings.Items)+len(offloadings.Items) == 0 {
+		return nil
+	}
+	var offloaded, bound []string
+	for i := range offloadings.Items {
+		offloaded = append(offloaded, offloadings.Items[i].Namespace)
+	}
+	for i := range bindings.Items {
+		bound = append(bound, bindings.Items[i].Name)
+	}
+	return fmt.Errorf("namespaces are still offloaded (%s), or clusters bound (%s). Delete these while the manager runs, which takes back what it has sent: "+
+		"kubectl delete namespaceoffloadings --all -A; kubectl delete clusterbindings --all", few(offloaded), few(bound))
+}
+
+// few names some of a list.
+func few(names []string) string {
+	const most = 5
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > most:
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Installation says which manager works and how many bindings are Ready. It is an error if
+// none works: the Lease was not renewed in its time.
+func Installation(ctx context.Context, reader client.Reader, namespace string, now time.Time) (string, error) {
+	var lease coordinationv1.Lease
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: LeaseName}, &lease); err != nil {
+		return "", fmt.Errorf("reading the Lease of the manager that works: %w", err)
+	}
+	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
+	valid := time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second
+	if holder == "" || lease.Spec.RenewTime == nil || lease.Spec.RenewTime.Add(valid).Before(now) {
+		return "", fmt.Errorf("no manager works: the Lease %s/%s is not held; see kubectl logs deployment/%s -n %[1]s", namespace, LeaseName, LeaseName)
+	}
+	var bindings v1alpha1.ClusterBindingList
+	if err := reader.List(ctx, &bindings); err != nil {
+		return "", fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	ready := 0
+	for i := range bindings.Items {
+		if meta.IsStatusConditionTrue(bindings.Items[i].Status.Conditions, v1alpha1.BindingReady) {
+			ready++
+		}
+	}
+	return fmt.Sprintf("manager %s works; %d of %d ClusterBindings are Ready", holder, ready, len(bindings.Items)), nil
+}

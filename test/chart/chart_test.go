@@ -1,0 +1,262 @@
+// Package chart holds the Helm charts against what kustomize makes of config, and installs
+// them on an API server. There are no nodes, so that nothing of them runs.
+package chart
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/check"
+	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/manifests"
+)
+
+const keep = "helm.sh/resource-policy"
+
+// charts are the charts, in the namespaces that they are for.
+var charts = []struct{ chart, namespace, kustomized string }{
+	{"spillway", "spillway-system", "config/default"},
+	{"spillway-provider", "spillway-provider", "config/provider"},
+}
+
+// helm runs Helm, and returns its output, or its error in full.
+func helm(ctx context.Context, t *testing.T, arguments ...string) ([]byte, error) {
+	t.Helper()
+	root, err := clusters.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(ctx, "go", append([]string{"tool", "-modfile=go.helm.mod", "helm"}, arguments...)...)
+	command.Dir = root
+	home := t.TempDir()
+	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	var problems bytes.Buffer
+	command.Stderr = &problems
+	out, err := command.Output()
+	if err != nil {
+		err = fmt.Errorf("helm %s: %w\n%s", strings.Join(arguments, " "), err, &problems)
+	}
+	return out, err
+}
+
+// TestSameObjects: with the values as shipped, a chart has the objects of kustomize, but for
+// the namespace, which helm install makes. CRDs stay when the chart goes.
+func TestSameObjects(t *testing.T) {
+	for _, c := range charts {
+		compare(t, c.kustomized, c.chart, c.namespace)
+	}
+	compare(t, "config/provider-trusted", "spillway-provider", "spillway-provider", "--set", "profile=trusted")
+}
+
+func compare(t *testing.T, directory, name, namespace string, arguments ...string) {
+	t.Helper()
+	want, err := manifests.Kustomized(t.Context(), directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rendered(t, name, append([]string{"--namespace", namespace, "--no-hooks"}, arguments...)...)
+	for _, object := range got {
+		annotations := object.GetAnnotations()
+		if _, keeps := annotations[keep]; keeps != (object.GetKind() == "CustomResourceDefinition") {
+			t.Errorf("%s %s stays when the chart goes: %t", object.GetKind(), object.GetName(), keeps)
+		}
+		delete(annotations, keep)
+		object.SetAnnotations(annotations)
+	}
+	if diff := cmp.Diff(byName(manifests.Without(want, "Namespace")), byName(got)); diff != "" {
+		t.Errorf("%s (-kustomize +chart):\n%s", directory, diff)
+	}
+}
+
+func rendered(t *testing.T, name string, arguments ...string) []*unstructured.Unstructured {
+	t.Helper()
+	out, err := helm(t.Context(), t, append([]string{"template", "test", "charts/" + name}, arguments...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := manifests.Decode("chart "+name, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// byName are objects by what they are.
+func byName(objects []*unstructured.Unstructured) map[string]any {
+	all := map[string]any{}
+	for _, object := range objects {
+		all[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
+	}
+	return all
+}
+
+// TestValues: what is chosen is in the objects, in any namespace.
+func TestValues(t *testing.T) {
+	const elsewhere = "elsewhere"
+	objects := rendered(t, "spillway", "--namespace", elsewhere, "--set", "daemonSets=Exclude,clusterID=home,replicas=3,image.tag=v1,image.pullPolicy=Never",
+		"--set-json", `tolerations=[{"key":"a"}]`, "--set-json", `imagePullSecrets=[{"name":"registry"}]`, "--set-json", `extraArgs=["--zap-log-level=debug"]`)
+	var kinds []string
+	text := ""
+	for _, object := range objects {
+		raw, err := object.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(raw)
+		kinds = append(kinds, object.GetKind()+" "+object.GetName())
+	}
+	if strings.Contains(text, "spillway-system") {
+		t.Error("something still names the namespace spillway-system")
+	}
+	for _, want := range []string{
+		"system:serviceaccount:" + elsewhere + ":spillway-manager", `"--cluster-id=home"`, `"--zap-log-level=debug"`, `"replicas":3`,
+		`"image":"ghcr.io/spillway-io/spillway:v1"`, `"imagePullPolicy":"Never"`, `"imagePullSecrets":[{"name":"registry"}]`, `"tolerations":[{"key":"a"}]`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing has %s", want)
+		}
+	}
+	for _, want := range []string{"MutatingAdmissionPolicy spillway-daemonsets", "Job spillway-check-removal", "Pod spillway-check-installation"} {
+		if !slices.Contains(kinds, want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	limits := rendered(t, "spillway-provider", "--namespace", "spillway-provider", "--set", "profile=trusted,limits.podSecurity=baseline")
+	for _, object := range limits {
+		if data, _, _ := unstructured.NestedStringMap(object.Object, "data"); object.GetKind() == "ConfigMap" && (data["podSecurity"] != "baseline" || data["volumeTypes"] != "*") {
+			t.Errorf("the limits are %v", data)
+		}
+	}
+}
+
+// TestWrongValues: what means nothing is refused, with the key and the reason.
+func TestWrongValues(t *testing.T) {
+	for _, test := range []struct{ chart, namespace, set, want string }{
+		{"spillway", "x", "daemonSets=No", "value must be one of 'Keep', 'Exclude'"},
+		{"spillway", "x", "clusterId=a", "additional properties 'clusterId' not allowed"},
+		{"spillway-provider", "x", "profile=trusted", "this chart is for namespace spillway-provider, and not for x: add --namespace spillway-provider --create-namespace"},
+		{"spillway-provider", "spillway-provider", "profile=open", "value must be one of 'confined', 'trusted'"},
+		{"spillway-provider", "spillway-provider", "limits.tolerations=a", "additional properties 'tolerations' not allowed"},
+	} {
+		if _, err := helm(t.Context(), t, "template", "test", "charts/"+test.chart, "--namespace", test.namespace, "--set", test.set); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s with %s: %v, want %q", test.chart, test.set, err, test.want)
+		}
+	}
+}
+
+// TestInstall installs both charts on an API server, which takes all of their objects, and
+// upgrades one to another profile.
+func TestInstall(t *testing.T) {
+	env := &envtest.Environment{BinaryAssetsDirectory: os.Getenv("KUBEBUILDER_ASSETS")}
+	config, err := env.Start()
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, env.KubeConfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range charts {
+		run(t, "install", c.chart, "charts/"+c.chart, "--kubeconfig", kubeconfig, "--namespace", c.namespace, "--create-namespace")
+	}
+	run(t, "upgrade", "spillway-provider", "charts/spillway-provider", "--kubeconfig", kubeconfig, "--namespace", "spillway-provider", "--set", "profile=trusted,limits.namePattern=.*-demo")
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := &unstructured.Unstructured{}
+	limits.SetAPIVersion("v1")
+	limits.SetKind("ConfigMap")
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "spillway-provider", Name: "limits"}, limits); err != nil {
+		t.Fatal(err)
+	}
+	if data, _, _ := unstructured.NestedStringMap(limits.Object, "data"); data["podSecurity"] != "privileged" || data["namePattern"] != ".*-demo" {
+		t.Errorf("after the upgrade, the limits are %v", data)
+	}
+	checks(t, config)
+	run(t, "uninstall", "spillway", "--kubeconfig", kubeconfig, "--namespace", "spillway-system", "--no-hooks")
+	crd := &unstructured.Unstructured{}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	if err := c.Get(t.Context(), client.ObjectKey{Name: "clusterbindings.offloading.spillway.io"}, crd); err != nil || crd.GetDeletionTimestamp() != nil {
+		t.Errorf("the CRD, and with it all ClusterBindings, went with the chart: %v", err)
+	}
+}
+
+// checks run as in the Job and the Pod of the chart: with the rights of the manager's account.
+func checks(t *testing.T, config *rest.Config) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	as := rest.CopyConfig(config)
+	as.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:spillway-system:spillway-manager", Groups: []string{"system:authenticated"}}
+	admin, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, err := client.New(as, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := check.Removal(t.Context(), account); err != nil {
+		t.Errorf("nothing is left, and it may not go: %v", err)
+	}
+	binding := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Spec: v1alpha1.ClusterBindingSpec{
+		ClusterID: "eu", KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: "eu"},
+	}}
+	if err := admin.Create(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	if err := check.Removal(t.Context(), account); err == nil || !strings.Contains(err.Error(), "clusters bound (eu)") {
+		t.Errorf("a cluster is bound, and it may go: %v", err)
+	}
+	if _, err := check.Installation(t.Context(), account, "spillway-system", time.Now()); !apierrors.IsNotFound(err) {
+		t.Errorf("no manager works, and the check says: %v", err)
+	}
+	now := metav1.NowMicro()
+	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-system", Name: check.LeaseName}, Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: ptr.To("one"), LeaseDurationSeconds: ptr.To(int32(3600)), RenewTime: &now,
+	}}
+	if err := admin.Create(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	if says, err := check.Installation(t.Context(), account, "spillway-system", time.Now()); err != nil || says != "manager one works; 0 of 1 ClusterBindings are Ready" {
+		t.Errorf("a manager works, and the check says %q (%v)", says, err)
+	}
+}
+
+func run(t *testing.T, arguments ...string) {
+	t.Helper()
+	if _, err := helm(t.Context(), t, arguments...); err != nil {
+		t.Fatal(err)
+	}
+}
