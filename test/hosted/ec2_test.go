@@ -3,6 +3,7 @@ package hosted
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,6 +174,32 @@ func TestTemplatesOfOthers(t *testing.T) {
 		ours.versions[0]["EbsOptimized"] = "true"
 	}
 	refused(`nodeGroups: [{nodegroupName: b, diskSize: 50}]`, "EbsOptimized")
+}
+
+// TestCopiedTag: a template of somebody else's that has a copy of our tag is neither taken for
+// that of the group, nor changed, nor deleted with the cluster.
+func TestCopiedTag(t *testing.T) {
+	cluster, client := newEKS(t)
+	if _, err := push(t, client, groupOfOurs, "make"); err != nil {
+		t.Fatal(err)
+	}
+	tags := maps.Clone(cluster.EC2.templates[only(cluster)].tags)
+	// EC2 lists it first.
+	cluster.EC2.templates["a-copy"] = &launchTemplate{id: "a-copy", name: "base", tags: tags, versions: []object{{"InstanceType": "theirs"}}}
+	if _, err := push(t, client, `nodeGroups: [{nodegroupName: b, diskSize: 50}]`, "change"); err != nil {
+		t.Fatal(err)
+	}
+	if group := groupNamed(t, client, "b"); group["diskSize"] != float64(50) || len(cluster.EC2.templates["a-copy"].versions) != 1 {
+		t.Errorf("the group is %v, the copy %v", group, cluster.EC2.templates["a-copy"])
+	}
+	for range 2 {
+		if err := client.Delete(t.Context(), mustRead(t, client), "delete"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := cluster.EC2.Templates(); !slices.Equal(left, []string{"base"}) {
+		t.Errorf("left are %v", left)
+	}
 }
 
 // TestImages: an image of one's own has its own version, and its own root device.

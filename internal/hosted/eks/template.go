@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -22,11 +23,12 @@ import (
 )
 
 // A group that is made with what only a launch template can say has one of its own, which
-// is ours: it has our tag, with the names of the cluster and the group. It is shown as the
+// is ours: it has our tag, with the names of the cluster and the group, and the name that goes
+// with it, since anybody can copy a tag, and no two templates have the same name. It is shown as the
 // fields that are in it, and never as launchTemplate. A change makes a version of it, and
 // then moves the group to that version, both with the same token: after a crash in between,
-// EC2 answers with the version that it has made. A template without our tag is somebody
-// else's, and is neither read nor changed.
+// EC2 answers with the version that it has made. A template without either is
+// somebody else's, and is neither read nor changed.
 const (
 	templateTag = "hosted.spillway.io/nodegroup"
 	// deletion begins the name of an operation that ends with the template of a group.
@@ -109,10 +111,24 @@ func (c *Client) templates(ctx context.Context, owners ...string) (map[string]bo
 			return nil, c.wrap(err, "listing the launch templates")
 		}
 		for _, found := range page.LaunchTemplates {
-			ids[aws.ToString(found.LaunchTemplateId)] = true
+			if c.named(found) {
+				ids[aws.ToString(found.LaunchTemplateId)] = true
+			}
 		}
 	}
 	return ids, nil
+}
+
+// named reports whether a template with our tag has the name that goes with it. Somebody may
+// have copied the tag.
+func (c *Client) named(found ec2types.LaunchTemplate) bool {
+	for _, tag := range found.Tags {
+		group, ok := strings.CutPrefix(aws.ToString(tag.Value), c.templateOwner(""))
+		if ok && aws.ToString(tag.Key) == templateTag && aws.ToString(found.LaunchTemplateName) == c.templateName(group) {
+			return true
+		}
+	}
+	return false
 }
 
 // contents of a version; nil if there is none.
