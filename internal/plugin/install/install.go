@@ -74,6 +74,9 @@ func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) e
 	if err != nil {
 		return err
 	}
+	if err := o.mayRename(ctx, consumer); err != nil {
+		return err
+	}
 	all, err := o.objects(ctx, consumer, output)
 	if err != nil {
 		return err

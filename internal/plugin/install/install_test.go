@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,11 +27,13 @@ func TestKeep(t *testing.T) {
 		kept   int
 	}{
 		"nothing is there":           {settings{}, nil, settings{}, 0},
-		"what is shipped":            {settings{}, deployment("ghcr.io/spillway-io/spillway:v0"), settings{}, 0},
+		"what is shipped":            {settings{}, deployment(config.Image), settings{}, 0},
+		"another tag":                {settings{}, deployment("ghcr.io/spillway-io/spillway:v0"), settings{image: "ghcr.io/spillway-io/spillway:v0"}, 1},
 		"another image":              {settings{}, deployment("registry:5000/spillway"), settings{image: "registry:5000/spillway"}, 1},
-		"by digest":                  {settings{}, deployment("ghcr.io/spillway-io/spillway@sha256:1"), settings{}, 0},
+		"by digest":                  {settings{}, deployment("ghcr.io/spillway-io/spillway@sha256:1"), settings{image: "ghcr.io/spillway-io/spillway@sha256:1"}, 1},
 		"another one is chosen":      {settings{image: "b:1"}, deployment("a:1"), settings{image: "b:1"}, 0},
 		"the name of the consumer":   {settings{}, deployment(config.Image, "--leader-elect", "--cluster-id=demo"), settings{clusterID: "demo"}, 1},
+		"in two arguments":           {settings{}, deployment(config.Image, "--cluster-id", "demo"), settings{clusterID: "demo"}, 1},
 		"another name is chosen":     {settings{clusterID: "x"}, deployment(config.Image, "--cluster-id=demo"), settings{clusterID: "x"}, 0},
 		"a Deployment without a pod": {settings{}, &appsv1.Deployment{}, settings{}, 0},
 	}
@@ -115,13 +116,42 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-func TestRepository(t *testing.T) {
-	want := map[string]string{"a": "a", "a:1": "a", "r:5000/a": "r:5000/a", "r:5000/a:1": "r:5000/a", "a@sha256:1": "a", "a:1@sha256:1": "a"}
-	got := map[string]string{}
-	for image := range want {
-		got[image] = repository(image)
+// TestClusterID: however the manager's arguments say it.
+func TestClusterID(t *testing.T) {
+	for want, args := range map[string][]string{
+		"":  {"--leader-elect", "--cluster-id-of=x"},
+		"a": {"--cluster-id=a", "--leader-elect"},
+		"b": {"--leader-elect", "--cluster-id", "b"},
+		"c": {"-cluster-id", "c"},
+		"d": {"--cluster-id=a", "-cluster-id=d"}, // The last one counts.
+		"e": {"--cluster-id", "e", "--leader-elect"},
+	} {
+		if got := clusterID(deployment("a:1", args...)); got != want {
+			t.Errorf("%v: got %q", args, got)
+		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+}
+
+func TestRename(t *testing.T) {
+	tests := map[string]struct {
+		chosen   string
+		there    *appsv1.Deployment
+		bindings []string
+		fails    bool
+	}{
+		"nothing is there":    {"x", nil, []string{"eu"}, false},
+		"nothing is bound":    {"x", deployment("a:1", "--cluster-id=demo"), nil, false},
+		"it is not given":     {"", deployment("a:1", "--cluster-id=demo"), []string{"eu"}, false},
+		"it is the same":      {"demo", deployment("a:1", "--cluster-id", "demo"), []string{"eu"}, false},
+		"it is another":       {"x", deployment("a:1", "--cluster-id", "demo"), []string{"eu"}, true},
+		"it was not given so": {"x", deployment("a:1"), []string{"eu"}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := (settings{clusterID: test.chosen}).rename(test.there, test.bindings)
+			if (err != nil) != test.fails || err != nil && !strings.Contains(err.Error(), "the providers eu are bound") {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,36 +26,58 @@ type settings struct {
 }
 
 // keep takes over from the Deployment that is there what was not chosen now: the clusterID,
-// since remote namespaces are named by it, and an image that is not the shipped one. there
-// may be nil.
+// since remote namespaces are named by it, and an image that is not exactly the shipped one.
+// there may be nil.
 func (s settings) keep(there *appsv1.Deployment) (settings, []string) {
 	if there == nil || len(there.Spec.Template.Spec.Containers) == 0 {
 		return s, nil
 	}
 	var kept []string
 	container := there.Spec.Template.Spec.Containers[0]
-	if s.image == "" && repository(container.Image) != repository(config.Image) {
+	if s.image == "" && container.Image != config.Image {
 		s.image = container.Image
 		kept = append(kept, "the image "+s.image)
 	}
 	if s.clusterID == "" {
-		for _, arg := range container.Args {
-			if id, ok := strings.CutPrefix(arg, clusterIDFlag); ok {
-				s.clusterID = id
-				kept = append(kept, "the argument "+arg)
-			}
+		if id := clusterID(there); id != "" {
+			s.clusterID = id
+			kept = append(kept, "the argument "+clusterIDFlag+id)
 		}
 	}
 	return s, kept
 }
 
-// repository is an image without its tag and digest.
-func repository(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	if colon := strings.LastIndex(image, ":"); colon > strings.LastIndex(image, "/") {
-		return image[:colon]
+// clusterID is what the arguments of the manager name the consumer, "" if they do not. there may
+// be nil.
+func clusterID(there *appsv1.Deployment) string {
+	if there == nil || len(there.Spec.Template.Spec.Containers) == 0 {
+		return ""
 	}
-	return image
+	container, id := there.Spec.Template.Spec.Containers[0], ""
+	next := false // --cluster-id was the last argument; the next one is its value.
+	for _, arg := range slices.Concat(container.Command, container.Args) {
+		name, value, given := strings.Cut(arg, "=")
+		flag := name == "--cluster-id" || name == "-cluster-id"
+		switch {
+		case next:
+			id = arg
+		case flag && given:
+			id = value
+		}
+		next = flag && !given && !next
+	}
+	return id
+}
+
+// rename fails if remote namespaces would be named after another consumer than before, while
+// there are bindings. there may be nil: then nobody knows.
+func (s settings) rename(there *appsv1.Deployment, bindings []string) error {
+	before := clusterID(there)
+	if there == nil || s.clusterID == "" || s.clusterID == before || len(bindings) == 0 {
+		return nil
+	}
+	return fmt.Errorf("--cluster-id %s: the manager that is there has %s, remote namespaces are named by it, and the providers %s are bound: leave it out, or unbind them first",
+		s.clusterID, cmp.Or(before, "the one from its UID"), strings.Join(bindings, ", "))
 }
 
 // apply puts the settings into the Deployment among objects.
