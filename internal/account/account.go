@@ -5,6 +5,10 @@ package account
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
@@ -51,9 +56,88 @@ func Apply(ctx context.Context, c client.Client, object *unstructured.Unstructur
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), append(options, client.FieldOwner(owner))...)
 }
 
-// Token asks for a token of the account. The API server may grant less than lifetime, or more.
-func Token(ctx context.Context, c client.Client, lifetime time.Duration) (token string, expires time.Time, err error) {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}}
+// isMark reports whether an object is the binding of the role without which nothing works.
+func isMark(object client.Object) bool {
+	return object.GetObjectKind().GroupVersionKind().Kind == "ClusterRoleBinding" && object.GetName() == config.ProviderAccount
+}
+
+// InOrder has the objects of a provider in the order in which they are applied. The consumer's
+// first right comes last, so that it marks a first time that was not broken off. Whoever
+// deletes them begins with it.
+func InOrder[T client.Object](objects []T) []T {
+	objects = slices.Clone(objects)
+	slices.SortStableFunc(objects, func(a, b T) int {
+		switch {
+		case isMark(a) == isMark(b):
+			return 0
+		case isMark(b):
+			return -1
+		default:
+			return 1
+		}
+	})
+	return objects
+}
+
+// Due are those of the objects of a provider that are to be applied, in order. Rights that may
+// be left out are given when all of it is applied for the first time; from then on, those that
+// are missing were taken away by the provider's administrator. missing tells whether the
+// provider does not have an object.
+func Due[T client.Object](ctx context.Context, objects []T, missing func(context.Context, T) (bool, error)) ([]T, error) {
+	first := true
+	var due []T
+	for _, object := range objects {
+		if !isMark(object) {
+			continue
+		}
+		var err error
+		if first, err = missing(ctx, object); err != nil {
+			return nil, err
+		}
+	}
+	for _, object := range InOrder(objects) {
+		if !first && IsOptional(object) {
+			left, err := missing(ctx, object)
+			if err != nil {
+				return nil, err
+			}
+			if left {
+				continue
+			}
+		}
+		due = append(due, object)
+	}
+	return due, nil
+}
+
+// Of names the account whose token that is: a ServiceAccount of a provider's namespace for
+// consumers. It does not check the token, and fails for any other.
+func Of(token string) (string, error) {
+	var claims struct {
+		Subject string `json:"sub"`
+	}
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return "", errors.New("its token is not one of a ServiceAccount")
+	}
+	content, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err == nil {
+		err = json.Unmarshal(content, &claims)
+	}
+	if err != nil {
+		return "", fmt.Errorf("its token is not one of a ServiceAccount: %w", err)
+	}
+	namespace, name, err := serviceaccount.SplitUsername(claims.Subject)
+	if err != nil || namespace != config.ProviderNamespace {
+		return "", fmt.Errorf("its token is of %q, which is no ServiceAccount in namespace %s", claims.Subject, config.ProviderNamespace)
+	}
+	return name, nil
+}
+
+// Token asks for a token of a ServiceAccount for consumers. The API server may grant less than
+// lifetime, or more.
+func Token(ctx context.Context, c client.Client, name string, lifetime time.Duration) (token string, expires time.Time, err error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: name}}
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(lifetime / time.Second))}}
 	if err := c.SubResource("token").Create(ctx, account, request); err != nil {
 		return "", expires, err

@@ -18,12 +18,7 @@ var opened = []string{limitMetadataKeys, limitTolerationKeys, limitVolumeTypes, 
 // may have changed them, so a name that stands in them would not tell. Limits between the
 // two are confined, and the keys that are open are named.
 func profileOf(data map[string]string) string {
-	var open []string
-	for _, key := range opened {
-		if key == limitPodSecurity && strings.TrimSpace(data[key]) == string(PodSecurityPrivileged) || slices.Contains(listed(data[key]), All) {
-			open = append(open, key)
-		}
-	}
+	open := opens(data)
 	switch len(open) {
 	case 0:
 		return profileConfined
@@ -31,4 +26,24 @@ func profileOf(data map[string]string) string {
 		return profileTrusted
 	}
 	return profileConfined + ", with all of " + strings.Join(open, ", ")
+}
+
+// OpensMore names the keys that limits open and the wanted ones do not. Limits with a mistake
+// open nothing: the provider refuses everything by them.
+func OpensMore(there, wanted map[string]string) []string {
+	if limitsProblem(there) != "" {
+		return nil
+	}
+	kept := opens(wanted)
+	return slices.DeleteFunc(opens(there), func(key string) bool { return slices.Contains(kept, key) })
+}
+
+func opens(data map[string]string) []string {
+	var open []string
+	for _, key := range opened {
+		if key == limitPodSecurity && strings.TrimSpace(data[key]) == string(PodSecurityPrivileged) || slices.Contains(listed(data[key]), All) {
+			open = append(open, key)
+		}
+	}
+	return open
 }

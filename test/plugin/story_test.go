@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -14,13 +15,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hosted "github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestStory is a provider's life, from nothing to nothing.
@@ -63,10 +68,20 @@ func refuses(t *testing.T) {
 		t.Errorf("the dry run has %v", dry)
 	}
 	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: config.ProviderNamespace}})
-	fails(t, "connection refused", "bind", "lost", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1", "--undo-on-failure", "--timeout", "3s")
+	fails(t, "connection refused", lost("--profile", "trusted")...)
 	absent(t, inConsumer, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "lost"}})
 	absent(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "lost-kubeconfig"}})
 	absent(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
+	// They stay, and the next bind keeps them.
+	limits := get(t, inProvider, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.Limits}})
+	if profile := translate.LimitsOf(limits.Data).Profile; profile != "confined" {
+		t.Errorf("the limits that stay are %s", profile)
+	}
+}
+
+// lost is a bind that fails, and takes back what it has made.
+func lost(args ...string) []string {
+	return append([]string{"bind", "lost", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1", "--undo-on-failure", "--timeout", "3s"}, args...)
 }
 
 func binds(t *testing.T) {
@@ -88,6 +103,9 @@ func binds(t *testing.T) {
 	if after.ResourceVersion != secret.ResourceVersion {
 		t.Error("the Secret was written again")
 	}
+	// What it has not made stays.
+	fails(t, "connection refused", lost()...)
+	get(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
 	changed := does(t, "bind", "eu", "--provider-context", "eu", "--capacity", "cpu=50%")
 	if !slices.Equal(changed["configured"], []string{"clusterbinding.offloading.spillway.io/eu"}) {
 		t.Errorf("with a capacity it did %v", changed)
@@ -106,6 +124,7 @@ func offloads(t *testing.T) {
 		t.Errorf("the second time it did %v", again)
 	}
 	get(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
+	fails(t, "the providers eu are bound", "install", "--cluster-id", "other")
 	fails(t, "the namespaces team-a are offloaded, and the providers eu are bound", "uninstall")
 }
 
@@ -153,7 +172,15 @@ func shows(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "doctor names the right that is missing", func() bool { return examined(t)["rights"] == doctor.Error })
-	does(t, "bind", "eu", "--provider-context", "eu")
+	again := does(t, "bind", "eu", "--provider-context", "eu")
+	if !slices.Equal(again["skipped"], []string{"clusterrolebinding.rbac.authorization.k8s.io/spillway-consumer-logs"}) || len(again["created"]) > 0 {
+		t.Errorf("with a right that was taken away it did %v", again)
+	}
+	absent(t, inProvider, role.DeepCopy())
+	role.ResourceVersion, role.UID = "", ""
+	if err := inProvider.Create(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "it has the right again", func() bool { return examined(t)["rights"] == doctor.OK })
 }
 
@@ -185,6 +212,42 @@ func rotates(t *testing.T) {
 	if string(before.Data["kubeconfig"]) == string(after.Data["kubeconfig"]) {
 		t.Error("the token is the same")
 	}
+	second(t)
+}
+
+// second is a binding with an account of its own, which an administrator has made: it keeps
+// that account, and its Secret.
+func second(t *testing.T) {
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: "second"}}
+	if err := inProvider.Create(t.Context(), sa); err != nil {
+		t.Fatal(err)
+	}
+	document, err := eu.KubeconfigFor(t.Context(), config.ProviderNamespace, "second", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "second"}, Data: map[string][]byte{"kubeconfig": document}}
+	binding := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "second"}, Spec: v1alpha1.ClusterBindingSpec{
+		ClusterID: "second", KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: "second", Key: "kubeconfig"},
+	}}
+	for _, object := range []client.Object{secret, binding} {
+		if err := inConsumer.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fails(t, "was not made by kubectl spillway", "bind", "second", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1")
+	fails(t, "is not Ready", "rotate", "second", "--provider-context", "eu", "--duration", "1h", "--timeout", "3s") // It has no roles.
+	after := get(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "second"}})
+	loaded, err := clientcmd.RESTConfigFromKubeConfig(after.Data["kubeconfig"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of, err := account.Of(loaded.BearerToken); of != "second" || string(after.Data["kubeconfig"]) == string(document) {
+		t.Errorf("the new token is of %q (%v)", of, err)
+	}
+	fails(t, "leads to", "unbind", "second", "--provider-context", "eu")
+	does(t, "unbind", "second")
+	get(t, inConsumer, after)
 }
 
 func decode(t *testing.T, to any, args ...string) {
@@ -212,7 +275,8 @@ func takesBack(t *testing.T) {
 	does(t, "unoffload", "team-a")
 	fails(t, "is not the provider of the binding", "unbind", "eu", "--provider-context", "home")
 	does(t, "unbind", "eu", "--provider-context", "eu")
-	does(t, "unbind", "eu", "--provider-context", "eu")
+	fails(t, "is not known", "unbind", "eu", "--provider-context", "eu")
+	does(t, "unbind", "eu")
 	absent(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}})
 	absent(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
 	get(t, inProvider, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.Limits}})
@@ -222,10 +286,20 @@ func takesBack(t *testing.T) {
 func uninstalls(t *testing.T) {
 	does(t, "bind", "eu", "--provider-context", "eu")
 	does(t, "offload", "team-a")
+	binding := get(t, inConsumer, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}})
+	mark(t, binding, hosted.LabelHostedCluster, "uid")
+	fails(t, "remove spec.binding of HostedCluster eu first", "unbind", "eu")
+	fails(t, "remove spec.binding of HostedCluster eu first", "uninstall", "--all")
+	mark(t, binding, hosted.LabelHostedCluster, "")
 	fails(t, "delete clusterroles.rbac.authorization.k8s.io", "uninstall", "--all", "--as", "system:serviceaccount:spillway-system:spillway-manager")
 	does(t, "uninstall", "--all")
 	if again := does(t, "uninstall"); len(again) != 0 {
 		t.Errorf("the second time it did %v", again)
+	}
+	// A label that somebody sets then is taken off, though the kinds are gone.
+	mark(t, get(t, inConsumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}), v1alpha1.LabelOffload, "true")
+	if again := does(t, "uninstall", "--all"); !slices.Equal(again["configured"], []string{"namespace/team-a"}) {
+		t.Errorf("with a label it did %v", again)
 	}
 	shipped, err := config.Objects("default")
 	if err != nil {
@@ -237,6 +311,23 @@ func uninstalls(t *testing.T) {
 		}
 	}
 	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
+}
+
+// mark sets a label, or takes it off if value is "".
+func mark(t *testing.T, object client.Object, key, value string) {
+	t.Helper()
+	before := object.DeepCopyObject().(client.Object)
+	labels := maps.Clone(object.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if labels[key] = value; value == "" {
+		delete(labels, key)
+	}
+	object.SetLabels(labels)
+	if err := inConsumer.Patch(t.Context(), object, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func get[T client.Object](t *testing.T, c client.Client, object T) T {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -77,37 +76,18 @@ func mapper(objects []*unstructured.Unstructured) meta.RESTMapper {
 }
 
 // prepare applies what a provider needs. What its administrator allows beyond that is theirs,
-// and only made if it is missing. Rights that may be left out are given when all of it is
-// applied for the first time; from then on, those that are missing were taken away. The
-// consumer's first right comes last, so that it marks a first time that was not broken off.
+// and only made if it is missing; what they have taken away is not given again.
 func (a *access) prepare(ctx context.Context) error {
-	first, err := a.missing(ctx, a.objects[a.mark()])
+	due, err := account.Due(ctx, a.objects, a.missing)
 	if err != nil {
 		return err
 	}
-	objects := slices.Delete(slices.Clone(a.objects), a.mark(), a.mark()+1)
-	for _, object := range append(objects, a.objects[a.mark()]) {
-		if !first && account.IsOptional(object) {
-			left, err := a.missing(ctx, object)
-			if err != nil {
-				return err
-			}
-			if left {
-				continue
-			}
-		}
+	for _, object := range due {
 		if err := account.Apply(ctx, a.client, object, name, client.ForceOwnership); err != nil {
 			return explained("applying "+object.GetKind()+" "+object.GetName(), err)
 		}
 	}
 	return nil
-}
-
-// mark is the binding of the role without which nothing works.
-func (a *access) mark() int {
-	return slices.IndexFunc(a.objects, func(o *unstructured.Unstructured) bool {
-		return o.GetKind() == "ClusterRoleBinding" && o.GetName() == config.ProviderAccount
-	})
 }
 
 // missing tells whether the cluster does not have an object.
@@ -123,7 +103,7 @@ func (a *access) missing(ctx context.Context, object *unstructured.Unstructured)
 
 // token asks for one of the consumer's account, and says when it is to be renewed.
 func (a *access) token(ctx context.Context, now time.Time) (token string, renew time.Time, err error) {
-	token, expires, err := account.Token(ctx, a.client, lifetime)
+	token, expires, err := account.Token(ctx, a.client, config.ProviderAccount, lifetime)
 	if err != nil {
 		return "", renew, explained("asking for a token of ServiceAccount "+config.ProviderNamespace+"/"+config.ProviderAccount, err)
 	}

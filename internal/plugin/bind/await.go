@@ -3,17 +3,23 @@ package bind
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
+	"github.com/spillway-io/spillway/internal/plugin/objects"
 	"github.com/spillway-io/spillway/internal/plugin/unbind"
 	"github.com/spillway-io/spillway/internal/precondition"
 )
@@ -41,7 +47,10 @@ func Await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name 
 	err := follow.Until(ctx, consumer, watched, func(ctx context.Context) (bool, error) {
 		binding := &v1alpha1.ClusterBinding{}
 		if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
-			return false, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+			if waits = "it cannot be read: " + err.Error(); !apierrors.IsNotFound(err) {
+				output.Waiting(object + ": " + waits)
+			}
+			return false, follow.Again(fmt.Errorf("reading ClusterBinding %s: %w", name, err))
 		}
 		var ready bool
 		if ready, waits = Progress(binding); !ready {
@@ -60,26 +69,75 @@ func Await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name 
 const undoPatience = 2 * time.Minute
 
 // takeBack deletes what this run has made: the binding first, whose end needs the rest. In the
-// provider it ends the access; what confines consumers stays, as with unbind.
+// provider it ends the access, if no consumer has anything there; what confines consumers
+// stays, as with unbind.
 func (w *work) takeBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, undoPatience, cli.ErrTime)
 	defer cancel()
 	w.output.Say("taking back what was made:")
-	if w.seen.there() == nil {
-		if err := unbind.Binding(ctx, w.consumer, w.output, w.wanted.Name); err != nil {
+	if w.made.binding != "" {
+		if err := unbind.Binding(ctx, w.consumer, w.output, w.wanted.Name, w.made.binding); err != nil {
 			return err
 		}
 	}
-	if w.seen.Secret == nil {
-		secret := &corev1.Secret{}
-		err := w.consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: w.secretName}, secret)
-		if err == nil && ours(secret) {
-			err = w.consumer.Delete(ctx, secret, precondition.Exactly(secret))
+	if w.made.secret != "" {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: w.secretName, UID: w.made.secret}}
+		err := w.consumer.Delete(ctx, secret, precondition.Exactly(secret))
+		switch {
+		case err == nil:
 			w.output.Did(cli.Step{Cluster: "consumer", Object: "secret/" + secret.Name, Namespace: secret.Namespace, Action: "deleted"})
-		}
-		if client.IgnoreNotFound(err) != nil {
+		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err): // Else somebody has deleted it, and perhaps made another.
 			return fmt.Errorf("deleting Secret %s in the consumer: %w", w.secretName, err)
 		}
 	}
+	if len(w.inProvider.Created) == 0 {
+		return nil
+	}
+	used, err := unbind.Used(ctx, w.provider.Cluster)
+	if err != nil {
+		return err
+	}
+	if len(used) > 0 {
+		w.output.Warn("what was made in %s is kept, because there is something of a consumer: %s", w.provider.Name, strings.Join(used, ", "))
+		return nil
+	}
+	if err := w.confine(ctx); err != nil {
+		return err
+	}
 	return w.inProvider.Delete(ctx, unbind.Access(w.inProvider.Created))
 }
+
+// confine sets limits that this run has made back to those of a provider that trusts nobody:
+// they stay, and would be those of the next consumer. Limits that somebody has changed since
+// are theirs.
+func (w *work) confine(ctx context.Context) error {
+	if w.profile == DefaultProfile {
+		return nil
+	}
+	shipped, err := Manifests(DefaultProfile)
+	if err != nil {
+		return err
+	}
+	created := slices.IndexFunc(w.inProvider.Created, isLimits)
+	wanted := slices.IndexFunc(shipped, isLimits)
+	if created < 0 || wanted < 0 || w.inProvider.Created[created].GetUID() == "" {
+		return nil
+	}
+	before := w.inProvider.Created[created]
+	after := before.DeepCopy()
+	after.Object["data"] = shipped[wanted].Object["data"]
+	err = w.provider.Patch(ctx, after, precondition.Locked(before), client.FieldOwner(cli.Owner))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		w.output.Warn("the limits of %s are kept as somebody has changed them meanwhile", w.provider.Name)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("setting the limits of %s back to the profile %s: %w", w.provider.Name, DefaultProfile, err)
+	}
+	w.output.Did(cli.Step{
+		Cluster: "provider", Object: objects.Name(before), Namespace: before.GetNamespace(), Action: "configured", Message: "they are those of the profile " + DefaultProfile + " again",
+	})
+	return nil
+}
+
+func isLimits(object *unstructured.Unstructured) bool { return account.IsLimits(object) }

@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/config"
@@ -52,7 +52,8 @@ makes the account of the consumer, with its roles, its policies and its limits, 
 Here it puts the token into a Secret, makes a ClusterBinding, and waits until that is Ready.
 
 Before it writes anything, it checks both clusters and your rights in them. It can be run again: limits
-that the provider's administrator has changed are kept, and so is a token of which more than half of the time is left.`,
+that the provider's administrator has changed are kept, rights to logs, exec and metrics that they have deleted stay away, and so does
+a token of which more than half of the time is left, and the address in its Secret. A Secret that somebody else has made is not overwritten.`,
 		Example: `  # Bind the cluster of context eu
   kubectl spillway bind eu --provider-context eu
 
@@ -75,7 +76,7 @@ that the provider's administrator has changed are kept, and so is a token of whi
 	flags := command.Flags()
 	o.AddTo(flags)
 	o.provider.AddTo(flags)
-	flags.StringVar(&o.server, "provider-server", "", "address at which the consumer reaches the provider's API server, if it is not the one of your kubeconfig")
+	flags.StringVar(&o.server, "provider-server", "", "address at which the consumer reaches the provider's API server (default: the one in the Secret that is there, or that of your kubeconfig)")
 	flags.StringVar(&o.profile, "profile", DefaultProfile, "what the provider lets the consumer send, if it has no limits yet")
 	flags.StringVar(&o.wanted.ClusterID, "cluster-id", "", "name of the provider in labels and in the name of its node (default NAME)")
 	flags.StringSliceVar(&o.labels, "label", nil, "labels of the virtual node, as KEY=VALUE")
@@ -94,11 +95,17 @@ type work struct {
 	provider           *cli.Provider
 	output             *cli.Output
 	seen               Seen
+	plan               plan
 	manifests          []*unstructured.Unstructured
-	at                 clientcmdapi.Cluster
 	inConsumer         *objects.Writer
 	inProvider         *objects.Writer
 	secretName, secret string // The key of the Secret is the second.
+	made               made
+}
+
+// made are the UIDs of what this run has created in the consumer.
+type made struct {
+	binding, secret types.UID
 }
 
 func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) (err error) {
@@ -152,10 +159,6 @@ func (o *options) prepare(f *cli.Factory, output *cli.Output) (*work, error) {
 	if w.consumer, err = f.Consumer(); err != nil {
 		return nil, err
 	}
-	w.at = w.provider.Endpoint
-	if o.server != "" {
-		w.at.Server = o.server
-	}
 	w.inConsumer = &objects.Writer{Cluster: w.consumer, Side: "consumer", Output: output, DryRun: o.DryRun}
 	w.inProvider = &objects.Writer{Cluster: w.provider.Cluster, Side: "provider", Output: output, DryRun: o.DryRun, Force: o.force}
 	return w, nil
@@ -164,24 +167,28 @@ func (o *options) prepare(f *cli.Factory, output *cli.Output) (*work, error) {
 // handOver puts credentials into the Secret of the binding.
 func (w *work) handOver(ctx context.Context) error {
 	step := cli.Step{Cluster: "consumer", Object: "secret/" + w.secretName, Namespace: config.Namespace, Action: "created"}
-	if there := w.seen.Secret; there != nil {
+	if w.plan.keep {
+		step.Action, step.Message = "unchanged", "its token is valid until "+w.plan.until.UTC().Format(time.RFC3339)
+		w.output.Did(step)
+		return nil
+	}
+	if w.seen.Secret != nil {
 		step.Action = "configured"
-		if expires, ok := usable(there, w.secret, w.at, time.Now()); ok && accepted(ctx, w.provider.Cluster, there, w.secret, w.seen.Provider) {
-			step.Action, step.Message = "unchanged", "its token is valid until "+expires.UTC().Format(time.RFC3339)
-			w.output.Did(step)
-			return nil
-		}
 	}
 	if w.DryRun {
 		w.output.Did(step)
 		return nil
 	}
-	credentials, err := Ask(ctx, w.provider.Cluster, w.at, w.lifetime)
+	credentials, err := Ask(ctx, w.provider.Cluster, w.plan.at, w.plan.account, w.lifetime)
 	if err != nil {
 		return err
 	}
-	if err := write(ctx, w.consumer, w.seen.Secret, put(w.seen.Secret, w.secretName, w.secret, credentials.Document)); err != nil {
+	secret := put(w.seen.Secret, w.secretName, w.secret, credentials.Document)
+	if err := write(ctx, w.consumer, w.seen.Secret, secret); err != nil {
 		return err
+	}
+	if w.seen.Secret == nil {
+		w.made.secret = secret.UID
 	}
 	step.Message = "its token is valid until " + credentials.Expires.UTC().Format(time.RFC3339)
 	w.output.Did(step)
@@ -217,6 +224,7 @@ func (w *work) bind(ctx context.Context) error {
 		if err := w.consumer.Create(ctx, after, append(dry, client.FieldOwner(cli.Owner))...); err != nil {
 			return fmt.Errorf("creating ClusterBinding %s: %w", after.Name, err)
 		}
+		w.made.binding = after.UID
 	case equality.Semantic.DeepEqual(there.Spec, after.Spec):
 		step.Action = "unchanged"
 	default:

@@ -155,6 +155,78 @@ func TestUsable(t *testing.T) {
 	}
 }
 
+// TestCredentials: what becomes of the Secret that is there, and of the address in it.
+func TestCredentials(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	inside := clientcmdapi.Cluster{Server: "https://10.0.0.5:6443", CertificateAuthorityData: ca, TLSServerName: "eu"}
+	yours := clientcmdapi.Cluster{Server: "https://eu:6443", CertificateAuthorityData: []byte("another authority")}
+	alike := clientcmdapi.Cluster{Server: yours.Server, CertificateAuthorityData: ca}
+	of := func(subject string) *corev1.Secret {
+		claims := fmt.Appendf(nil, `{"iat":0,"exp":100,"sub":%q}`, subject)
+		document, err := account.Kubeconfig("provider", inside, clientcmdapi.AuthInfo{Token: "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".c2ln"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &corev1.Secret{Data: map[string][]byte{"kubeconfig": document}}
+	}
+	consumer := of("system:serviceaccount:spillway-provider:spillway-consumer")
+	connected := []v1alpha1.ClusterBinding{binding("eu", "eu", "there")}
+	tests := map[string]struct {
+		bindings []v1alpha1.ClusterBinding
+		secret   *corev1.Secret
+		at       clientcmdapi.Cluster
+		server   string
+		now      int64
+		want     string
+		keep     bool
+	}{
+		"nothing is there":                   {nil, nil, yours, "", 1, yours.Server, false},
+		"nothing is there, another address":  {nil, nil, yours, "https://us:6443", 1, "https://us:6443", false},
+		"the address in the Secret stays":    {connected, consumer, yours, "", 1, inside.Server, true},
+		"also with a token that is old":      {connected, consumer, yours, "", 60, inside.Server, false},
+		"the authority is the same":          {nil, consumer, alike, "", 1, inside.Server, true},
+		"a Secret of another cluster":        {nil, consumer, yours, "", 1, yours.Server, false},
+		"another address is given":           {connected, consumer, alike, "https://us:6443", 1, "https://us:6443", false},
+		"a Secret without a kubeconfig":      {connected, &corev1.Secret{}, yours, "", 1, yours.Server, false},
+		"a binding that was never connected": {[]v1alpha1.ClusterBinding{binding("eu", "eu", "")}, consumer, yours, "", 1, yours.Server, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := Seen{Wanted: Wanted{Name: "eu"}, Provider: "there", Bindings: test.bindings, Secret: test.secret}
+			p := s.credentials("kubeconfig", test.at, test.server, time.Unix(test.now, 0))
+			if p.at.Server != test.want || p.keep != test.keep || (p.at.TLSServerName == "eu") != (test.want == inside.Server) {
+				t.Errorf("got %+v", p)
+			}
+			if err := s.mayWrite(p); (err != nil) != (test.secret != nil && !test.keep) {
+				t.Errorf("somebody else's Secret: %v", err)
+			}
+			if test.secret != nil {
+				s.Secret = test.secret.DeepCopy()
+				s.Secret.Labels = map[string]string{"app.kubernetes.io/managed-by": "kubectl-spillway"}
+			}
+			if err := s.mayWrite(p); err != nil {
+				t.Errorf("our own Secret: %v", err)
+			}
+		})
+	}
+	ours := &corev1.Secret{}
+	ours.Labels = map[string]string{"app.kubernetes.io/managed-by": "kubectl-spillway"}
+	for want, secret := range map[string]*corev1.Secret{
+		"spillway-consumer": consumer, "second": of("system:serviceaccount:spillway-provider:second"),
+		"which is no ServiceAccount in namespace spillway-provider": of("system:serviceaccount:kube-system:admin"), "cannot renew": {},
+	} {
+		got, err := Account(secret, "kubeconfig")
+		if err != nil && !strings.Contains(err.Error(), want) || err == nil && got != want {
+			t.Errorf("got %q, %v, want %s", got, err, want)
+		}
+	}
+	if got, err := Account(ours, "kubeconfig"); err != nil || got != "spillway-consumer" {
+		t.Errorf("an empty Secret of ours: got %q, %v", got, err)
+	}
+}
+
 func TestManifests(t *testing.T) {
 	if objects, err := Manifests(DefaultProfile); err != nil || len(objects) == 0 {
 		t.Errorf("got %d objects, %v", len(objects), err)

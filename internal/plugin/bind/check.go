@@ -3,6 +3,8 @@ package bind
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,7 +12,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/objects"
 )
 
 // check reads both clusters, and fails if the binding could not be made. It writes nothing.
@@ -52,10 +56,49 @@ func (w *work) check(ctx context.Context) error {
 	if err := Check(w.seen); err != nil {
 		return err
 	}
+	if err := w.credentials(ctx); err != nil {
+		return err
+	}
+	if err := w.leaveOut(ctx); err != nil {
+		return err
+	}
 	if err := w.checkProvider(ctx); err != nil {
 		return err
 	}
 	w.warn()
+	return nil
+}
+
+// credentials decides what becomes of the Secret, and fails if that may not be done.
+func (w *work) credentials(ctx context.Context) error {
+	w.plan = w.seen.credentials(w.secret, w.provider.Endpoint, w.server, time.Now())
+	if w.plan.keep {
+		w.plan.keep = accepted(ctx, w.provider.Cluster, w.seen.Secret, w.secret, w.seen.Provider)
+	}
+	if err := w.seen.mayWrite(w.plan); err != nil || w.plan.keep || w.seen.Secret == nil {
+		return err
+	}
+	var err error
+	w.plan.account, err = Account(w.seen.Secret, w.secret)
+	return err
+}
+
+// leaveOut drops from the manifests the rights that the provider's administrator has taken
+// away.
+func (w *work) leaveOut(ctx context.Context) error {
+	due, err := account.Due(ctx, w.manifests, w.inProvider.Missing)
+	if err != nil {
+		return err
+	}
+	for _, object := range w.manifests {
+		if !slices.Contains(due, object) {
+			w.output.Did(cli.Step{
+				Cluster: "provider", Object: objects.Name(object), Action: "skipped",
+				Message: "the provider's administrator has deleted it; to give it back, apply it from the manifests of a provider",
+			})
+		}
+	}
+	w.manifests = due
 	return nil
 }
 
@@ -116,8 +159,8 @@ func (w *work) checkProvider(ctx context.Context) error {
 }
 
 func (w *work) warn() {
-	if cli.Loopback(w.at.Server) {
-		w.output.Warn("%s leads to the machine itself: the manager, in its pod, will reach the provider only if it runs on this machine. --provider-server gives another address", w.at.Server)
+	if cli.Loopback(w.plan.at.Server) {
+		w.output.Warn("%s leads to the machine itself: the manager, in its pod, will reach the provider only if it runs on this machine. --provider-server gives another address", w.plan.at.Server)
 	}
 	for _, name := range Shared(w.seen) {
 		w.output.Warn("ClusterBinding %s leads to the same provider; the younger one of the two offers what the older one leaves", name)

@@ -3,6 +3,7 @@ package bind
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,8 +34,8 @@ type Credentials struct {
 	Expires  time.Time
 }
 
-// Ask asks the provider for a token of the account, and makes a kubeconfig of it.
-func Ask(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, lifetime time.Duration) (*Credentials, error) {
+// Ask asks the provider for a token of an account, and makes a kubeconfig of it.
+func Ask(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, name string, lifetime time.Duration) (*Credentials, error) {
 	if len(at.CertificateAuthorityData) == 0 {
 		// The one that Kubernetes gives to every pod.
 		root := &corev1.ConfigMap{}
@@ -43,9 +44,9 @@ func Ask(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, li
 		}
 		at.CertificateAuthorityData = []byte(root.Data["ca.crt"])
 	}
-	token, expires, err := account.Token(ctx, provider, lifetime)
+	token, expires, err := account.Token(ctx, provider, name, lifetime)
 	if err != nil {
-		return nil, fmt.Errorf("asking %s for a token of ServiceAccount %s/%s: %w", provider.Name, config.ProviderNamespace, config.ProviderAccount, err)
+		return nil, fmt.Errorf("asking %s for a token of ServiceAccount %s/%s: %w", provider.Name, config.ProviderNamespace, name, err)
 	}
 	document, err := account.Kubeconfig("provider", at, clientcmdapi.AuthInfo{Token: token})
 	if err != nil {
@@ -57,12 +58,82 @@ func Ask(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, li
 	return &Credentials{Document: document, Expires: expires}, nil
 }
 
+// Account names the account whose token a Secret has: a new token must be of the same one, or
+// the provider would take the consumer for another.
+func Account(secret *corev1.Secret, key string) (string, error) {
+	loaded, err := kubeconfig.Load(secret.Data[key])
+	switch {
+	case err != nil && ours(secret):
+		return config.ProviderAccount, nil
+	case err != nil:
+	case len(loaded.CertData) > 0:
+		err = errors.New("it has a client certificate")
+	default:
+		var name string
+		if name, err = account.Of(loaded.BearerToken); err == nil {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("Secret %s/%s has credentials that kubectl spillway cannot renew: %w; put new ones in by hand, as docs/operations.md says, or unbind, delete the Secret, and bind again",
+		secret.Namespace, secret.Name, err)
+}
+
+// plan is what becomes of the Secret.
+type plan struct {
+	// at is where the consumer reaches the provider.
+	at clientcmdapi.Cluster
+	// account is the one of which a token is to be asked for.
+	account string
+	// until is how long the token that is there is valid, if it is to be kept.
+	until time.Time
+	keep  bool
+}
+
+// credentials decides it. at is where you reach the provider, and server what a flag says
+// instead, or "". Without the flag, the address in the Secret stays.
+func (s Seen) credentials(key string, at clientcmdapi.Cluster, server string, now time.Time) plan {
+	p := plan{at: at, account: config.ProviderAccount}
+	if server != "" {
+		p.at.Server = server
+	}
+	if s.Secret == nil {
+		return p
+	}
+	if loaded, err := kubeconfig.Load(s.Secret.Data[key]); err == nil && server == "" && s.ofProvider(loaded, at) {
+		p.at = clientcmdapi.Cluster{Server: loaded.Host, CertificateAuthorityData: loaded.CAData, TLSServerName: loaded.ServerName}
+	}
+	p.until, p.keep = usable(s.Secret, key, p.at, now)
+	return p
+}
+
+// ofProvider reports whether credentials are for the provider: the binding was connected to
+// it, or its authority is the same. A Secret may be left over from another cluster.
+func (s Seen) ofProvider(loaded *rest.Config, at clientcmdapi.Cluster) bool {
+	there := s.there()
+	return there != nil && there.Status.RemoteClusterUID == s.Provider || sameAuthority(loaded.CAData, at.CertificateAuthorityData)
+}
+
+func sameAuthority(a, b []byte) bool {
+	a, b = bytes.TrimSpace(a), bytes.TrimSpace(b)
+	return len(a) > 0 && bytes.Equal(a, b)
+}
+
+// mayWrite fails if the Secret is somebody else's, and not to be kept.
+func (s Seen) mayWrite(p plan) error {
+	if s.Secret == nil || p.keep || ours(s.Secret) {
+		return nil
+	}
+	return fmt.Errorf("Secret %s/%s was not made by kubectl spillway, and is not overwritten. Its credentials are for another address, are not accepted, or less than half of their time is left: "+
+		"kubectl spillway rotate %s renews the token of a ServiceAccount; else put new ones in by hand, or delete the Secret and run this again",
+		s.Secret.Namespace, s.Secret.Name, s.Wanted.Name)
+}
+
 // usable reports whether a Secret has credentials of the account for that address, of which
 // more than half of the time is left.
 func usable(secret *corev1.Secret, key string, at clientcmdapi.Cluster, now time.Time) (expires time.Time, ok bool) {
 	loaded, err := kubeconfig.Load(secret.Data[key])
 	if err != nil || loaded.BearerToken == "" || loaded.Host != at.Server || loaded.ServerName != at.TLSServerName ||
-		len(at.CertificateAuthorityData) > 0 && !bytes.Equal(bytes.TrimSpace(loaded.CAData), bytes.TrimSpace(at.CertificateAuthorityData)) {
+		len(at.CertificateAuthorityData) > 0 && !sameAuthority(loaded.CAData, at.CertificateAuthorityData) {
 		return expires, false
 	}
 	_, from, until := kubeconfig.Validity(loaded)

@@ -45,6 +45,15 @@ func (f *Factory) Consumer() (*Cluster, error) {
 	return Connect(config, "the consumer", f.userAgent())
 }
 
+// Where says which cluster the consumer is: its context, and its address.
+func (f *Factory) Where(consumer *Cluster) string {
+	name := ptr.Deref(f.Context, "")
+	if raw, err := f.ToRawKubeConfigLoader().RawConfig(); err == nil {
+		name = cmp.Or(name, raw.CurrentContext)
+	}
+	return "context " + cmp.Or(name, "none") + " (" + consumer.Config.Host + ")"
+}
+
 func (f *Factory) userAgent() string { return Owner + "/" + cmp.Or(f.Version, "dev") }
 
 // ProviderFlags say where a provider is, as its administrator reaches it.

@@ -138,7 +138,7 @@ func (e *exam) provider(ctx context.Context, binding *v1alpha1.ClusterBinding) {
 
 // accountRights asks a provider whether the consumer's account may do what its roles say.
 func (e *exam) accountRights(ctx context.Context, name string, loaded *rest.Config) {
-	mend := "kubectl spillway bind " + name + " --provider-context CONTEXT applies the roles again"
+	mend := "kubectl spillway bind " + name + " --provider-context CONTEXT applies the roles again; those for logs, exec and metrics that the provider's administrator has deleted are in config/provider/role_*.yaml"
 	shipped, err := config.Objects("provider")
 	if err != nil {
 		e.found(Finding{Level: Error, Check: "rights", Object: name, Message: err.Error()})

@@ -4,8 +4,10 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -23,15 +25,37 @@ const (
 	gather = 100 * time.Millisecond
 )
 
+// failed is an error after which look may do better.
+type failed struct{ error }
+
+func (f failed) Unwrap() error { return f.error }
+
+// Again is for an error of look, such as a failed read, that is no reason to give up: look is
+// called again after a second. That an object is not there stays an error.
+func Again(err error) error {
+	if err == nil || apierrors.IsNotFound(err) {
+		return err
+	}
+	return failed{err}
+}
+
 // Until calls look, and again after each change of what is watched, until look is done or
 // fails, or ctx ends: then it returns ctx's cause. Each look reads from the API server.
 func Until(ctx context.Context, c client.WithWatch, watched []Watched, look func(context.Context) (done bool, err error)) error {
-	if done, err := look(ctx); done || err != nil {
+	changed := make(chan struct{}, 1)
+	try := func() (bool, error) {
+		done, err := look(ctx)
+		if errors.As(err, &failed{}) {
+			time.AfterFunc(again, func() { tell(changed) })
+			return false, nil
+		}
+		return done, err
+	}
+	if done, err := try(); done || err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	changed := make(chan struct{}, 1)
 	for _, one := range watched {
 		go wait.UntilWithContext(watching, func(ctx context.Context) { watch(ctx, c, one, changed) }, again)
 	}
@@ -41,7 +65,7 @@ func Until(ctx context.Context, c client.WithWatch, watched []Watched, look func
 			return context.Cause(ctx)
 		case <-changed:
 		}
-		if done, err := look(ctx); done || err != nil {
+		if done, err := try(); done || err != nil {
 			return err
 		}
 		select {

@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Writer writes to one cluster.
@@ -41,7 +42,8 @@ func (w *Writer) Apply(ctx context.Context, object *unstructured.Unstructured) e
 		return err
 	}
 	if before != nil && account.IsLimits(object) {
-		return w.keepLimits(before, object)
+		w.keepLimits(before, object)
+		return nil
 	}
 	if before == nil && w.DryRun {
 		w.did(object, "created", "") // Its namespace or kind may not be there yet.
@@ -88,20 +90,39 @@ func (w *Writer) forced(ctx context.Context, object *unstructured.Unstructured) 
 }
 
 // keepLimits leaves what the provider's administrator allows as it is.
-func (w *Writer) keepLimits(before, shipped *unstructured.Unstructured) error {
+func (w *Writer) keepLimits(before, shipped *unstructured.Unstructured) {
 	differ := Differ(before, shipped)
 	if len(differ) == 0 {
 		w.did(shipped, "unchanged", "")
-		return nil
+		return
 	}
 	w.did(shipped, "kept", "it differs from what is shipped in "+strings.Join(differ, ", ")+", and is the administrator's; to set it back, delete it and run this again")
-	return nil
+	if warning := Wider(before, shipped); warning != "" {
+		w.Output.Warn("%s: %s", w.Cluster.Name, warning)
+	}
+}
+
+// Wider warns of limits that open what those that are asked for do not; "" if there is nothing
+// to warn of.
+func Wider(there, wanted *unstructured.Unstructured) string {
+	a, b := data(there), data(wanted)
+	more := translate.OpensMore(a, b)
+	if len(more) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("THE CONSUMER IS NOT CONFINED AS YOU ASK FOR: the limits that are there are those of the profile %q, not %q. They open %s, and are kept. "+
+		"If that is not meant: kubectl delete configmap %s -n %s in the provider, and run this again",
+		translate.LimitsOf(a).Profile, translate.LimitsOf(b).Profile, strings.Join(more, ", "), there.GetName(), there.GetNamespace())
+}
+
+func data(object *unstructured.Unstructured) map[string]string {
+	found, _, _ := unstructured.NestedStringMap(object.Object, "data")
+	return found
 }
 
 // Differ names the keys of a ConfigMap that differ from what is shipped.
 func Differ(there, shipped *unstructured.Unstructured) []string {
-	a, _, _ := unstructured.NestedStringMap(there.Object, "data")
-	b, _, _ := unstructured.NestedStringMap(shipped.Object, "data")
+	a, b := data(there), data(shipped)
 	var differ []string
 	for key := range b {
 		if a[key] != b[key] {
@@ -115,6 +136,12 @@ func Differ(there, shipped *unstructured.Unstructured) []string {
 	}
 	slices.Sort(differ)
 	return differ
+}
+
+// Missing tells whether the cluster does not have an object.
+func (w *Writer) Missing(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
+	there, err := w.get(ctx, object)
+	return err == nil && there == nil, err
 }
 
 // get returns the object as it is there, or nil.
@@ -141,14 +168,15 @@ func (w *Writer) MayDelete(ctx context.Context, all []*unstructured.Unstructured
 }
 
 // Delete deletes the objects in reverse order, each as it was just read, and waits until each
-// is gone: what comes later may need what went first.
+// is gone: what comes later may need what went first. One with a UID stands for no other object
+// of its name.
 func (w *Writer) Delete(ctx context.Context, all []*unstructured.Unstructured) error {
 	for _, object := range slices.Backward(all) {
 		there, err := w.get(ctx, object)
 		if err != nil {
 			return err
 		}
-		if there == nil {
+		if there == nil || object.GetUID() != "" && object.GetUID() != there.GetUID() {
 			continue
 		}
 		if w.DryRun {

@@ -2,9 +2,13 @@ package objects
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/account"
 )
 
 func limits(data map[string]any) *unstructured.Unstructured {
@@ -49,5 +53,44 @@ func TestHeld(t *testing.T) {
 	}}
 	if got := held(object); got != "; it is held by the finalizers a/b; pods. has 1 resource instances" {
 		t.Error(got)
+	}
+}
+
+// TestWider warns if the limits that are there open what the wanted profile does not.
+func TestWider(t *testing.T) {
+	shipped := func(directory string) *unstructured.Unstructured {
+		all, err := config.Objects(directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range all {
+			if account.IsLimits(object) {
+				return object
+			}
+		}
+		t.Fatalf("%s has no limits", directory)
+		return nil
+	}
+	confined, trusted, between := shipped("provider"), shipped("provider-trusted"), shipped("provider")
+	if err := unstructured.SetNestedField(between.Object, "*", "data", "tolerationKeys"); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		there, wanted *unstructured.Unstructured
+		want          string
+	}{
+		"the same":          {confined, confined, ""},
+		"the same, trusted": {trusted, trusted, ""},
+		"less":              {confined, trusted, ""},
+		"more":              {trusted, confined, `those of the profile "trusted", not "confined"`},
+		"one key more":      {between, confined, "They open tolerationKeys, and are kept"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Wider(test.there, test.wanted)
+			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -56,7 +57,7 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	there := &v1alpha1.NamespaceOffloading{}
 	step := cli.Step{Cluster: "consumer", Object: object, Namespace: namespace, Action: "deleted"}
 	err := consumer.Get(ctx, key, there)
-	if apierrors.IsNotFound(err) {
+	if absent(err) {
 		output.Say("namespace %s is not offloaded", namespace)
 		return nil
 	}
@@ -73,11 +74,11 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	uid, waits := there.UID, ""
 	err = follow.Until(ctx, consumer, watched(namespace), func(ctx context.Context) (bool, error) {
 		err := consumer.Get(ctx, key, there)
-		if apierrors.IsNotFound(err) || err == nil && there.UID != uid {
+		if absent(err) || err == nil && there.UID != uid {
 			return true, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("reading the NamespaceOffloading of %s: %w", namespace, err)
+			return false, follow.Again(fmt.Errorf("reading the NamespaceOffloading of %s: %w", namespace, err))
 		}
 		_, waits, _ = Progress(there)
 		output.Waiting(namespace + ": " + waits)
@@ -89,6 +90,9 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	output.Did(step)
 	return nil
 }
+
+// absent reports whether an object is not there, perhaps with its kind.
+func absent(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
 // unlabel takes the label off that makes an offloading.
 func unlabel(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string, dryRun bool) error {

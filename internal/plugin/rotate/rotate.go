@@ -33,8 +33,8 @@ func Command(f *cli.Factory) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "rotate NAME --provider-context CONTEXT",
 		Short: "Give a binding a new token",
-		Long: `Asks the provider for a new token of the consumer's account, and puts it into the Secret of the binding, in place of the
-old one; the address and the authority stay. Then it waits until the manager uses it. No pod is touched. The old token stays valid until it expires.`,
+		Long: `Asks the provider for a new token of the account whose token the Secret of the binding has, and puts it there in place of the
+old one; the address and the authority stay. Client certificates, and tokens of anybody but a ServiceAccount for consumers, it leaves alone. Then it waits until the manager uses it. No pod is touched. The old token stays valid until it expires.`,
 		Example: `  kubectl spillway rotate eu --provider-context eu
 
   # Once a day, by a job
@@ -70,17 +70,26 @@ func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output, n
 	if err != nil {
 		return err
 	}
+	key := binding.Spec.KubeconfigSecretRef.Key
+	account, err := bind.Account(secret, key)
+	if err == nil {
+		err = provider.Require(ctx, []cli.Right{{
+			Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: config.ProviderNamespace, Name: account,
+		}})
+	}
+	if err != nil {
+		return err
+	}
 	step := cli.Step{Cluster: "consumer", Object: "secret/" + secret.Name, Namespace: secret.Namespace, Action: "configured"}
 	if o.DryRun {
 		output.Did(step)
 		return nil
 	}
-	key := binding.Spec.KubeconfigSecretRef.Key
 	at := provider.Endpoint
 	if there, err := kubeconfig.Load(secret.Data[key]); err == nil {
 		at = clientcmdapi.Cluster{Server: there.Host, CertificateAuthorityData: there.CAData, TLSServerName: there.ServerName}
 	}
-	credentials, err := bind.Ask(ctx, provider.Cluster, at, o.lifetime)
+	credentials, err := bind.Ask(ctx, provider.Cluster, at, account, o.lifetime)
 	if err != nil {
 		return err
 	}
@@ -107,11 +116,6 @@ func (o *options) read(ctx context.Context, consumer *cli.Cluster, provider *cli
 		{Verb: "get", Group: v1alpha1.GroupVersion.Group, Resource: "clusterbindings"},
 		{Verb: "get", Resource: "secrets", Namespace: config.Namespace}, {Verb: "patch", Resource: "secrets", Namespace: config.Namespace},
 	})
-	if err == nil {
-		err = provider.Require(ctx, []cli.Right{{
-			Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: config.ProviderNamespace, Name: config.ProviderAccount,
-		}})
-	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,7 +147,7 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 	err := follow.Until(ctx, consumer, watched, func(ctx context.Context) (bool, error) {
 		binding := &v1alpha1.ClusterBinding{}
 		if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
-			return false, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+			return false, follow.Again(fmt.Errorf("reading ClusterBinding %s: %w", name, err))
 		}
 		_, waits := bind.Progress(binding)
 		output.Waiting("the manager to use the new token; " + waits)

@@ -6,20 +6,33 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hosted "github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
-// Binding deletes a ClusterBinding, and waits until it is gone. One that is not there is fine.
-func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string) error {
+// Hosted fails for a binding that the operator of hosted clusters makes, which would make it
+// again.
+func Hosted(binding *v1alpha1.ClusterBinding) error {
+	if binding.Labels[hosted.LabelHostedCluster] == "" {
+		return nil
+	}
+	return fmt.Errorf("ClusterBinding %[1]s is made by the operator of hosted clusters: remove spec.binding of HostedCluster %[1]s first; "+
+		"if that operator is gone, take the label off: kubectl label clusterbinding %[1]s %[2]s-", binding.Name, hosted.LabelHostedCluster)
+}
+
+// Binding deletes a ClusterBinding, and waits until it is gone. One that is not there is fine,
+// and so is one with another UID, if only is not empty.
+func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string, only types.UID) error {
 	object := "clusterbinding.offloading.spillway.io/" + name
 	binding := &v1alpha1.ClusterBinding{}
 	err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || err == nil && only != "" && binding.UID != only {
 		return nil
 	}
 	if err == nil && binding.DeletionTimestamp.IsZero() {
@@ -36,7 +49,7 @@ func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, nam
 			return true, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+			return false, follow.Again(fmt.Errorf("reading ClusterBinding %s: %w", name, err))
 		}
 		waits = Draining(binding)
 		output.Waiting(object + ": " + waits)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/objects"
 	"github.com/spillway-io/spillway/internal/precondition"
@@ -39,7 +40,8 @@ func Command(f *cli.Factory) *cobra.Command {
 its node goes; then deletes the Secret, if kubectl spillway bind has made it. Pods without a controller are gone for good.
 
 What bind has made in the provider stays, since another consumer may use it, unless you give --provider-context. Then its access
-ends: the account and its roles are deleted, if no consumer has anything there any more. The limits and the policies stay. They concern nobody
+ends: the account and its roles are deleted, if no consumer has anything there any more. That needs the binding, which knows
+which cluster it leads to, and no other binding may lead to the same. The limits and the policies stay. They concern nobody
 but consumers, and an API server that has lost its last policy with limits knows none again before it is restarted
 (https://github.com/kubernetes/kubernetes/issues/130887), so that it could not be bound again.`,
 		Example: `  kubectl spillway unbind eu
@@ -75,17 +77,19 @@ func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output, n
 		binding = nil
 	} else if err != nil {
 		return fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+	} else if err := Hosted(binding); err != nil {
+		return err
 	}
 	var provider *cli.Provider
 	if o.provider.Given() {
-		if provider, err = o.open(ctx, f, consumer, binding); err != nil {
+		if provider, err = o.open(ctx, f, consumer, name); err != nil {
 			return err
 		}
 	}
 	if binding != nil {
 		if o.DryRun {
 			output.Did(cli.Step{Cluster: "consumer", Object: "clusterbinding.offloading.spillway.io/" + name, Action: "deleted"})
-		} else if err := Binding(ctx, consumer, output, name); err != nil {
+		} else if err := Binding(ctx, consumer, output, name, ""); err != nil {
 			return err
 		}
 	}
@@ -98,8 +102,11 @@ func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output, n
 	return o.clean(ctx, provider.Cluster, output)
 }
 
-// open connects to the provider, which must be that of the binding.
-func (o *options) open(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, binding *v1alpha1.ClusterBinding) (*cli.Provider, error) {
+// byHand is what is left to do where the provider of a binding is not known any more.
+const byHand = "the access to it ends with: kubectl delete clusterrolebinding,serviceaccount " + config.ProviderAccount + " -n " + config.ProviderNamespace + ", in it"
+
+// open connects to the provider, which must be that of the binding, and of no other.
+func (o *options) open(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, name string) (*cli.Provider, error) {
 	provider, err := f.Provider(o.provider)
 	if err != nil {
 		return nil, err
@@ -108,14 +115,33 @@ func (o *options) open(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 	if err != nil {
 		return nil, err
 	}
-	here, err := consumer.UID(ctx)
-	if err != nil {
-		return nil, err
+	bindings := &v1alpha1.ClusterBindingList{}
+	if err := consumer.List(ctx, bindings); err != nil && !meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("reading the ClusterBindings: %w", err)
 	}
-	if uid == here || binding != nil && binding.Status.RemoteClusterUID != "" && binding.Status.RemoteClusterUID != uid {
-		return nil, fmt.Errorf("%s is not the provider of the binding: give the context of that one, or none", provider.Name)
+	return provider, mayClean(name, uid, provider.Name, bindings.Items)
+}
+
+// mayClean fails if it is not sure that the access to a provider is that of the binding alone.
+func mayClean(name, uid, provider string, bindings []v1alpha1.ClusterBinding) error {
+	known := ""
+	for i := range bindings {
+		switch binding := &bindings[i]; {
+		case binding.Name == name:
+			known = binding.Status.RemoteClusterUID
+		case binding.Status.RemoteClusterUID == uid:
+			return fmt.Errorf("ClusterBinding %s leads to %s, too, and needs the access to it: leave --provider-context out", binding.Name, provider)
+		}
 	}
-	return provider, nil
+	switch known {
+	case uid:
+		return nil
+	case "":
+		return fmt.Errorf("that %s is the provider of %s is not known: there is no such ClusterBinding, or it was never connected. Unbind without --provider-context; "+
+			"if no other consumer uses that cluster, %s", provider, name, byHand)
+	default:
+		return fmt.Errorf("%s is not the provider of the binding: give the context of that one, or none", provider)
+	}
 }
 
 // secret deletes the Secret that bind has made, unless another binding uses it.
@@ -164,7 +190,7 @@ func (o *options) clean(ctx context.Context, provider *cli.Cluster, output *cli.
 		return err
 	}
 	if len(used) > 0 && !o.DryRun {
-		return fmt.Errorf("the account in %s is kept, because there is still something of a consumer: %s", provider.Name, strings.Join(used, ", "))
+		return fmt.Errorf("the account in %s is kept, because there is still something of a consumer: %s; when that is gone, %s", provider.Name, strings.Join(used, ", "), byHand)
 	}
 	all, err := config.Objects("provider")
 	if err != nil {
@@ -178,10 +204,10 @@ func (o *options) clean(ctx context.Context, provider *cli.Cluster, output *cli.
 	return nil
 }
 
-// Access are those of a provider's objects that give a consumer access. What confines it is
-// not among them.
+// Access are those of a provider's objects that give a consumer access, in order. What confines
+// it is not among them.
 func Access(all []*unstructured.Unstructured) []*unstructured.Unstructured {
-	return slices.DeleteFunc(slices.Clone(all), func(object *unstructured.Unstructured) bool {
+	return slices.DeleteFunc(account.InOrder(all), func(object *unstructured.Unstructured) bool {
 		return object.GetKind() != "ServiceAccount" && object.GroupVersionKind().Group != rbacv1.GroupName
 	})
 }

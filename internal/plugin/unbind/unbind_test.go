@@ -37,6 +37,59 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// TestAccessBeginsAnew: the mark of a first time is deleted first, or a bind after a deletion
+// that was broken off would leave rights out.
+func TestAccessBeginsAnew(t *testing.T) {
+	shipped, err := config.Objects("provider")
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := Access(shipped)
+	if last := access[len(access)-1]; last.GetKind() != "ClusterRoleBinding" || last.GetName() != config.ProviderAccount {
+		t.Errorf("%s %s is deleted first", last.GetKind(), last.GetName())
+	}
+}
+
+func TestMayClean(t *testing.T) {
+	binding := func(name, uid string) v1alpha1.ClusterBinding {
+		b := v1alpha1.ClusterBinding{}
+		b.Name, b.Status.RemoteClusterUID = name, uid
+		return b
+	}
+	tests := map[string]struct {
+		bindings []v1alpha1.ClusterBinding
+		want     string
+	}{
+		"it is its provider":     {[]v1alpha1.ClusterBinding{binding("us", "us"), binding("eu", "there")}, ""},
+		"it is another cluster":  {[]v1alpha1.ClusterBinding{binding("eu", "elsewhere")}, "is not the provider of the binding"},
+		"there is no binding":    {[]v1alpha1.ClusterBinding{binding("us", "us")}, "kubectl delete clusterrolebinding,serviceaccount spillway-consumer -n spillway-provider"},
+		"it was never connected": {[]v1alpha1.ClusterBinding{binding("eu", "")}, "is not known"},
+		"another one leads there": {[]v1alpha1.ClusterBinding{binding("eu", "there"), binding("second", "there")},
+			"ClusterBinding second leads to"},
+		"only another one leads there": {[]v1alpha1.ClusterBinding{binding("second", "there")}, "ClusterBinding second leads to"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := mayClean("eu", "there", "the provider", test.bindings)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestHosted(t *testing.T) {
+	binding := &v1alpha1.ClusterBinding{}
+	binding.Name = "shop"
+	if err := Hosted(binding); err != nil {
+		t.Error(err)
+	}
+	binding.Labels = map[string]string{"hosted.spillway.io/cluster": "uid"}
+	if err := Hosted(binding); err == nil || !strings.Contains(err.Error(), "remove spec.binding of HostedCluster shop first") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestDraining(t *testing.T) {
 	binding := &v1alpha1.ClusterBinding{}
 	binding.Name = "eu"

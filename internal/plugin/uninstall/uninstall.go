@@ -40,7 +40,8 @@ func Command(f *cli.Factory) *cobra.Command {
 		Long: `Removes Spillway from this cluster: first all offloadings, then all bindings, each of which takes a running manager, then
 the manager, and last policies, roles, kinds and the namespace spillway-system. It says what it waits for, such as a provider that is away.
 
-While there are offloadings or bindings, it asks on a terminal, and else refuses without --all. What bind has made in providers
+On a terminal it asks, and names the cluster. Without one, it refuses while there are offloadings or bindings, unless you give --all.
+Bindings of hosted clusters are their operator's: remove spec.binding of each HostedCluster before. What bind has made in providers
 stays; kubectl spillway unbind NAME --provider-context CONTEXT, before, removes that.`,
 		Example: `  kubectl spillway uninstall --dry-run
   kubectl spillway uninstall --all`,
@@ -69,10 +70,12 @@ func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) e
 	if err != nil {
 		return err
 	}
-	if len(namespaces)+len(bindings) > 0 && !o.DryRun {
-		if !o.all && !o.agreed(f, namespaces, bindings) {
-			return fmt.Errorf("%s; --all deletes them, with everything in their remote namespaces", stillUsed(namespaces, bindings))
+	if !o.DryRun {
+		if err := agreed(stillUsed(namespaces, bindings), f.Where(consumer), o.all, asker(f)); err != nil {
+			return err
 		}
+	}
+	if len(namespaces)+len(bindings) > 0 && !o.DryRun {
 		if available, waits, err := install.Manager(ctx, consumer); err == nil && !available {
 			output.Warn("the manager, which has to end offloadings and bindings, is not available: %s", waits)
 		}
@@ -91,8 +94,22 @@ func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) e
 	return writer.Delete(ctx, inOrder(shipped))
 }
 
-// release takes all namespaces back, and then unbinds all providers.
+// release takes all namespaces back and unbinds all providers, until there are none: somebody
+// may make others meanwhile, which would stay for ever without a manager.
 func (o *options) release(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespaces, bindings []string) error {
+	for len(namespaces)+len(bindings) > 0 {
+		err := o.round(ctx, consumer, output, namespaces, bindings)
+		if err != nil || o.DryRun {
+			return err
+		}
+		if namespaces, bindings, err = used(ctx, consumer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *options) round(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespaces, bindings []string) error {
 	for _, namespace := range namespaces {
 		if err := offload.Undo(ctx, consumer, output, namespace, o.DryRun); err != nil {
 			return err
@@ -101,7 +118,7 @@ func (o *options) release(ctx context.Context, consumer *cli.Cluster, output *cl
 	for _, binding := range bindings {
 		if o.DryRun {
 			output.Did(cli.Step{Cluster: "consumer", Object: "clusterbinding.offloading.spillway.io/" + binding, Action: "deleted"})
-		} else if err := unbind.Binding(ctx, consumer, output, binding); err != nil {
+		} else if err := unbind.Binding(ctx, consumer, output, binding, ""); err != nil {
 			return err
 		}
 	}
@@ -124,7 +141,7 @@ func inOrder(shipped []*unstructured.Unstructured) []*unstructured.Unstructured 
 }
 
 // used are the namespaces that are offloaded, and the bindings. Without the kinds there are
-// none.
+// none. It fails if a binding would be made again.
 func used(ctx context.Context, consumer *cli.Cluster) (namespaces, bindings []string, err error) {
 	offloadings, all := &v1alpha1.NamespaceOffloadingList{}, &v1alpha1.ClusterBindingList{}
 	labelled := &corev1.NamespaceList{}
@@ -143,6 +160,9 @@ func used(ctx context.Context, consumer *cli.Cluster) (namespaces, bindings []st
 		namespaces = append(namespaces, labelled.Items[i].Name)
 	}
 	for i := range all.Items {
+		if err := unbind.Hosted(&all.Items[i]); err != nil {
+			return nil, nil, err
+		}
 		bindings = append(bindings, all.Items[i].Name)
 	}
 	slices.Sort(namespaces)
@@ -160,13 +180,37 @@ func stillUsed(namespaces, bindings []string) string {
 	return strings.Join(parts, ", and ")
 }
 
-// agreed asks on a terminal.
-func (o *options) agreed(f *cli.Factory, namespaces, bindings []string) bool {
+// agreed fails if the user does not want it. ask is nil without a terminal.
+func agreed(used, where string, all bool, ask func(question string) bool) error {
+	switch {
+	case ask == nil && used != "" && !all:
+		return fmt.Errorf("%s, in %s; --all deletes them, with everything in their remote namespaces", used, where)
+	case ask == nil:
+		return nil
+	case !ask(question(used, where)):
+		return fmt.Errorf("nothing was changed in %s, since you did not type yes", where)
+	default:
+		return nil
+	}
+}
+
+func question(used, where string) string {
+	text := "Remove Spillway from " + where + "?"
+	if used != "" {
+		text = "In " + where + ", " + used + ". Delete them, with everything in their remote namespaces, and remove Spillway?"
+	}
+	return text + " Type yes: "
+}
+
+// asker asks on a terminal; it is nil if there is none.
+func asker(f *cli.Factory) func(question string) bool {
 	in, ok := f.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return false
+		return nil
 	}
-	_, _ = fmt.Fprintf(f.ErrOut, "%s. Delete them, with everything in their remote namespaces? Type yes: ", stillUsed(namespaces, bindings))
-	answer, _ := bufio.NewReader(in).ReadString('\n')
-	return strings.TrimSpace(answer) == "yes"
+	return func(question string) bool {
+		_, _ = fmt.Fprint(f.ErrOut, question)
+		answer, _ := bufio.NewReader(in).ReadString('\n')
+		return strings.TrimSpace(answer) == "yes"
+	}
 }
