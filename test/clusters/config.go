@@ -37,6 +37,8 @@ type kwokctlOptions struct {
 	KubectlBinary               string `json:"kubectlBinary"`
 	KubeAuditPolicy             string `json:"kubeAuditPolicy,omitempty"`
 
+	KubeAPIServerCertSANs []string `json:"kubeApiserverCertSANs"`
+
 	EtcdPort                  int `json:"etcdPort"`
 	EtcdPeerPort              int `json:"etcdPeerPort"`
 	KubeAPIServerPort         int `json:"kubeApiserverPort"`
@@ -96,6 +98,10 @@ const portsPerCluster = 6
 
 func portsFrom(p []int) ports { return ports{p[0], p[1], p[2], p[3], p[4], p[5]} }
 
+// APIServerAddress is that of Service default/kubernetes: the first of the range that an API
+// server has by default.
+const APIServerAddress = "10.0.0.1"
+
 // multiValued are the flags of kwokctl's that add up when they are given twice.
 // Of all others the last one wins, so that they need no override.
 var multiValued = []string{"authorization-mode", "authorization-always-allow-paths", "etcd-servers"}
@@ -118,6 +124,8 @@ func configFor(o Options, p ports, auditPolicy string) kwokctlConfig {
 			KwokControllerBinary:        bin("kwok"),
 			KubectlBinary:               bin("kubectl"),
 			KubeAuditPolicy:             auditPolicy,
+
+			KubeAPIServerCertSANs: []string{APIServerAddress},
 
 			EtcdPort:                  p.etcd,
 			EtcdPeerPort:              p.etcdPeer,

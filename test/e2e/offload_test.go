@@ -34,7 +34,7 @@ func newTeam(name string, provider *testCluster) *team {
 	consumer.create(greetingIn(name), passwordIn(name), t.offloading())
 	Eventually(read(consumer, t.offloading(), &v1alpha1.NamespaceOffloading{})).Should(
 		haveCondition(v1alpha1.OffloadingReady, metav1.ConditionTrue), "%s is offloaded to %s", name, provider.Name())
-	t.awaitPolicy()
+	consumer.awaitPolicy(name)
 	return t
 }
 
@@ -54,12 +54,12 @@ func (t *team) offloading() *v1alpha1.NamespaceOffloading {
 
 // awaitPolicy waits until the API server has seen the NamespaceOffloading: it
 // evaluates the admission policy with what is in a cache of its own.
-func (t *team) awaitPolicy() {
+func (c *testCluster) awaitPolicy(namespace string) {
 	GinkgoHelper()
 	Eventually(func() (*corev1.Pod, error) {
-		pod := sleeper(t.namespace, "dry-run")
-		return pod, consumer.Create(ctx, pod, client.DryRunAll)
-	}).Should(HaveField("Spec.Affinity.NodeAffinity", Not(BeNil())), "pods of %s are prepared by the policy", t.namespace)
+		pod := sleeper(namespace, "dry-run")
+		return pod, c.Create(ctx, pod, client.DryRunAll)
+	}).Should(HaveField("Spec.Affinity.NodeAffinity", Not(BeNil())), "pods of %s are prepared by the policy", namespace)
 }
 
 func (t *team) remoteNamespace() *corev1.Namespace {

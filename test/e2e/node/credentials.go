@@ -59,7 +59,7 @@ func (n *Node) kubeconfig(cluster *rest.Config, user *clientcmdapi.AuthInfo) ([]
 	const name = "node"
 	kubeconfig := clientcmdapi.NewConfig()
 	kubeconfig.Clusters[name] = &clientcmdapi.Cluster{
-		Server: "https://" + n.door.Addr().String(), TLSServerName: server.Hostname(), CertificateAuthorityData: cluster.CAData,
+		Server: "https://" + n.APIServer().String(), TLSServerName: server.Hostname(), CertificateAuthorityData: cluster.CAData,
 	}
 	kubeconfig.AuthInfos[name] = user
 	kubeconfig.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}

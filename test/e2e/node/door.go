@@ -8,8 +8,8 @@ import (
 	"net/url"
 )
 
-// openDoor lets the node reach the API server, which listens on 127.0.0.1 of the
-// machine: what arrives at the listener's port of the machine's address goes there.
+// openDoor lets the node reach a server that listens on 127.0.0.1 of the machine: what
+// arrives at the listener's port of the machine's address goes there.
 func openDoor(address netip.Addr, server string) (net.Listener, error) {
 	target, err := url.Parse(server)
 	if err != nil {
@@ -17,7 +17,7 @@ func openDoor(address netip.Addr, server string) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", netip.AddrPortFrom(address, 0).String())
 	if err != nil {
-		return nil, fmt.Errorf("opening a way from the node to the API server: %w", err)
+		return nil, fmt.Errorf("opening a way from the node to %s: %w", server, err)
 	}
 	go func() {
 		for {
@@ -29,6 +29,12 @@ func openDoor(address netip.Addr, server string) (net.Listener, error) {
 		}
 	}()
 	return listener, nil
+}
+
+// addressOf is where a door listens.
+func addressOf(door net.Listener) netip.AddrPort {
+	address := door.Addr().(*net.TCPAddr).AddrPort() //nolint:forcetypeassert // openDoor listens on TCP.
+	return netip.AddrPortFrom(address.Addr().Unmap(), address.Port())
 }
 
 func passOn(from net.Conn, target string) {

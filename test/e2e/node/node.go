@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -49,11 +50,13 @@ type Node struct {
 	// Logs is where the logs are.
 	Logs string
 
-	id   identity
-	dir  string
-	door net.Listener
-	box  *box
-	api  kubernetes.Interface
+	id     identity
+	dir    string
+	subnet netip.Prefix
+	// doors are what the node reaches of the machine; the first leads to the API server.
+	doors []net.Listener
+	box   *box
+	api   kubernetes.Interface
 }
 
 // Start makes a node and waits until it is Ready. When it fails, nothing is left
@@ -88,14 +91,14 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err := errors.Join(os.Mkdir(n.dir, 0o700), os.MkdirAll(o.Logs, 0o750)); err != nil {
 		return err
 	}
-	subnet, err := makeLink(ctx, n.id)
-	if err != nil {
+	var err error
+	if n.subnet, err = makeLink(ctx, n.id); err != nil {
 		return err
 	}
-	if n.door, err = openDoor(machineAddress(subnet), o.Cluster.Host); err != nil {
+	if _, err := n.Reach(o.Cluster.Host); err != nil {
 		return err
 	}
-	settings, err := n.settings(ctx, o, subnet)
+	settings, err := n.settings(ctx, o, n.subnet)
 	if err != nil {
 		return err
 	}
@@ -110,6 +113,20 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	}
 	fmt.Fprintf(o.Log, "node %s: ready after %.1fs\n", n.Name, time.Since(begin).Seconds())
 	return nil
+}
+
+// APIServer is the address by which the node and its containers reach the API server.
+func (n *Node) APIServer() netip.AddrPort { return addressOf(n.doors[0]) }
+
+// Reach returns the address by which the node and its containers reach a server, given by
+// its URL, that listens on 127.0.0.1 of the machine. It lasts as long as the node.
+func (n *Node) Reach(server string) (netip.AddrPort, error) {
+	door, err := openDoor(machineAddress(n.subnet), server)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	n.doors = append(n.doors, door)
+	return addressOf(door), nil
 }
 
 // waitReady waits until the kubelet says that the node is Ready.
@@ -141,8 +158,8 @@ func (n *Node) Stop(ctx context.Context) error {
 	if n.box != nil {
 		errs = append(errs, n.box.stop())
 	}
-	if n.door != nil {
-		errs = append(errs, n.door.Close())
+	for _, door := range n.doors {
+		errs = append(errs, door.Close())
 	}
 	errs = append(errs, n.id.remove(ctx))
 	if err := errors.Join(errs...); err != nil {

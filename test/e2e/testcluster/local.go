@@ -5,8 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/e2e/image"
@@ -74,6 +80,8 @@ func (l *Local) options(o Options) clusters.Options {
 		"kubelet-client-certificate":      filepath.Join(pki, "admin.crt"),
 		"kubelet-client-key":              filepath.Join(pki, "admin.key"),
 		"kubelet-preferred-address-types": "InternalIP",
+		// It would say 127.0.0.1, where containers do not find it: see leadToAPIServer.
+		"endpoint-reconciler-type": "none",
 	})
 	options.ControllerManagerArgs = map[string]string{
 		"cluster-signing-cert-file": filepath.Join(pki, "ca.crt"),
@@ -95,15 +103,40 @@ func (l *Local) startNode(ctx context.Context, cluster *clusters.Cluster, o Opti
 	if err := image.Write(archive, localImage, busybox); err != nil {
 		return nil, err
 	}
-	return node.Start(ctx, node.Options{
+	made, err := node.Start(ctx, node.Options{
 		Name:         o.Name + "-node-1",
 		Cluster:      cluster.Config(),
 		Programs:     filepath.Join(root, "bin", "kube"),
-		Images:       []string{archive},
+		Images:       append([]string{archive}, o.Images...),
 		SandboxImage: localImage,
 		Logs:         filepath.Join(cluster.Logs, "node"),
 		Log:          o.Log,
 	})
+	if err != nil {
+		return nil, err
+	}
+	if err := leadToAPIServer(ctx, cluster.Config(), made.APIServer()); err != nil {
+		return nil, errors.Join(err, made.Stop(context.WithoutCancel(ctx)))
+	}
+	return made, nil
+}
+
+// leadToAPIServer has Service default/kubernetes lead where containers reach the API server.
+func leadToAPIServer(ctx context.Context, cluster *rest.Config, server netip.AddrPort) error {
+	api, err := kubernetes.NewForConfig(cluster)
+	if err != nil {
+		return err
+	}
+	_, err = api.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).Create(ctx, &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{server.Addr().String()}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(server.Port()))}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("making EndpointSlice default/kubernetes: %w", err)
+	}
+	return nil
 }
 
 // local is a cluster that Local made. Its node is nil, unless it is a real one.
@@ -114,6 +147,15 @@ type local struct {
 
 // Name of the cluster.
 func (l *local) Name() string { return l.Cluster.Name }
+
+// Reach returns the address by which containers of the real node reach a server that listens
+// on 127.0.0.1 of the machine.
+func (l *local) Reach(server string) (netip.AddrPort, error) {
+	if l.node == nil {
+		return netip.AddrPort{}, fmt.Errorf("cluster %s has no real node", l.Name())
+	}
+	return l.node.Reach(server)
+}
 
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (l *local) Kubeconfig() string { return l.Cluster.Kubeconfig }

@@ -42,6 +42,8 @@ type Options struct {
 	Nodes int
 	// Real asks for nodes that run containers. Only one node then, in Local.
 	Real bool
+	// Images are archives that a real node has from the beginning. Kind disregards them.
+	Images []string
 	// NodeGrace is how long the lease of a node may be silent before it is
 	// NotReady. Default: that of Kubernetes. Kind disregards it.
 	NodeGrace time.Duration
