@@ -19,7 +19,7 @@ import (
 // TestAgreement makes pods and offloadings by chance, and compares what the policy makes
 // of each pod with what the webhook decides: a consumer gets the same from both.
 func TestAgreement(t *testing.T) {
-	offloadings, pods := 12, 15
+	offloadings, pods := 5, 15
 	if !testing.Short() {
 		offloadings, pods = 40, 250
 	}
