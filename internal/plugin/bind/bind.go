@@ -64,15 +64,11 @@ a token of which more than half of the time is left, and the address in its Secr
   kubectl spillway bind eu --provider-context eu --provider-server https://10.0.0.5:6443 \
     --label topology.kubernetes.io/region=eu --capacity cpu=50%,memory=50%`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			o.wanted.Name = args[0]
-			output, err := cli.NewOutput(f, "bind", o.Format, o.DryRun)
-			if err != nil {
-				return err
-			}
-			return output.End(f, o.run(command.Context(), f, output))
-		},
 	}
+	command.RunE = o.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
+		o.wanted.Name = args[0]
+		return o.run(ctx, f, consumer, output)
+	})
 	flags := command.Flags()
 	o.AddTo(flags)
 	o.provider.AddTo(flags)
@@ -108,10 +104,8 @@ type made struct {
 	binding, secret types.UID
 }
 
-func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) (err error) {
-	ctx, cancel := o.Within(ctx)
-	defer cancel()
-	w, err := o.prepare(f, output)
+func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output) (err error) {
+	w, err := o.prepare(f, consumer, output)
 	if err != nil {
 		return err
 	}
@@ -141,7 +135,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) (
 	return nil
 }
 
-func (o *options) prepare(f *cli.Factory, output *cli.Output) (*work, error) {
+func (o *options) prepare(f *cli.Factory, consumer *cli.Cluster, output *cli.Output) (*work, error) {
 	var err error
 	if o.wanted.Labels, err = pairs("label", o.labels); err != nil {
 		return nil, err
@@ -149,14 +143,11 @@ func (o *options) prepare(f *cli.Factory, output *cli.Output) (*work, error) {
 	if o.wanted.Capacity, err = pairs("capacity", o.capacity); err != nil {
 		return nil, err
 	}
-	w := &work{options: o, output: output}
+	w := &work{options: o, consumer: consumer, output: output}
 	if w.manifests, err = Manifests(o.profile); err != nil {
 		return nil, err
 	}
 	if w.provider, err = f.Provider(o.provider); err != nil {
-		return nil, err
-	}
-	if w.consumer, err = f.Consumer(); err != nil {
 		return nil, err
 	}
 	w.inConsumer = &objects.Writer{Cluster: w.consumer, Side: "consumer", Output: output, DryRun: o.DryRun}

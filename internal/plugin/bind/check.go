@@ -41,7 +41,7 @@ func (w *work) check(ctx context.Context) error {
 		return fmt.Errorf("reading the ClusterBindings of the consumer: %w", err)
 	}
 	w.seen.Bindings = bindings.Items
-	w.secretName, w.secret = SecretName(w.wanted.Name), v1alpha1.DefaultKubeconfigKey
+	w.secretName, w.secret = cli.SecretName(w.wanted.Name), v1alpha1.DefaultKubeconfigKey
 	if there := w.seen.there(); there != nil {
 		w.secretName, w.secret = there.Spec.KubeconfigSecretRef.Name, there.Spec.KubeconfigSecretRef.Key
 	}

@@ -19,14 +19,6 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
-// labelManagedBy is on the Secrets that the plugin has made, which it deletes again.
-const labelManagedBy = "app.kubernetes.io/managed-by"
-
-func ours(secret *corev1.Secret) bool { return secret.Labels[labelManagedBy] == cli.Owner }
-
-// Ours reports whether the plugin has made a Secret.
-func Ours(secret *corev1.Secret) bool { return ours(secret) }
-
 // Credentials are those with which the consumer uses a provider.
 type Credentials struct {
 	// Document is the kubeconfig.
@@ -63,7 +55,7 @@ func Ask(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, na
 func Account(secret *corev1.Secret, key string) (string, error) {
 	loaded, err := kubeconfig.Load(secret.Data[key])
 	switch {
-	case err != nil && ours(secret):
+	case err != nil && cli.Made(secret):
 		return config.ProviderAccount, nil
 	case err != nil:
 	case len(loaded.CertData) > 0:
@@ -120,7 +112,7 @@ func sameAuthority(a, b []byte) bool {
 
 // mayWrite fails if the Secret is somebody else's, and not to be kept.
 func (s Seen) mayWrite(p plan) error {
-	if s.Secret == nil || p.keep || ours(s.Secret) {
+	if s.Secret == nil || p.keep || cli.Made(s.Secret) {
 		return nil
 	}
 	return fmt.Errorf("Secret %s/%s was not made by kubectl spillway, and is not overwritten. Its credentials are for another address, are not accepted, or less than half of their time is left: "+
@@ -162,7 +154,7 @@ func accepted(ctx context.Context, provider *cli.Cluster, secret *corev1.Secret,
 
 // put returns the Secret with these credentials. there may be nil.
 func put(there *corev1.Secret, name, key string, document []byte) *corev1.Secret {
-	after := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: name, Labels: map[string]string{labelManagedBy: cli.Owner}}}
+	after := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: name, Labels: map[string]string{cli.LabelManagedBy: cli.Owner}}}
 	if there != nil {
 		after = there.DeepCopy()
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
 // Wanted is what the flags say of a ClusterBinding. What they do not say is left as it is.
@@ -22,9 +23,6 @@ type Wanted struct {
 	Capacity map[string]string
 }
 
-// SecretName is that of the kubeconfig of a binding that has none yet.
-func SecretName(binding string) string { return binding + "-kubeconfig" }
-
 // binding is the ClusterBinding for what is there, which may be nil: what the flags say is
 // changed, and nothing else.
 func (w Wanted) binding(there *v1alpha1.ClusterBinding) *v1alpha1.ClusterBinding {
@@ -33,7 +31,7 @@ func (w Wanted) binding(there *v1alpha1.ClusterBinding) *v1alpha1.ClusterBinding
 		after = there.DeepCopy()
 	} else {
 		after.Spec.ClusterID = w.Name
-		after.Spec.KubeconfigSecretRef = v1alpha1.KubeconfigSecretReference{Name: SecretName(w.Name), Key: v1alpha1.DefaultKubeconfigKey}
+		after.Spec.KubeconfigSecretRef = v1alpha1.KubeconfigSecretReference{Name: cli.SecretName(w.Name), Key: v1alpha1.DefaultKubeconfigKey}
 	}
 	if w.ClusterID != "" {
 		after.Spec.ClusterID = w.ClusterID
@@ -96,7 +94,7 @@ func Check(s Seen) error {
 			return fmt.Errorf("ClusterBinding %s has the clusterID %s already: give another --cluster-id", other.Name, id)
 		}
 	}
-	if s.Secret != nil && there == nil && !ours(s.Secret) {
+	if s.Secret != nil && there == nil && !cli.Made(s.Secret) {
 		return fmt.Errorf("Secret %s in namespace %s is there, and was not made by kubectl spillway: delete it, or give the binding another name", s.Secret.Name, s.Secret.Namespace)
 	}
 	return nil

@@ -160,12 +160,35 @@ func (r *Run) AddTo(flags *pflag.FlagSet) {
 	AddFormat(flags, &r.Format)
 }
 
+// CheckFormat refuses a value of -o that is not known.
+func CheckFormat(format string) error {
+	if format != "" && format != "json" && format != "yaml" {
+		return fmt.Errorf("-o %s: there are json and yaml", format)
+	}
+	return nil
+}
+
 // AddFormat adds the flag -o.
 func AddFormat(flags *pflag.FlagSet, format *string) {
 	flags.StringVarP(format, "output", "o", "", "json or yaml: what was done, or what there is, in that format; progress then goes to the standard error")
 }
 
-// Within limits a command to its time.
-func (r *Run) Within(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, r.Timeout, ErrTime)
+// Do is what a command does in the consumer, until ctx ends after the time of --timeout.
+type Do func(ctx context.Context, consumer *Cluster, output *Output, args []string) error
+
+// RunE runs a command as these flags say, and prints what it has done.
+func (r *Run) RunE(f *Factory, do Do) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, args []string) error {
+		output, err := NewOutput(f, command.Name(), r.Format, r.DryRun)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeoutCause(command.Context(), r.Timeout, ErrTime)
+		defer cancel()
+		consumer, err := f.Consumer()
+		if err == nil {
+			err = do(ctx, consumer, output, args)
+		}
+		return output.End(f, err)
+	}
 }

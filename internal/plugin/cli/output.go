@@ -56,8 +56,8 @@ type Output struct {
 
 // NewOutput is for one run of a command.
 func NewOutput(f *Factory, command, format string, dryRun bool) (*Output, error) {
-	if format != "" && format != "json" && format != "yaml" {
-		return nil, fmt.Errorf("-o %s: there are json and yaml", format)
+	if err := CheckFormat(format); err != nil {
+		return nil, err
 	}
 	out := f.Out
 	if format != "" {

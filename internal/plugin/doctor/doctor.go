@@ -39,8 +39,8 @@ credentials of the manager, if you may read these. The exit code is 1 if somethi
   kubectl spillway doctor -o json | jq '.[] | select(.level == "error")'`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if format != "" && format != "json" && format != "yaml" {
-				return fmt.Errorf("-o %s: there are json and yaml", format)
+			if err := cli.CheckFormat(format); err != nil {
+				return err
 			}
 			consumer, err := f.Consumer()
 			if err != nil {

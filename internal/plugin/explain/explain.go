@@ -28,8 +28,8 @@ annotations and its events, and from what is known of its namespace and of the p
 		Example: `  kubectl spillway explain web-67ff8d8774-8sx85 -n team-a`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			if format != "" && format != "json" && format != "yaml" {
-				return fmt.Errorf("-o %s: there are json and yaml", format)
+			if err := cli.CheckFormat(format); err != nil {
+				return err
 			}
 			namespace, _, err := f.ToRawKubeConfigLoader().Namespace()
 			if err != nil {

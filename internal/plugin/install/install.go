@@ -50,14 +50,10 @@ An image and a cluster ID that are there are kept, unless you give others.`,
   # Without waiting for the manager, such as where it runs outside of the cluster
   kubectl spillway install --wait=false`,
 		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			output, err := cli.NewOutput(f, "install", o.Format, o.DryRun)
-			if err != nil {
-				return err
-			}
-			return output.End(f, o.run(command.Context(), f, output))
-		},
 	}
+	command.RunE = o.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, _ []string) error {
+		return o.run(ctx, consumer, output)
+	})
 	flags := command.Flags()
 	o.AddTo(flags)
 	flags.StringVar(&o.settings.image, "image", "", "the manager's image (default "+config.Image+", or the one that is there)")
@@ -67,13 +63,7 @@ An image and a cluster ID that are there are kept, unless you give others.`,
 	return command
 }
 
-func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) error {
-	ctx, cancel := o.Within(ctx)
-	defer cancel()
-	consumer, err := f.Consumer()
-	if err != nil {
-		return err
-	}
+func (o *options) run(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error {
 	if err := o.mayRename(ctx, consumer); err != nil {
 		return err
 	}

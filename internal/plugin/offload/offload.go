@@ -43,19 +43,15 @@ where they are.`,
   # Here first, and in these two when there is no room
   kubectl spillway offload team-a --clusters eu,us --strategy LocalFirst`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			o.wanted.Namespace = args[0]
-			if !command.Flags().Changed("resources") {
-				o.wanted.Resources = nil
-			}
-			output, err := cli.NewOutput(f, "offload", o.Format, o.DryRun)
-			if err != nil {
-				return err
-			}
-			return output.End(f, o.run(command.Context(), f, output))
-		},
 	}
 	flags := command.Flags()
+	command.RunE = o.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
+		o.wanted.Namespace = args[0]
+		if !flags.Changed("resources") {
+			o.wanted.Resources = nil
+		}
+		return o.run(ctx, consumer, output)
+	})
 	o.AddTo(flags)
 	flags.StringVar(&o.wanted.Strategy, "strategy", "", "where new pods may run: LocalAndRemote, Remote, LocalFirst or Local (default LocalAndRemote)")
 	flags.StringSliceVar(&o.wanted.Clusters, "clusters", nil, "clusterIDs of the providers (default: all)")
@@ -73,13 +69,7 @@ where they are.`,
 	return command
 }
 
-func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) error {
-	ctx, cancel := o.Within(ctx)
-	defer cancel()
-	consumer, err := f.Consumer()
-	if err != nil {
-		return err
-	}
+func (o *options) run(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error {
 	if err := o.check(ctx, consumer); err != nil {
 		return err
 	}

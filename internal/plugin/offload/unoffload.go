@@ -30,20 +30,10 @@ have left the virtual nodes and its remote namespaces are gone, with everything 
   # Say what would be done
   kubectl spillway unoffload team-a --dry-run`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			output, err := cli.NewOutput(f, "unoffload", run.Format, run.DryRun)
-			if err != nil {
-				return err
-			}
-			ctx, cancel := run.Within(command.Context())
-			defer cancel()
-			consumer, err := f.Consumer()
-			if err == nil {
-				err = Undo(ctx, consumer, output, args[0], run.DryRun)
-			}
-			return output.End(f, err)
-		},
 	}
+	command.RunE = run.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
+		return Undo(ctx, consumer, output, args[0], run.DryRun)
+	})
 	run.AddTo(command.Flags())
 	return command
 }

@@ -40,14 +40,10 @@ old one; the address and the authority stay. Client certificates, and tokens of 
   # Once a day, by a job
   kubectl spillway rotate eu --provider-context eu --duration 168h`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			output, err := cli.NewOutput(f, "rotate", o.Format, o.DryRun)
-			if err != nil {
-				return err
-			}
-			return output.End(f, o.run(command.Context(), f, output, args[0]))
-		},
 	}
+	command.RunE = o.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
+		return o.run(ctx, f, consumer, output, args[0])
+	})
 	o.AddTo(command.Flags())
 	o.provider.AddTo(command.Flags())
 	command.Flags().DurationVar(&o.lifetime, "duration", bind.DefaultLifetime, "how long the token is to be valid; the API server may grant less")
@@ -55,13 +51,7 @@ old one; the address and the authority stay. Client certificates, and tokens of 
 	return command
 }
 
-func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output, name string) error {
-	ctx, cancel := o.Within(ctx)
-	defer cancel()
-	consumer, err := f.Consumer()
-	if err != nil {
-		return err
-	}
+func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output, name string) error {
 	provider, err := f.Provider(o.provider)
 	if err != nil {
 		return err

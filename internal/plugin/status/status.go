@@ -40,8 +40,8 @@ not as it should be and why. Pods that run are counted; --pods shows them.`,
   kubectl spillway status -o json | jq '.bindings[].waits'`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if o.format != "" && o.format != "json" && o.format != "yaml" {
-				return fmt.Errorf("-o %s: there are json and yaml", o.format)
+			if err := cli.CheckFormat(o.format); err != nil {
+				return err
 			}
 			return o.run(command.Context(), f)
 		},

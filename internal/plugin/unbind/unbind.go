@@ -49,29 +49,19 @@ but consumers, and an API server that has lost its last policy with limits knows
   # And end the access to the provider
   kubectl spillway unbind eu --provider-context eu`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			output, err := cli.NewOutput(f, "unbind", o.Format, o.DryRun)
-			if err != nil {
-				return err
-			}
-			return output.End(f, o.run(command.Context(), f, output, args[0]))
-		},
 	}
+	command.RunE = o.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
+		return o.run(ctx, f, consumer, output, args[0])
+	})
 	o.AddTo(command.Flags())
 	o.provider.AddTo(command.Flags())
 	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if there is no such flag.
 	return command
 }
 
-func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output, name string) error {
-	ctx, cancel := o.Within(ctx)
-	defer cancel()
-	consumer, err := f.Consumer()
-	if err != nil {
-		return err
-	}
+func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output, name string) error {
 	binding := &v1alpha1.ClusterBinding{}
-	err = consumer.Get(ctx, client.ObjectKey{Name: name}, binding)
+	err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		output.Say("there is no ClusterBinding %s", name)
 		binding = nil
@@ -147,7 +137,7 @@ func mayClean(name, uid, provider string, bindings []v1alpha1.ClusterBinding) er
 // secret deletes the Secret that bind has made, unless another binding uses it.
 func (o *options) secret(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string, binding *v1alpha1.ClusterBinding) error {
 	secret := &corev1.Secret{}
-	secret.Namespace, secret.Name = config.Namespace, name+"-kubeconfig"
+	secret.Namespace, secret.Name = config.Namespace, cli.SecretName(name)
 	if binding != nil {
 		secret.Name = binding.Spec.KubeconfigSecretRef.Name
 	}
@@ -172,7 +162,7 @@ func (o *options) secret(ctx context.Context, consumer *cli.Cluster, output *cli
 	switch {
 	case used != "":
 		step.Action, step.Message = "kept", "ClusterBinding "+used+" uses it, too"
-	case secret.Labels["app.kubernetes.io/managed-by"] != cli.Owner:
+	case !cli.Made(secret):
 		step.Action, step.Message = "kept", "it was not made by kubectl spillway; it may have credentials in it that are still valid"
 	case !o.DryRun:
 		if err := client.IgnoreNotFound(consumer.Delete(ctx, secret, precondition.Exactly(secret))); err != nil {

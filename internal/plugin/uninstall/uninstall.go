@@ -46,26 +46,16 @@ stays; kubectl spillway unbind NAME --provider-context CONTEXT, before, removes 
 		Example: `  kubectl spillway uninstall --dry-run
   kubectl spillway uninstall --all`,
 		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			output, err := cli.NewOutput(f, "uninstall", o.Format, o.DryRun)
-			if err != nil {
-				return err
-			}
-			return output.End(f, o.run(command.Context(), f, output))
-		},
 	}
+	command.RunE = o.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, _ []string) error {
+		return o.run(ctx, f, consumer, output)
+	})
 	o.AddTo(command.Flags())
 	command.Flags().BoolVar(&o.all, "all", false, "also delete all offloadings and bindings, with everything that is in remote namespaces")
 	return command
 }
 
-func (o *options) run(ctx context.Context, f *cli.Factory, output *cli.Output) error {
-	ctx, cancel := o.Within(ctx)
-	defer cancel()
-	consumer, err := f.Consumer()
-	if err != nil {
-		return err
-	}
+func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output) error {
 	namespaces, bindings, err := used(ctx, consumer)
 	if err != nil {
 		return err
