@@ -6,9 +6,9 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// WithContent makes a plan executable: if it writes content of which only a digest is
-// known, the local object is read first and decided on again. What is over budget, or
-// was refused, is no longer in the plan by then, and is not read.
+// WithContent replaces a plan that writes content of which only a digest is known by one
+// that reads the local object; the next plan then has the content. Actions that are over
+// budget or were refused have been dropped before, so nothing is read for them.
 func WithContent[T Object](s Snapshot[T], plan Plan) Plan {
 	if !Present(s.Local) || !slices.ContainsFunc(plan.Actions, Action.lacksContent) {
 		return plan

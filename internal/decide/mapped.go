@@ -123,8 +123,8 @@ func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 	return plan
 }
 
-// Lacking is what to tell the owner of an object that would be sent because its namespace is
-// mapped, if the provider gives no right to its kind. title is what messages call that.
+// Lacking tells the owner of an object in a mapped namespace that the provider gives no right
+// to its kind. title is what messages call the kind.
 func Lacking[T Object](s Snapshot[T], syncer Syncer[T], title, right string) Plan {
 	if !Present(s.Local) {
 		return Plan{}

@@ -100,8 +100,8 @@ type Plan struct {
 	RetryAfter time.Duration
 	// Event is what to tell the owner of the local object once the actions are done.
 	Event *Problem
-	// TellsProblem reports that the owner is told of Problem, once, when nothing is left to
-	// be done: nothing waits for the object, and so nothing else shows it.
+	// TellsProblem makes Problem an event, once, when no action is left: no other object
+	// waits for this one and shows the problem.
 	TellsProblem bool
 }
 

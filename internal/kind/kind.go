@@ -51,29 +51,25 @@ type Kind[T decide.Object] struct {
 	// a new pod of its namespace is sent there. Pure.
 	Precedes func(local T, pod *corev1.Pod) bool
 	// Peers, if set, reports whether the copy of an object names other namespaces: then it
-	// is decided on anew when these change. Pure.
+	// is enqueued when these change. Pure.
 	Peers func(local T) bool
-	// Paced reports that an object may change many times for one event, so that a copy is
-	// written at most once a second: as the object is by then. The deletion of an object is
-	// followed at once.
+	// Paced limits writes of a copy to one a second, for objects that may change many times
+	// for one event. Deletions are not delayed.
 	Paced bool
-	// Labels are those that all copies have besides the mark, if the provider has objects
-	// with our mark that are not ours: its controllers give what they make the labels of what
-	// they make it for.
+	// Labels are on all copies, besides the mark. They tell copies from objects that the
+	// provider's controllers make for a copy, to which they give the labels of that copy.
 	Labels map[string]string
-	// Workers is how many objects of one provider are dealt with at a time.
+	// Workers is how many objects of one provider are reconciled at a time.
 	Workers int
-	// Urgent, if set, tells of a change of a remote object whether it is dealt
-	// with before all that waits already: because what was begun is to be
-	// finished before more is begun. after is the zero value when the object is
-	// gone. Pure.
+	// Urgent, if set, reports whether a changed remote object goes to the front of the
+	// queue, so that what was begun ends before more begins. after is the zero value if
+	// the object is gone. Pure.
 	Urgent func(before, after T) bool
-	// Ended, if set, tells of the local object and of what was written as its status
-	// whether that says that the provider has ended it, and not those who own it. Pure.
+	// Ended, if set, reports whether a written status says that the provider, and not the
+	// owner, has ended the object. Pure.
 	Ended func(local T, written decide.Object) bool
-	// Done, if set, is told of each action that was carried out: for metrics.
-	// seen is when the change of the remote object that led to it came in; zero
-	// if that did not.
+	// Done, if set, is called after each action, for metrics. seen is when the change of
+	// the remote object arrived that led to the action; zero if no such change did.
 	Done func(s decide.Snapshot[T], a decide.Action, seen time.Time)
 	// Sample is an object for the tests that every kind passes. node is the virtual node,
 	// and namespace one that is offloaded to its provider.

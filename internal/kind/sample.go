@@ -14,8 +14,8 @@ import (
 type Sample[T decide.Object] struct {
 	// Object is what its owner creates.
 	Object T
-	// With is created after it, in this order: what has it sent, if it is not sent by
-	// itself, and what it needs.
+	// With are created after it, in this order: the objects that cause it to be sent, and
+	// those that it needs.
 	With []decide.Object
 	// Shows is the part of an object that is the same in both clusters.
 	Shows func(T) string

@@ -25,7 +25,7 @@ type Mapping struct {
 	mark    provenance.Mark
 	binding *v1alpha1.ClusterBinding
 	named   string // See translate.Target.
-	// known reports that there is a NamespaceMap: none says nothing.
+	// known reports whether the NamespaceMap exists.
 	known   bool
 	desired map[string]*v1alpha1.DesiredMapping
 	current map[string]*v1alpha1.CurrentMapping

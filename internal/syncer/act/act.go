@@ -37,7 +37,7 @@ type Actor[T client.Object] struct {
 	// Consumer and Provider write; Live reads the consumer without a cache.
 	Consumer, Provider client.Client
 	Live               client.Reader
-	// Sent is called with each object that the provider has taken, as it has answered.
+	// Sent is called with the provider's answer to each create or change.
 	Sent func(client.Object)
 	// Fenced returns an error if another manager may work in the provider by now. Optional.
 	Fenced func() error
@@ -140,10 +140,10 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action
 	return obj, nil
 }
 
-// mayEnd returns an error for what ends a local object while another manager may have sent
-// it: the cache of the provider does not show that, and what was sent would have a
-// successor while it runs. All else that is decided on an old cache is put right later;
-// the transport itself keeps changes from the provider.
+// mayEnd refuses an action that ends a local object while another manager may have sent it.
+// The provider's cache may not show that copy yet, and it would run besides its successor.
+// Other decisions from an old cache are corrected later, and the transport holds back writes
+// to the provider.
 func (c *Actor[T]) mayEnd(a decide.Action) error {
 	if !a.Ends || c.Fenced == nil {
 		return nil

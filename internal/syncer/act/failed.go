@@ -17,12 +17,12 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// failed decides what an error means.
+// failed decides how to go on after a failed action.
 func (c *Actor[T]) failed(ctx context.Context, s decide.Snapshot[T], a decide.Action, err error) error {
 	wrapped := fmt.Errorf("to %s %s %s in the %s (cluster %s): %w", a.Verb, c.Kind.Name, client.ObjectKeyFromObject(a.Object), a.Side, c.ClusterID, err)
 	switch {
 	case retry.IsGone(err) && a.Verb != decide.Create:
-		return wrapped // Decided anew once the watch has said so too: it alone is believed.
+		return wrapped // Decided again when the watch shows it: only the watch counts.
 	case apierrors.IsAlreadyExists(err):
 		existing, ok := a.Object.DeepCopyObject().(client.Object)
 		if !ok {
@@ -30,11 +30,11 @@ func (c *Actor[T]) failed(ctx context.Context, s decide.Snapshot[T], a decide.Ac
 		}
 		return c.find(ctx, s, existing)
 	case c.Kind.Selection == kind.InMappedNamespace && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return wrapped // The namespace is made again, and its owner is told of that by the offloading.
+		return wrapped // The namespace is made again; its NamespaceOffloading says so.
 	case !decide.Present(s.Local), !retry.SaysWhy(err) && c.mayPass(s, a, err):
-		return wrapped // Of what is left in the provider only, there is nobody to notify: it is in the log.
+		return wrapped // Nobody owns what only the provider has, so the log has to do.
 	}
-	if retry.IsServerError(err) { // It is not for the object alone, and so is in the log, too.
+	if retry.IsServerError(err) { // It may concern more than this object, so it is logged, too.
 		log.FromContext(ctx).Info("it is tried again later", "error", wrapped.Error())
 	}
 	c.Refusals.Note(s, a, problemOf(a, c.ClusterID, err))

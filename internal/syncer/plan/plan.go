@@ -37,13 +37,12 @@ type Planner[T client.Object] struct {
 // and more is a mistake in a decision.
 const mostRefusals = 8
 
-// toldAfter is how often the same is done before the owner of the object is told that
-// somebody undoes it.
+// toldAfter is how often an action is repeated before the owner of the object gets an event
+// that somebody undoes it.
 const toldAfter = 2
 
-// Plan is what to do about an object, without what was done before and did not come into
-// effect: the answer does not have it, though it was a yes. Doing it once more would
-// end likewise, each time.
+// Plan returns what to do about an object, without writes that were accepted before and
+// had no effect: their answers lacked the change. Repeating them would end in the same way.
 //
 //   - What a provider takes back, by a mutating policy or webhook, is a refusal. It
 //     is shown, and tried again when a refusal would be.
@@ -136,8 +135,8 @@ func (p *Planner[T]) due(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
 	return plan
 }
 
-// redone is a plan without what somebody has undone again and again, until it may be
-// done once more. The owner of the object is told once.
+// redone drops actions that somebody has undone several times, until they may be repeated.
+// The owner of the object gets one event.
 func (p *Planner[T]) redone(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), func(a decide.Action) bool {
 		wait, times := p.Memory.Undone.Wait(s.Key, a)
@@ -152,14 +151,14 @@ func (p *Planner[T]) redone(s decide.Snapshot[T], plan decide.Plan) decide.Plan 
 	return plan
 }
 
-// paced is a plan without the actions that may wait, and have to. It is decided anew then, on
-// what there is by then, so that the latest always gets there. All else goes on.
+// paced drops the actions that have to wait, and asks for a new plan after that time. That
+// plan is made from the objects as they are then, so the latest state is always sent.
 func paced(plan decide.Plan, wait time.Duration, may func(decide.Action) bool) decide.Plan {
 	if wait == 0 || !slices.ContainsFunc(plan.Actions, may) || seeded.On(seeded.StatusUnpaced) {
 		return plan
 	}
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), may)
-	plan.Event = nil // It tells of what has been written.
+	plan.Event = nil // It is about the write.
 	plan.RetryAfter = retry.Sooner(plan.RetryAfter, wait)
 	return plan
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// isRepeated reports whether a patch asks for nothing but what was asked for before,
-// of the very object that was the answer to that.
+// isRepeated reports whether a patch changes nothing but what the previous one changed, and
+// is made from the answer to that one.
 func isRepeated(a decide.Action, before decide.Attempt) bool {
 	if a.Verb != decide.Patch && a.Verb != decide.PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
 		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.Answer.GetResourceVersion() {
@@ -24,8 +24,8 @@ func isRepeated(a decide.Action, before decide.Attempt) bool {
 	return err == nil && otherErr == nil && isWithin(change, other)
 }
 
-// changeOf is what a patch changes. The metadata that goes with a status says when
-// it was written, and is none of it.
+// changeOf returns what a patch changes. The metadata that goes with a status is left out:
+// it says when the status was written.
 func changeOf(a decide.Action) (map[string]any, error) {
 	diff, err := client.MergeFrom(a.Before).Data(a.Object)
 	if err != nil {
