@@ -161,14 +161,37 @@ func available(t *testing.T) {
 // spillway runs a command, and returns what it has printed.
 func spillway(t *testing.T, args ...string) (out string, err error) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	command := plugin.Command("test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr})
-	command.SetArgs(append([]string{"--kubeconfig", kubeconfig}, args...))
+	return untilSaid(t, "", args...)
+}
+
+// untilSaid is spillway, whose time of --timeout is over as soon as the command has printed a text.
+func untilSaid(t *testing.T, text string, args ...string) (out string, err error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("kubectl spillway %s takes longer than %s", args[0], patience))
 	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	stdout, stderr := &listener{text: text, heard: func() { giveUp(cli.ErrTime) }}, &bytes.Buffer{}
+	command := plugin.Command("test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: stdout, ErrOut: stderr})
+	command.SetArgs(append([]string{"--kubeconfig", kubeconfig}, args...))
 	err = command.ExecuteContext(ctx)
 	t.Logf("$ kubectl spillway %s\n%s%s(error: %v)", strings.Join(args, " "), stdout.String(), stderr.String(), err)
 	return stdout.String(), err
+}
+
+// listener calls heard when a text, if it has one, was written.
+type listener struct {
+	bytes.Buffer
+	text  string
+	heard func()
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	n, err := l.Buffer.Write(p)
+	if l.text != "" && strings.Contains(l.String(), l.text) {
+		l.heard()
+	}
+	return n, err
 }
 
 // does runs a command that must succeed, and returns its steps by what was done.
@@ -197,7 +220,21 @@ func actions(t *testing.T, out string) map[string][]string {
 // fails runs a command that must fail with that in its error.
 func fails(t *testing.T, want string, args ...string) {
 	t.Helper()
-	if _, err := spillway(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+	_, err := spillway(t, args...)
+	says(t, err, want, args)
+}
+
+// givesUp runs a command that waits, and must fail with that in its error when its time is
+// over: once it has said what it waits for.
+func givesUp(t *testing.T, waits, want string, args ...string) {
+	t.Helper()
+	_, err := untilSaid(t, waits, args...)
+	says(t, err, want, args)
+}
+
+func says(t *testing.T, err error, want string, args []string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("kubectl spillway %s: got %v, want %q", strings.Join(args, " "), err, want)
 	}
 }

@@ -51,7 +51,7 @@ func installs(t *testing.T) {
 	if again := does(t, "install", "--wait=false"); len(again["unchanged"]) != len(first["created"]) || len(again) != 1 {
 		t.Errorf("the second time it did %v", again)
 	}
-	fails(t, "the manager is not available", "install", "--timeout", "1s")
+	givesUp(t, "waiting: ", "the manager is not available", "install")
 	available(t)
 	does(t, "install")
 }
@@ -68,7 +68,7 @@ func refuses(t *testing.T) {
 		t.Errorf("the dry run has %v", dry)
 	}
 	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: config.ProviderNamespace}})
-	fails(t, "connection refused", lost("--profile", "trusted")...)
+	givesUp(t, "connection refused", "connection refused", lost("--profile", "trusted")...)
 	absent(t, inConsumer, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "lost"}})
 	absent(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "lost-kubeconfig"}})
 	absent(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
@@ -81,7 +81,7 @@ func refuses(t *testing.T) {
 
 // lost is a bind that fails, and takes back what it has made.
 func lost(args ...string) []string {
-	return append([]string{"bind", "lost", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1", "--undo-on-failure", "--timeout", "3s"}, args...)
+	return append([]string{"bind", "lost", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1", "--undo-on-failure"}, args...)
 }
 
 func binds(t *testing.T) {
@@ -104,7 +104,7 @@ func binds(t *testing.T) {
 		t.Error("the Secret was written again")
 	}
 	// What it has not made stays.
-	fails(t, "connection refused", lost()...)
+	givesUp(t, "connection refused", "connection refused", lost()...)
 	get(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
 	changed := does(t, "bind", "eu", "--provider-context", "eu", "--capacity", "cpu=50%")
 	if !slices.Equal(changed["configured"], []string{"clusterbinding.offloading.spillway.io/eu"}) {
@@ -236,7 +236,7 @@ func second(t *testing.T) {
 		}
 	}
 	fails(t, "was not made by kubectl spillway", "bind", "second", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1")
-	fails(t, "is not Ready", "rotate", "second", "--provider-context", "eu", "--duration", "1h", "--timeout", "3s") // It has no roles.
+	givesUp(t, "lack a right", "is not Ready", "rotate", "second", "--provider-context", "eu", "--duration", "1h") // It has no roles.
 	after := get(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "second"}})
 	loaded, err := clientcmd.RESTConfigFromKubeConfig(after.Data["kubeconfig"])
 	if err != nil {

@@ -47,6 +47,9 @@ func Await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name 
 	err := follow.Until(ctx, consumer, watched, func(ctx context.Context) (bool, error) {
 		binding := &v1alpha1.ClusterBinding{}
 		if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
+			if ctx.Err() != nil {
+				return false, err // waits says what it waited for until then.
+			}
 			if waits = "it cannot be read: " + err.Error(); !apierrors.IsNotFound(err) {
 				output.Waiting(object + ": " + waits)
 			}

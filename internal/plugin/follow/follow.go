@@ -45,6 +45,9 @@ func Until(ctx context.Context, c client.WithWatch, watched []Watched, look func
 	changed := make(chan struct{}, 1)
 	try := func() (bool, error) {
 		done, err := look(ctx)
+		if err != nil && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
 		if errors.As(err, &failed{}) {
 			time.AfterFunc(again, func() { tell(changed) })
 			return false, nil
