@@ -31,6 +31,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
@@ -44,9 +45,6 @@ import (
 
 // DefaultNamespace has the manager and the kubeconfig Secrets.
 const DefaultNamespace = "spillway-system"
-
-// originInDefault is how much of the origin names a consumer without a given name.
-const originInDefault = 8
 
 // whoTimeout is how long the consumer may take to say as whom it knows us.
 const whoTimeout = 5 * time.Second
@@ -113,7 +111,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 	}
 	origin := string(kubeSystem.UID)
 	if o.ConsumerID == "" {
-		o.ConsumerID = origin[:min(len(origin), originInDefault)]
+		o.ConsumerID = namespacemap.DefaultConsumerID(kubeSystem.UID)
 	}
 	if problems := validation.IsDNS1123Label(o.ConsumerID); len(problems) > 0 || len(o.ConsumerID) > 24 {
 		return nil, fmt.Errorf("the cluster ID %q must be a DNS label of at most 24 characters: %v", o.ConsumerID, problems)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -26,6 +27,10 @@ func RemoteName(offloading *v1alpha1.NamespaceOffloading, consumerID string) str
 		return defaultName(offloading.Namespace, consumerID)
 	}
 }
+
+// DefaultConsumerID names a consumer that was given no name, from the UID of its kube-system
+// namespace.
+func DefaultConsumerID(uid types.UID) string { return string(uid[:min(len(uid), 8)]) }
 
 func defaultName(namespace, consumerID string) string {
 	name := namespace + "-" + consumerID

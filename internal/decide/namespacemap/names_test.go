@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -42,6 +43,14 @@ func TestRemoteName(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestDefaultConsumerID(t *testing.T) {
+	for uid, want := range map[types.UID]string{"0123abcd-89ab-4cde-8f01-23456789abcd": "0123abcd", "short": "short", "": ""} {
+		if got := DefaultConsumerID(uid); got != want {
+			t.Errorf("%s: got %q", uid, got)
+		}
 	}
 }
 

@@ -145,10 +145,12 @@ func TestRename(t *testing.T) {
 		"it is the same":      {"demo", deployment("a:1", "--cluster-id", "demo"), []string{"eu"}, false},
 		"it is another":       {"x", deployment("a:1", "--cluster-id", "demo"), []string{"eu"}, true},
 		"it was not given so": {"x", deployment("a:1"), []string{"eu"}, true},
+		"it is the default":   {"0123abcd", deployment("a:1"), []string{"eu"}, false},
+		"no more the default": {"0123abcd", deployment("a:1", "--cluster-id=demo"), []string{"eu"}, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := (settings{clusterID: test.chosen}).rename(test.there, test.bindings)
+			err := (settings{clusterID: test.chosen}).rename(test.there, "0123abcd", test.bindings)
 			if (err != nil) != test.fails || err != nil && !strings.Contains(err.Error(), "the providers eu are bound") {
 				t.Errorf("got %v", err)
 			}

@@ -70,14 +70,15 @@ func clusterID(there *appsv1.Deployment) string {
 }
 
 // rename fails if remote namespaces would be named after another consumer than before, while
-// there are bindings. there may be nil: then nobody knows.
-func (s settings) rename(there *appsv1.Deployment, bindings []string) error {
-	before := clusterID(there)
+// there are bindings. there may be nil: then nobody knows. unnamed is what a manager without
+// the argument takes.
+func (s settings) rename(there *appsv1.Deployment, unnamed string, bindings []string) error {
+	before := cmp.Or(clusterID(there), unnamed)
 	if there == nil || s.clusterID == "" || s.clusterID == before || len(bindings) == 0 {
 		return nil
 	}
 	return fmt.Errorf("--cluster-id %s: the manager that is there has %s, remote namespaces are named by it, and the providers %s are bound: leave it out, or unbind them first",
-		s.clusterID, cmp.Or(before, "the one from its UID"), strings.Join(bindings, ", "))
+		s.clusterID, before, strings.Join(bindings, ", "))
 }
 
 // apply puts the settings into the Deployment among objects.
