@@ -28,5 +28,6 @@ func Strayed(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) string {
 		return ""
 	}
 	return "podOffloadingStrategy is Remote, and the pod is on the local node " + pod.Spec.NodeName +
-		": " + v1alpha1.PodAdmissionName + " did not change it when it was made; delete it to have it made again"
+		": " + v1alpha1.PodAdmissionName + " did not change it when it was made; delete it to have it made again. " +
+		"If that does not help, the API server gets no answer from the manager's webhook: kubectl spillway doctor"
 }

@@ -41,7 +41,8 @@ func TestStrayed(t *testing.T) {
 			want := ""
 			if test.want {
 				want = "podOffloadingStrategy is Remote, and the pod is on the local node " + pod.Spec.NodeName +
-					": spillway-pods did not change it when it was made; delete it to have it made again"
+					": spillway-pods did not change it when it was made; delete it to have it made again. " +
+					"If that does not help, the API server gets no answer from the manager's webhook: kubectl spillway doctor"
 			}
 			node := pod.Spec.NodeName
 			if got := Strayed(pod, nso); got != want {

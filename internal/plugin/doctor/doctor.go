@@ -33,7 +33,8 @@ func Command(f *cli.Factory) *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what is wrong, and say how to mend it",
 		Long: `Looks at versions, at what is installed, at the rights of the manager here and in each provider, at bindings, credentials,
-clocks, the way from the API server to virtual nodes, and DaemonSets. It changes nothing. It talks with providers from here, with the
+clocks, the way from the API server to virtual nodes, pods that should be in a provider and are not, and DaemonSets. It
+makes a pod in an offloaded namespace in a dry run, to see whether it would get to a provider. It changes nothing. It talks with providers from here, with the
 credentials of the manager, if you may read these. The exit code is 1 if something does not work; a warning alone is no failure.`,
 		Example: `  kubectl spillway doctor
   kubectl spillway doctor -o json | jq '.[] | select(.level == "error")'`,
@@ -101,6 +102,8 @@ func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	for _, binding := range status.Tree(e.seen).Bindings {
 		e.binding(ctx, binding)
 	}
+	e.admission(ctx)
+	e.strays()
 	e.daemonSets(ctx)
 	return e.findings, nil
 }

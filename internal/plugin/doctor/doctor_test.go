@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,10 @@ func TestFindings(t *testing.T) {
 		"a namespace":                            {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "NameConflict"}), Warning, "reason NameConflict"},
 		"an API server that has lost the limits": {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "CreationFailed", Message: "no params found for policy binding"}), Error, "restart its API servers"},
 		"a DaemonSet":                            {ofDaemonSet(&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}}, []string{"spillway-eu"}), Warning, "DoesNotExist"},
+		"a pod that is prepared":                 {ofAdmission("team", true, nil, true), OK, "lets it go"},
+		"a pod without an answer":                {ofAdmission("team", false, nil, true), Error, "Service spillway-system/spillway-webhook"},
+		"a pod without the policy":               {ofAdmission("team", false, nil, false), Error, "applies the policy again"},
+		"a pod that is refused":                  {ofAdmission("team", false, errors.New("exceeded quota"), true), Warning, "exceeded quota"},
 		"rights":                                 {ofRights("eu", "the account", nil, "x"), OK, "has all"},
 		"a right less":                           {ofRights("eu", "the account", []string{"get pods"}, "mend it"), Error, "mend it"},
 	}

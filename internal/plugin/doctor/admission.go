@@ -1,0 +1,69 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/decide/admission"
+)
+
+// admission sees whether the API server has new pods prepared: neither the manager nor
+// anybody else can see whether the API server reaches its webhook.
+func (e *exam) admission(ctx context.Context) {
+	at := slices.IndexFunc(e.seen.Offloadings, func(o v1alpha1.NamespaceOffloading) bool {
+		return o.DeletionTimestamp.IsZero() && o.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal
+	})
+	if at < 0 {
+		return
+	}
+	prepared, err := Prepared(ctx, e.consumer, &e.seen.Offloadings[at])
+	e.found(ofAdmission(e.seen.Offloadings[at].Namespace, prepared, err, hasWebhook(e.shipped)))
+}
+
+// Prepared makes a pod in an offloaded namespace, in a dry run, and reports whether it got
+// what pods get there.
+func Prepared(ctx context.Context, consumer client.Client, offloading *v1alpha1.NamespaceOffloading) (bool, error) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: offloading.Namespace, Name: "spillway-doctor"},
+		Spec: corev1.PodSpec{
+			// As namespaces want it that are restricted.
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			Containers: []corev1.Container{{Name: "none", Image: "none", SecurityContext: &corev1.SecurityContext{
+				AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			}}},
+		},
+	}
+	if err := consumer.Create(ctx, pod, client.DryRunAll); err != nil {
+		return false, err
+	}
+	return admission.Decide(pod, offloading).Toleration == nil, nil
+}
+
+// ofAdmission is the finding about a pod that was made, or not.
+func ofAdmission(namespace string, prepared bool, err error, webhook bool) Finding {
+	f := Finding{Level: OK, Check: "admission", Object: namespace, Message: "a pod that is made now gets what lets it go to a provider"}
+	switch {
+	case err != nil:
+		f.Level, f.Message, f.Mend = Warning, "no pod could be made there, not even in a dry run: "+err.Error(), "see who or what refuses it; the check makes a pod without requests and limits, which complies with pod security restricted"
+	case !prepared && webhook:
+		f.Level, f.Message = Error, "a pod that is made now does not get what lets it go to a provider: the API server has no answer from the webhook "+v1alpha1.PodAdmissionName
+		f.Mend = "the API server must reach Service " + config.Namespace + "/" + v1alpha1.WebhookService + ", which leads to port 9443 of the manager's pods (firewalls between them often let only 443 and 10250 through), and get an answer within two seconds; " +
+			"its log says why it gets none (failed calling webhook), and the condition PodAdmission of the bindings what the manager knows"
+	case !prepared:
+		f.Level, f.Message = Error, "a pod that is made now does not get what lets it go to a provider: the policy "+v1alpha1.PodAdmissionName+" has no effect"
+		f.Mend = "an API server that has just started takes half a minute; else kubectl spillway install applies the policy again"
+	}
+	return f
+}
+
+func hasWebhook(shipped []*unstructured.Unstructured) bool {
+	return slices.ContainsFunc(shipped, func(o *unstructured.Unstructured) bool { return o.GetKind() == "MutatingWebhookConfiguration" })
+}

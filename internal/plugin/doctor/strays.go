@@ -1,0 +1,54 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+)
+
+// strays looks for pods of Remote namespaces on ordinary nodes, which were not prepared when
+// they were made. The event that told of them is gone after an hour.
+func (e *exam) strays() {
+	found := false
+	for i := range e.seen.Offloadings {
+		if names := strayed(&e.seen.Offloadings[i], e.seen.Pods); len(names) > 0 {
+			found = true
+			e.found(ofStrays(e.seen.Offloadings[i].Namespace, names))
+		}
+	}
+	if !found {
+		e.found(Finding{Level: OK, Check: "strays", Message: "no pod of a Remote namespace has missed the policy or the webhook, and runs here"})
+	}
+}
+
+// strayed are the names of such pods of one namespace.
+func strayed(offloading *v1alpha1.NamespaceOffloading, pods []corev1.Pod) []string {
+	var names []string
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Namespace == offloading.Namespace && pod.Spec.NodeName != "" && !strings.HasPrefix(pod.Spec.NodeName, v1alpha1.VirtualNodePrefix) &&
+			unscheduledpod.Strayed(pod, offloading) != "" {
+			names = append(names, pod.Name)
+		}
+	}
+	return names
+}
+
+// shown is how many names a finding has.
+const shown = 5
+
+func ofStrays(namespace string, names []string) Finding {
+	text := strings.Join(names[:min(len(names), shown)], ", ")
+	if more := len(names) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return Finding{
+		Level: Warning, Check: "strays", Object: namespace,
+		Message: "podOffloadingStrategy is Remote, and these pods run on nodes of this cluster, because " + v1alpha1.PodAdmissionName + " did not change them when they were made: " + text,
+		Mend:    "see that the condition PodAdmission of the bindings is True, and delete these pods, so that they are made again",
+	}
+}
