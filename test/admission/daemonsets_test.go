@@ -17,6 +17,7 @@ import (
 // TestDaemonSetsExcluded: with the optional policy, the templates of DaemonSets require
 // ordinary nodes, once, whatever else they require.
 func TestDaemonSetsExcluded(t *testing.T) {
+	needsPolicy(t)
 	s := server(t)
 	objects, err := manifests.Kustomized(t.Context(), "config/daemonsets")
 	if err != nil {

@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -136,13 +138,28 @@ func portOf(t *testing.T, address net.Addr) int {
 	return tcp.Port
 }
 
-// leadTo has the API server call another port.
-func (m *managed) leadTo(t *testing.T, port int) {
+// leadTo has the API server call another port, and wait that many seconds for an answer.
+func (m *managed) leadTo(t *testing.T, port int, seconds *int32) {
 	t.Helper()
-	patch := fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":%d}]`, port)
+	patch := fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":%d},{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":%d}]`,
+		port, *seconds)
 	if err := m.Patch(t.Context(), m.configuration(t), client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// shippedWebhook is the webhook as it is shipped.
+func shippedWebhook(t *testing.T) admissionregistrationv1.MutatingWebhook {
+	t.Helper()
+	objects, err := read("config/webhook/configuration.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(objects[0].Object, configuration); err != nil {
+		t.Fatal(err)
+	}
+	return configuration.Webhooks[0]
 }
 
 // end stops the manager, and begin starts another one.

@@ -7,16 +7,13 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -29,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/test/manifests"
+	"github.com/spillway-io/spillway/test/webhook"
 )
 
 // managed is a consumer whose pods the webhook prepares, and the manager that serves it,
@@ -80,7 +78,7 @@ func installWebhook(ctx context.Context, s *apiServer) (*managed, error) {
 	}
 	shipped = manifests.Without(shipped, "Deployment")
 	for _, object := range shipped {
-		m.redirect(object, m.port)
+		webhook.Redirect(object, m.port)
 	}
 	if err := manifests.Create(ctx, s, shipped); err != nil {
 		return nil, err
@@ -89,21 +87,6 @@ func installWebhook(ctx context.Context, s *apiServer) (*managed, error) {
 		return nil, err
 	}
 	return m, m.start(ctx)
-}
-
-// redirect has the Service and the configuration lead to a port of this machine.
-func (m *managed) redirect(object *unstructured.Unstructured, port int) {
-	switch object.GetKind() {
-	case "Service":
-		object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
-	case "MutatingWebhookConfiguration":
-		webhooks, _, _ := unstructured.NestedSlice(object.Object, "webhooks")
-		for i := range webhooks {
-			hook, _ := webhooks[i].(map[string]any)
-			_ = unstructured.SetNestedField(hook, int64(port), "clientConfig", "service", "port")
-		}
-		_ = unstructured.SetNestedSlice(object.Object, webhooks, "webhooks")
-	}
 }
 
 // start starts a manager, with the rights of the shipped account.
@@ -166,33 +149,17 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// mountSecret plays the kubelet: it writes the Secret's data to the folder.
+// mountSecret plays the kubelet.
 func (m *managed) mountSecret(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(m.config)
 	if err != nil {
 		return err
 	}
-	watch, err := clients.CoreV1().Secrets("spillway-system").Watch(ctx, metav1.ListOptions{
-		FieldSelector: "metadata.name=" + v1alpha1.WebhookSecret})
-	if err != nil {
-		return err
+	stop, err := webhook.Mount(ctx, clients, "spillway-system", m.mount)
+	if err == nil {
+		atEnd = append(atEnd, func() error { stop(); return nil })
 	}
-	go func() {
-		for event := range watch.ResultChan() {
-			secret, ok := event.Object.(*corev1.Secret)
-			if !ok {
-				continue // The watch has ended.
-			}
-			for key, data := range secret.Data {
-				file := filepath.Join(m.mount, key)
-				if os.WriteFile(file+".new", data, 0o600) == nil {
-					_ = os.Rename(file+".new", file) // Else the test that waits for it says so.
-				}
-			}
-		}
-	}()
-	atEnd = append(atEnd, func() error { watch.Stop(); return nil })
-	return nil
+	return err
 }
 
 func freePort() (int, error) {

@@ -19,8 +19,10 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/test/manifests"
+	"github.com/spillway-io/spillway/test/webhook"
 )
 
 // TestWebhook runs the table of the policy against the webhook.
@@ -41,7 +43,7 @@ func TestWebhook(t *testing.T) {
 // TestWebhookIsMissed has the API server not reach the webhook in each way there is. Pods
 // are created as they are, and of one that gets a local node its owner is told.
 func TestWebhookIsMissed(t *testing.T) {
-	m := webhooked(t)
+	m, shipped := webhooked(t), shippedWebhook(t)
 	for name, instead := range map[string]func(*testing.T) (port int){
 		"nothing listens":                nobodyListens,
 		"its certificate has expired":    m.servesExpired,
@@ -50,12 +52,26 @@ func TestWebhookIsMissed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
-			m.leadTo(t, instead(t))
+			m.leadTo(t, instead(t), shipped.TimeoutSeconds)
 			settled(t, m, false, namespace)
 			m.isTold(t, m.lands(t, namespace, "missed"))
-			m.leadTo(t, m.port)
+			m.isSeen(t, namespace, false)
+			m.leadTo(t, m.port, ptr.To[int32](webhook.Patience))
 			settled(t, m, true, namespace)
+			m.isSeen(t, namespace, true)
 		})
+	}
+}
+
+// isSeen has kubectl spillway doctor see whether pods are prepared.
+func (m *managed) isSeen(t *testing.T, namespace string, want bool) {
+	t.Helper()
+	offloading := &v1alpha1.NamespaceOffloading{}
+	if err := m.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, offloading); err != nil {
+		t.Fatal(err)
+	}
+	if prepared, err := doctor.Prepared(t.Context(), m, offloading); err != nil || prepared != want {
+		t.Errorf("prepared: %t (%v), want %t", prepared, err, want)
 	}
 }
 
@@ -152,7 +168,7 @@ func TestWebhookIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.redirect(shipped[0], m.port)
+	webhook.Redirect(shipped[0], m.port)
 	if err := manifests.Create(t.Context(), m, shipped); err != nil {
 		t.Fatal(err)
 	}
