@@ -17,13 +17,16 @@ go_test() { "$GO" test -count=1 -vet=off "$@"; }
 target() { env -u PART -u RESUME -u MAKEFLAGS -u MAKELEVEL make --no-print-directory "$@"; }
 
 # versions RELEASE... tests against older releases of Kubernetes, as consumer and as provider.
+# It goes on after a failure, which it remembers.
 versions() {
-  local release
+  local release failed=0
   for release in "$@"; do
-    target kube KUBE_VERSION="$release"
-    KUBEBUILDER_ASSETS=$PWD/bin/kube-$release go_test -timeout 30m ./test/admission
-    go_test -short -timeout 60m ./test/integration -providers="$release"
+    target kube KUBE_VERSION="$release" || return 1
+    KUBEBUILDER_ASSETS=$PWD/bin/kube-$release go_test -timeout 30m ./test/admission || failed=1
+    go_test -short -timeout 60m ./test/integration -providers="$release" || failed=1
+    target e2e ARGS="-consumer=$release" || failed=1
   done
+  return "$failed"
 }
 
 # run PART runs one part, with all that its tests know.

@@ -52,6 +52,7 @@ func main() {
 	flag.StringVar((*string)(&options.PodAdmission.Mode), "pod-admission", string(podadmission.Policy),
 		"what prepares the pods of offloaded namespaces: `Policy`, which takes Kubernetes 1.36; Webhook, which this manager serves; "+
 			"or Auto, which is the policy where it is served and installed, and else the webhook. The latter two take what is in dist/install-webhook.yaml")
+	flag.IntVar(&options.PodAdmission.Port, "webhook-port", podadmission.DefaultPort, "`port` of that webhook, at all addresses of this process")
 	kubeletFlags(&options.Kubelet)
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
 	logging.BindFlags(flag.CommandLine)
@@ -92,7 +93,7 @@ func validate(o *manager.Options) error {
 	if err := onlyLoopback(o.Manager.PprofBindAddress); err != nil {
 		return fmt.Errorf("--pprof-bind-address: %w", err)
 	}
-	return cmp.Or(o.PodAdmission.Mode.Validate(), o.Kubelet.Validate())
+	return cmp.Or(o.PodAdmission.Validate(), o.Kubelet.Validate())
 }
 
 // onlyLoopback refuses an address that others can reach: whoever has nodes/proxy of a

@@ -88,14 +88,19 @@ func TestNeverRefused(t *testing.T) {
 	}
 }
 
-func TestModes(t *testing.T) {
+func TestOptions(t *testing.T) {
 	for _, mode := range []Mode{Policy, Webhook, Auto} {
-		if err := mode.Validate(); err != nil {
+		if err := (Options{Mode: mode, Port: DefaultPort}).Validate(); err != nil {
 			t.Error(err)
 		}
 	}
-	const want = `--pod-admission must be Policy, Webhook or Auto, and is "webhook"`
-	if err := Mode("webhook").Validate(); err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+	for want, options := range map[string]Options{
+		`--pod-admission must be Policy, Webhook or Auto, and is "webhook"`: {Mode: "webhook", Port: DefaultPort},
+		"--webhook-port must be between 1 and 65535, and is 0":              {Mode: Auto},
+		"--webhook-port must be between 1 and 65535, and is 70000":          {Mode: Auto, Port: 70000},
+	} {
+		if err := options.Validate(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

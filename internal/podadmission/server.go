@@ -19,14 +19,25 @@ import (
 // Path is where the webhook is served. The manifest has it.
 const Path = "/prepare-pods"
 
+// DefaultPort is the one that the manifest names.
+const DefaultPort = 9443
+
 // Options say how the webhook is served.
 type Options struct {
 	Mode Mode
-	// Port is the one at all addresses of this process. Default: 9443.
+	// Port is the one at all addresses of this process. Default: DefaultPort.
 	Port int
 	// CertDir is where Secret v1alpha1.WebhookSecret of the manager's namespace is
 	// mounted, with the serving certificate. Default: the folder that the manifest names.
 	CertDir string
+}
+
+// Validate returns what is wrong with the first option that is.
+func (o Options) Validate() error {
+	if o.Port < 1 || o.Port > 65535 {
+		return fmt.Errorf("--webhook-port must be between 1 and 65535, and is %d", o.Port)
+	}
+	return o.Mode.Validate()
 }
 
 // DefaultCertDir is the folder that the manifest names.

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,6 +74,14 @@ func (c *testCluster) mustKubectl(args ...string) string {
 	out, err := c.kubectl(args...)
 	Expect(err).NotTo(HaveOccurred(), "kubectl %s on %s: %s", strings.Join(args, " "), c.Name(), out)
 	return out
+}
+
+// before reports whether the cluster has a release of Kubernetes before that one.
+func (c *testCluster) before(release string) bool {
+	GinkgoHelper()
+	serves, err := c.api.Discovery().ServerVersion()
+	Expect(err).NotTo(HaveOccurred())
+	return version.MustParseSemantic(serves.GitVersion).LessThan(version.MustParse(release))
 }
 
 func scheme() *runtime.Scheme {

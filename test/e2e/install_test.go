@@ -26,8 +26,8 @@ const (
 
 // install creates what is shipped, but for the Deployment: the manager runs as a
 // process, because there is no image of it and no node in the consumer that
-// would run one.
-func (c *testCluster) install(kustomization string) {
+// would run one. changes change each object first.
+func (c *testCluster) install(kustomization string, changes ...func(*unstructured.Unstructured)) {
 	GinkgoHelper()
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(kustomized(kustomization)), 4096)
 	for {
@@ -39,6 +39,9 @@ func (c *testCluster) install(kustomization string) {
 		Expect(err).NotTo(HaveOccurred(), kustomization)
 		if object.GetKind() == "Deployment" {
 			continue
+		}
+		for _, change := range changes {
+			change(object)
 		}
 		Expect(c.Create(ctx, object, client.FieldValidation("Strict"))).To(Succeed(), "%s %s in %s", object.GetKind(), object.GetName(), c.Name())
 		if object.GetKind() == "CustomResourceDefinition" {

@@ -146,6 +146,9 @@ touch /state/there; echo first life; exit 3`))
 		viewer := crimson.viewer()
 		Expect(viewer("logs", pod.Name)).To(ContainSubstring("ready"))
 		for _, websockets := range []string{"true", "false"} {
+			if websockets == "true" && consumer.before("1.35") {
+				continue // Such an API server takes a WebSocket for a get.
+			}
 			GinkgoT().Setenv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", websockets)
 			GinkgoT().Setenv("KUBECTL_PORT_FORWARD_WEBSOCKETS", websockets)
 			for _, args := range [][]string{{"exec", pod.Name, "--", "true"}, {"attach", pod.Name}, {"port-forward", pod.Name, ":8080"}} {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -25,11 +26,14 @@ const consumerID = "home"
 // managerLog is what the manager has written, in this run.
 func managerLog() string { return filepath.Join(directory(), "logs", "manager.log") }
 
-// manager is the process of the manager.
-var manager *exec.Cmd
+var (
+	// manager is the process of the manager, and managerEnded gets what it has ended with.
+	manager      *exec.Cmd
+	managerEnded chan error
+)
 
 // startManager runs the program for the consumer as the ServiceAccount that is
-// shipped, and ends it with the suite.
+// shipped, until stopManager.
 func startManager() {
 	GinkgoHelper()
 	program := managerProgram()
@@ -38,7 +42,11 @@ func startManager() {
 	file := filepath.Join(directory(), "manager.kubeconfig")
 	Expect(os.WriteFile(file, kubeconfig, 0o600)).To(Succeed())
 	Expect(os.MkdirAll(filepath.Dir(managerLog()), 0o750)).To(Succeed())
-	log, err := os.Create(managerLog())
+	mode := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	if manager == nil {
+		mode |= os.O_TRUNC // The first one of this run.
+	}
+	log, err := os.OpenFile(managerLog(), mode, 0o600)
 	Expect(err).NotTo(HaveOccurred())
 	defer log.Close()
 
@@ -54,11 +62,15 @@ func startManager() {
 		"--kubelet-address", host,
 		"--kubelet-port", port,
 	)
+	if *consumerRelease != "" {
+		manager.Args = append(manager.Args, "--pod-admission", "Auto", "--webhook-port", strconv.Itoa(webhookPort))
+		manager.Env = append(os.Environ(), "TMPDIR="+webhookFolder())
+	}
 	manager.Stdout, manager.Stderr = log, log
 	Expect(manager.Start()).To(Succeed())
-	ended := make(chan error, 1)
-	go func() { ended <- manager.Wait() }()
-	DeferCleanup(func() { stopManager(ended) })
+	ended, started := make(chan error, 1), manager
+	managerEnded = ended
+	go func() { ended <- started.Wait() }()
 	Eventually(func() error {
 		select {
 		case err := <-ended:
@@ -104,13 +116,13 @@ func managerReady(address string) error {
 }
 
 // stopManager asks the manager to end, as the kubelet does.
-func stopManager(ended <-chan error) {
+func stopManager() {
 	GinkgoHelper()
 	if err := manager.Process.Signal(syscall.SIGTERM); err != nil {
 		Fail(fmt.Sprintf("the manager has ended by itself: see %s", managerLog()))
 	}
 	select {
-	case err := <-ended:
+	case err := <-managerEnded:
 		Expect(err).NotTo(HaveOccurred(), "the manager ends when asked to, without an error")
 	case <-time.After(15 * time.Second): // what config/manager gives it
 		Expect(manager.Process.Kill()).To(Succeed())

@@ -45,6 +45,8 @@ var (
 	// withoutReal says why there is no dc.
 	withoutReal error
 
+	consumerRelease = flag.String("consumer", "", "the release of Kubernetes before 1.36 that the consumer runs, such as v1.34.5, which make kube KUBE_VERSION has built; by default that of bin/kube")
+
 	managerPath = flag.String("manager", "", "`path` of the manager to test (default bin/manager)")
 
 	pause = flag.Bool("pause", false, "when a spec has failed, wait for the return key before anything is cleaned up")
@@ -87,18 +89,24 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	withoutReal = factory.RealNodes()
 	bringUp()
-	consumer.install("config/default")
+	if *consumerRelease == "" {
+		consumer.install("config/default")
+	} else {
+		Expect(os.Getenv("E2E_CLUSTERS")).NotTo(Equal("kind"), "-consumer is for local clusters")
+		consumer.installWebhook()
+	}
 	for _, provider := range providers() {
 		provider.install("config/provider")
 	}
 	startManager()
+	DeferCleanup(stopManager)
 	bindAll()
 })
 
 // bringUp makes the clusters, at once.
 func bringUp() {
 	wanted := map[**testCluster]testcluster.Options{
-		&consumer: {Name: "consumer", Nodes: 1, NodeGrace: 16 * time.Second},
+		&consumer: {Name: "consumer", Nodes: 1, NodeGrace: 16 * time.Second, Programs: programs(*consumerRelease)},
 		&eu:       {Name: "eu", Nodes: 2},
 		&dc:       {Name: "dc", Nodes: 1, Real: true},
 	}
@@ -115,6 +123,14 @@ func bringUp() {
 		})
 	}
 	group.Wait()
+}
+
+// programs is the folder of those of a release, or "" for those of the default.
+func programs(release string) string {
+	if release == "" {
+		return ""
+	}
+	return filepath.Join(root(), "bin", "kube-"+release)
 }
 
 // warn writes where nobody can miss it, also without -v.

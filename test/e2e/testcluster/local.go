@@ -54,7 +54,7 @@ func (l *Local) Up(ctx context.Context, o Options) (Cluster, error) {
 
 func (l *Local) options(o Options) clusters.Options {
 	options := clusters.Options{
-		Name: o.Name, Dir: l.Dir, NodeGrace: o.NodeGrace, Log: o.Log,
+		Name: o.Name, Dir: l.Dir, BinDir: o.Programs, NodeGrace: o.NodeGrace, Log: o.Log,
 		Components: clusters.AllComponents(),
 	}
 	pki := filepath.Join(l.Dir, "clusters", o.Name, "pki")

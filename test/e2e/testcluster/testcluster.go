@@ -47,6 +47,9 @@ type Options struct {
 	// NodeGrace is how long the lease of a node may be silent before it is
 	// NotReady. Default: that of Kubernetes. Kind disregards it.
 	NodeGrace time.Duration
+	// Programs is the folder of those of the control plane. Default: bin/kube in the
+	// repository. Kind disregards it.
+	Programs string
 	// Log receives one line for each step.
 	Log io.Writer
 }
