@@ -88,7 +88,7 @@ demo-hosted: build kube ## Import clusters of three played clouds, and change bo
 	$(GO) run ./hack/demo-hosted $(if $(STAY),-stay)
 
 e2e: ## Run the end-to-end tests on local clusters (SHORT=1 for a part that takes a minute).
-	@$(MAKE) --no-print-directory build kube install-yaml $(if $(SHORT),,metrics-server image)
+	@$(MAKE) --no-print-directory build kube install-yaml $(if $(SHORT),,metrics-server image chart)
 	$(GO) test -tags e2e $(if $(SHORT),-short) -count=1 -v -timeout 30m ./test/e2e $(ARGS)
 
 bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500 for other sizes).

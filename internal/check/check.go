@@ -42,7 +42,8 @@ func Removal(ctx context.Context, reader client.Reader) error {
 		bound = append(bound, bindings.Items[i].Name)
 	}
 	return fmt.Errorf("namespaces are still offloaded (%s), or clusters bound (%s). Delete these while the manager runs, which takes back what it has sent: "+
-		"kubectl delete namespaceoffloadings --all -A; kubectl delete clusterbindings --all", few(offloaded), few(bound))
+		"kubectl label namespaces --all %s-; kubectl delete namespaceoffloadings --all -A; kubectl delete clusterbindings --all. "+
+		"To keep them instead, helm rollback to the revision that helm history shows: until then Helm does not upgrade", few(offloaded), few(bound), v1alpha1.LabelOffload)
 }
 
 // few names some of a list.

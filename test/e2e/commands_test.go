@@ -20,79 +20,103 @@ import (
 	"github.com/spillway-io/spillway/test/e2e/testcluster"
 )
 
-// The way of somebody who has two clusters and no YAML: nothing but kubectl spillway, and
-// the manager in a pod, from the image of make image.
-var _ = Describe("kubectl spillway", Ordered, func() {
-	const (
-		namespace = "shop"
-		image     = "ghcr.io/spillway-io/spillway:dev"
-	)
-	var (
-		home, us   *testCluster
-		kubeconfig string
-		before     map[string][]string
-	)
-
-	spillway := func(args ...string) string {
-		GinkgoHelper()
-		command := exec.CommandContext(ctx, filepath.Join(root(), "bin", "kube", "kubectl"), append([]string{"spillway"}, args...)...)
-		command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "PATH="+filepath.Join(root(), "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
-		out, err := command.CombinedOutput()
-		GinkgoWriter.Printf("$ kubectl spillway %s\n%s\n", strings.Join(args, " "), out)
-		Expect(err).NotTo(HaveOccurred(), "kubectl spillway %s: %s", strings.Join(args, " "), out)
-		return string(out)
-	}
-
+// The ways of somebody who has two clusters and no YAML, one after the other, with the manager
+// in a pod, from the image of make image.
+var _ = Describe("On two clusters of one's own", Ordered, Label("newcomer"), func() {
+	n := &newcomer{}
 	BeforeAll(func() {
 		needReal()
 		if *consumerRelease != "" {
 			Skip("its clusters are of the default release: no node's kubelet may be newer than its API server")
 		}
-		home = newTestCluster(testcluster.Options{Name: "home", Nodes: 1, Real: true, Log: GinkgoWriter,
+		n.home = newTestCluster(testcluster.Options{Name: "home", Nodes: 1, Real: true, Log: GinkgoWriter,
 			Images: []string{filepath.Join(root(), "dist", "spillway.tar")}})
-		us = newTestCluster(testcluster.Options{Name: "us", Nodes: 1, Log: GinkgoWriter})
-		kubeconfig = twoContexts(home, us)
-		before = map[string][]string{"home": home.everything(), "us": us.everything()}
+		n.us = newTestCluster(testcluster.Options{Name: "us", Nodes: 1, Log: GinkgoWriter})
+		n.kubeconfig = twoContexts(n.home, n.us)
+		n.before = map[*testCluster][]string{n.home: n.home.everything(), n.us: n.us.everything()}
 	})
+	Describe("kubectl spillway", n.withPlugin)
+	Describe("Helm", n.withHelm)
+})
+
+// A newcomer has two clusters, home and us, and one kubeconfig.
+type newcomer struct {
+	home, us   *testCluster
+	kubeconfig string
+	// before is what was in them.
+	before map[*testCluster][]string
+}
+
+const unchanged = "a second time changes nothing"
+
+// withPlugin needs nothing but kubectl spillway.
+func (n *newcomer) withPlugin() {
+	const (
+		namespace = "shop"
+		image     = "ghcr.io/spillway-io/spillway:dev"
+	)
 
 	It("installs the manager", func() {
-		spillway("install", "--image", image)
-		Expect(spillway("install", "--image", image)).NotTo(Or(ContainSubstring("created"), ContainSubstring("configured")), "a second time changes nothing")
+		n.spillway("install", "--image", image)
+		Expect(n.spillway("install", "--image", image)).NotTo(Or(ContainSubstring("created"), ContainSubstring("configured")), unchanged)
 	})
 
 	It("binds a provider", func() {
-		spillway("bind", "us", "--provider-context", "us")
-		Expect(spillway("bind", "us", "--provider-context", "us")).NotTo(Or(ContainSubstring("created"), ContainSubstring("configured")), "a second time changes nothing")
+		n.spillway("bind", "us", "--provider-context", "us")
+		Expect(n.spillway("bind", "us", "--provider-context", "us")).NotTo(Or(ContainSubstring("created"), ContainSubstring("configured")), unchanged)
 	})
 
-	It("offloads a namespace, whose pods then run in the provider", func() {
-		home.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-		home.create(greetingIn(namespace), passwordIn(namespace))
-		spillway("offload", namespace, "--strategy", "Remote")
-		home.awaitPolicy(namespace)
-		home.create(newDeployment(namespace, "web", 2))
-		Eventually(read(home, newDeployment(namespace, "web", 2), &appsv1.Deployment{})).Should(HaveField("Status.ReadyReplicas", BeEquivalentTo(2)))
-		Expect(home.nodesOf(namespace)).To(HaveEach("spillway-us"))
-	})
+	It("offloads a namespace, whose pods then run in the provider", func() { n.offloads(namespace, 2) })
 
 	It("says where everything is, and finds nothing to mend", func() {
 		var pods corev1.PodList
-		Expect(home.List(ctx, &pods, client.InNamespace(namespace))).To(Succeed())
-		Expect(spillway("status")).To(And(ContainSubstring("us: Ready"), ContainSubstring("namespace "+namespace), ContainSubstring("2 of 2 pods run")))
-		Expect(spillway("explain", "-n", namespace, pods.Items[0].Name)).To(ContainSubstring("us"))
-		spillway("doctor")
+		Expect(n.home.List(ctx, &pods, client.InNamespace(namespace))).To(Succeed())
+		Expect(n.spillway("status")).To(And(ContainSubstring("us: Ready"), ContainSubstring("namespace "+namespace), ContainSubstring("2 of 2 pods run")))
+		Expect(n.spillway("explain", "-n", namespace, pods.Items[0].Name)).To(ContainSubstring("us"))
+		n.spillway("doctor")
 	})
 
 	It("leaves nothing", func() {
-		spillway("unbind", "us", "--provider-context", "us")
-		spillway("uninstall", "--all")
-		home.mustKubectl("delete", "namespace", namespace)
-		Eventually(home.everything).Should(Equal(before["home"]), "nothing is left in the consumer")
+		n.spillway("unbind", "us", "--provider-context", "us")
+		n.spillway("uninstall", "--all")
+		n.home.mustKubectl("delete", "namespace", namespace)
+		Eventually(n.home.everything).Should(Equal(n.before[n.home]), "nothing is left in the consumer")
 		// What confines consumers stays in the provider: see kubectl spillway unbind --help.
-		Eventually(us.everything).Should(HaveEach(Or(BeElementOf(before["us"]),
+		Eventually(n.us.everything).Should(HaveEach(Or(BeElementOf(n.before[n.us]),
 			Equal("namespace/spillway-provider"), HavePrefix("validatingadmissionpolicy"))), "no right and no remote namespace is left in the provider")
 	})
-})
+}
+
+// spillway runs kubectl spillway.
+func (n *newcomer) spillway(args ...string) string {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, filepath.Join(root(), "bin", "kube", "kubectl"), append([]string{"spillway"}, args...)...)
+	command.Env = append(os.Environ(), "PATH="+filepath.Join(root(), "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := n.run(command)
+	Expect(err).NotTo(HaveOccurred(), "kubectl spillway %s: %s", strings.Join(args, " "), out)
+	return out
+}
+
+// run runs a command with the kubeconfig, and returns all that it writes.
+func (n *newcomer) run(command *exec.Cmd) (string, error) {
+	command.Env = append(command.Env, "KUBECONFIG="+n.kubeconfig)
+	out, err := command.CombinedOutput()
+	GinkgoWriter.Printf("$ %s\n%s\n", strings.Join(command.Args, " "), out)
+	return string(out), err
+}
+
+// offloads makes a namespace, offloads it, and has pods in it.
+func (n *newcomer) offloads(namespace string, pods int32) {
+	GinkgoHelper()
+	n.home.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	n.home.create(greetingIn(namespace), passwordIn(namespace))
+	n.spillway("offload", namespace, "--strategy", "Remote")
+	n.home.awaitPolicy(namespace)
+	web := newDeployment(namespace, "web", pods)
+	n.home.create(web)
+	Eventually(read(n.home, web, &appsv1.Deployment{})).Should(HaveField("Status.ReadyReplicas", pods))
+	Expect(n.home.nodesOf(namespace)).To(HaveEach("spillway-us"))
+}
 
 // twoContexts makes a kubeconfig with a context for each cluster, the first of which is
 // current. The second is reached at an address that containers of the first reach, too.

@@ -72,15 +72,27 @@ func (w *Writer) write(ctx context.Context, before, object *unstructured.Unstruc
 	if w.Force {
 		options = append(options, client.ForceOwnership)
 	}
+	if before != nil && byHelm(before) && w.changesNothing(ctx, before, object) {
+		return before, nil // Helm will change it, and a second owner of its fields would be in the way.
+	}
 	after := object.DeepCopy()
 	err := account.Apply(ctx, w.Cluster, after, cli.Owner, options...)
-	if apierrors.IsConflict(err) && before != nil {
-		// Fields that have defaults below them conflict even if nothing would change.
-		if forced, failed := w.forced(ctx, object); failed == nil && same(before, forced) {
-			return before, nil
-		}
+	// Fields that have defaults below them conflict even if nothing would change.
+	if apierrors.IsConflict(err) && before != nil && w.changesNothing(ctx, before, object) {
+		return before, nil
 	}
 	return after, err
+}
+
+// byHelm tells whether an object is of a release of Helm.
+func byHelm(object client.Object) bool {
+	return object.GetLabels()["app.kubernetes.io/managed-by"] == "Helm"
+}
+
+// changesNothing tells whether to apply an object would leave it as it was.
+func (w *Writer) changesNothing(ctx context.Context, before, object *unstructured.Unstructured) bool {
+	forced, err := w.forced(ctx, object)
+	return err == nil && same(before, forced)
 }
 
 // forced is what the object would be if all conflicts were ours.
