@@ -12,13 +12,33 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-func TestHeapIn(t *testing.T) {
-	got, err := heapIn([]byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 7\n# HeapAlloc = 4242\n# HeapSys = 9\n"))
-	if err != nil || got != 4242 {
-		t.Errorf("got %d, %v", got, err)
+func TestFigureIn(t *testing.T) {
+	profile := []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 7\n# HeapAlloc = 4242\n# HeapSys = 9\n# Stack = 5 / 6\n")
+	for line, want := range map[string]int64{"# HeapAlloc = %d": 4242, "# Stack = %d /": 5} {
+		if got, err := figureIn(profile, line); err != nil || got != want {
+			t.Errorf("%s: got %d, %v", line, got, err)
+		}
 	}
-	if _, err := heapIn([]byte("# HeapSys = 9\n")); err == nil {
+	if _, err := figureIn([]byte("# HeapSys = 9\n"), "# HeapAlloc = %d"); err == nil {
 		t.Error("a profile that does not say it is no error")
+	}
+}
+
+func TestGoroutinesIn(t *testing.T) {
+	const profile = "goroutine profile: total %\n" +
+		"2 @ 0x1 0x2\n#\t0x1\tsync.runtime_notifyListWait+0x1\t/go/sema.go:1\n#\t0x2\tk8s.io/client-go/tools/cache.(*processorListener).pop+0x2\t/a.go:2\n\n" +
+		"1 @ 0x3\n# labels: {\"a\":\"b\"}\n#\t0x3\tnet/http.(*http2ClientConn).readLoop+0x3\t/go/h2.go:3\n\n" +
+		"1 @ 0x1 0x2 0x4\n#\t0x2\tk8s.io/client-go/tools/cache.(*processorListener).pop+0x9\t/a.go:3\n"
+	got, err := goroutinesIn([]byte(strings.Replace(profile, "%", "4", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{"k8s.io/client-go/tools/cache.(*processorListener).pop": 3, "net/http.(*http2ClientConn).readLoop": 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("goroutines (-want +got):\n%s", diff)
+	}
+	if _, err := goroutinesIn([]byte(strings.Replace(profile, "%", "5", 1))); err == nil {
+		t.Error("one that is not found is no error")
 	}
 }
 

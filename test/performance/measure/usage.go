@@ -73,22 +73,81 @@ func (m *Manager) HeapAfterGC(ctx context.Context) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if heap, err = heapIn(raw); err != nil {
+		if heap, err = figureIn(raw, "# HeapAlloc = %d"); err != nil {
 			return 0, err
 		}
 	}
 	return heap, nil
 }
 
-// heapIn finds what is allocated in a heap profile in text.
-func heapIn(profile []byte) (int64, error) {
+// Stacks is the memory of the manager's goroutines, in bytes.
+func (m *Manager) Stacks(ctx context.Context) (int64, error) {
+	raw, err := m.profile(ctx, "heap?debug=1")
+	if err != nil {
+		return 0, err
+	}
+	return figureIn(raw, "# Stack = %d /")
+}
+
+// Goroutines are those of the manager, by the function that they wait in, or the first one
+// below it that is not of Go's own library.
+func (m *Manager) Goroutines(ctx context.Context) (map[string]int, error) {
+	raw, err := m.profile(ctx, "goroutine?debug=1")
+	if err != nil {
+		return nil, err
+	}
+	return goroutinesIn(raw)
+}
+
+// figureIn finds a figure in a profile in text.
+func figureIn(profile []byte, line string) (int64, error) {
 	for lines := bufio.NewScanner(bytes.NewReader(profile)); lines.Scan(); {
-		var heap int64
-		if _, err := fmt.Sscanf(lines.Text(), "# HeapAlloc = %d", &heap); err == nil {
-			return heap, nil
+		var figure int64
+		if _, err := fmt.Sscanf(lines.Text(), line, &figure); err == nil {
+			return figure, nil
 		}
 	}
-	return 0, errors.New("the heap profile does not say how much is allocated")
+	return 0, fmt.Errorf("the profile has no line %q", line)
+}
+
+// goroutinesIn counts those of a profile in text: a line "7 @ 0x…", then one for each frame,
+// "#	0x…	function+0x…	file:line", and an empty one.
+func goroutinesIn(profile []byte) (map[string]int, error) {
+	want, err := figureIn(profile, "goroutine profile: total %d")
+	if err != nil {
+		return nil, err
+	}
+	all, total := map[string]int{}, 0
+	for _, group := range strings.Split(string(profile), "\n\n") {
+		group = strings.TrimPrefix(group, fmt.Sprintf("goroutine profile: total %d\n", want))
+		lines := strings.Split(strings.TrimSpace(group), "\n")
+		var n int
+		if _, err := fmt.Sscanf(lines[0], "%d @", &n); err != nil {
+			continue
+		}
+		all[waitsIn(lines[1:])] += n
+		total += n
+	}
+	if total != int(want) {
+		return nil, fmt.Errorf("the profile has %d goroutines and says %d", total, want)
+	}
+	return all, nil
+}
+
+// waitsIn is the first function whose module has a domain, or the last one.
+func waitsIn(frames []string) string {
+	function := ""
+	for _, frame := range frames {
+		fields := strings.Fields(frame)
+		if len(fields) < 3 || fields[0] != "#" {
+			continue // "# labels: …"
+		}
+		function, _, _ = strings.Cut(fields[2], "+0x")
+		if module, _, ok := strings.Cut(function, "/"); ok && strings.Contains(module, ".") {
+			break
+		}
+	}
+	return function
 }
 
 // WriteProfile writes one of the manager's profiles, such as "heap?gc=1" or

@@ -99,6 +99,7 @@ type Rig struct {
 	Providers []*Cluster
 
 	options Options
+	bound   []string // The clusterIDs of the bindings.
 }
 
 // All clusters, the consumer first.
@@ -211,19 +212,39 @@ func (r *Rig) Bind(ctx context.Context) error {
 			ObjectMeta: metav1.ObjectMeta{Namespace: manager.DefaultNamespace, Name: provider.ID},
 			Data:       map[string][]byte{v1alpha1.DefaultKubeconfigKey: kubeconfig},
 		}
-		binding := &v1alpha1.ClusterBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: provider.ID},
-			Spec: v1alpha1.ClusterBindingSpec{
-				ClusterID:           provider.ID,
-				KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: secret.Name},
-			},
+		if err := r.Consumer.Admin.Create(ctx, secret); err != nil {
+			return fmt.Errorf("making the Secret of provider %s: %w", provider.ID, err)
 		}
-		for _, object := range []client.Object{secret, binding} {
-			if err := r.Consumer.Admin.Create(ctx, object); err != nil {
-				return fmt.Errorf("binding provider %s: %w", provider.ID, err)
-			}
+		if err := r.bind(ctx, provider.ID, secret.Name); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// BindMore makes n more ClusterBindings to a provider that Bind has bound, with clusterIDs
+// of their own.
+func (r *Rig) BindMore(ctx context.Context, provider *Cluster, n int) error {
+	for i := range n {
+		if err := r.bind(ctx, fmt.Sprintf("%s-%03d", provider.ID, i), provider.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Rig) bind(ctx context.Context, clusterID, secret string) error {
+	binding := &v1alpha1.ClusterBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: clusterID},
+		Spec: v1alpha1.ClusterBindingSpec{
+			ClusterID:           clusterID,
+			KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: secret},
+		},
+	}
+	if err := r.Consumer.Admin.Create(ctx, binding); err != nil {
+		return fmt.Errorf("making ClusterBinding %s: %w", clusterID, err)
+	}
+	r.bound = append(r.bound, clusterID)
 	return nil
 }
 
@@ -233,8 +254,8 @@ func (r *Rig) Bound(ctx context.Context) error {
 	if err := r.Consumer.Watched.List(ctx, &bindings); err != nil {
 		return err
 	}
-	if len(bindings.Items) != len(r.Providers) {
-		return fmt.Errorf("%d of %d ClusterBindings exist", len(bindings.Items), len(r.Providers))
+	if len(bindings.Items) != len(r.bound) {
+		return fmt.Errorf("%d of %d ClusterBindings exist", len(bindings.Items), len(r.bound))
 	}
 	for i := range bindings.Items {
 		ready := slices.ContainsFunc(bindings.Items[i].Status.Conditions, func(c metav1.Condition) bool {

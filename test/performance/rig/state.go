@@ -111,24 +111,60 @@ func withoutHolder(binding *v1alpha1.ClusterBinding) (string, error) {
 // provider, with full caches; the second is five seconds later, when it has
 // long done whatever a start gives it to do.
 func (r *Rig) Settled(ctx context.Context, since time.Time, patience time.Duration) error {
-	first := map[string]time.Time{}
+	var first map[string]time.Time
 	return Eventually(ctx, patience, func(ctx context.Context) error {
-		for _, provider := range r.Providers {
-			var lease coordinationv1.Lease
-			key := client.ObjectKey{Namespace: corev1.NamespaceNodeLease, Name: v1alpha1.VirtualNodePrefix + provider.ID}
-			if err := r.Consumer.Admin.Get(ctx, key, &lease); err != nil {
-				return err
-			}
-			if lease.Spec.RenewTime == nil || !lease.Spec.RenewTime.After(since) {
-				return fmt.Errorf("the lease of %s has not been renewed", lease.Name)
-			}
-			if _, seen := first[lease.Name]; !seen {
-				first[lease.Name] = lease.Spec.RenewTime.Time
-			}
-			if !lease.Spec.RenewTime.After(first[lease.Name]) {
-				return fmt.Errorf("the lease of %s has been renewed only once", lease.Name)
+		renewed, err := r.renewed(ctx, since)
+		if err != nil {
+			return err
+		}
+		if first == nil {
+			first = renewed
+		}
+		for name, at := range renewed {
+			if !at.After(first[name]) {
+				return fmt.Errorf("the lease of %s has been renewed only once", name)
 			}
 		}
 		return nil
 	})
+}
+
+// Engaged waits until the manager that was started at since has engaged the providers of
+// all bindings, and returns when it had.
+func (r *Rig) Engaged(ctx context.Context, since time.Time, patience time.Duration) (last time.Time, err error) {
+	err = Eventually(ctx, patience, func(ctx context.Context) error {
+		renewed, err := r.renewed(ctx, since)
+		for _, at := range renewed {
+			if at.After(last) {
+				last = at
+			}
+		}
+		return err
+	})
+	return last, err
+}
+
+// renewed is when the lease of each virtual node was renewed last, by name. That one has
+// not been since then is an error.
+func (r *Rig) renewed(ctx context.Context, since time.Time) (map[string]time.Time, error) {
+	var leases coordinationv1.LeaseList
+	if err := r.Consumer.Admin.List(ctx, &leases, client.InNamespace(corev1.NamespaceNodeLease)); err != nil {
+		return nil, err
+	}
+	at := map[string]time.Time{}
+	for i := range leases.Items {
+		if renewed := leases.Items[i].Spec.RenewTime; renewed != nil && renewed.After(since) {
+			at[leases.Items[i].Name] = renewed.Time
+		}
+	}
+	all := map[string]time.Time{}
+	for _, clusterID := range r.bound {
+		name := v1alpha1.VirtualNodePrefix + clusterID
+		renewed, ok := at[name]
+		if !ok {
+			return nil, fmt.Errorf("the lease of %s has not been renewed: %d of %d have", name, len(at), len(r.bound))
+		}
+		all[name] = renewed
+	}
+	return all, nil
 }

@@ -1,0 +1,94 @@
+package performance
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spillway-io/spillway/test/performance/docs"
+)
+
+// manyBindings is how many there are besides the first one.
+const manyBindings = 100
+
+// Goals for what an idle binding takes, and for many of them. The counts do not depend on
+// the machine; none fails the benchmark before all are met.
+const (
+	goalBindingMB         = 1.0
+	goalBindingGoroutines = 100.0
+	goalBindingWatches    = 12.0
+	goalBindingsSeconds   = 10.0
+	goalBindingsRSS       = 150.0 // MiB
+	goalBindingsCPU       = 2.0   // % of a core
+)
+
+// BindingsState is what an idle manager takes with so many bindings to one provider.
+type BindingsState struct {
+	IdleState
+	Bindings   int
+	StackBytes int64
+	// Goroutines by the function that they wait in.
+	Goroutines map[string]int
+}
+
+func (s BindingsState) goroutines() int {
+	total := 0
+	for _, n := range s.Goroutines {
+		total += n
+	}
+	return total
+}
+
+// BindingsReport is what is written as JSON, and told in docs/benchmarks.md.
+type BindingsReport struct {
+	Date, Command string
+	Machine       docs.Machine
+	One, Many     BindingsState
+	// ReadySeconds are from the creation of many until all are Ready; StartSeconds from the
+	// start of a manager until it has engaged the providers of all, and StartCPU what it has
+	// used until then.
+	ReadySeconds, StartSeconds, StartCPU float64
+}
+
+// each is what one binding adds to a figure.
+func (r BindingsReport) each(figure func(BindingsState) float64) float64 {
+	return (figure(r.Many) - figure(r.One)) / float64(r.Many.Bindings-r.One.Bindings)
+}
+
+// Markdown are the goals, and where the goroutines of a binding wait.
+func (r BindingsReport) Markdown() string {
+	var rows [][]string
+	row := func(what, format string, goal, figure float64) {
+		rows = append(rows, []string{what, fmt.Sprintf("≤ %.0f", goal), fmt.Sprintf(format, figure), verdict(figure <= goal)})
+	}
+	row("a binding: heap and stacks, MB", "%.2f", goalBindingMB, r.each(func(s BindingsState) float64 { return inMB(s.HeapBytes + s.StackBytes) }))
+	row("a binding: goroutines", "%.1f", goalBindingGoroutines, r.each(func(s BindingsState) float64 { return float64(s.goroutines()) }))
+	row("a binding: open watches", "%.1f", goalBindingWatches, r.each(func(s BindingsState) float64 { return float64(s.openWatches()) }))
+	row("all: engaged after a start, s", "%.1f", goalBindingsSeconds, r.StartSeconds)
+	row("all: RSS, MiB", "%.0f", goalBindingsRSS, float64(r.Many.RSSBytes)/(1<<20))
+	row("all: CPU, % of a core", "%.1f", goalBindingsCPU, 100*r.Many.CPUSeconds/r.Many.Seconds)
+	var b strings.Builder
+	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n%s", r.Command, r.Date, r.Machine, table([]string{"what", "goal"}, []string{"here", "verdict"}, rows))
+	fmt.Fprintf(&b, "\nOf %d bindings, %d were Ready %.1f s after they were made; the start took %.1f CPU seconds. Most goroutines of a binding wait in:\n\n",
+		r.Many.Bindings, manyBindings, r.ReadySeconds, r.StartCPU)
+	rows = nil
+	for _, function := range r.longest(10) {
+		rows = append(rows, []string{"`" + function + "`", fmt.Sprintf("%.2f", r.waitIn(function))})
+	}
+	return b.String() + table([]string{"function"}, []string{"goroutines"}, rows)
+}
+
+// waitIn is how many goroutines of a binding wait in a function.
+func (r BindingsReport) waitIn(function string) float64 {
+	return r.each(func(s BindingsState) float64 { return float64(s.Goroutines[function]) })
+}
+
+// longest are the functions that most goroutines of a binding wait in.
+func (r BindingsReport) longest(most int) []string {
+	all := slices.SortedFunc(maps.Keys(r.Many.Goroutines), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.waitIn(b), r.waitIn(a)), strings.Compare(a, b))
+	})
+	return all[:min(most, len(all))]
+}
