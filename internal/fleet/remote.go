@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/rights"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -81,7 +82,7 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		o.HTTPClient = httpClient
 		o.MapperProvider = c.fleet.mapper
 		o.Cache = cacheOptions(c.mark(), c.fleet.options.Kinds, held, fail)
-		o.Cache.NewInformer = informers(allKinds(c.fleet.options.Kinds), missing)
+		o.Cache.NewInformer = informer.Shared(informers(allKinds(c.fleet.options.Kinds), missing))
 		o.Client.FieldOwner = "spillway"
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/podadmission"
@@ -258,7 +259,7 @@ func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Regis
 func cacheOptions(namespace string) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
-		NewInformer:      views.NewInformer, // Namespaces are held as metadata.
+		NewInformer:      informer.Shared(views.NewInformer), // Namespaces are held as metadata.
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{namespace: {}}},
 			&corev1.Pod{}:    {Field: fields.OneTermEqualSelector("spec.nodeName", ""), Transform: trimWaitingPod},

@@ -24,9 +24,9 @@ import (
 type namespaces struct {
 	binding string
 	mark    provenance.Mark
-	// enqueue has a pass made over all objects of a local namespace, or of all of them.
+	// enqueue enqueues all objects of a local namespace, or of all of them.
 	enqueue func(ctx context.Context, namespace string)
-	// enqueuePeers has a pass made over all objects whose copies name other namespaces.
+	// enqueuePeers enqueues all objects whose copies name other namespaces.
 	enqueuePeers func(ctx context.Context)
 
 	mu      sync.Mutex // Held while mapping is changed.
@@ -65,12 +65,16 @@ func (n *namespaces) load(ctx context.Context, from client.Reader, w mapping.Wor
 	return nil
 }
 
-// follow has a pass made over what a change of the binding, or of its
-// NamespaceMap, concerns.
+// follow enqueues what a change of the binding, or of its NamespaceMap, concerns.
 func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
+	// A change may be late (informer.Shared): the cache shows the present state.
+	read := func(e informer.Change, into client.Object) bool {
+		return e.After != nil && e.After.GetName() == n.binding &&
+			from.Get(ctx, client.ObjectKey{Name: n.binding}, into, client.UnsafeDisableDeepCopy) == nil
+	}
 	err := informer.Watch(ctx, from, &v1alpha1.NamespaceMap{}, func(e informer.Change) {
-		nsm, ok := e.After.(*v1alpha1.NamespaceMap)
-		if !ok || nsm.Name != n.binding {
+		nsm := &v1alpha1.NamespaceMap{}
+		if !read(e, nsm) {
 			return // One that was deleted is made again: nothing is decided meanwhile.
 		}
 		before, after := n.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithMap(nsm) })
@@ -90,8 +94,8 @@ func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 		return err
 	}
 	return informer.Watch(ctx, from, &v1alpha1.ClusterBinding{}, func(e informer.Change) {
-		binding, ok := e.After.(*v1alpha1.ClusterBinding)
-		if !ok || binding.Name != n.binding {
+		binding := &v1alpha1.ClusterBinding{}
+		if !read(e, binding) {
 			return
 		}
 		before, _ := n.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithBinding(binding) })
@@ -107,11 +111,11 @@ func differ(a, b *v1alpha1.ClusterBinding) bool {
 		drain.Withdraws(a) != drain.Withdraws(b) || !network.Of(a).Equal(network.Of(b))
 }
 
-// followOffloadings has a pass made over a namespace whose offloading has changed or gone,
-// because what waited for an entry need not wait any more, or another list of kinds is
-// sent. That there is a new one says no more than that there will be an entry, which brings
-// a pass of its own; unless an entry of an earlier one is there. It has to begin before the
-// first passes: a change that comes between them and its beginning would be lost.
+// followOffloadings enqueues the objects of a namespace whose offloading has changed or
+// gone: what waited for an entry need not wait any more, or another list of kinds is sent.
+// A new offloading changes nothing before its entry comes, and that enqueues them; unless
+// an entry of an earlier one is there. It must be called before the first passes: a change
+// between them and the call would be lost.
 func (n *namespaces) followOffloadings(ctx context.Context, from cache.Cache) error {
 	return informer.Watch(ctx, from, &v1alpha1.NamespaceOffloading{}, func(e informer.Change) {
 		switch {

@@ -43,9 +43,9 @@ func (n *namespaces) named() []translate.PeerNamespace {
 	return n.peers.get(func() []translate.PeerNamespace { return n.current().Peers() })
 }
 
-// followLabels has a pass made over all objects whose copies name other namespaces when
-// one of those has other labels, or has come or gone. It must be called before anything is
-// decided: what is there already is as it is decided on then.
+// followLabels enqueues all objects whose copies name other namespaces when one of those
+// has other labels, or has come or gone. It must be called before the first passes, which
+// read the labels that are there.
 func (n *namespaces) followLabels(ctx context.Context, from cache.Cache) error {
 	return informer.Watch(ctx, from, namespaceMetadata(), func(e informer.Change) {
 		if e.Initially || !n.current().IsPeer(e.Object().GetName()) || sameLabels(e.Before, e.After) {

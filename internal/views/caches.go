@@ -9,12 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/informer"
 )
 
 // newView makes the cache of one binding. Readers share what it returns and must not
@@ -31,7 +33,7 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 		objects[kind] = cache.ByObject{Label: labels.NewSelector().Add(*sent)}
 	}
 	view, err := cache.New(o.Config, cache.Options{
-		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects,
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects, NewInformer: informer.Shared(toolscache.NewSharedIndexInformer),
 		DefaultTransform:             func(obj any) (any, error) { return Held(obj), nil },
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 	})
@@ -84,7 +86,7 @@ func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
 		objects[kind.Object] = cache.ByObject{Transform: func(obj any) (any, error) { return Held(obj), nil }}
 	}
 	catalogue, err := cache.New(o.Config, cache.Options{
-		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects, NewInformer: NewInformer,
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects, NewInformer: informer.Shared(NewInformer),
 		DefaultTransform:             trimMetadata,
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 	})

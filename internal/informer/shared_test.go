@@ -1,0 +1,163 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
+)
+
+// counting counts the handlers that an informer has.
+type counting struct {
+	toolscache.SharedIndexInformer
+	handlers int
+}
+
+func (c *counting) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	c.handlers++
+	return c.SharedIndexInformer.AddEventHandler(handler)
+}
+
+// seen is what a follower has been told.
+type seen struct {
+	mu  sync.Mutex
+	all []said
+}
+
+func (s *seen) note(c Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, inShort(c))
+}
+
+func (s *seen) until(t *testing.T, what string, done func([]said) bool) []said {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		all := slices.Clone(s.all)
+		s.mu.Unlock()
+		if done(all) {
+			return all
+		}
+	}
+	t.Fatalf("%s: it never came: %v", what, s.all)
+	return nil
+}
+
+func lastIs(value string) func([]said) bool {
+	return func(all []said) bool { return len(all) > 0 && all[len(all)-1].After == value }
+}
+
+func followersOf(informer toolscache.SharedIndexInformer) int {
+	s, ok := informer.(*shared)
+	if !ok {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.followers)
+}
+
+// TestShared: all followers see the same changes in the same order through one handler, one
+// that comes late what is there, and one that has ended nothing.
+func TestShared(t *testing.T) {
+	server := cachetesting.NewFakeControllerSource()
+	defer server.Shutdown()
+	server.Add(configMap("old", "1"))
+	of := &counting{}
+	informer := Shared(func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer {
+		of.SharedIndexInformer = toolscache.NewSharedIndexInformer(server, &corev1.ConfigMap{}, 0, nil)
+		return of
+	})(nil, nil, 0, nil)
+	from := source{informer: informer}
+	follow := func(ctx context.Context) *seen {
+		t.Helper()
+		s := &seen{}
+		if err := Watch(ctx, from, &corev1.ConfigMap{}, s.note); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first, second := follow(ctx), follow(ctx)
+	stop := make(chan struct{})
+	go informer.Run(stop)
+	server.Add(configMap("new", "1"))
+	for i := range 100 {
+		server.Modify(configMap("new", fmt.Sprint(i)))
+	}
+	want := first.until(t, "the last change", lastIs("new=99"))
+	if diff := cmp.Diff(want, second.until(t, "the last change", lastIs("new=99"))); diff != "" {
+		t.Errorf("two followers were told otherwise (-first +second):\n%s", diff)
+	}
+	if got := want[0]; got != (said{After: "old=1", Initially: true}) {
+		t.Errorf("the first was %+v", got)
+	}
+
+	late := follow(t.Context())
+	there := late.until(t, "what is there", func(all []said) bool { return len(all) == 2 })
+	slices.SortFunc(there, func(a, b said) int { return strings.Compare(b.After, a.After) })
+	if diff := cmp.Diff([]said{{After: "old=1", Initially: true}, {After: "new=99", Initially: true}}, there); diff != "" {
+		t.Errorf("the late one (-want +got):\n%s", diff)
+	}
+	cancel()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		if left := followersOf(informer); left == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("one that has ended is still there")
+		}
+	}
+	server.Delete(configMap("new", "99"))
+	late.until(t, "the deletion", func(all []said) bool { return all[len(all)-1] == said{Before: "new=99"} })
+	if diff := cmp.Diff(want, first.until(t, "nothing", func([]said) bool { return true })); diff != "" {
+		t.Errorf("one that has ended was told more:\n%s", diff)
+	}
+	if of.handlers != 1 {
+		t.Errorf("the informer has %d handlers", of.handlers)
+	}
+	close(stop)
+	for !informer.IsStopped() {
+		time.Sleep(time.Millisecond)
+	}
+	if err := Watch(t.Context(), from, &corev1.ConfigMap{}, late.note); err == nil {
+		t.Error("an informer that has stopped can be followed")
+	}
+}
+
+// TestSharedLateWhileChanging: one that comes in the middle of changes misses none.
+func TestSharedLateWhileChanging(t *testing.T) {
+	server := cachetesting.NewFakeControllerSource()
+	defer server.Shutdown()
+	informer := Shared(toolscache.NewSharedIndexInformer)(server, &corev1.ConfigMap{}, 0, nil)
+	from := source{informer: informer}
+	go informer.RunWithContext(t.Context())
+	var all []*seen
+	for i := range 50 {
+		s := &seen{}
+		all = append(all, s)
+		server.Add(configMap(fmt.Sprint("m", i), "1"))
+		if err := Watch(t.Context(), from, &corev1.ConfigMap{}, s.note); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, s := range all {
+		s.until(t, fmt.Sprintf("all of follower %d", i), func(told []said) bool {
+			names := map[string]bool{}
+			for _, one := range told {
+				names[one.After] = true
+			}
+			return len(names) == 50
+		})
+	}
+}
