@@ -25,7 +25,6 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
 	"github.com/spillway-io/spillway/internal/decide/drain"
-	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
 	"github.com/spillway-io/spillway/internal/inventory"
@@ -171,11 +170,11 @@ func heldLate(o *observed) bool {
 func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (*observed, error) {
 	o := &observed{Snapshot: clusterbinding.Snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
 	o.WritesRefused, o.refusedUntil = r.Refusals.Said()
-	var all v1alpha1.ClusterBindingList
-	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
+	var err error
+	if o.Bindings, err = consumer.Bindings(ctx, r.Client); err != nil {
+		return nil, err
 	}
-	o.Holder, o.Bindings = placement.Holder(all.Items, cb.Spec.ClusterID), all.Items
+	o.Holder = o.Bindings.Holder(cb.Spec.ClusterID)
 	if cb.Spec.Network.Mode == v1alpha1.NetworkRouted {
 		var nodes corev1.NodeList
 		if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -77,9 +77,9 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing NamespaceOffloadings: %w", err)
 	}
-	var bindings v1alpha1.ClusterBindingList
-	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
+	bindings, err := consumer.Bindings(ctx, r.Client)
+	if err != nil {
+		return nil, err
 	}
 	entries := sets.New[string]()
 	for _, entry := range namespacemap.Entries(nsm) {
@@ -89,7 +89,7 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	for i := range all.Items {
 		nso, held := &all.Items[i], false
 		asked := entries.Has(nso.Namespace)
-		if namespaceoffloading.GoesElsewhere(nso, binding, bindings.Items, nsm) {
+		if namespaceoffloading.GoesElsewhere(nso, binding, bindings, nsm) {
 			continue
 		}
 		if asked {
@@ -109,11 +109,11 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 // create creates the map of a binding that holds its clusterID and is not being
 // deleted.
 func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, wanted []namespacemap.Wanted) error {
-	var all v1alpha1.ClusterBindingList
-	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing ClusterBindings: %w", err)
+	bindings, err := consumer.Bindings(ctx, r.Client)
+	if err != nil {
+		return err
 	}
-	if !binding.DeletionTimestamp.IsZero() || placement.Holder(all.Items, binding.Spec.ClusterID) != binding.Name {
+	if !binding.DeletionTimestamp.IsZero() || bindings.Holder(binding.Spec.ClusterID) != binding.Name {
 		return nil
 	}
 	nsm := &v1alpha1.NamespaceMap{

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
@@ -46,11 +47,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: v1alpha1.OffloadingName}, nso); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	var bindings v1alpha1.ClusterBindingList
-	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
-		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
+	bindings, err := consumer.Bindings(ctx, r.Client)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	plan := unscheduledpod.Decide(pod, nso, r.selected(nso, bindings.Items))
+	plan := unscheduledpod.Decide(pod, nso, r.selected(nso, bindings))
 	if len(plan.Tolerations) > 0 {
 		before := pod.DeepCopy()
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, plan.Tolerations...)
@@ -65,9 +66,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // selected are the clusterIDs of the providers that the offloading selects.
-func (r *Reconciler) selected(nso *v1alpha1.NamespaceOffloading, bindings []v1alpha1.ClusterBinding) []string {
+func (r *Reconciler) selected(nso *v1alpha1.NamespaceOffloading, bindings placement.Index) []string {
 	var ids []string
-	for _, binding := range placement.Usable(bindings) {
+	for _, binding := range bindings.Usable() {
 		if _, wanted := namespaceoffloading.Wanted(nso, binding, false, false, r.Settings); wanted && binding.DeletionTimestamp.IsZero() && namespaceoffloading.TakenBy(nso, binding, bindings) == "" {
 			ids = append(ids, binding.Spec.ClusterID)
 		}

@@ -18,7 +18,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/precondition"
@@ -63,18 +63,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if !r.Owner.Owns(binding.Name) {
 		return ctrl.Result{}, nil
 	}
-	var bindings v1alpha1.ClusterBindingList
-	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
-		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
+	bindings, err := consumer.Bindings(ctx, r.Client)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	if placement.Holder(bindings.Items, binding.Spec.ClusterID) != binding.Name {
+	if bindings.Holder(binding.Spec.ClusterID) != binding.Name {
 		return ctrl.Result{}, nil // Then there is no connection either, except perhaps for a moment.
 	}
 	offer, connected, err := r.offer(ctx, binding)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
-	offer.Older, offer.Kubelet = placement.Sharing(binding, bindings.Items), r.Kubelet
+	offer.Older, offer.Kubelet = bindings.Sharing(binding), r.Kubelet
 	return r.bring(ctx, binding, offer, connected)
 }
 

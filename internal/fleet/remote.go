@@ -159,19 +159,24 @@ func (r *remote) fillCaches(ctx, lifetime context.Context) error {
 }
 
 // cacheOptions keeps only what carries our mark, and of the provider's nodes, which
-// cannot carry it, only what their capacity needs.
+// cannot carry it, only what their capacity needs. Each entry in ByObject is a cache of its
+// own, with goroutines and codecs, so only kinds that differ have one. Readers share what
+// they get and must not change it: copying a pod for each look at it would be the largest
+// part of the work.
 func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(error)) cache.Options {
 	objects := map[client.Object]cache.ByObject{
 		&corev1.Node{}: {Label: labels.Everything(), Transform: held.counted(trimNode)},
 	}
 	for _, kind := range kinds {
-		// Copying a pod for each look at it would be the largest part of the work.
-		objects[kind.Object] = cache.ByObject{Label: ours(mark, kind), UnsafeDisableDeepCopy: ptr.To(true)}
+		if len(kind.Labels) > 0 {
+			objects[kind.Object] = cache.ByObject{Label: ours(mark, kind)}
+		}
 	}
 	return cache.Options{
-		DefaultLabelSelector: mark.Selector(),
-		DefaultTransform:     held.counted(withoutContent),
-		ByObject:             objects,
+		DefaultLabelSelector:         mark.Selector(),
+		DefaultTransform:             held.counted(withoutContent),
+		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+		ByObject:                     objects,
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 			// The library retries for ever and says so only in its log. What a retry
 			// cannot fix ends the session, with its reason.

@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
@@ -27,17 +27,20 @@ var _ Counter = &Inventory{}
 // World gathers what is known of all providers, for decisions about one offloading. cache
 // has the ClusterBindings and NamespaceMaps; the objects it returns are shared.
 func World(ctx context.Context, cache client.Reader, counter Counter, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.World, error) {
-	var bindings v1alpha1.ClusterBindingList
-	var nsms v1alpha1.NamespaceMapList
-	if err := errors.Join(cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy), cache.List(ctx, &nsms, client.UnsafeDisableDeepCopy)); err != nil {
-		return namespaceoffloading.World{}, fmt.Errorf("listing ClusterBindings and NamespaceMaps: %w", err)
+	bindings, err := consumer.Bindings(ctx, cache)
+	if err != nil {
+		return namespaceoffloading.World{}, err
 	}
-	world := namespaceoffloading.World{Bindings: bindings.Items, Maps: nsms.Items, Pods: map[string]eviction.Left{}}
+	var nsms v1alpha1.NamespaceMapList
+	if err := cache.List(ctx, &nsms, client.UnsafeDisableDeepCopy); err != nil {
+		return namespaceoffloading.World{}, fmt.Errorf("listing NamespaceMaps: %w", err)
+	}
+	world := namespaceoffloading.World{Bindings: bindings, Maps: nsms.Items, Pods: map[string]eviction.Left{}}
 	byName := make(map[string]*v1alpha1.NamespaceMap, len(nsms.Items))
 	for i := range nsms.Items {
 		byName[nsms.Items[i].Name] = &nsms.Items[i]
 	}
-	for _, binding := range placement.Usable(bindings.Items) {
+	for _, binding := range bindings.Usable() {
 		if !Leaves(nso, binding, byName[binding.Name]) {
 			continue
 		}

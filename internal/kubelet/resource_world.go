@@ -12,9 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
-	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
-	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/usage"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/provenance"
@@ -22,13 +21,12 @@ import (
 
 // bindingOf implements Usage.
 func (w *World) bindingOf(ctx context.Context, node string) (string, *kubeletapi.Refusal, error) {
-	var bindings v1alpha1.ClusterBindingList
-	if err := w.Bindings.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
-		return "", nil, fmt.Errorf("listing ClusterBindings: %w", err)
+	bindings, err := consumer.Bindings(ctx, w.Bindings)
+	if err != nil {
+		return "", nil, err
 	}
-	for i := range bindings.Items {
-		binding := &bindings.Items[i]
-		if binding.VirtualNodeName() != node || !w.Owner.Owns(binding.Name) || placement.Holder(bindings.Items, binding.Spec.ClusterID) != binding.Name {
+	for _, binding := range bindings.Usable() {
+		if binding.VirtualNodeName() != node || !w.Owner.Owns(binding.Name) {
 			continue
 		}
 		_, err := w.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))

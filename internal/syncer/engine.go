@@ -54,6 +54,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
@@ -195,11 +196,11 @@ func (e *Engine) world(ctx context.Context) mapping.World {
 		if err != nil {
 			return !apierrors.IsNotFound(err) // Not known: then nothing is decided.
 		}
-		var bindings v1alpha1.ClusterBindingList
-		if err := e.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
-			return true
+		if !namespaceoffloading.Selects(nso, binding) {
+			return false
 		}
-		return namespaceoffloading.Selects(nso, binding) && namespaceoffloading.TakenBy(nso, binding, bindings.Items) == ""
+		bindings, err := consumer.Bindings(ctx, e.Cache)
+		return err != nil || namespaceoffloading.TakenBy(nso, binding, bindings) == ""
 	}
 	local := func(namespace string) (*metav1.PartialObjectMetadata, bool) {
 		ns := namespaceMetadata()

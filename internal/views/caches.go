@@ -26,21 +26,18 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 	if err != nil {
 		return nil, err
 	}
-	objects := map[client.Object]cache.ByObject{
-		&corev1.Pod{}: {Field: fields.OneTermEqualSelector("spec.nodeName", node)},
-	}
-	for _, kind := range o.Kinds {
-		objects[kind] = cache.ByObject{Label: labels.NewSelector().Add(*sent)}
-	}
+	onNode := cache.ByObject{Label: labels.Everything(), Field: fields.OneTermEqualSelector("spec.nodeName", node)}
 	view, err := cache.New(o.Config, cache.Options{
-		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects, NewInformer: informer.Shared(toolscache.NewSharedIndexInformer),
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, NewInformer: informer.Shared(toolscache.NewSharedIndexInformer),
+		DefaultLabelSelector:         labels.NewSelector().Add(*sent),
+		ByObject:                     map[client.Object]cache.ByObject{&corev1.Pod{}: onNode},
 		DefaultTransform:             func(obj any) (any, error) { return Held(obj), nil },
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 	})
 	if err != nil {
 		return nil, err
 	}
-	for kind := range objects {
+	for _, kind := range append([]client.Object{&corev1.Pod{}}, o.Kinds...) {
 		if _, err := view.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
 			return nil, fmt.Errorf("watching %T: %w", kind, err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
 // Problem is why something cannot be used.
@@ -42,7 +43,7 @@ type Snapshot struct {
 	NamespaceMap *v1alpha1.NamespaceMap
 	// Bindings are all bindings, and Nodes all nodes of the consumer, as far as anything
 	// depends on them.
-	Bindings []v1alpha1.ClusterBinding
+	Bindings placement.Index
 	Nodes    []corev1.Node
 	// PolicyServed reports whether the consumer can run the admission policy.
 	PolicyServed bool

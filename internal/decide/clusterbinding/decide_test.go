@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -168,7 +169,7 @@ func TestNetwork(t *testing.T) {
 		"a duplicate": {func(s *Snapshot) { s.Holder = "older" }, "Network=Unknown DuplicateClusterID"},
 		"the consumer's own nodes have the range": {func(s *Snapshot) {
 			s.Binding.Spec.Network = v1alpha1.ProviderNetwork{Mode: v1alpha1.NetworkRouted, PodCIDRs: []v1alpha1.PodCIDR{"10.8.0.0/14"}}
-			s.Bindings, s.Nodes = []v1alpha1.ClusterBinding{*s.Binding}, []corev1.Node{{Spec: corev1.NodeSpec{PodCIDRs: []string{"10.9.0.0/24"}}}}
+			s.Bindings, s.Nodes = placement.NewIndex([]v1alpha1.ClusterBinding{*s.Binding}), []corev1.Node{{Spec: corev1.NodeSpec{PodCIDRs: []string{"10.9.0.0/24"}}}}
 		}, "Network=False CIDROverlap"},
 	} {
 		t.Run(name, func(t *testing.T) {

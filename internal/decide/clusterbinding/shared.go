@@ -8,7 +8,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
 // share reports whether, and with whom, the binding shares its provider.
@@ -23,7 +22,7 @@ func share(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 // nothingLeft reports that older bindings of the provider leave the virtual node no
 // room for pods; "" if they leave some.
 func nothingLeft(s Snapshot) string {
-	older := placement.Sharing(s.Binding, s.Bindings)
+	older := s.Bindings.Sharing(s.Binding)
 	if len(older) == 0 || !s.Node.Status.Allocatable.Pods().IsZero() {
 		return ""
 	}
@@ -33,7 +32,7 @@ func nothingLeft(s Snapshot) string {
 // shared names the other binding that leads to the same provider, and the one that may;
 // nil if none does.
 func shared(s Snapshot) *metav1.Condition {
-	older, others := placement.Sharing(s.Binding, s.Bindings), placement.Contradicting(s.Binding, s.Bindings)
+	older, others := s.Bindings.Sharing(s.Binding), s.Bindings.Contradicting(s.Binding)
 	notProven := ""
 	if len(others) > 0 {
 		notProven = fmt.Sprintf("the provider of ClusterBinding %s (clusterID %s) says that it is the same one, but another certificate authority vouches for it: "+

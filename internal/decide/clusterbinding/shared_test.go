@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -33,11 +34,11 @@ func TestShared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			us := builder.Binding("us").Pinned("uid").Authorities("ca").Created(time.Hour).Obj()
-			s := Snapshot{Binding: us, Bindings: []v1alpha1.ClusterBinding{*us}}
+			all := []v1alpha1.ClusterBinding{*us}
 			for _, other := range test.others {
-				s.Bindings = append(s.Bindings, *other.Obj())
+				all = append(all, *other.Obj())
 			}
-			status := Decide(s)
+			status := Decide(Snapshot{Binding: us, Bindings: placement.NewIndex(all)})
 			c := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingShared)
 			if c == nil {
 				if test.want != "" {
@@ -45,7 +46,7 @@ func TestShared(t *testing.T) {
 				}
 				return
 			}
-			alone := Snapshot{Binding: us.DeepCopy(), Bindings: []v1alpha1.ClusterBinding{*us}}
+			alone := Snapshot{Binding: us.DeepCopy(), Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*us})}
 			alone.Binding.Status = status
 			if left := Decide(alone); meta.FindStatusCondition(left.Conditions, v1alpha1.BindingShared) != nil {
 				t.Error("it is said when the other one is gone")
@@ -78,7 +79,7 @@ func TestNothingLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			node := builder.Node("spillway-us").OwnedBy(us).Obj()
 			node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(test.cpu), corev1.ResourcePods: resource.MustParse(test.pods)}
-			status := Decide(Snapshot{Binding: us, Bindings: append(test.others, *us), Node: node})
+			status := Decide(Snapshot{Binding: us, Bindings: placement.NewIndex(append(test.others, *us)), Node: node})
 			if c := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingVirtualNodeReady); c.Reason != v1alpha1.ReasonNodeReady || c.Message != test.want {
 				t.Errorf("got %s: %s", c.Reason, c.Message)
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -13,15 +15,17 @@ func BenchmarkStatus(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
 			var world World
+			var bindings []v1alpha1.ClusterBinding
 			for _, provider := range []string{"ap", "eu", "us"} {
 				nsm := builder.Map(provider)
 				for i := range n {
 					name := fmt.Sprintf("team-%04d", i)
 					nsm.Accepted(name, name+"-c")
 				}
-				world.Bindings = append(world.Bindings, *builder.Binding(provider).Connected().Obj())
+				bindings = append(bindings, *builder.Binding(provider).Connected().Obj())
 				world.Maps = append(world.Maps, *nsm.Obj())
 			}
+			world.Bindings = placement.NewIndex(bindings)
 			nso := builder.Offloading(fmt.Sprintf("team-%04d", n/2)).Obj()
 			b.ReportAllocs()
 			for b.Loop() {

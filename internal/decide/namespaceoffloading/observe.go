@@ -23,7 +23,7 @@ type Settings struct {
 
 // World is what is known about all providers.
 type World struct {
-	Bindings []v1alpha1.ClusterBinding
+	Bindings placement.Index
 	Maps     []v1alpha1.NamespaceMap
 	// Pods are those of the offloading's namespace that must leave virtual nodes, by the
 	// name of the ClusterBinding.
@@ -43,7 +43,7 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, 
 	for i := range world.Maps {
 		byName[world.Maps[i].Name] = &world.Maps[i]
 	}
-	for _, binding := range placement.Usable(world.Bindings) {
+	for _, binding := range world.Bindings.Usable() {
 		taken := TakenBy(nso, binding, world.Bindings) != ""
 		s.observeBinding(binding, byName[binding.Name], world.Pods[binding.Name], taken)
 	}

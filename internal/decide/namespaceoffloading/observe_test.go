@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -36,7 +37,7 @@ func TestNothingToWaitFor(t *testing.T) {
 		"pods alone":                     {"team", builder.Map("us"), 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			world := World{Bindings: []v1alpha1.ClusterBinding{*away}, Maps: []v1alpha1.NamespaceMap{*test.nsm.Unobserved().Obj()},
+			world := World{Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*away}), Maps: []v1alpha1.NamespaceMap{*test.nsm.Unobserved().Obj()},
 				Pods: map[string]eviction.Left{"us": {Count: test.pods}}}
 			s := Observe(builder.Offloading(test.namespace).Deleted(0).Obj(), world, settings, builder.Epoch)
 			if got, _ := Removable(s); got != test.want {
@@ -147,7 +148,7 @@ func TestObserve(t *testing.T) {
 				maps = append(maps, *m)
 			}
 			test.want.Offloading, test.want.Now = test.nso.Obj(), builder.Epoch
-			got := Observe(test.nso.Obj(), World{Bindings: bindings, Maps: maps}, settings, builder.Epoch)
+			got := Observe(test.nso.Obj(), World{Bindings: placement.NewIndex(bindings), Maps: maps}, settings, builder.Epoch)
 			if n := len(test.want.Refusal); n < len(got.Refusal) && n > 0 { // What follows is the library's.
 				got.Refusal = got.Refusal[:n]
 			}
@@ -179,7 +180,7 @@ func TestPodsAreObserved(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Observe(test.nso.Obj(), World{Bindings: bindings, Maps: test.maps, Pods: map[string]eviction.Left{"us": left}}, settings, builder.Epoch)
+			got := Observe(test.nso.Obj(), World{Bindings: placement.NewIndex(bindings), Maps: test.maps, Pods: map[string]eviction.Left{"us": left}}, settings, builder.Epoch)
 			if diff := cmp.Diff(test.want, got.Clusters, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -36,7 +37,7 @@ func TestOutage(t *testing.T) {
 		{"it is paused", time.Hour, eu().Paused(), "the platform engineer has paused provider eu (spec.paused of its ClusterBinding); pods that run there go on", 0, 4},
 		{"and is not", time.Hour, eu(), "", 0, 5},
 	} {
-		snapshot := Observe(nso, World{Bindings: []v1alpha1.ClusterBinding{*step.binding.Obj()}, Maps: []v1alpha1.NamespaceMap{*nsm}}, settings, builder.Epoch.Add(step.after))
+		snapshot := Observe(nso, World{Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*step.binding.Obj()}), Maps: []v1alpha1.NamespaceMap{*nsm}}, settings, builder.Epoch.Add(step.after))
 		plan := Decide(snapshot)
 		if !equality.Semantic.DeepEqual(plan.Status, nso.Status) {
 			writes++
@@ -161,7 +162,7 @@ func TestGoesElsewhere(t *testing.T) {
 		"it has one of another":      {us, []v1alpha1.ClusterBinding{eu, us}, builder.Map("us").Accepted("other", "other-c"), true},
 		"it has one, which is going": {us, []v1alpha1.ClusterBinding{eu, us}, builder.Map("us").Current("team", "team-c", v1alpha1.MappingTerminating, "", ""), true},
 	} {
-		if got := GoesElsewhere(builder.Offloading("team").Obj(), &test.binding, test.all, test.nsm.Obj()); got != test.want {
+		if got := GoesElsewhere(builder.Offloading("team").Obj(), &test.binding, placement.NewIndex(test.all), test.nsm.Obj()); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // TakenBy is the name of an older binding of the same provider that the offloading
 // selects, or "". A local namespace has one remote namespace in a provider: through a
 // second binding it would only conflict with the first one's name there.
-func TakenBy(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding) string {
-	for _, older := range placement.Sharing(binding, all) {
+func TakenBy(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, all placement.Index) string {
+	for _, older := range all.Sharing(binding) {
 		if Selects(nso, older) {
 			return older.Name
 		}
@@ -20,7 +20,7 @@ func TakenBy(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding
 
 // GoesElsewhere reports whether the offloading's remote namespace should come from an
 // older binding of the provider, and this one, with its map, has none yet.
-func GoesElsewhere(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
+func GoesElsewhere(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, all placement.Index, nsm *v1alpha1.NamespaceMap) bool {
 	return TakenBy(nso, binding, all) != "" && !isThere(namespacemap.FindCurrent(nsm.Status.CurrentMapping, nso.Namespace))
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Condition is a binding's condition Network, given all bindings and the consumer's
 // nodes.
-func Condition(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding, nodes []corev1.Node) metav1.Condition {
+func Condition(binding *v1alpha1.ClusterBinding, all placement.Index, nodes []corev1.Node) metav1.Condition {
 	if binding.Spec.Network.Mode != v1alpha1.NetworkRouted {
 		return conditions.New(v1alpha1.BindingNetwork, metav1.ConditionTrue, v1alpha1.ReasonIsolated,
 			"no addresses of the provider's pods are shown")
@@ -41,10 +41,8 @@ type claim struct {
 
 // overlap names the binding's ranges that another one already has, or "". The oldest
 // comes first; a refused binding takes nothing from younger ones.
-func overlap(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding, taken []claim) string {
-	bindings := placement.Usable(all)
-	slices.SortFunc(bindings, placement.Older)
-	for _, b := range bindings {
+func overlap(binding *v1alpha1.ClusterBinding, all placement.Index, taken []claim) string {
+	for _, b := range all.Oldest() {
 		if b.Spec.Network.Mode != v1alpha1.NetworkRouted {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -82,7 +83,7 @@ func TestCondition(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := network.Condition(&test.binding, append(test.others, test.binding), test.nodes)
+			got := network.Condition(&test.binding, placement.NewIndex(append(test.others, test.binding)), test.nodes)
 			if diff := cmp.Diff(test.want, string(got.Status)+" "+got.Reason+": "+got.Message); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

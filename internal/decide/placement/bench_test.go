@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -22,16 +23,21 @@ func BenchmarkSelects(b *testing.B) {
 	}
 }
 
-// BenchmarkUsable is over ten providers.
-func BenchmarkUsable(b *testing.B) {
+// BenchmarkIndex is over a hundred bindings, ten to each of ten providers: one pass over an
+// offloading compares them, and asks of each whom it shares its provider with.
+func BenchmarkIndex(b *testing.B) {
 	var bindings []v1alpha1.ClusterBinding
-	for i := range 10 {
-		bindings = append(bindings, *builder.Binding(fmt.Sprintf("provider-%d", i)).Obj())
+	for i := range 100 {
+		bindings = append(bindings, *builder.Binding(fmt.Sprintf("binding-%d", i)).Pinned(fmt.Sprintf("uid-%d", i%10)).Authorities("ca").Created(time.Duration(i) * time.Second).Obj())
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if len(Usable(bindings)) != len(bindings) {
-			b.Fatal("all are")
+		all, older := NewIndex(bindings), 0
+		for _, binding := range all.Usable() {
+			older += len(all.Sharing(binding))
+		}
+		if older != 10*45 {
+			b.Fatal(older)
 		}
 	}
 }

@@ -10,7 +10,6 @@ package placement
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,42 +49,6 @@ func Selects(selector *v1alpha1.ClusterSelector, binding *v1alpha1.ClusterBindin
 		Name:   binding.VirtualNodeName(),
 		Labels: NodeLabels(binding),
 	}}), nil
-}
-
-// Holder is the name of the ClusterBinding that owns a clusterID: the oldest one with
-// it, or, of those created in the same second, the first by name. The others are
-// duplicates, and nothing is offloaded through them.
-func Holder(bindings []v1alpha1.ClusterBinding, clusterID string) string {
-	var holder *v1alpha1.ClusterBinding
-	for i := range bindings {
-		b := &bindings[i]
-		if b.Spec.ClusterID == clusterID && (holder == nil || Older(b, holder) < 0) {
-			holder = b
-		}
-	}
-	if holder == nil {
-		return ""
-	}
-	return holder.Name
-}
-
-// Usable are the bindings that hold their clusterID, sorted by clusterID.
-func Usable(bindings []v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
-	byID := map[string]*v1alpha1.ClusterBinding{}
-	for i := range bindings {
-		b := &bindings[i]
-		if held, ok := byID[b.Spec.ClusterID]; !ok || Older(b, held) < 0 {
-			byID[b.Spec.ClusterID] = b
-		}
-	}
-	usable := make([]*v1alpha1.ClusterBinding, 0, len(byID))
-	for _, b := range byID {
-		usable = append(usable, b)
-	}
-	slices.SortFunc(usable, func(a, b *v1alpha1.ClusterBinding) int {
-		return cmp.Compare(a.Spec.ClusterID, b.Spec.ClusterID)
-	})
-	return usable
 }
 
 // Older compares two bindings by creation time, or, within one second, by name.

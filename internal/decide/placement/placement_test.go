@@ -111,13 +111,14 @@ func TestHolder(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Holder(test.bindings, "eu"); got != test.holder {
+			all := NewIndex(test.bindings)
+			if got := all.Holder("eu"); got != test.holder {
 				t.Errorf("the holder is %q, want %q", got, test.holder)
 			}
 			var usable []string
-			for _, b := range Usable(test.bindings) {
+			for _, b := range all.Usable() {
 				usable = append(usable, b.Name)
-				if holder := Holder(test.bindings, b.Spec.ClusterID); holder != b.Name {
+				if holder := all.Holder(b.Spec.ClusterID); holder != b.Name {
 					t.Errorf("%s is usable, but %s holds its clusterID", b.Name, holder)
 				}
 			}

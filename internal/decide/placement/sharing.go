@@ -6,33 +6,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Sharing are the bindings, oldest first, that are older than this one and lead to the
-// same provider under other clusterIDs. They take precedence. One that is being deleted
-// has nothing any more.
-func Sharing(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
-	var older []*v1alpha1.ClusterBinding
-	for _, other := range Usable(all) {
-		if SameProvider(binding, other) && other.DeletionTimestamp.IsZero() && Older(other, binding) < 0 {
-			older = append(older, other)
-		}
-	}
-	slices.SortFunc(older, Older)
-	return older
-}
-
-// Contradicting are the bindings, oldest first, whose providers claim to be this
-// binding's, and cannot be shown to be. They get nothing of it.
-func Contradicting(binding *v1alpha1.ClusterBinding, all []v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
-	var others []*v1alpha1.ClusterBinding
-	for _, other := range Usable(all) {
-		if SameIdentity(binding, other) && !SameProvider(binding, other) && other.DeletionTimestamp.IsZero() {
-			others = append(others, other)
-		}
-	}
-	slices.SortFunc(others, Older)
-	return others
-}
-
 // SameProvider reports whether two bindings are known to lead to the same provider
 // under different clusterIDs: it says so, and an authority vouches for both that would
 // not vouch for anybody else. It makes no difference whether one of them is connected

@@ -1,6 +1,9 @@
 package placement
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,11 +46,11 @@ func TestSharing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			us := of("us", "uid", "ca", "next").Created(time.Hour).Obj()
-			all := []v1alpha1.ClusterBinding{*us, *test.other.Obj()}
-			if diff := cmp.Diff(test.sharing, names(Sharing(us, all))); diff != "" {
+			all := NewIndex([]v1alpha1.ClusterBinding{*us, *test.other.Obj()})
+			if diff := cmp.Diff(test.sharing, names(all.Sharing(us))); diff != "" {
 				t.Errorf("shared with (-want +got)\n%s", diff)
 			}
-			if diff := cmp.Diff(test.contradicting, names(Contradicting(us, all))); diff != "" {
+			if diff := cmp.Diff(test.contradicting, names(all.Contradicting(us))); diff != "" {
 				t.Errorf("contradicted by (-want +got)\n%s", diff)
 			}
 			if eu := test.other.Obj(); SameProvider(us, eu) != SameProvider(eu, us) {
@@ -63,13 +66,13 @@ func TestOldestFirst(t *testing.T) {
 		return *builder.Binding(name).Pinned("uid").Authorities(authority).Created(after).Obj()
 	}
 	us := at("us", 9*time.Hour, "ca")
-	all := []v1alpha1.ClusterBinding{at("c", 3*time.Hour, "ca"), at("z", 6*time.Hour, "other"), at("a", time.Hour, "ca"), us, at("y", 4*time.Hour, "other"), at("b", 2*time.Hour, "ca"), at("x", 5*time.Hour, "other")}
+	all := NewIndex([]v1alpha1.ClusterBinding{at("c", 3*time.Hour, "ca"), at("z", 6*time.Hour, "other"), at("a", time.Hour, "ca"), us, at("y", 4*time.Hour, "other"), at("b", 2*time.Hour, "ca"), at("x", 5*time.Hour, "other")})
 	for what, test := range map[string]struct {
 		got  []*v1alpha1.ClusterBinding
 		want []string
 	}{
-		"shared with":     {Sharing(&us, all), []string{"a", "b", "c"}},
-		"contradicted by": {Contradicting(&us, all), []string{"y", "x", "z"}},
+		"shared with":     {all.Sharing(&us), []string{"a", "b", "c"}},
+		"contradicted by": {all.Contradicting(&us), []string{"y", "x", "z"}},
 	} {
 		var got []string
 		for _, b := range test.got {
@@ -77,6 +80,48 @@ func TestOldestFirst(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+// TestIndexByPairs: an Index answers as comparing each binding with each other does.
+func TestIndexByPairs(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		var all []v1alpha1.ClusterBinding
+		for i := range random.IntN(8) {
+			b := builder.Binding(fmt.Sprint("b", i)).ClusterID(fmt.Sprint("c", random.IntN(6))).Created(time.Duration(random.IntN(3)) * time.Hour).
+				Pinned([]string{"", "u1", "u2"}[random.IntN(3)]).Authorities([]string{"ca1", "ca2"}[:random.IntN(3)]...)
+			if random.IntN(5) == 0 {
+				b = b.Deleted(0)
+			}
+			all = append(all, *b.Obj())
+		}
+		index := NewIndex(all)
+		for i := range all {
+			us := &all[i]
+			var sharing, contradicting []*v1alpha1.ClusterBinding
+			for j := range all {
+				other := &all[j]
+				duplicate := func(b v1alpha1.ClusterBinding) bool {
+					return b.Spec.ClusterID == other.Spec.ClusterID && Older(&b, other) < 0
+				}
+				switch {
+				case slices.ContainsFunc(all, duplicate), !other.DeletionTimestamp.IsZero():
+				case SameProvider(us, other) && Older(other, us) < 0:
+					sharing = append(sharing, other)
+				case SameIdentity(us, other) && !SameProvider(us, other):
+					contradicting = append(contradicting, other)
+				}
+			}
+			slices.SortFunc(sharing, Older)
+			slices.SortFunc(contradicting, Older)
+			if got := index.Sharing(us); !slices.Equal(got, sharing) {
+				t.Fatalf("%s of %+v shares with %v, want %v", us.Name, all, got, sharing)
+			}
+			if got := index.Contradicting(us); !slices.Equal(got, contradicting) {
+				t.Fatalf("%s of %+v is contradicted by %v, want %v", us.Name, all, got, contradicting)
+			}
 		}
 	}
 }

@@ -1,0 +1,21 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+)
+
+// Bindings compares all ClusterBindings of a cache, for one pass. They are shared, and must
+// not be changed.
+func Bindings(ctx context.Context, cache client.Reader) (placement.Index, error) {
+	var all v1alpha1.ClusterBindingList
+	if err := cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return placement.Index{}, fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	return placement.NewIndex(all.Items), nil
+}
