@@ -61,13 +61,25 @@ func helm(ctx context.Context, t *testing.T, arguments ...string) ([]byte, error
 	return out, err
 }
 
+// What an API server serves, for Auto: without either, Helm does not know.
+const (
+	anyServer   = "v1/Pod"
+	withPolicy  = anyServer + ",admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
+	consumersIn = "spillway-system"
+)
+
 // TestSameObjects: with the values as shipped, a chart has the objects of kustomize, but for
-// the namespace, which helm install makes. CRDs stay when the chart goes.
+// the namespace, which helm install makes. CRDs stay when the chart goes. So it is with the
+// values that stand for another kustomization.
 func TestSameObjects(t *testing.T) {
 	for _, c := range charts {
 		compare(t, c.kustomized, c.chart, c.namespace)
 	}
 	compare(t, "config/provider-trusted", "spillway-provider", "spillway-provider", "--set", "profile=trusted")
+	compare(t, "config/shard", "spillway", consumersIn, "--set", "shard=true,replicas=3")
+	compare(t, "config/webhook", "spillway", consumersIn, "--set", "admission.mode=Webhook", "--api-versions", withPolicy)
+	compare(t, "config/webhook", "spillway", consumersIn, "--api-versions", anyServer)
+	compare(t, "config/default", "spillway", consumersIn, "--api-versions", withPolicy)
 }
 
 func compare(t *testing.T, directory, name, namespace string, arguments ...string) {
@@ -115,7 +127,7 @@ func byName(objects []*unstructured.Unstructured) map[string]any {
 // TestValues: what is chosen is in the objects, in any namespace.
 func TestValues(t *testing.T) {
 	const elsewhere = "elsewhere"
-	objects := rendered(t, "spillway", "--namespace", elsewhere, "--set", "daemonSets=Exclude,clusterID=home,replicas=3,image.tag=v1,image.pullPolicy=Never",
+	objects := rendered(t, "spillway", "--namespace", elsewhere, "--set", "daemonSets=Exclude,clusterID=home,replicas=3,image.tag=v1,image.pullPolicy=Never,admission.mode=Webhook,shard=true",
 		"--set-json", `tolerations=[{"key":"a"}]`, "--set-json", `imagePullSecrets=[{"name":"registry"}]`, "--set-json", `extraArgs=["--zap-log-level=debug"]`)
 	var kinds []string
 	text := ""
@@ -131,14 +143,14 @@ func TestValues(t *testing.T) {
 		t.Error("something still names the namespace spillway-system")
 	}
 	for _, want := range []string{
-		"system:serviceaccount:" + elsewhere + ":spillway-manager", `"--cluster-id=home"`, `"--zap-log-level=debug"`, `"replicas":3`,
+		"system:serviceaccount:" + elsewhere + ":spillway-manager", `"--cluster-id=home"`, `"--zap-log-level=debug"`, `"--pod-admission=Auto"`, `"--shard"`, `"replicas":3`,
 		`"image":"ghcr.io/spillway-io/spillway:v1"`, `"imagePullPolicy":"Never"`, `"imagePullSecrets":[{"name":"registry"}]`, `"tolerations":[{"key":"a"}]`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing has %s", want)
 		}
 	}
-	for _, want := range []string{"MutatingAdmissionPolicy spillway-daemonsets", "Job spillway-check-removal", "Pod spillway-check-installation"} {
+	for _, want := range []string{"MutatingAdmissionPolicy spillway-daemonsets", "Job spillway-check-removal", "Pod spillway-check-installation", "MutatingWebhookConfiguration spillway-pods", "Role spillway-replicas"} {
 		if !slices.Contains(kinds, want) {
 			t.Errorf("there is no %s", want)
 		}
@@ -154,13 +166,16 @@ func TestValues(t *testing.T) {
 // TestWrongValues: what means nothing is refused, with the key and the reason.
 func TestWrongValues(t *testing.T) {
 	for _, test := range []struct{ chart, namespace, set, want string }{
+		{"spillway", "x", "admission.mode=None", "value must be one of 'Auto', 'Policy', 'Webhook'"},
+		{"spillway", "x", "admission.mode=Policy", "admission.mode: Policy needs MutatingAdmissionPolicy"},
+		{"spillway", "x", "daemonSets=Exclude", "daemonSets: Exclude needs MutatingAdmissionPolicy"},
 		{"spillway", "x", "daemonSets=No", "value must be one of 'Keep', 'Exclude'"},
 		{"spillway", "x", "clusterId=a", "additional properties 'clusterId' not allowed"},
 		{"spillway-provider", "x", "profile=trusted", "this chart is for namespace spillway-provider, and not for x: add --namespace spillway-provider --create-namespace"},
 		{"spillway-provider", "spillway-provider", "profile=open", "value must be one of 'confined', 'trusted'"},
 		{"spillway-provider", "spillway-provider", "limits.tolerations=a", "additional properties 'tolerations' not allowed"},
 	} {
-		if _, err := helm(t.Context(), t, "template", "test", "charts/"+test.chart, "--namespace", test.namespace, "--set", test.set); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := helm(t.Context(), t, "template", "test", "charts/"+test.chart, "--namespace", test.namespace, "--set", test.set, "--api-versions", anyServer); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s with %s: %v, want %q", test.chart, test.set, err, test.want)
 		}
 	}
@@ -201,6 +216,19 @@ func TestInstall(t *testing.T) {
 		t.Errorf("after the upgrade, the limits are %v", data)
 	}
 	checks(t, config)
+	for _, test := range []struct {
+		set             string
+		policy, webhook bool
+	}{
+		{"", true, false}, {"admission.mode=Webhook,shard=true", false, true}, {"admission.mode=Auto", true, false},
+	} {
+		if test.set != "" {
+			run(t, "upgrade", "spillway", "charts/spillway", "--kubeconfig", kubeconfig, "--namespace", consumersIn, "--set", test.set)
+		}
+		if policy, webhook := there(t, c, "MutatingAdmissionPolicy"), there(t, c, "MutatingWebhookConfiguration"); policy != test.policy || webhook != test.webhook {
+			t.Errorf("with %q, there is a policy: %t, a webhook: %t", test.set, policy, webhook)
+		}
+	}
 	run(t, "uninstall", "spillway", "--kubeconfig", kubeconfig, "--namespace", "spillway-system", "--no-hooks")
 	crd := &unstructured.Unstructured{}
 	crd.SetAPIVersion("apiextensions.k8s.io/v1")
@@ -208,6 +236,19 @@ func TestInstall(t *testing.T) {
 	if err := c.Get(t.Context(), client.ObjectKey{Name: "clusterbindings.offloading.spillway.io"}, crd); err != nil || crd.GetDeletionTimestamp() != nil {
 		t.Errorf("the CRD, and with it all ClusterBindings, went with the chart: %v", err)
 	}
+}
+
+// there tells whether the API server has what prepares pods, by its kind.
+func there(t *testing.T, c client.Client, kind string) bool {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetAPIVersion("admissionregistration.k8s.io/v1")
+	object.SetKind(kind)
+	err := c.Get(t.Context(), client.ObjectKey{Name: v1alpha1.PodAdmissionName}, object)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err == nil
 }
 
 // checks run as in the Job and the Pod of the chart: with the rights of the manager's account.

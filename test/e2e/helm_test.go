@@ -17,7 +17,7 @@ import (
 // withHelm installs both charts of make chart, and takes the rest from kubectl spillway.
 func (n *newcomer) withHelm() {
 	const (
-		namespace = "helm-shop"
+		namespace = "shop"
 		consumer  = systemNamespace
 		provider  = providerNamespace
 	)
