@@ -5,18 +5,22 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -27,8 +31,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// limitsEvery is the time between two looks at changed limits: each starts passes over
-// all pods, and a provider may change its limits as often as it likes.
+// limitsEvery is the time between two looks at changed limits: each enqueues all objects,
+// and a provider may change its limits as often as it likes.
 const limitsEvery = 2 * time.Second
 
 // limitsResource is how a binding's condition Limited calls the limits if they were read
@@ -36,15 +40,19 @@ const limitsEvery = 2 * time.Second
 const limitsResource = "limits"
 
 // limits follows what a provider allows during a session: by a watch of the one
-// ConfigMap, in its own cache, since it does not carry our mark.
+// ConfigMap, which does not carry our mark. It is the store of a Reflector, which takes a
+// third of what an informer takes.
 type limits struct {
-	cache cache.Cache
-	clock clock.Clock
-	news  chan struct{} // Something may have changed.
-	known chan struct{} // Closed once anything is known.
+	from    toolscache.ListerWatcher
+	counted toolscache.TransformFunc // Counts all that comes.
+	clock   clock.Clock
+	news    chan struct{} // Something may have changed.
+	known   chan struct{} // Closed once anything is known.
 
 	mu        sync.Mutex
 	refused   error // The answer to the last watch, until one succeeds.
+	read      bool  // It is known what there is, as in found, which is nil if there is none.
+	found     *corev1.ConfigMap
 	now       *translate.Limits
 	followers []func(*translate.Limits)
 }
@@ -73,54 +81,110 @@ func LimitsOf(cl cluster.Cluster) *translate.Limits {
 	return translate.MissingLimits()
 }
 
+var _ toolscache.TransformingStore = &limits{}
+
 func (c *keeper) newLimits(httpClient *http.Client, held *ledger, missing *rights.Rights) (*limits, error) {
-	l := &limits{clock: c.fleet.options.Clock, news: make(chan struct{}, 1), known: make(chan struct{})}
-	mapper, err := c.fleet.mapper(c.target.Config, httpClient)
-	if err != nil {
-		return nil, err
-	}
-	l.cache, err = cache.New(c.target.Config, cache.Options{
-		HTTPClient: httpClient, Scheme: scheme.Scheme, Mapper: mapper,
-		DefaultTransform: held.counted(cache.TransformStripManagedFields()),
-		ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {
-			Namespaces: map[string]cache.Config{v1alpha1.ProviderNamespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", v1alpha1.LimitsName)}},
-		}},
-		NewInformer: func(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-			return toolscache.NewSharedIndexInformer(missing.Watched(from, limitsResource, nil), object, resync, indexers)
-		},
-		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) { l.fail(err) },
-	})
+	config := rest.CopyConfig(c.target.Config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	core, err := corev1client.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
 	}
+	l := &limits{
+		counted: held.counted(cache.TransformStripManagedFields()), clock: c.fleet.options.Clock,
+		news: make(chan struct{}, 1), known: make(chan struct{}),
+	}
+	l.from = missing.Watched(l.only(core.ConfigMaps(v1alpha1.ProviderNamespace)), limitsResource, nil)
 	return l, nil
+}
+
+// only lists and watches the limits alone, and notes that they may not be read.
+func (l *limits) only(configMaps corev1client.ConfigMapInterface) toolscache.ListerWatcher {
+	only := fields.OneTermEqualSelector(metav1.ObjectNameField, v1alpha1.LimitsName).String()
+	return &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = only
+			list, err := configMaps.List(ctx, o)
+			l.fail(err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = only
+			stream, err := configMaps.Watch(ctx, o)
+			l.fail(err)
+			return stream, err
+		},
+	}
 }
 
 // start follows the limits until lifetime ends, and returns once something is known of
 // them, even that they cannot be read.
 func (l *limits) start(ctx, lifetime context.Context) error {
-	informer, err := l.cache.GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
-	if err == nil {
-		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { l.wake() }, UpdateFunc: func(any, any) { l.wake() }, DeleteFunc: func(any) { l.wake() },
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("watching the limits of the provider: %w", err)
-	}
-	go func() { _ = l.cache.Start(lifetime) }() // Fails only if started twice.
-	go func() {
-		if l.cache.WaitForCacheSync(lifetime) {
-			l.wake()
-		}
-	}()
-	go l.run(lifetime, informer)
+	silent := logr.Discard() // It would log each refusal, again and again.
+	reflector := toolscache.NewReflectorWithOptions(l.from, &corev1.ConfigMap{}, l, toolscache.ReflectorOptions{Name: limitsResource, Logger: &silent})
+	go reflector.RunWithContext(log.IntoContext(lifetime, silent))
+	go l.run(lifetime)
 	select {
 	case <-l.known:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("reading the limits of the provider: %w", context.Cause(ctx))
 	}
+}
+
+// Transformer implements TransformingStore: what comes before a list is complete counts, too.
+func (l *limits) Transformer() toolscache.TransformFunc { return l.counted }
+
+// Add implements ReflectorStore.
+func (l *limits) Add(obj any) error { return l.put(obj) }
+
+// Update implements ReflectorStore.
+func (l *limits) Update(obj any) error { return l.put(obj) }
+
+// Delete implements ReflectorStore.
+func (l *limits) Delete(obj any) error {
+	if isLimits(obj) {
+		l.show(nil)
+	}
+	return nil
+}
+
+// Replace implements ReflectorStore.
+func (l *limits) Replace(all []any, _ string) error {
+	if !slices.ContainsFunc(all, isLimits) {
+		l.show(nil)
+	}
+	for _, obj := range all {
+		if err := l.put(obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Resync implements ReflectorStore.
+func (*limits) Resync() error { return nil }
+
+func (l *limits) put(obj any) error {
+	out, err := l.counted(obj)
+	if found, ok := out.(*corev1.ConfigMap); ok && err == nil && isLimits(found) {
+		l.show(found)
+	}
+	return err
+}
+
+// isLimits is true of what was asked for: a provider may send anything.
+func isLimits(obj any) bool {
+	found, ok := obj.(*corev1.ConfigMap)
+	return ok && found.Namespace == v1alpha1.ProviderNamespace && found.Name == v1alpha1.LimitsName
+}
+
+func (l *limits) show(found *corev1.ConfigMap) {
+	l.mu.Lock()
+	l.read, l.found = true, found
+	l.mu.Unlock()
+	l.wake()
 }
 
 func (l *limits) wake() {
@@ -130,7 +194,8 @@ func (l *limits) wake() {
 	}
 }
 
-// fail notes that the limits may not be read, which counts only before the first read. A
+// fail notes an error that says that the limits may not be read, which counts only before
+// the first read. A
 // refusal by an authorizer ahead of RBAC is an internal error, too: see
 // config/provider/authorization.yaml. Other errors pass, or end the session.
 func (l *limits) fail(err error) {
@@ -143,14 +208,14 @@ func (l *limits) fail(err error) {
 	l.wake()
 }
 
-func (l *limits) run(ctx context.Context, informer cache.Informer) {
+func (l *limits) run(ctx context.Context) {
 	for {
 		select {
 		case <-l.news:
 		case <-ctx.Done():
 			return
 		}
-		l.set(l.read(ctx, informer))
+		l.set(l.current())
 		select {
 		case <-l.clock.After(limitsEvery):
 		case <-ctx.Done():
@@ -159,26 +224,20 @@ func (l *limits) run(ctx context.Context, informer cache.Informer) {
 	}
 }
 
-// read returns the cached limits, or why there are none; nil: not known yet.
-func (l *limits) read(ctx context.Context, informer cache.Informer) *translate.Limits {
-	if !informer.HasSynced() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.refused == nil {
-			return nil
-		}
+// current returns the limits, or why there are none; nil: not known yet.
+func (l *limits) current() *translate.Limits {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.read && l.found != nil:
+		return translate.LimitsOf(l.found.Data)
+	case l.read:
+		return translate.MissingLimits()
+	case l.refused != nil:
 		_, message := transport.Classify(l.refused)
 		return translate.NoLimits(v1alpha1.ReasonLimitsForbidden, "ConfigMap spillway-provider/limits of the provider cannot be read: "+message)
 	}
-	limits := &corev1.ConfigMap{}
-	switch err := l.cache.Get(ctx, client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: v1alpha1.LimitsName}, limits); {
-	case apierrors.IsNotFound(err):
-		return translate.MissingLimits()
-	case err != nil:
-		log.FromContext(ctx).V(1).Info("the limits of the provider are not read", "error", err.Error())
-		return nil
-	}
-	return translate.LimitsOf(limits.Data)
+	return nil
 }
 
 // set passes changed limits to the followers.

@@ -7,16 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/translate"
 )
-
-// unsynced is an informer whose watch has never begun.
-type unsynced struct{ cache.Informer }
-
-func (unsynced) HasSynced() bool { return false }
 
 // TestLimitsThatCannotBeRead: such a provider blocks no connection, and allows nothing.
 func TestLimitsThatCannotBeRead(t *testing.T) {
@@ -35,7 +29,7 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 			if test.err != nil {
 				l.fail(test.err)
 			}
-			l.set(l.read(t.Context(), unsynced{}))
+			l.set(l.current())
 			var got string
 			l.follow(func(limits *translate.Limits) { got = limits.Unknown.Reason })
 			if diff := cmp.Diff(test.want, got); diff != "" {
