@@ -83,7 +83,10 @@ func generate() error {
 		"crds": {{"metadata:\n  annotations:\n", "metadata:\n  annotations:\n    helm.sh/resource-policy: keep\n"}},
 		"rbac": consumer[:1], "policies": consumer[1:], "manager": append(managerValues, consumer[0]),
 		"webhook": {consumer[0], {"      - spillway-system\n", "      - {{ .Release.Namespace }}\n"}},
-	}, variant{source: "config/webhook", when: `eq (include "spillway.admission" .) "Webhook"`},
+	}, // The chart has chosen already. With Auto, a manager that starts before Helm has deleted the
+		// policy would take that, and delete the webhook's configuration.
+		variant{source: "config/webhook", when: `eq (include "spillway.admission" .) "Webhook"`,
+			edits: map[string][]edit{"manager": {{"--pod-admission=Auto", "--pod-admission=Webhook"}}}},
 		variant{source: "config/shard", when: ".Values.shard", edits: map[string][]edit{"manager": {{"  replicas: 3\n", managerValues[0].new}}}},
 	); err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -112,7 +113,9 @@ func (l *limits) only(configMaps corev1client.ConfigMapInterface) toolscache.Lis
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector = only
 			stream, err := configMaps.Watch(ctx, o)
-			l.fail(err)
+			if !ptr.Deref(o.SendInitialEvents, false) { // A list follows one that fails.
+				l.fail(err)
+			}
 			return stream, err
 		},
 	}

@@ -89,6 +89,9 @@ func compare(t *testing.T, directory, name, namespace string, arguments ...strin
 		t.Fatal(err)
 	}
 	got := rendered(t, name, append([]string{"--namespace", namespace, "--no-hooks"}, arguments...)...)
+	if directory == "config/webhook" {
+		choosing(t, want)
+	}
 	for _, object := range got {
 		annotations := object.GetAnnotations()
 		if _, keeps := annotations[keep]; keeps != (object.GetKind() == "CustomResourceDefinition") {
@@ -99,6 +102,23 @@ func compare(t *testing.T, directory, name, namespace string, arguments ...strin
 	}
 	if diff := cmp.Diff(byName(manifests.Without(want, "Namespace")), byName(got)); diff != "" {
 		t.Errorf("%s (-kustomize +chart):\n%s", directory, diff)
+	}
+}
+
+// choosing has the manager serve the webhook, whatever else there is: the chart has chosen.
+func choosing(t *testing.T, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, object := range objects {
+		if object.GetKind() != "Deployment" {
+			continue
+		}
+		raw, err := object.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := object.UnmarshalJSON(bytes.Replace(raw, []byte("--pod-admission=Auto"), []byte("--pod-admission=Webhook"), 1)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -143,7 +163,7 @@ func TestValues(t *testing.T) {
 		t.Error("something still names the namespace spillway-system")
 	}
 	for _, want := range []string{
-		"system:serviceaccount:" + elsewhere + ":spillway-manager", `"--cluster-id=home"`, `"--zap-log-level=debug"`, `"--pod-admission=Auto"`, `"--shard"`, `"replicas":3`,
+		"system:serviceaccount:" + elsewhere + ":spillway-manager", `"--cluster-id=home"`, `"--zap-log-level=debug"`, `"--pod-admission=Webhook"`, `"--shard"`, `"replicas":3`,
 		`"image":"ghcr.io/spillway-io/spillway:v1"`, `"imagePullPolicy":"Never"`, `"imagePullSecrets":[{"name":"registry"}]`, `"tolerations":[{"key":"a"}]`,
 	} {
 		if !strings.Contains(text, want) {
@@ -169,6 +189,7 @@ func TestWrongValues(t *testing.T) {
 		{"spillway", "x", "admission.mode=None", "value must be one of 'Auto', 'Policy', 'Webhook'"},
 		{"spillway", "x", "admission.mode=Policy", "admission.mode: Policy needs MutatingAdmissionPolicy"},
 		{"spillway", "x", "daemonSets=Exclude", "daemonSets: Exclude needs MutatingAdmissionPolicy"},
+		{"spillway", "x", "extraArgs={--webhook-port=9444}", "extraArgs: --webhook-port would differ from the port of the container"},
 		{"spillway", "x", "daemonSets=No", "value must be one of 'Keep', 'Exclude'"},
 		{"spillway", "x", "clusterId=a", "additional properties 'clusterId' not allowed"},
 		{"spillway-provider", "x", "profile=trusted", "this chart is for namespace spillway-provider, and not for x: add --namespace spillway-provider --create-namespace"},

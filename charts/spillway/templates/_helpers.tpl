@@ -12,6 +12,11 @@ true
 
 {{- /* What prepares pods of offloaded namespaces: Policy or Webhook. */}}
 {{- define "spillway.admission" -}}
+{{- range .Values.extraArgs }}
+{{- if regexMatch "^--?webhook-port" . }}
+{{- fail "extraArgs: --webhook-port would differ from the port of the container, 9443, to which the Service leads" }}
+{{- end }}
+{{- end }}
 {{- $served := include "spillway.servesPolicies" . }}
 {{- if and (eq .Values.admission.mode "Policy") (not $served) }}
 {{- fail "admission.mode: Policy needs MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36), which this cluster does not serve: take Webhook, or Auto" }}
@@ -55,6 +60,7 @@ nodeSelector:
 serviceAccountName: spillway-manager
 restartPolicy: Never
 {{ include "spillway.placement" .root }}
+priorityClassName: {{ .root.Values.priorityClassName }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532
@@ -71,6 +77,8 @@ containers:
   - --namespace={{ .root.Release.Namespace }}
   - check
   - {{ .what }}
+  resources:
+    {{- toYaml .root.Values.resources | nindent 4 }}
   securityContext:
     allowPrivilegeEscalation: false
     readOnlyRootFilesystem: true

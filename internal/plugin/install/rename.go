@@ -34,6 +34,9 @@ func (o *options) mayRename(ctx context.Context, consumer *cli.Cluster) error {
 	if err := consumer.List(ctx, bindings); err != nil && !meta.IsNoMatchError(err) {
 		return fmt.Errorf("reading the ClusterBindings: %w", err)
 	}
+	if len(bindings.Items) == 0 {
+		return nil
+	}
 	if err := consumer.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, kubeSystem); err != nil {
 		return fmt.Errorf("reading namespace %s, whose UID names a consumer by default: %w", metav1.NamespaceSystem, err)
 	}
