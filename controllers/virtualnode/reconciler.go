@@ -74,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
-	offer.Older, offer.Kubelet = bindings.Sharing(binding), r.Kubelet
+	offer.Older, offer.Kubelet = bindings.Older(binding), r.Kubelet
 	return r.bring(ctx, binding, offer, connected)
 }
 

@@ -22,7 +22,7 @@ func share(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 // nothingLeft reports that older bindings of the provider leave the virtual node no
 // room for pods; "" if they leave some.
 func nothingLeft(s Snapshot) string {
-	older := s.Bindings.Sharing(s.Binding)
+	older := s.Bindings.Older(s.Binding)
 	if len(older) == 0 || !s.Node.Status.Allocatable.Pods().IsZero() {
 		return ""
 	}
@@ -32,7 +32,7 @@ func nothingLeft(s Snapshot) string {
 // shared names the other binding that leads to the same provider, and the one that may;
 // nil if none does.
 func shared(s Snapshot) *metav1.Condition {
-	older, others := s.Bindings.Sharing(s.Binding), s.Bindings.Contradicting(s.Binding)
+	older, others := s.Bindings.Older(s.Binding), s.Bindings.Contradicting(s.Binding)
 	notProven := ""
 	if len(others) > 0 {
 		notProven = fmt.Sprintf("the provider of ClusterBinding %s (clusterID %s) says that it is the same one, but another certificate authority vouches for it: "+

@@ -10,7 +10,7 @@ import (
 // selects, or "". A local namespace has one remote namespace in a provider: through a
 // second binding it would only conflict with the first one's name there.
 func TakenBy(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, all placement.Index) string {
-	for _, older := range all.Sharing(binding) {
+	for _, older := range all.Older(binding) {
 		if Selects(nso, older) {
 			return older.Name
 		}

@@ -34,7 +34,7 @@ func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		all, older := NewIndex(bindings), 0
 		for _, binding := range all.Usable() {
-			older += len(all.Sharing(binding))
+			older += len(all.Older(binding))
 		}
 		if older != 10*45 {
 			b.Fatal(older)

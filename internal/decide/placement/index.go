@@ -56,10 +56,10 @@ func (i Index) Oldest() []*v1alpha1.ClusterBinding {
 	return slices.SortedFunc(slices.Values(i.usable), Older)
 }
 
-// Sharing are the bindings, oldest first, that are older than this one and lead to the
+// Older are the bindings, oldest first, that are older than this one and lead to the
 // same provider under other clusterIDs. They take precedence. One that is being deleted
 // has nothing any more.
-func (i Index) Sharing(binding *v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
+func (i Index) Older(binding *v1alpha1.ClusterBinding) []*v1alpha1.ClusterBinding {
 	return i.identical(binding, func(other *v1alpha1.ClusterBinding) bool {
 		return SameProvider(binding, other) && Older(other, binding) < 0
 	})

@@ -47,7 +47,7 @@ func TestSharing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			us := of("us", "uid", "ca", "next").Created(time.Hour).Obj()
 			all := NewIndex([]v1alpha1.ClusterBinding{*us, *test.other.Obj()})
-			if diff := cmp.Diff(test.sharing, names(all.Sharing(us))); diff != "" {
+			if diff := cmp.Diff(test.sharing, names(all.Older(us))); diff != "" {
 				t.Errorf("shared with (-want +got)\n%s", diff)
 			}
 			if diff := cmp.Diff(test.contradicting, names(all.Contradicting(us))); diff != "" {
@@ -71,7 +71,7 @@ func TestOldestFirst(t *testing.T) {
 		got  []*v1alpha1.ClusterBinding
 		want []string
 	}{
-		"shared with":     {all.Sharing(&us), []string{"a", "b", "c"}},
+		"shared with":     {all.Older(&us), []string{"a", "b", "c"}},
 		"contradicted by": {all.Contradicting(&us), []string{"y", "x", "z"}},
 	} {
 		var got []string
@@ -116,7 +116,7 @@ func TestIndexByPairs(t *testing.T) {
 			}
 			slices.SortFunc(sharing, Older)
 			slices.SortFunc(contradicting, Older)
-			if got := index.Sharing(us); !slices.Equal(got, sharing) {
+			if got := index.Older(us); !slices.Equal(got, sharing) {
 				t.Fatalf("%s of %+v shares with %v, want %v", us.Name, all, got, sharing)
 			}
 			if got := index.Contradicting(us); !slices.Equal(got, contradicting) {
