@@ -2,6 +2,7 @@ package integration
 
 import (
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -29,7 +30,7 @@ var _ = Describe("A provider that does not let everything be read", Ordered, fun
 		kubeconfig := eu.lacking("configmaps", "list", "watch")
 		parsed, err := clientcmd.Load(kubeconfig)
 		Expect(err).NotTo(HaveOccurred())
-		role = parsed.Contexts[parsed.CurrentContext].AuthInfo
+		role = strings.TrimPrefix(parsed.Contexts[parsed.CurrentContext].AuthInfo, parsed.CurrentContext+"-")
 		t = newTeamWith(kubeconfig)
 	})
 
