@@ -10,16 +10,21 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Ref names an object that another one needs.
-type Ref struct {
-	// Kind is the name of a kind.
+// Key names an object of a kind.
+type Key struct {
+	// Kind is the name of the kind.
 	Kind string
 	types.NamespacedName
+}
+
+func (k Key) String() string { return k.Kind + "/" + k.NamespacedName.String() }
+
+// Ref names an object that another one needs.
+type Ref struct {
+	Key
 	// Optional: it need not exist.
 	Optional bool
 }
-
-func (r Ref) String() string { return r.Kind + "/" + r.NamespacedName.String() }
 
 // Assess decides whether a needed object can be used in a namespace of the provider,
 // and what to do about the object there. title is what messages call its kind; right,

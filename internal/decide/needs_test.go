@@ -79,7 +79,7 @@ func TestAssess(t *testing.T) {
 				if test.place != "" {
 					place = test.place
 				}
-				ref := decide.Ref{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}, Optional: optional}
+				ref := decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}, Optional: optional}
 				want := decide.Need{Kind: "configmap", NamespacedName: ref.NamespacedName, Problem: decide.Problem{Reason: test.reason, Message: test.message}}
 				want.Ready = test.reason == ready || optional && test.ifOptional
 				need, plan := decide.Assess(test.in, fixture.Copies, ref, title, place, test.right)
@@ -156,7 +156,7 @@ func TestLocation(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := (decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "a"}}).String(); got != "secret/team/a" {
+	if got := (decide.Ref{Key: decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "a"}}}).String(); got != "secret/team/a" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -227,7 +227,7 @@ func TestAssessPreceding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.in.Known = true
 			syncer := decide.NewMapped(decide.Translation[*corev1.ConfigMap](keeping{}))
-			need, _ := decide.AssessPreceding(test.in, syncer, decide.Ref{Kind: "configmap", NamespacedName: test.in.Key}, "ConfigMap", "team-home", test.right)
+			need, _ := decide.AssessPreceding(test.in, syncer, decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: test.in.Key}}, "ConfigMap", "team-home", test.right)
 			if need.Ready != (test.want == "") {
 				t.Errorf("ready: %t", need.Ready)
 			}

@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -12,7 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/ownwrites"
@@ -25,12 +28,13 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/plan"
 	"github.com/spillway-io/spillway/internal/syncer/refusal"
 	"github.com/spillway-io/spillway/internal/syncer/watch"
+	"github.com/spillway-io/spillway/internal/syncer/work"
 	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/views"
 )
 
-// connected is what the controllers of all kinds share: the consumer as one
-// ClusterBinding sees it, and its provider, for as long as one connection lasts.
+// connected is what the controllers of all kinds share in one connection: the consumer as one
+// ClusterBinding sees it, and its provider.
 type connected struct {
 	*Engine
 	binding  string
@@ -44,10 +48,32 @@ type connected struct {
 	local, listed, whole, remote *ownwrites.Reader
 	namespaces                   *namespaces
 	graph                        *graph
+	workers                      *work.Workers
 }
 
-// limit takes up what the provider allows. What can be sent now, or cannot any
-// more, and what that needs, is decided anew.
+// Reconcile reconciles an object of any kind that is sent.
+func (c *connected) Reconcile(ctx context.Context, key decide.Key) (reconcile.Result, error) {
+	return c.graph.runners[key.Kind].Reconcile(ctx, key.NamespacedName)
+}
+
+// follow enqueues what changes, and what that concerns, until ctx ends. Nothing is reconciled
+// before it has returned, so that no change is lost.
+func (c *connected) follow(ctx context.Context) error {
+	fleet.FollowLimits(c.provider, func(limits *translate.Limits) { c.limit(ctx, limits) })
+	// A kind that can be read again, or no longer, may be needed by anything.
+	c.rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
+	if err := errors.Join(c.namespaces.followOffloadings(ctx, c.Cache), c.namespaces.followLabels(ctx, c.Cache)); err != nil {
+		return err
+	}
+	for _, kind := range c.graph.all() {
+		if err := kind.Start(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.Join(c.followNamespaces(ctx), c.namespaces.follow(ctx, c.Cache))
+}
+
+// limit stores what the provider allows, and enqueues everything if that has changed.
 func (c *connected) limit(ctx context.Context, limits *translate.Limits) {
 	if before := c.limits.Swap(limits); before != nil {
 		c.graph.EnqueueNamespace(ctx, "")
@@ -64,8 +90,8 @@ func (c *connected) namespaceUID(ctx context.Context, name string) (types.UID, e
 	return namespace.UID, err
 }
 
-// followNamespaces has a pass made over what goes to a namespace of the provider that
-// comes to be seen: it may have waited for that.
+// followNamespaces enqueues what goes to a namespace of the provider that appears: it may have
+// waited for that.
 func (c *connected) followNamespaces(ctx context.Context) error {
 	return informer.Watch(ctx, c.provider.GetCache(), &corev1.Namespace{}, func(e informer.Change) {
 		if e.Before == nil && !e.Initially {
@@ -74,7 +100,8 @@ func (c *connected) followNamespaces(ctx context.Context) error {
 	})
 }
 
-// lacking is what the provider gives no right to, such as "list and watch configmaps".
+// lacking is which rights on a resource the provider does not give, such as "list and watch
+// configmaps", or "".
 func lacking(of *rights.Rights, resource string) string {
 	if verbs := of.Lacks(resource); verbs != "" {
 		return verbs + " " + resource
@@ -107,7 +134,7 @@ func (k registration[T]) attach(c *connected) error {
 	}
 	resource := fleet.ResourceOf(kind.New())
 	controller := &kindController[T]{
-		kind: kind, binding: c.binding, memory: remembered, refusals: refusals, events: c.Events,
+		queue: c.workers, kind: kind, binding: c.binding, memory: remembered, refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals,
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Limits: c.limits.Load, Clock: c.Clock,
@@ -125,10 +152,11 @@ func (k registration[T]) attach(c *connected) error {
 		paused: c.namespaces.paused, lacking: func() string { return lacking(c.rights, resource) }, notify: c.graph.notify,
 	}
 	controller.watcher = &watch.Watcher[T]{
-		Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: &controller.queue,
+		Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: c.workers,
 		Concerns: c.namespaces.concerns,
 	}
 	c.graph.runners[kind.Name] = controller
+	c.workers.Add(kind.Name, kind.Workers)
 	if kind.Needs != nil {
 		c.graph.needing[kind.Name] = controller.observer
 	}

@@ -60,7 +60,7 @@ func newWorld() *world {
 	g, pods, _ := kinds()
 	w.pods = pods
 	w.controller = &kindController[*corev1.ConfigMap]{
-		kind: rig.Kind, binding: "eu", memory: rig.Memory, refusals: rig.Refusals, events: rig.Refusals.Events,
+		queue: w.pods, kind: rig.Kind, binding: "eu", memory: rig.Memory, refusals: rig.Refusals, events: rig.Refusals.Events,
 		observer: &observe.Observer[*corev1.ConfigMap]{
 			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: g, Memory: rig.Memory, Refusals: rig.Refusals,
 			Mapping: func() *mapping.Mapping { return w.namespaces }, Limits: func() *translate.Limits { return w.limits }, Clock: rig.Clock,
@@ -71,7 +71,7 @@ func newWorld() *world {
 			Consumer: w.consumer, Provider: w.provider, Live: w.consumer, Sent: func(client.Object) {}, Clock: rig.Clock,
 		},
 		paused: func() bool { return w.paused }, lacking: func() string { return w.lacking },
-		notify: func(context.Context, decide.Ref) error { w.notified++; return nil },
+		notify: func(context.Context, decide.Key) error { w.notified++; return nil },
 	}
 	return w
 }
@@ -100,8 +100,7 @@ func (w *world) drains(reason string) {
 func (w *world) reconcile(t *testing.T) ([]string, reconcile.Result) {
 	t.Helper()
 	w.requests = nil
-	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}
-	result, err := w.controller.Reconcile(t.Context(), request)
+	result, err := w.controller.Reconcile(t.Context(), types.NamespacedName{Namespace: "team", Name: "settings"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,9 @@
 //
 // # How it works
 //
-// The Engine is given each provider that is connected, and starts for it one
-// controller for each Kind, with a queue and workers of its own; they end with
-// the connection. A pass over one object has four steps, each a package:
+// The Engine is given each provider that is connected, and starts for it a queue (package
+// work), and a controller for each Kind, which reconciles what the queue has of that kind;
+// they end with the connection. To reconcile an object takes four steps, each a package:
 //
 //   - observe reads both clusters, out of caches, into a snapshot;
 //   - plan decides, without any I/O (package decide), and leaves out what may not be
@@ -13,9 +13,9 @@
 //   - act makes the requests;
 //   - then it looks again, until nothing is left to be done, and reports.
 //
-// Package watch asks for passes. What has been written is seen at once (package
-// objects), so that no pass waits for a cache. The caches hold no content of
-// ConfigMaps and Secrets: what is to be sent of it is read in that pass.
+// Package watch enqueues. What has been written is seen at once (package objects), so that
+// no reconcile waits for a cache. The caches hold no content of ConfigMaps and Secrets: it is
+// read when it is to be sent.
 //
 // What is the same for all kinds is in the engine, once: whose an object is,
 // which UID, names that are taken, what was refused and when to try again, what
@@ -24,18 +24,16 @@
 //
 // Objects that others need (a pod's ConfigMaps) are sent because the needing
 // object is there, by a controller of their own, which notifies the needing ones of
-// what has become of it (graph). So all writes about one object come from one place.
+// the outcome (graph). So all writes about one object come from one place.
 //
 // # What it trades away
 //
-// There are as many controllers as kinds times providers; each costs some
-// goroutines. In return a provider that hangs holds up nobody else, and what
-// belongs to one provider can be taken away whole.
+// Each provider has a queue, which costs some goroutines. In return a provider that hangs
+// holds up nobody else, and what belongs to one provider can be taken away whole.
 package syncer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,6 +59,7 @@ import (
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
+	"github.com/spillway-io/spillway/internal/syncer/work"
 	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -94,7 +93,7 @@ var (
 // NeedLeaderElection is true: two managers would do everything twice.
 func (*Engine) NeedLeaderElection() bool { return true }
 
-// Start only waits: all that there is to do comes with Engage.
+// Start only waits: Engage starts everything.
 func (e *Engine) Start(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
@@ -142,18 +141,7 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 		}
 		c.graph.shown = append(c.graph.shown, shown)
 	}
-	fleet.FollowLimits(provider, func(limits *translate.Limits) { c.limit(ctx, limits) })
-	// A kind that comes back, or goes, may be what anything waits for, or needs.
-	c.rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
-	if err := errors.Join(c.namespaces.followOffloadings(ctx, e.Cache), c.namespaces.followLabels(ctx, e.Cache)); err != nil {
-		return err
-	}
-	for _, kind := range c.graph.all() {
-		if err := kind.Start(ctx); err != nil {
-			return err
-		}
-	}
-	return errors.Join(c.followNamespaces(ctx), c.namespaces.follow(ctx, e.Cache))
+	return c.workers.Run(ctx, c.follow)
 }
 
 // forget drops what is remembered beyond connections of bindings that are gone.
@@ -180,7 +168,8 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 		remote:     ownwrites.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
 		namespaces: &namespaces{binding: binding.Name, mark: mark},
 	}
-	c.graph = &graph{runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, near: c.namespaces.near}
+	c.workers = work.New(c)
+	c.graph = &graph{queue: c.workers, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, near: c.namespaces.near}
 	c.namespaces.enqueue, c.namespaces.enqueuePeers = c.graph.EnqueueNamespace, c.graph.EnqueuePeers
 	return c
 }

@@ -22,8 +22,8 @@ type Connection struct {
 	Mark     provenance.Mark
 	View     *views.View
 	Provider cluster.Cluster
-	// Paused reports whether the binding says that nothing is to be done. When it does
-	// no longer, EnqueueNamespace is called for all namespaces.
+	// Paused reports whether the binding is paused. When it is not any more, EnqueueNamespace
+	// is called for all namespaces.
 	Paused func() bool
 }
 
@@ -32,7 +32,7 @@ type Runner interface {
 	// Start runs it until ctx ends, and does not block. If it ends before, it ends the
 	// connection.
 	Start(ctx context.Context) error
-	// EnqueueNamespace has a pass made over all objects that are known, of one local
-	// namespace, or of all of them if it is empty.
+	// EnqueueNamespace enqueues all objects that are known, of one local namespace, or of all
+	// of them if it is empty.
 	EnqueueNamespace(ctx context.Context, namespace string)
 }

@@ -7,13 +7,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/syncer/work"
 )
 
 // graph knows which objects need which, of all kinds of one connection.
 type graph struct {
+	queue queue
 	// runners are the controllers of all kinds that are sent, by the kind's name; needing those of
 	// kinds that may need others, and needed those of kinds that others may need.
 	runners map[string]runner
@@ -27,12 +30,17 @@ type graph struct {
 	near func(at decide.Place, namespace string) decide.Place
 }
 
+// queue takes the keys of objects to reconcile. A work.Workers is one.
+type queue interface {
+	Enqueue(priority int, keys ...decide.Key)
+}
+
 // runner is the controller of a kind that is sent.
 type runner interface {
 	Runner
-	// Enqueue has a pass made over each of these local objects.
-	Enqueue(keys ...types.NamespacedName)
-	// EnqueuePeers has a pass made over the objects whose copies name other namespaces.
+	// Reconcile reconciles a local object with its copies.
+	Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error)
+	// EnqueuePeers enqueues the objects whose copies name other namespaces.
 	EnqueuePeers(ctx context.Context)
 	// EnqueuePods enqueues the objects of a local namespace that are not in the provider yet,
 	// if they are pods.
@@ -41,8 +49,8 @@ type runner interface {
 
 // needing is a kind whose objects may need others.
 type needing interface {
-	// Referers are the objects of the kind that need ref.
-	Referers(ctx context.Context, ref decide.Ref) ([]types.NamespacedName, error)
+	// Referers are the objects of the kind that need one.
+	Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error)
 	// Places are where an object of the kind is, or goes.
 	Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error)
 }
@@ -63,15 +71,14 @@ type preceding interface {
 	before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
 }
 
-// EnqueueNamespace has a pass made over the objects of a local namespace, of all kinds.
+// EnqueueNamespace enqueues the objects of a local namespace, of all kinds.
 func (g *graph) EnqueueNamespace(ctx context.Context, namespace string) {
 	for _, kind := range g.all() {
 		kind.EnqueueNamespace(ctx, namespace)
 	}
 }
 
-// EnqueuePeers has a pass made over the objects, of all kinds, whose copies name other
-// namespaces.
+// EnqueuePeers enqueues the objects, of all kinds, whose copies name other namespaces.
 func (g *graph) EnqueuePeers(ctx context.Context) {
 	for _, kind := range g.runners {
 		kind.EnqueuePeers(ctx)
@@ -87,39 +94,28 @@ func (g *graph) all() []Runner {
 	return all
 }
 
-// Enqueue has a pass made over each of these.
-func (g *graph) Enqueue(refs ...decide.Ref) {
-	for _, ref := range refs {
-		if kind, ok := g.runners[ref.Kind]; ok {
-			kind.Enqueue(ref.NamespacedName)
-		}
-	}
-}
-
-// Referers are all objects that need ref, by their kind.
-func (g *graph) Referers(ctx context.Context, ref decide.Ref) (map[string][]types.NamespacedName, error) {
-	found := map[string][]types.NamespacedName{}
+// Referers are all objects that need one.
+func (g *graph) Referers(ctx context.Context, of decide.Key) ([]decide.Key, error) {
+	var found []decide.Key
 	for name, kind := range g.needing {
-		keys, err := kind.Referers(ctx, ref)
+		keys, err := kind.Referers(ctx, of)
 		if err != nil {
-			return nil, fmt.Errorf("looking for what needs %s: %w", ref, err)
+			return nil, fmt.Errorf("looking for what needs %s: %w", of, err)
 		}
-		if len(keys) > 0 {
-			found[name] = keys
+		for _, key := range keys {
+			found = append(found, decide.Key{Kind: name, NamespacedName: key})
 		}
 	}
 	return found, nil
 }
 
-// notify has a pass made over all that needs ref, because something has become of it.
-func (g *graph) notify(ctx context.Context, ref decide.Ref) error {
-	if g.preceding[ref.Kind] != nil {
-		return g.enqueuePods(ctx, ref.Namespace)
+// notify enqueues all that needs an object.
+func (g *graph) notify(ctx context.Context, of decide.Key) error {
+	if g.preceding[of.Kind] != nil {
+		return g.enqueuePods(ctx, of.Namespace)
 	}
-	found, err := g.Referers(ctx, ref)
-	for name, keys := range found {
-		g.runners[name].Enqueue(keys...)
-	}
+	found, err := g.Referers(ctx, of)
+	g.queue.Enqueue(work.Rest, found...)
 	return err
 }
 
@@ -149,19 +145,17 @@ func (g *graph) Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, erro
 	return refs, nil
 }
 
-// Places are those of all objects that need ref, and used reports whether there is any.
-func (g *graph) Places(ctx context.Context, ref decide.Ref) (places []decide.Place, used bool, err error) {
-	found, err := g.Referers(ctx, ref)
-	for name, keys := range found {
-		for _, key := range keys {
-			at, err := g.needing[name].Places(ctx, key)
-			if err != nil {
-				return nil, false, err
-			}
-			for _, place := range at {
-				if !slices.Contains(places, place) {
-					places = append(places, place)
-				}
+// Places are those of all objects that need one, and used reports whether there is any.
+func (g *graph) Places(ctx context.Context, of decide.Key) (places []decide.Place, used bool, err error) {
+	found, err := g.Referers(ctx, of)
+	for _, key := range found {
+		at, err := g.needing[key.Kind].Places(ctx, key.NamespacedName)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, place := range at {
+			if !slices.Contains(places, place) {
+				places = append(places, place)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func TestOutdated(t *testing.T) {
 		near:   func(at decide.Place, _ string) decide.Place { return at },
 	}
 	here := decide.Place{Target: fixture.Target, Local: "team", Open: true}
-	refs := []decide.Ref{{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}}
+	refs := []decide.Ref{{Key: decide.Key{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}}}
 	if g.AnyRefused() || g.Outdated(refs, here) != nil {
 		t.Error("nothing is refused")
 	}
@@ -45,9 +45,9 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// asked is a kind, and what was asked of it.
+// asked is a kind, and what was asked of it; and a queue.
 type asked struct {
-	Runner
+	runner
 	lines   []string
 	keys    []types.NamespacedName
 	places  []decide.Place
@@ -55,7 +55,7 @@ type asked struct {
 	failure error
 }
 
-func (a *asked) Enqueue(keys ...types.NamespacedName) {
+func (a *asked) Enqueue(_ int, keys ...decide.Key) {
 	for _, key := range keys {
 		a.lines = append(a.lines, key.String())
 	}
@@ -76,7 +76,7 @@ func (a *asked) before(context.Context, *corev1.Pod) ([]decide.Ref, error) {
 	return []decide.Ref{settingsRef}, a.failure
 }
 
-func (a *asked) Referers(context.Context, decide.Ref) ([]types.NamespacedName, error) {
+func (a *asked) Referers(context.Context, decide.Key) ([]types.NamespacedName, error) {
 	return a.keys, a.failure
 }
 
@@ -93,7 +93,7 @@ func (*asked) anyRefused() bool { return false }
 func (*asked) outdated(types.NamespacedName, string) *decide.Problem { return nil }
 
 var (
-	settingsRef = decide.Ref{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}
+	settingsRef = decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}}
 	web         = types.NamespacedName{Namespace: "team", Name: "web"}
 	db          = types.NamespacedName{Namespace: "team", Name: "db"}
 )
@@ -104,6 +104,7 @@ func kinds() (g *graph, pods, configMaps *asked) {
 	pods = &asked{keys: []types.NamespacedName{web, db}, places: []decide.Place{home}}
 	configMaps = &asked{}
 	return &graph{
+		queue:   &asked{},
 		runners: map[string]runner{"pod": pods, "configmap": configMaps},
 		needing: map[string]needing{"pod": pods},
 		needed:  map[string]needed{"configmap": configMaps},
@@ -113,26 +114,26 @@ func kinds() (g *graph, pods, configMaps *asked) {
 
 func TestGraphPlaces(t *testing.T) {
 	g, pods, _ := kinds()
-	places, used, err := g.Places(t.Context(), settingsRef)
+	places, used, err := g.Places(t.Context(), settingsRef.Key)
 	if err != nil || !used || len(places) != 1 || places[0].Namespace != "team-home" {
 		t.Errorf("two pods in one place: %v, %t, %v", places, used, err)
 	}
 	pods.places = nil
-	if places, used, err = g.Places(t.Context(), settingsRef); err != nil || !used || len(places) > 0 {
+	if places, used, err = g.Places(t.Context(), settingsRef.Key); err != nil || !used || len(places) > 0 {
 		t.Errorf("pods that are in no place: %v, %t, %v", places, used, err)
 	}
 	pods.keys = nil
-	if _, used, err = g.Places(t.Context(), settingsRef); err != nil || used {
+	if _, used, err = g.Places(t.Context(), settingsRef.Key); err != nil || used {
 		t.Errorf("no pods: %t, %v", used, err)
 	}
 	pods.failure = errors.New("the cache has ended")
-	if _, _, err = g.Places(t.Context(), settingsRef); !errors.Is(err, pods.failure) {
+	if _, _, err = g.Places(t.Context(), settingsRef.Key); !errors.Is(err, pods.failure) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestGraphPreceding: what has to be there before pods is known, and when anything becomes
-// of it, passes are made over the pods of its namespace.
+// TestGraphPreceding: what has to be there before pods is known, and its outcome enqueues the
+// pods of its namespace.
 func TestGraphPreceding(t *testing.T) {
 	g, pods, configMaps := kinds()
 	g.preceding = map[string]preceding{"configmap": configMaps}
@@ -140,17 +141,17 @@ func TestGraphPreceding(t *testing.T) {
 	if diff := cmp.Diff([]decide.Ref{settingsRef}, before); diff != "" || err != nil {
 		t.Errorf("before a pod: %v, (-want +got):\n%s", err, diff)
 	}
-	if err := g.notify(t.Context(), settingsRef); err != nil {
+	if err := g.notify(t.Context(), settingsRef.Key); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff([]string{"pods of team"}, pods.lines); diff != "" {
-		t.Errorf("passes (-want +got):\n%s", diff)
+		t.Errorf("enqueued (-want +got):\n%s", diff)
 	}
 	configMaps.failure = errors.New("the cache has ended")
 	if _, err := g.Before(t.Context(), &corev1.Pod{}); !errors.Is(err, configMaps.failure) {
 		t.Errorf("got %v", err)
 	}
-	if err := g.notify(t.Context(), settingsRef); !errors.Is(err, configMaps.failure) {
+	if err := g.notify(t.Context(), settingsRef.Key); !errors.Is(err, configMaps.failure) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -162,7 +163,7 @@ func TestGraphNeeds(t *testing.T) {
 	if err != nil || len(needs) != 1 || needs[0].Namespace != "team-home" {
 		t.Errorf("got %v, %v", needs, err)
 	}
-	if _, err := g.Needs(t.Context(), []decide.Ref{{Kind: "lease"}}, at); err == nil {
+	if _, err := g.Needs(t.Context(), []decide.Ref{{Key: decide.Key{Kind: "lease"}}}, at); err == nil {
 		t.Error("a kind that nothing is known of is needed, and nobody says so")
 	}
 	configMaps.failure = errors.New("the cache has ended")
@@ -175,14 +176,16 @@ func TestGraphEnqueues(t *testing.T) {
 	g, pods, configMaps := kinds()
 	shown := &asked{}
 	g.shown = []Runner{shown}
-	if err := g.notify(t.Context(), settingsRef); err != nil {
+	queued := &asked{}
+	g.queue = queued
+	if err := g.notify(t.Context(), settingsRef.Key); err != nil {
 		t.Fatal(err)
 	}
-	g.Enqueue(settingsRef, decide.Ref{Kind: "lease"})
 	g.EnqueueNamespace(t.Context(), "team")
 	for what, got := range map[string][2][]string{
-		"pods":       {{"team/web", "team/db", "all of team"}, pods.lines},
-		"ConfigMaps": {{"team/settings", "all of team"}, configMaps.lines},
+		"the queue":  {{"pod/team/web", "pod/team/db"}, queued.lines},
+		"pods":       {{"all of team"}, pods.lines},
+		"ConfigMaps": {{"all of team"}, configMaps.lines},
 		"warnings":   {{"all of team"}, shown.lines},
 	} {
 		if !slices.Equal(got[0], got[1]) {

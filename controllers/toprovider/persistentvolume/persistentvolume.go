@@ -37,7 +37,7 @@ func claimant(remote *corev1.PersistentVolume) string {
 func Needs(volume *corev1.PersistentVolume) []decide.Ref {
 	var refs []decide.Ref
 	for _, name := range translate.VolumeSecrets(volume) {
-		refs = append(refs, decide.Ref{Kind: "secret", NamespacedName: name})
+		refs = append(refs, decide.Ref{Key: decide.Key{Kind: "secret", NamespacedName: name}})
 	}
 	return refs
 }

@@ -29,7 +29,7 @@ func Needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
 	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound {
 		return nil
 	}
-	return []decide.Ref{{Kind: "persistentvolume", NamespacedName: types.NamespacedName{Name: claim.Spec.VolumeName}}}
+	return []decide.Ref{{Key: decide.Key{Kind: "persistentvolume", NamespacedName: types.NamespacedName{Name: claim.Spec.VolumeName}}}}
 }
 
 type translation struct{ kind.Namespaced }

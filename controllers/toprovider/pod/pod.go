@@ -65,9 +65,8 @@ func Needs(pod *corev1.Pod) []decide.Ref {
 	var refs []decide.Ref
 	add := func(kind string, references []translate.Reference) {
 		for _, r := range references {
-			refs = append(refs, decide.Ref{
-				Kind: kind, NamespacedName: types.NamespacedName{Namespace: pod.Namespace, Name: r.Name}, Optional: r.Optional,
-			})
+			key := decide.Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: pod.Namespace, Name: r.Name}}
+			refs = append(refs, decide.Ref{Key: key, Optional: r.Optional})
 		}
 	}
 	references := translate.PodReferences(pod)

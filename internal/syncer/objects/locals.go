@@ -77,9 +77,9 @@ func (l *Locals[T]) Held(ctx context.Context, namespace string) ([]T, error) {
 	return l.list(ctx, client.InNamespace(namespace))
 }
 
-// Needing are those that the view holds and that need ref, by their names.
-func (l *Locals[T]) Needing(ctx context.Context, ref decide.Ref) ([]types.NamespacedName, error) {
-	found, err := l.list(ctx, client.MatchingFields{FieldNeeds: ref.String()})
+// Needing are those that the view holds and that need an object, by their names.
+func (l *Locals[T]) Needing(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
+	found, err := l.list(ctx, client.MatchingFields{FieldNeeds: of.String()})
 	return keysOf(found), err
 }
 

@@ -216,10 +216,10 @@ func TestCachesThatHaveStopped(t *testing.T) {
 	stopped := errors.New("stopped")
 	rig := synctest.New()
 	rig.View.Err, rig.Catalogue.Err, rig.Provider.Err = stopped, stopped, stopped
-	ref := decide.Ref{Kind: "secret", NamespacedName: settings}
+	of := decide.Key{Kind: "secret", NamespacedName: settings}
 	for what, ask := range map[string]func() error{
 		"held":      func() error { _, err := rig.Locals.Held(t.Context(), "team"); return err },
-		"needing":   func() error { _, err := rig.Locals.Needing(t.Context(), ref); return err },
+		"needing":   func() error { _, err := rig.Locals.Needing(t.Context(), of); return err },
 		"unheld":    func() error { _, err := rig.Locals.Unheld(t.Context(), "team"); return err },
 		"stand-ins": func() error { _, err := rig.Remotes.StandIns(t.Context(), settings, nil); return err },
 		"locals":    func() error { _, err := rig.Remotes.Locals(t.Context(), ""); return err },
@@ -234,10 +234,10 @@ func TestCachesThatHaveStopped(t *testing.T) {
 // TestNeedingAndAsk find an object by what it needs, and by its name in the provider.
 func TestNeedingAndAsk(t *testing.T) {
 	rig := synctest.New()
-	ref := decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
+	of := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
 	rig.View.Has = []client.Object{fixture.Local()}
 	rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{"secret/team/key"} }}
-	if got, err := rig.Locals.Needing(t.Context(), ref); err != nil || len(got) != 1 || got[0] != settings {
+	if got, err := rig.Locals.Needing(t.Context(), of); err != nil || len(got) != 1 || got[0] != settings {
 		t.Errorf("needing: %v, %v", got, err)
 	}
 	rig.Provider.Has = []client.Object{fixture.Remote()}

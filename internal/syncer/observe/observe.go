@@ -25,9 +25,9 @@ import (
 
 // Uses knows the objects of all kinds that need others, and those that are needed.
 type Uses interface {
-	// Places are those of all objects that need ref, and used reports whether there
+	// Places are those of all objects that need one, and used reports whether there
 	// is any: it may be in no place yet.
-	Places(ctx context.Context, ref decide.Ref) (places []decide.Place, used bool, err error)
+	Places(ctx context.Context, of decide.Key) (places []decide.Place, used bool, err error)
 	// Before are the objects that have to be in the provider before a pod is sent there.
 	Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
 	// Needs says of each of these whether what is at a place finds it.
@@ -133,7 +133,7 @@ func (o *Observer[T]) local(ctx context.Context, s *decide.Snapshot[T], namespac
 
 // referenced finds out whether anything needs the object, and where: that is where it goes.
 func (o *Observer[T]) referenced(ctx context.Context, s *decide.Snapshot[T], namespaces *mapping.Mapping) error {
-	places, used, err := o.Uses.Places(ctx, decide.Ref{Kind: o.Kind.Name, NamespacedName: s.Key})
+	places, used, err := o.Uses.Places(ctx, decide.Key{Kind: o.Kind.Name, NamespacedName: s.Key})
 	if err != nil {
 		return err
 	}
@@ -222,10 +222,10 @@ func (o *Observer[T]) Ahead(s decide.Snapshot[T]) bool {
 		slices.ContainsFunc(s.Sites, func(site decide.Site[T]) bool { return at(site.Place) })
 }
 
-// Referers are the objects of the kind that need ref in the provider. What its limits
+// Referers are the objects of the kind that need another one in the provider. What its limits
 // refuse to send needs nothing; what runs there already needs it still.
-func (o *Observer[T]) Referers(ctx context.Context, ref decide.Ref) ([]types.NamespacedName, error) {
-	keys, err := o.Locals.Needing(ctx, ref)
+func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
+	keys, err := o.Locals.Needing(ctx, of)
 	if o.Kind.Refused == nil || err != nil {
 		return keys, err
 	}
@@ -245,7 +245,7 @@ func (o *Observer[T]) Referers(ctx context.Context, ref decide.Ref) ([]types.Nam
 				continue
 			}
 		}
-		needing = append(needing, key) // One that is going gets a pass of its own.
+		needing = append(needing, key) // One that goes is enqueued by its own change.
 	}
 	return needing, nil
 }

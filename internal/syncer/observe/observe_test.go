@@ -28,8 +28,8 @@ type uses struct {
 	used   bool
 }
 
-func (u uses) Places(_ context.Context, ref decide.Ref) ([]decide.Place, bool, error) {
-	if ref.Kind != "configmap" || ref.Name != "settings" {
+func (u uses) Places(_ context.Context, of decide.Key) ([]decide.Place, bool, error) {
+	if of.Kind != "configmap" || of.Name != "settings" {
 		return nil, false, nil
 	}
 	return u.places, u.used, nil
@@ -184,13 +184,13 @@ func TestObserve(t *testing.T) {
 		"what it needs": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent)},
 			func(k *kind.Kind[*corev1.ConfigMap]) {
 				k.Needs = func(*corev1.ConfigMap) []decide.Ref {
-					return []decide.Ref{{Kind: "secret", NamespacedName: types.NamespacedName{Name: "key"}}}
+					return []decide.Ref{{Key: decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Name: "key"}}}}
 				}
 			}, "",
 			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Needs: []string{"team-home/key"}}},
 		"what it needs, and it is there": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())},
 			func(k *kind.Kind[*corev1.ConfigMap]) {
-				k.Needs = func(*corev1.ConfigMap) []decide.Ref { return []decide.Ref{{Kind: "secret"}} }
+				k.Needs = func(*corev1.ConfigMap) []decide.Ref { return []decide.Ref{{Key: decide.Key{Kind: "secret"}}} }
 			}, "",
 			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings"}},
 		"on the node, and it is said that it went elsewhere": {kind.OnVirtualNode, uses{}, sides{view: one(fixture.Local(named("remote-1"), wentTo("spillover")))}, nil, "",
@@ -309,7 +309,7 @@ func TestObserveNamespace(t *testing.T) {
 
 // TestReferers: what the limits refuse needs nothing, unless it runs already.
 func TestReferers(t *testing.T) {
-	ref := decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
+	of := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
 	for name, test := range map[string]struct {
 		refused bool
 		remote  []client.Object
@@ -324,8 +324,8 @@ func TestReferers(t *testing.T) {
 			o.Kind.Selection = kind.OnVirtualNode
 			o.Kind.Refused = func(*corev1.ConfigMap, *translate.Limits) bool { return test.refused }
 			rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.remote
-			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{ref.String()} }}
-			keys, err := o.Referers(t.Context(), ref)
+			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
+			keys, err := o.Referers(t.Context(), of)
 			if err != nil || slices.Contains(keys, client.ObjectKeyFromObject(fixture.Local())) != test.want {
 				t.Errorf("got %v, %v", keys, err)
 			}
@@ -346,7 +346,7 @@ func TestPlacesOfOneOnTheNode(t *testing.T) {
 
 // TestReferersFail: without limits nothing is looked at; an error is one.
 func TestReferersFail(t *testing.T) {
-	ref := decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
+	of := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
 	stopped := errors.New("stopped")
 	for name, test := range map[string]struct {
 		limited        bool
@@ -366,9 +366,9 @@ func TestReferersFail(t *testing.T) {
 				o.Kind.Refused = func(*corev1.ConfigMap, *translate.Limits) bool { return true }
 			}
 			rig.View.Has = []client.Object{fixture.Local()}
-			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{ref.String()} }}
+			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
 			rig.View.Err, rig.Provider.Err = test.view, test.provider
-			keys, err := o.Referers(t.Context(), ref)
+			keys, err := o.Referers(t.Context(), of)
 			if len(keys) != test.want || errors.Is(err, stopped) != test.fails {
 				t.Errorf("got %v, %v", keys, err)
 			}

@@ -118,8 +118,8 @@ type fails struct {
 	places, needs error
 }
 
-func (f fails) Places(ctx context.Context, ref decide.Ref) ([]decide.Place, bool, error) {
-	places, used, _ := f.uses.Places(ctx, ref)
+func (f fails) Places(ctx context.Context, of decide.Key) ([]decide.Place, bool, error) {
+	places, used, _ := f.uses.Places(ctx, of)
 	return places, used, f.places
 }
 
@@ -151,7 +151,7 @@ func TestObserveFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection, o.Uses = test.selection, test.uses
-			o.Kind.Needs = func(*corev1.ConfigMap) []decide.Ref { return []decide.Ref{{Kind: "secret"}} }
+			o.Kind.Needs = func(*corev1.ConfigMap) []decide.Ref { return []decide.Ref{{Key: decide.Key{Kind: "secret"}}} }
 			pinned := fixture.Local(fixture.Sent)
 			rig.View.Has, rig.Catalogue.Has, rig.Provider.Has = []client.Object{pinned}, []client.Object{pinned}, test.remote
 			rig.View.Err, rig.Provider.Err = test.view, test.provider

@@ -1,5 +1,4 @@
-// Package watch asks for passes: over each object that changes on either side, and over
-// what that concerns.
+// Package watch enqueues objects that change on either side, and what such a change concerns.
 package watch
 
 import (
@@ -17,21 +16,18 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
+	"github.com/spillway-io/spillway/internal/syncer/work"
 )
 
-// Queue takes the names of objects that a pass is made over.
+// Queue takes the keys of objects to reconcile, of any kind.
 type Queue interface {
-	Enqueue(keys ...types.NamespacedName)
-	// EnqueueUrgent puts them before the rest.
-	EnqueueUrgent(keys ...types.NamespacedName)
+	Enqueue(priority int, keys ...decide.Key)
 }
 
 // Uses knows the objects of all kinds that need others.
 type Uses interface {
-	// Referers are all objects that need ref, by their kind.
-	Referers(ctx context.Context, ref decide.Ref) (map[string][]types.NamespacedName, error)
-	// Enqueue has a pass made over each of these, of any kind.
-	Enqueue(refs ...decide.Ref)
+	// Referers are all objects that need one.
+	Referers(ctx context.Context, of decide.Key) ([]decide.Key, error)
 }
 
 // Watcher watches the objects of one kind in one connection.
@@ -47,7 +43,7 @@ type Watcher[T client.Object] struct {
 	Concerns func(namespace string) bool
 }
 
-// Start has a pass made over each object that changes on either side, until ctx ends.
+// Start enqueues each object that changes on either side, until ctx ends.
 func (w *Watcher[T]) Start(ctx context.Context) error {
 	if err := w.Locals.Watch(ctx, w.onLocal, func(e informer.Change) { w.onListed(ctx, e) }); err != nil {
 		return err
@@ -55,26 +51,30 @@ func (w *Watcher[T]) Start(ctx context.Context) error {
 	return w.Remotes.Watch(ctx, w.onRemote)
 }
 
-// onLocal also has a pass made over what the object needs, or needed.
+// enqueue enqueues objects of the kind.
+func (w *Watcher[T]) enqueue(priority int, names ...types.NamespacedName) {
+	for _, name := range names {
+		w.Queue.Enqueue(priority, decide.Key{Kind: w.Kind.Name, NamespacedName: name})
+	}
+}
+
+// onLocal also enqueues what the object needs, or needed.
 func (w *Watcher[T]) onLocal(e informer.Change) {
 	obj := e.Object()
 	if !w.concerns(obj.GetNamespace()) || seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {
 		return
 	}
-	w.Queue.Enqueue(client.ObjectKeyFromObject(obj))
-	if w.Kind.Needs == nil {
-		return
-	}
+	w.enqueue(work.Rest, client.ObjectKeyFromObject(obj))
 	before, after := w.needsOf(e.Before), w.needsOf(e.After)
-	w.Uses.Enqueue(before.Difference(after).Union(after.Difference(before)).UnsortedList()...)
+	w.Queue.Enqueue(work.Rest, before.SymmetricDifference(after).UnsortedList()...)
 	if w.moved(e) {
-		w.Uses.Enqueue(after.UnsortedList()...) // What it needs is needed elsewhere.
+		w.Queue.Enqueue(work.Rest, after.UnsortedList()...) // What it needs is needed elsewhere.
 	}
 }
 
 // concerns reports whether objects of a namespace may have to be sent. Of kinds that are
-// selected by their namespace, the cache that all bindings share has those of all
-// namespaces, and most are in none that is mapped.
+// selected by their namespace, the cache that all bindings share has the objects of all
+// namespaces, and most namespaces are not mapped.
 func (w *Watcher[T]) concerns(namespace string) bool {
 	return w.Kind.Selection != kind.InMappedNamespace || w.Concerns(namespace)
 }
@@ -85,39 +85,34 @@ func (w *Watcher[T]) moved(e informer.Change) bool {
 	return w.Kind.Selection.Pins() && e.Before != nil && e.After != nil && e.Before.GetAnnotations()[key] != e.After.GetAnnotations()[key]
 }
 
-func (w *Watcher[T]) needsOf(obj client.Object) sets.Set[decide.Ref] {
-	refs := sets.New[decide.Ref]()
-	if local, ok := obj.(T); ok && obj != nil {
+func (w *Watcher[T]) needsOf(obj client.Object) sets.Set[decide.Key] {
+	keys := sets.New[decide.Key]()
+	if local, ok := obj.(T); ok && obj != nil && w.Kind.Needs != nil {
 		for _, ref := range w.Kind.Needs(local) {
-			refs.Insert(decide.Ref{Kind: ref.Kind, NamespacedName: ref.NamespacedName})
+			keys.Insert(ref.Key)
 		}
 	}
-	return refs
+	return keys
 }
 
-// onListed passes over the objects that nothing needs: that is nearly all of them.
+// onListed ignores the objects that nothing needs: that is nearly all of them.
 func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
-	key := client.ObjectKeyFromObject(e.Object())
+	key := decide.Key{Kind: w.Kind.Name, NamespacedName: client.ObjectKeyFromObject(e.Object())}
 	if decide.IsPinned(e.Object(), w.ClusterID) {
-		w.Queue.Enqueue(key)
+		w.Queue.Enqueue(work.Rest, key)
 		return
 	}
-	found, err := w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
+	found, err := w.Uses.Referers(ctx, key)
 	if err != nil {
-		log.FromContext(ctx).Error(err, "an event is lost", "kind", w.Kind.Name, "object", key)
+		log.FromContext(ctx).Error(err, "an event is lost", "kind", w.Kind.Name, "object", key.NamespacedName)
 		return // The cache is ending, and the connection with it.
 	}
 	if len(found) == 0 {
 		return
 	}
-	w.Queue.Enqueue(key)
-	if e.Before != nil && e.After != nil {
-		return
-	}
-	for name, keys := range found { // They wait for it, or can do without it.
-		for _, key := range keys {
-			w.Uses.Enqueue(decide.Ref{Kind: name, NamespacedName: key})
-		}
+	w.Queue.Enqueue(work.Rest, key)
+	if e.Before == nil || e.After == nil {
+		w.Queue.Enqueue(work.Rest, found...) // They wait for it, or can do without it.
 	}
 }
 
@@ -129,27 +124,27 @@ func (w *Watcher[T]) onRemote(e informer.Change) {
 	if w.Kind.Done != nil && e.Before != nil {
 		w.Memory.Unshown.Note(key)
 	}
+	priority := work.Rest
 	if w.isUrgent(e) {
-		w.Queue.EnqueueUrgent(key)
-	} else {
-		w.Queue.Enqueue(key)
+		priority = work.Urgent
 	}
+	w.enqueue(priority, key)
 	if e.Before != nil && objects.LocalKey(e.Before) != key {
-		w.Queue.Enqueue(objects.LocalKey(e.Before))
+		w.enqueue(work.Rest, objects.LocalKey(e.Before))
 	}
 }
 
 // isUrgent reports whether users wait for what a change of a remote object leads to.
-// That it is there says nothing new: either it was made by a pass, or it is read at
-// the beginning.
+// That one appears says nothing new: either we have just created it, or it is read at the
+// beginning.
 func (w *Watcher[T]) isUrgent(e informer.Change) bool {
 	before, known := e.Before.(T)
 	after, _ := e.After.(T) // The zero value, when it is gone.
 	return known && w.Kind.Urgent != nil && w.Kind.Urgent(before, after)
 }
 
-// EnqueueNamespace has a pass made over all objects of a local namespace that are
-// known, and over what they need; of all namespaces, if it is empty.
+// EnqueueNamespace enqueues all objects of a local namespace that are known, and what they
+// need; of all namespaces, if it is empty.
 func (w *Watcher[T]) EnqueueNamespace(ctx context.Context, namespace string) {
 	if err := w.enqueueNamespace(ctx, namespace); err != nil {
 		// The cache is ending, and the connection with it.
@@ -166,10 +161,8 @@ func (w *Watcher[T]) enqueueNamespace(ctx context.Context, namespace string) err
 		if namespace == "" && !w.concerns(local.GetNamespace()) {
 			continue
 		}
-		w.Queue.Enqueue(client.ObjectKeyFromObject(local))
-		if w.Kind.Needs != nil {
-			w.Uses.Enqueue(w.Kind.Needs(local)...)
-		}
+		w.enqueue(work.Rest, client.ObjectKeyFromObject(local))
+		w.Queue.Enqueue(work.Rest, w.needsOf(local).UnsortedList()...)
 	}
 	if err := w.enqueueLeft(ctx, namespace); err != nil {
 		return err
@@ -177,8 +170,8 @@ func (w *Watcher[T]) enqueueNamespace(ctx context.Context, namespace string) err
 	return w.enqueueUnheld(ctx, namespace)
 }
 
-// EnqueuePeers has a pass made over the objects whose copies name other namespaces: of
-// one of those the labels or the place have changed.
+// EnqueuePeers enqueues the objects whose copies name other namespaces, because the labels or
+// the place of one of those have changed.
 func (w *Watcher[T]) EnqueuePeers(ctx context.Context) {
 	if w.Kind.Peers == nil {
 		return
@@ -190,13 +183,13 @@ func (w *Watcher[T]) EnqueuePeers(ctx context.Context) {
 	}
 	for _, local := range held {
 		if w.concerns(local.GetNamespace()) && w.Kind.Peers(local) {
-			w.Queue.Enqueue(client.ObjectKeyFromObject(local))
+			w.enqueue(work.Rest, client.ObjectKeyFromObject(local))
 		}
 	}
 }
 
-// enqueueLeft has a pass made over what went here while nothing was to be done, and is
-// left there. In a single namespace that is only what is not pinned.
+// enqueueLeft enqueues the copies' local objects, because some may have gone while nothing was
+// to be done. In a single namespace that is only what is not pinned.
 func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {
 	if namespace != "" && w.Kind.Selection != kind.InMappedNamespace {
 		return nil
@@ -205,24 +198,24 @@ func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {
 	if err != nil {
 		return err
 	}
-	w.Queue.Enqueue(left...)
+	w.enqueue(work.Rest, left...)
 	return nil
 }
 
-// enqueueUnheld has a pass made over those that are to be sent and are not yet: what
-// needs a Secret may be in another namespace.
+// enqueueUnheld enqueues those that are to be sent and are not yet: what needs a Secret may be
+// in another namespace.
 func (w *Watcher[T]) enqueueUnheld(ctx context.Context, namespace string) error {
 	unheld, err := w.Locals.Unheld(ctx, namespace)
 	if err != nil {
 		return err
 	}
 	for _, key := range unheld {
-		needing, err := w.Uses.Referers(ctx, decide.Ref{Kind: w.Kind.Name, NamespacedName: key})
+		needing, err := w.Uses.Referers(ctx, decide.Key{Kind: w.Kind.Name, NamespacedName: key})
 		if err != nil {
 			return err
 		}
 		if len(needing) > 0 {
-			w.Queue.Enqueue(key)
+			w.enqueue(work.Rest, key)
 		}
 	}
 	return nil

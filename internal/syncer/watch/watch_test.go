@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,42 +19,34 @@ import (
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
+	"github.com/spillway-io/spillway/internal/syncer/work"
 )
 
-// transcript is what passes are asked for.
+// transcript is what is enqueued.
 type transcript struct {
 	lines   []string
-	needing map[string][]types.NamespacedName
+	needing []decide.Key
 }
 
-func (t *transcript) Enqueue(keys ...types.NamespacedName) { t.add("", keys) }
-
-func (t *transcript) EnqueueUrgent(keys ...types.NamespacedName) { t.add("urgent ", keys) }
-
-func (t *transcript) add(how string, keys []types.NamespacedName) {
+func (t *transcript) Enqueue(priority int, keys ...decide.Key) {
 	for _, key := range keys {
-		t.lines = append(t.lines, how+key.String())
+		line := strings.TrimPrefix(key.String(), "configmap/")
+		if priority == work.Urgent {
+			line = "urgent " + line
+		}
+		t.lines = append(t.lines, line)
 	}
 }
 
-// others are the objects of other kinds.
-type others struct{ *transcript }
-
-func (o others) Enqueue(refs ...decide.Ref) {
-	for _, ref := range refs {
-		o.lines = append(o.lines, ref.String())
-	}
-}
-
-func (o others) Referers(context.Context, decide.Ref) (map[string][]types.NamespacedName, error) {
-	return o.needing, nil
+func (t *transcript) Referers(context.Context, decide.Key) ([]decide.Key, error) {
+	return t.needing, nil
 }
 
 // needs a Secret that its data names.
 func needs(m *corev1.ConfigMap) []decide.Ref {
 	var refs []decide.Ref
 	for name := range m.Data {
-		refs = append(refs, decide.Ref{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: m.Namespace, Name: name}, Optional: m.Labels["tier"] != ""})
+		refs = append(refs, decide.Ref{Key: decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: m.Namespace, Name: name}}, Optional: m.Labels["tier"] != ""})
 	}
 	return refs
 }
@@ -61,21 +54,21 @@ func needs(m *corev1.ConfigMap) []decide.Ref {
 func watcher(rig *synctest.Rig, said *transcript) *Watcher[*corev1.ConfigMap] {
 	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
 	return &Watcher[*corev1.ConfigMap]{
-		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: others{said}, Memory: rig.Memory, Queue: said,
+		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: said, Memory: rig.Memory, Queue: said,
 		Concerns: func(namespace string) bool { return namespace == "team" },
 	}
 }
 
-// TestChanges holds the passes that follow a change against what is listed here.
+// TestChanges holds what a change enqueues against what is listed here.
 func TestChanges(t *testing.T) {
 	tier := func(m *corev1.ConfigMap) { m.Labels = decide.With(m.Labels, "tier", "web") }
 	elsewhere := func(m *corev1.ConfigMap) { m.Namespace = "team-b" }
-	byPods := map[string][]types.NamespacedName{"pod": {{Namespace: "team", Name: "web"}}}
+	byPods := []decide.Key{{Kind: "pod", NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}}}
 	for name, test := range map[string]struct {
 		selection kind.Selection
 		side      string
 		change    informer.Change
-		needing   map[string][]types.NamespacedName
+		needing   []decide.Key
 		want      []string
 	}{
 		"an object that is held comes":       {kind.Referenced, "held", informer.Change{After: fixture.Local()}, nil, []string{"secret/team/a", "team/settings"}},
@@ -113,7 +106,7 @@ func TestChanges(t *testing.T) {
 			}
 			slices.Sort(said.lines)
 			if diff := cmp.Diff(test.want, said.lines); diff != "" {
-				t.Errorf("passes (-want +got):\n%s", diff)
+				t.Errorf("enqueued (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -128,7 +121,7 @@ func standsFor(name string) fixture.Option {
 	}
 }
 
-// TestNeedsNothing: of a kind that needs nothing, only the object itself is passed over.
+// TestNeedsNothing: of a kind that needs nothing, only the object itself is enqueued.
 func TestNeedsNothing(t *testing.T) {
 	rig, said := synctest.New(), &transcript{}
 	w := watcher(rig, said)
@@ -136,7 +129,7 @@ func TestNeedsNothing(t *testing.T) {
 	rig.View.Has = []client.Object{fixture.Local()}
 	w.EnqueueNamespace(t.Context(), "team")
 	if diff := cmp.Diff([]string{"team/settings", "team/settings"}, said.lines); diff != "" {
-		t.Errorf("passes (-want +got):\n%s", diff)
+		t.Errorf("enqueued (-want +got):\n%s", diff)
 	}
 }
 
@@ -168,10 +161,10 @@ func TestUnshown(t *testing.T) {
 }
 
 // stopped is a graph whose caches have stopped.
-type stopped struct{ others }
+type stopped struct{}
 
-func (stopped) Referers(context.Context, decide.Ref) (map[string][]types.NamespacedName, error) {
-	return map[string][]types.NamespacedName{"pod": nil}, errors.New("stopped")
+func (stopped) Referers(context.Context, decide.Key) ([]decide.Key, error) {
+	return []decide.Key{{Kind: "pod"}}, errors.New("stopped")
 }
 
 // TestCachesThatHaveStopped ask for nothing, and are no panic.
@@ -194,7 +187,7 @@ func TestCachesThatHaveStopped(t *testing.T) {
 			test.fail(rig, w)
 			w.EnqueueNamespace(t.Context(), "")
 			if diff := cmp.Diff(test.want, said.lines); diff != "" {
-				t.Errorf("passes (-want +got):\n%s", diff)
+				t.Errorf("enqueued (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -203,11 +196,11 @@ func TestCachesThatHaveStopped(t *testing.T) {
 	w.Uses = stopped{}
 	w.onListed(t.Context(), informer.Change{After: fixture.Local()})
 	if len(said.lines) > 0 {
-		t.Errorf("passes: %s", said.lines)
+		t.Errorf("enqueued: %s", said.lines)
 	}
 }
 
-// TestEnqueueNamespace has passes made over what is known of one namespace, or of all.
+// TestEnqueueNamespace enqueues what is known of one namespace, or of all.
 func TestEnqueueNamespace(t *testing.T) {
 	here := func(name string, options ...fixture.Option) *corev1.ConfigMap {
 		return fixture.Local(append(options, func(m *corev1.ConfigMap) { m.Name = name })...)
@@ -217,11 +210,11 @@ func TestEnqueueNamespace(t *testing.T) {
 	for name, test := range map[string]struct {
 		selection kind.Selection
 		namespace string
-		needing   map[string][]types.NamespacedName
+		needing   []decide.Key
 		want      []string
 	}{
 		"one":                {kind.Referenced, "team", nil, []string{"secret/team/a", "team/pinned"}},
-		"one, and pods need": {kind.Referenced, "team", map[string][]types.NamespacedName{"pod": nil}, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
+		"one, and pods need": {kind.Referenced, "team", []decide.Key{{Kind: "pod"}}, []string{"secret/team/a", "team/pinned", "team/unpinned"}},
 		"one that is mapped, and what is left": {kind.InMappedNamespace, "team", nil, []string{
 			"secret/team/a", "secret/team/a", "team/pinned", "team/settings", "team/unpinned"}},
 		"one that is not any more": {kind.InMappedNamespace, "team-b", nil, []string{"secret/team-b/a", "team-b/settings"}},
@@ -242,14 +235,13 @@ func TestEnqueueNamespace(t *testing.T) {
 			watcher(rig, said).EnqueueNamespace(t.Context(), test.namespace)
 			slices.Sort(said.lines)
 			if diff := cmp.Diff(test.want, said.lines); diff != "" {
-				t.Errorf("passes (-want +got):\n%s", diff)
+				t.Errorf("enqueued (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestEnqueuePeers has passes made over what names other namespaces, of those that are
-// mapped.
+// TestEnqueuePeers enqueues what names other namespaces, of those that are mapped.
 func TestEnqueuePeers(t *testing.T) {
 	rig, said := synctest.New(), &transcript{}
 	rig.Shares()
@@ -264,7 +256,7 @@ func TestEnqueuePeers(t *testing.T) {
 	rig.Kind.Peers = func(m *corev1.ConfigMap) bool { return m.Data["peers"] != "" }
 	w.EnqueuePeers(t.Context())
 	if diff := cmp.Diff([]string{"team/settings"}, said.lines); diff != "" {
-		t.Errorf("passes (-want +got):\n%s", diff)
+		t.Errorf("enqueued (-want +got):\n%s", diff)
 	}
 	rig.Catalogue.Err = errors.New("stopped")
 	w.EnqueuePeers(t.Context())

@@ -1,0 +1,95 @@
+package work
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/spillway-io/spillway/internal/decide"
+)
+
+// lane limits how many objects of a kind are reconciled at a time.
+type lane struct {
+	kind string
+	most int
+
+	mu sync.Mutex
+	// places are those that are taken: by what is being reconciled, and by what is called.
+	places int
+	// called are keys that have been set aside, and come back from the queue now.
+	called sets.Set[decide.Key]
+	// aside are keys for which there was no place, with their priorities. There is none while
+	// a place is free.
+	aside map[decide.Key]int
+	// order is that of the keys aside, by priority. A key whose priority has risen is in two.
+	order [Urgent + 1][]decide.Key
+}
+
+func newLane(kind string, most int) *lane {
+	metered().most.WithLabelValues(kind).Set(float64(most))
+	metered().errors.WithLabelValues(kind) // The first error is an increase.
+	return &lane{kind: kind, most: most, called: sets.Set[decide.Key]{}, aside: map[decide.Key]int{}}
+}
+
+// admit reports whether a key that comes from the queue is to be reconciled now. If not, it
+// has been set aside.
+func (l *lane) admit(key decide.Key, priority int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.called.Has(key):
+		l.called.Delete(key)
+	case l.places < l.most:
+		l.places++
+	default:
+		l.setAside(key, priority)
+		return false
+	}
+	metered().active.WithLabelValues(l.kind).Inc()
+	return true
+}
+
+func (l *lane) setAside(key decide.Key, priority int) {
+	before, known := l.aside[key]
+	if known && before >= priority {
+		return
+	}
+	if known {
+		metered().waiting(l.kind, before).Dec()
+	}
+	metered().waiting(l.kind, priority).Inc()
+	l.aside[key] = priority
+	l.order[priority] = append(l.order[priority], key)
+}
+
+// next gives the place of what has been reconciled to the first key that is aside, if there is
+// any.
+func (l *lane) next() (key decide.Key, priority int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	metered().active.WithLabelValues(l.kind).Dec()
+	for priority := Urgent; priority >= Rest; priority-- {
+		for len(l.order[priority]) > 0 {
+			key, l.order[priority] = l.order[priority][0], l.order[priority][1:]
+			if at, known := l.aside[key]; !known || at != priority {
+				continue // It has risen.
+			}
+			delete(l.aside, key)
+			metered().waiting(l.kind, priority).Dec()
+			l.called.Insert(key)
+			return key, priority, true
+		}
+	}
+	l.places--
+	return decide.Key{}, Rest, false
+}
+
+// drop takes what is aside out of the metrics.
+func (l *lane) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, priority := range l.aside {
+		metered().waiting(l.kind, priority).Dec()
+	}
+	l.aside = nil
+}

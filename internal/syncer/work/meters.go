@@ -1,0 +1,59 @@
+package work
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// meters are the metrics of controller-runtime's controllers, by kind. They are those that it
+// has registered itself.
+type meters struct {
+	total, errors, panics *prometheus.CounterVec
+	seconds               *prometheus.HistogramVec
+	active, most, depth   *prometheus.GaugeVec
+}
+
+// metered must not be called before main begins: controller-runtime's metrics come first.
+var metered = sync.OnceValue(func() *meters {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return existing(prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return existing(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels))
+	}
+	return &meters{
+		total:  counter("controller_runtime_reconcile_total", "Total number of reconciliations per controller", "controller", "result"),
+		errors: counter("controller_runtime_reconcile_errors_total", "Total number of reconciliation errors per controller", "controller"),
+		panics: counter("controller_runtime_reconcile_panics_total", "Total number of reconciliation panics per controller", "controller"),
+		seconds: existing(prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "controller_runtime_reconcile_time_seconds", Help: "Length of time per reconciliation per controller",
+		}, []string{"controller"})),
+		active: gauge("controller_runtime_active_workers", "Number of currently used workers per controller", "controller"),
+		most:   gauge("controller_runtime_max_concurrent_reconciles", "Maximum number of concurrent reconciles per controller", "controller"),
+		depth:  gauge("workqueue_depth", "Current depth of workqueue by workqueue and priority", "name", "controller", "priority"),
+	}
+})
+
+// existing is the metric that has been registered under the name of like, or like. A test
+// notices if controller-runtime's are others.
+func existing[V prometheus.Collector](like V) V {
+	var already prometheus.AlreadyRegisteredError
+	if errors.As(metrics.Registry.Register(like), &already) {
+		if found, ok := already.ExistingCollector.(V); ok {
+			return found
+		}
+	}
+	return like
+}
+
+// waiting is how many keys of a kind are aside: the queue does not count them.
+func (m *meters) waiting(kind string, priority int) prometheus.Gauge {
+	return m.depth.WithLabelValues(kind, kind, strconv.Itoa(priority))
+}
+
+// ended counts a reconcile.
+func (m *meters) ended(kind, result string) { m.total.WithLabelValues(kind, result).Inc() }

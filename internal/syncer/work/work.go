@@ -1,0 +1,152 @@
+// Package work reconciles the objects of all kinds of one connection.
+//
+// # How it works
+//
+// There is one queue, controller-runtime's, whose keys name a kind besides the object. One
+// goroutine takes keys out of it, and starts a goroutine for each: an idle connection has no
+// workers. While as many of a kind run as may, its other keys are set aside (lane). When one
+// ends, the first of those, urgent ones before others, goes through the queue once more and
+// is reconciled. So a webhook that never answers for Secrets takes up the places of Secrets, and
+// holds up no pod.
+//
+// The rest is as in controller-runtime's controllers: one key is never reconciled twice at
+// a time, one that is enqueued meanwhile is reconciled again, errors are retried with back-off,
+// panics are errors, and the metrics are the same, by kind.
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/retry"
+)
+
+// The priorities of keys.
+const (
+	Rest = iota
+	// Urgent keys go before the rest of their kind.
+	Urgent
+)
+
+// name is the queue's in metrics.
+const name = "sync"
+
+// Workers reconcile the objects of one connection.
+type Workers struct {
+	do     reconcile.TypedReconciler[decide.Key]
+	queue  priorityqueue.PriorityQueue[decide.Key]
+	lanes  map[string]*lane // By kind.
+	passes sync.WaitGroup
+}
+
+// New makes Workers that call do. Each kind has to be added to them.
+func New(do reconcile.TypedReconciler[decide.Key]) *Workers {
+	return &Workers{do: do, lanes: map[string]*lane{}}
+}
+
+// Add adds a kind of which that many objects are reconciled at a time. It must not be called
+// after Run.
+func (w *Workers) Add(kind string, most int) { w.lanes[kind] = newLane(kind, most) }
+
+// Enqueue has objects reconciled. It must not be called before Run calls start, and does nothing
+// for kinds that have not been added.
+func (w *Workers) Enqueue(priority int, keys ...decide.Key) {
+	known := slices.DeleteFunc(slices.Clone(keys), func(key decide.Key) bool { return w.lanes[key.Kind] == nil })
+	w.queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, known...)
+}
+
+// Run calls start, which may enqueue, and then reconciles until ctx ends. It returns when
+// nothing is being reconciled any more.
+func (w *Workers) Run(ctx context.Context, start func(context.Context) error) error {
+	w.queue = priorityqueue.New(name, func(o *priorityqueue.Opts[decide.Key]) {
+		o.Log, o.RateLimiter = log.FromContext(ctx), retry.Backoff[decide.Key]()
+	})
+	return w.run(ctx, start)
+}
+
+func (w *Workers) run(ctx context.Context, start func(context.Context) error) error {
+	// Not while something waits for a key: the queue may be just about to hand one over, and then
+	// holds its lock for ever. So the end of ctx brings a last key.
+	defer w.queue.ShutDown()
+	if err := start(ctx); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { w.queue.Add(decide.Key{}) })()
+	defer w.drop()
+	for {
+		key, priority, _ := w.queue.GetWithPriority()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !w.lanes[key.Kind].admit(key, priority) {
+			w.queue.Done(key)
+			continue
+		}
+		w.passes.Go(func() { w.pass(ctx, key, priority) })
+	}
+}
+
+// drop waits until nothing is being reconciled, and forgets what has been set aside.
+func (w *Workers) drop() {
+	w.passes.Wait()
+	for _, lane := range w.lanes {
+		lane.drop()
+	}
+}
+
+// pass reconciles an object, and has the next one of its kind come back from the queue.
+func (w *Workers) pass(ctx context.Context, key decide.Key, priority int) {
+	w.reconcile(ctx, key, priority)
+	w.queue.Done(key)
+	if next, priority, ok := w.lanes[key.Kind].next(); ok {
+		w.queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, next)
+	}
+}
+
+// reconcile is what controller-runtime's controllers do with a key.
+func (w *Workers) reconcile(ctx context.Context, key decide.Key, priority int) {
+	defer prometheus.NewTimer(metered().seconds.WithLabelValues(key.Kind)).ObserveDuration()
+	logger := log.FromContext(ctx).WithValues("controller", key.Kind, "namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
+	result, err := w.recovered(log.IntoContext(ctx, logger), key)
+	switch {
+	case err != nil:
+		if !errors.Is(err, reconcile.TerminalError(nil)) {
+			w.queue.AddWithOpts(priorityqueue.AddOpts{RateLimited: true, Priority: &priority}, key)
+		}
+		metered().errors.WithLabelValues(key.Kind).Inc()
+		metered().ended(key.Kind, "error")
+		logger.Error(err, "Reconciler error")
+	case result.RequeueAfter > 0:
+		w.queue.Forget(key) // The back-off is for failures.
+		w.queue.AddWithOpts(priorityqueue.AddOpts{After: result.RequeueAfter, Priority: &priority}, key)
+		metered().ended(key.Kind, "requeue_after")
+	default:
+		w.queue.Forget(key)
+		metered().ended(key.Kind, "success")
+	}
+}
+
+// recovered turns a panic into an error.
+func (w *Workers) recovered(ctx context.Context, key decide.Key) (_ reconcile.Result, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			metered().panics.WithLabelValues(key.Kind).Inc()
+			for _, handle := range utilruntime.PanicHandlers {
+				handle(ctx, r)
+			}
+			err = fmt.Errorf("panic: %v [recovered]", r)
+		}
+	}()
+	return w.do.Reconcile(ctx, key)
+}
