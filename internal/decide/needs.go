@@ -15,6 +15,8 @@ type Key struct {
 	// Kind is the name of the kind.
 	Kind string
 	types.NamespacedName
+	// UID tells objects of a provider apart; empty for the consumer's.
+	UID types.UID
 }
 
 func (k Key) String() string { return k.Kind + "/" + k.NamespacedName.String() }

@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/rights"
 	"github.com/spillway-io/spillway/internal/syncer/act"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
@@ -51,9 +52,9 @@ type connected struct {
 	workers                      *work.Workers
 }
 
-// Reconcile reconciles an object of any kind that is sent.
+// Reconcile reconciles an object of any kind.
 func (c *connected) Reconcile(ctx context.Context, key decide.Key) (reconcile.Result, error) {
-	return c.graph.runners[key.Kind].Reconcile(ctx, key.NamespacedName)
+	return c.graph.kinds[key.Kind].Reconcile(ctx, key)
 }
 
 // follow enqueues what changes, and what that concerns, until ctx ends. Nothing is reconciled
@@ -65,7 +66,7 @@ func (c *connected) follow(ctx context.Context) error {
 	if err := errors.Join(c.namespaces.followOffloadings(ctx, c.Cache), c.namespaces.followLabels(ctx, c.Cache)); err != nil {
 		return err
 	}
-	for _, kind := range c.graph.all() {
+	for _, kind := range c.graph.kinds {
 		if err := kind.Start(ctx); err != nil {
 			return err
 		}
@@ -155,8 +156,8 @@ func (k registration[T]) attach(c *connected) error {
 		Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: c.workers,
 		Concerns: c.namespaces.concerns,
 	}
-	c.graph.runners[kind.Name] = controller
-	c.workers.Add(kind.Name, kind.Workers)
+	c.graph.kinds[kind.Name], c.graph.runners[kind.Name] = controller, controller
+	c.workers.Add(kind.Name, kind.Workers, retry.Backoff[decide.Key]())
 	if kind.Needs != nil {
 		c.graph.needing[kind.Name] = controller.observer
 	}

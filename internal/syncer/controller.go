@@ -67,8 +67,9 @@ func (c *kindController[T]) Start(ctx context.Context) error {
 	return nil
 }
 
-// Reconcile implements runner: it decides and acts until nothing is left to do.
-func (c *kindController[T]) Reconcile(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
+// Reconcile implements Runner: it decides and acts until nothing is left to do.
+func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.Result, error) {
+	key := of.NamespacedName
 	if right := c.lacking(); right != "" || c.paused() {
 		return ctrl.Result{}, c.tellLacking(ctx, key, right) // All objects are enqueued when this changes.
 	}
@@ -100,7 +101,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, key types.NamespacedN
 			return c.report(ctx, snapshot, decide.Plan{Problem: next.Problem, RetryAfter: memory.FirstRetry})
 		}
 	}
-	return ctrl.Result{}, fmt.Errorf("%s %s: %w", c.kind.Name, key, errRounds)
+	return ctrl.Result{}, fmt.Errorf("%s: %w", of, errRounds)
 }
 
 // report notifies dependants of the outcome, and says when to look again. A reconcile that

@@ -100,7 +100,7 @@ func (w *world) drains(reason string) {
 func (w *world) reconcile(t *testing.T) ([]string, reconcile.Result) {
 	t.Helper()
 	w.requests = nil
-	result, err := w.controller.Reconcile(t.Context(), types.NamespacedName{Namespace: "team", Name: "settings"})
+	result, err := w.controller.Reconcile(t.Context(), settingsRef.Key)
 	if err != nil {
 		t.Fatal(err)
 	}

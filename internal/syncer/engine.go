@@ -53,6 +53,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
@@ -135,11 +136,13 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 		}
 	}
 	for _, kind := range e.Shown {
-		shown, err := kind.Attach(ctx, Connection{Mark: c.mark, View: view, Provider: provider, Paused: c.namespaces.paused})
+		enqueue := func(keys ...decide.Key) { c.workers.Enqueue(work.Rest, keys...) }
+		shown, err := kind.Attach(ctx, Connection{Mark: c.mark, View: view, Provider: provider, Paused: c.namespaces.paused, Enqueue: enqueue})
 		if err != nil {
 			return err
 		}
-		c.graph.shown = append(c.graph.shown, shown)
+		c.graph.kinds[kind.Name()] = shown
+		c.workers.Add(kind.Name(), 1, kind.Backoff())
 	}
 	return c.workers.Run(ctx, c.follow)
 }
@@ -169,7 +172,7 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 		namespaces: &namespaces{binding: binding.Name, mark: mark},
 	}
 	c.workers = work.New(c)
-	c.graph = &graph{queue: c.workers, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, near: c.namespaces.near}
+	c.graph = &graph{queue: c.workers, kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, near: c.namespaces.near}
 	c.namespaces.enqueue, c.namespaces.enqueuePeers = c.graph.EnqueueNamespace, c.graph.EnqueuePeers
 	return c
 }

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/seeded"
@@ -17,11 +16,11 @@ import (
 // graph knows which objects need which, of all kinds of one connection.
 type graph struct {
 	queue queue
-	// runners are the controllers of all kinds that are sent, by the kind's name; needing those of
-	// kinds that may need others, and needed those of kinds that others may need.
+	// kinds are the controllers of all kinds, in both directions, by the kind's name; runners
+	// those of kinds that are sent, needing those of kinds that may need others, and needed those
+	// of kinds that others may need.
+	kinds   map[string]Runner
 	runners map[string]runner
-	// shown are the controllers of kinds that come from the provider.
-	shown   []Runner
 	needing map[string]needing
 	needed  map[string]needed
 	// preceding are those of kinds whose objects have to be in the provider before pods.
@@ -38,8 +37,6 @@ type queue interface {
 // runner is the controller of a kind that is sent.
 type runner interface {
 	Runner
-	// Reconcile reconciles a local object with its copies.
-	Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error)
 	// EnqueuePeers enqueues the objects whose copies name other namespaces.
 	EnqueuePeers(ctx context.Context)
 	// EnqueuePods enqueues the objects of a local namespace that are not in the provider yet,
@@ -73,7 +70,7 @@ type preceding interface {
 
 // EnqueueNamespace enqueues the objects of a local namespace, of all kinds.
 func (g *graph) EnqueueNamespace(ctx context.Context, namespace string) {
-	for _, kind := range g.all() {
+	for _, kind := range g.kinds {
 		kind.EnqueueNamespace(ctx, namespace)
 	}
 }
@@ -83,15 +80,6 @@ func (g *graph) EnqueuePeers(ctx context.Context) {
 	for _, kind := range g.runners {
 		kind.EnqueuePeers(ctx)
 	}
-}
-
-// all are the controllers of all kinds, in both directions.
-func (g *graph) all() []Runner {
-	all := slices.Clone(g.shown)
-	for _, kind := range g.runners {
-		all = append(all, kind)
-	}
-	return all
 }
 
 // Referers are all objects that need one.

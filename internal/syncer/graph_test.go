@@ -175,7 +175,7 @@ func TestGraphNeeds(t *testing.T) {
 func TestGraphEnqueues(t *testing.T) {
 	g, pods, configMaps := kinds()
 	shown := &asked{}
-	g.shown = []Runner{shown}
+	g.kinds = map[string]Runner{"pod": pods, "configmap": configMaps, "warning": shown}
 	queued := &asked{}
 	g.queue = queued
 	if err := g.notify(t.Context(), settingsRef.Key); err != nil {

@@ -27,10 +27,7 @@ const (
 
 // intake puts the events of a provider on the shelf, one by one. A Reflector treats it
 // as a store, and keeps nothing itself.
-type intake struct {
-	*reconciler
-	queue queue
-}
+type intake struct{ *reconciler }
 
 var _ toolscache.ReflectorStore = &intake{}
 
@@ -102,7 +99,7 @@ func (i *intake) keep(ctx context.Context, target podevent.Target, occurrence po
 		return // The cache is ending, and the connection with it.
 	}
 	i.shelf.Put(target, occurrence, pod != nil, i.clock.Now())
-	i.queue.Add(target)
+	i.enqueue(target)
 }
 
 // isOurs reports whether a namespace of the provider has our mark: the cache holds

@@ -11,11 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/syncer"
@@ -42,16 +42,16 @@ func TestEarlyWarnings(t *testing.T) {
 	mark := provenance.Mark{Origin: "origin", ClusterID: "eu"}
 	remote := &provider{namespaces: map[string]*corev1.Namespace{}}
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[podevent.Target]())
-	defer queue.ShutDown()
+	var queue []decide.Key
+	enqueue := func(keys ...decide.Key) { queue = append(queue, keys...) }
 	to := &intake{&reconciler{
-		Connection: syncer.Connection{Mark: mark}, remote: remote, clock: clock,
+		Connection: syncer.Connection{Mark: mark, Enqueue: enqueue}, remote: remote, clock: clock,
 		shelf: podevent.NewShelf(podevent.MostKept), early: podevent.NewShelf(podevent.MostEarly),
-	}, queue}
+	}}
 	for _, namespace := range []string{"ours", "theirs"} {
 		to.take(t.Context(), warningAbout(namespace))
 	}
-	if shown := to.shelf.Targets(); len(shown) > 0 || queue.Len() > 0 {
+	if shown := to.shelf.Targets(); len(shown) > 0 || len(queue) > 0 {
 		t.Fatalf("there is no namespace, and %v is looked at", shown)
 	}
 	for name, labels := range map[string]map[string]string{"theirs": {}, "ours": mark.Labels()} {
@@ -59,8 +59,8 @@ func TestEarlyWarnings(t *testing.T) {
 	}
 	to.arrived(t.Context(), "ours")
 	want := []podevent.Target{targetOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ours", Name: "pod", UID: "pod-of-ours"}})}
-	if diff := cmp.Diff(want, to.shelf.Targets()); diff != "" || queue.Len() != 1 {
-		t.Errorf("%d are looked at, kept (-want +got)\n%s", queue.Len(), diff)
+	if diff := cmp.Diff(want, to.shelf.Targets()); diff != "" || len(queue) != 1 {
+		t.Errorf("%v are looked at, kept (-want +got)\n%s", queue, diff)
 	}
 	// What is deleted in the meantime is not kept.
 	if err := to.Delete(warningAbout("theirs")); err != nil {

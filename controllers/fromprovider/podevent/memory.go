@@ -30,7 +30,7 @@ func newMemory(clock clock.PassiveClock) *memory {
 	return &memory{clock: clock, pods: map[types.UID]*written{}}
 }
 
-// of returns what is remembered of a pod. Only the one worker uses it.
+// of returns what is remembered of a pod. Only Reconcile uses it, for one pod at a time.
 func (m *memory) of(pod types.UID) *written {
 	m.mu.Lock()
 	defer m.mu.Unlock()

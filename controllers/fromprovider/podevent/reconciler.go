@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,7 +48,6 @@ type reconciler struct {
 	events corev1client.EventInterface
 	local  *ownwrites.Reader
 	clock  clock.PassiveClock
-	queue  atomic.Pointer[queue] // Nil before the start.
 	shelf  *podevent.Shelf
 	// early has the warnings about pods of namespaces that are not known to be ours:
 	// another watch reports the namespaces, and may lag.
@@ -58,7 +56,8 @@ type reconciler struct {
 }
 
 // Reconcile shows what the provider reports about one pod.
-func (c *reconciler) Reconcile(ctx context.Context, target podevent.Target) (ctrl.Result, error) {
+func (c *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result, error) {
+	target := podevent.Target{NamespacedName: key.NamespacedName, UID: key.UID}
 	reported, since := c.shelf.Of(target)
 	if c.Paused() || len(reported) == 0 {
 		return ctrl.Result{}, nil

@@ -3,8 +3,9 @@
 //
 // # How it works
 //
-// For each connected provider there is one watch of its warnings about pods, and one
-// controller; they end with the connection. Events carry no label of ours, so those of
+// For each connected provider there is one watch of its warnings about pods, which ends with
+// the connection. One pod of a provider is handled at a time: two could be about the same
+// local pod, if a provider says so. Events carry no label of ours, so those of
 // other tenants arrive as well, and are not kept: only those about a pod in one of our
 // namespaces get on the shelf (package decide/podevent), which is bounded, and only
 // those about a remote pod with our mark and that UID get to the consumer.
@@ -24,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/ownwrites"
@@ -39,6 +42,9 @@ import (
 )
 
 // +kubebuilder:rbac:groups="",resources=events,verbs=list;watch;create;patch
+
+// name of the kind.
+const name = "podevent"
 
 // fieldPod indexes the consumer's events by the UID of the pod that they are about.
 const fieldPod = "spillway.pod"
@@ -101,6 +107,14 @@ func (k *Kind) Start(ctx context.Context) error {
 		return err
 	}
 	return k.shown.Start(ctx)
+}
+
+// Name implements syncer.FromProvider.
+func (*Kind) Name() string { return name }
+
+// Backoff implements syncer.FromProvider.
+func (*Kind) Backoff() workqueue.TypedRateLimiter[decide.Key] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[decide.Key](firstFailure, mostFailure)
 }
 
 // Attach implements syncer.FromProvider.

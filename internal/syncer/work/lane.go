@@ -2,16 +2,19 @@ package work
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
 // lane limits how many objects of a kind are reconciled at a time.
 type lane struct {
-	kind string
-	most int
+	kind    string
+	most    int
+	backoff workqueue.TypedRateLimiter[decide.Key]
 
 	mu sync.Mutex
 	// places are those that are taken: by what is being reconciled, and by what is called.
@@ -25,10 +28,10 @@ type lane struct {
 	order [Urgent + 1][]decide.Key
 }
 
-func newLane(kind string, most int) *lane {
+func newLane(kind string, most int, backoff workqueue.TypedRateLimiter[decide.Key]) *lane {
 	metered().most.WithLabelValues(kind).Set(float64(most))
 	metered().errors.WithLabelValues(kind) // The first error is an increase.
-	return &lane{kind: kind, most: most, called: sets.Set[decide.Key]{}, aside: map[decide.Key]int{}}
+	return &lane{kind: kind, most: most, backoff: backoff, called: sets.Set[decide.Key]{}, aside: map[decide.Key]int{}}
 }
 
 // admit reports whether a key that comes from the queue is to be reconciled now. If not, it
@@ -93,3 +96,15 @@ func (l *lane) drop() {
 	}
 	l.aside = nil
 }
+
+// backoff is that of each kind.
+type backoff map[string]*lane
+
+// When implements workqueue.TypedRateLimiter.
+func (b backoff) When(key decide.Key) time.Duration { return b[key.Kind].backoff.When(key) }
+
+// Forget implements workqueue.TypedRateLimiter.
+func (b backoff) Forget(key decide.Key) { b[key.Kind].backoff.Forget(key) }
+
+// NumRequeues implements workqueue.TypedRateLimiter.
+func (b backoff) NumRequeues(key decide.Key) int { return b[key.Kind].backoff.NumRequeues(key) }

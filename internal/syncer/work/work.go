@@ -24,12 +24,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // The priorities of keys.
@@ -55,9 +55,11 @@ func New(do reconcile.TypedReconciler[decide.Key]) *Workers {
 	return &Workers{do: do, lanes: map[string]*lane{}}
 }
 
-// Add adds a kind of which that many objects are reconciled at a time. It must not be called
-// after Run.
-func (w *Workers) Add(kind string, most int) { w.lanes[kind] = newLane(kind, most) }
+// Add adds a kind of which that many objects are reconciled at a time, and after an error again
+// as backoff says. It must not be called after Run.
+func (w *Workers) Add(kind string, most int, backoff workqueue.TypedRateLimiter[decide.Key]) {
+	w.lanes[kind] = newLane(kind, most, backoff)
+}
 
 // Enqueue has objects reconciled. It must not be called before Run calls start, and does nothing
 // for kinds that have not been added.
@@ -70,7 +72,7 @@ func (w *Workers) Enqueue(priority int, keys ...decide.Key) {
 // nothing is being reconciled any more.
 func (w *Workers) Run(ctx context.Context, start func(context.Context) error) error {
 	w.queue = priorityqueue.New(name, func(o *priorityqueue.Opts[decide.Key]) {
-		o.Log, o.RateLimiter = log.FromContext(ctx), retry.Backoff[decide.Key]()
+		o.Log, o.RateLimiter = log.FromContext(ctx), backoff(w.lanes)
 	})
 	return w.run(ctx, start)
 }

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 func key(kind, name string) decide.Key {
@@ -58,7 +59,7 @@ func start(t *testing.T, most map[string]int) *running {
 		}
 	}))
 	for kind, most := range most {
-		r.Add(kind, most)
+		r.Add(kind, most, retry.Backoff[decide.Key]())
 	}
 	started := make(chan struct{})
 	go func() { r.ended <- r.Run(ctx, func(context.Context) error { close(started); return nil }) }()
@@ -132,7 +133,7 @@ func TestUrgentOvertakesWhatIsSetAside(t *testing.T) {
 // TestUrgentBeforeTheRest: in the queue, too.
 func TestUrgentBeforeTheRest(t *testing.T) {
 	w := New(nil)
-	w.Add("pod", 1)
+	w.Add("pod", 1, retry.Backoff[decide.Key]())
 	w.queue = priorityqueue.New[decide.Key]("")
 	defer w.queue.ShutDown()
 	w.Enqueue(Rest, key("pod", "first"), key("pod", "second"), key("pod", "third"))
@@ -204,7 +205,7 @@ func TestEnd(t *testing.T) {
 func TestEndsAtAnyTime(t *testing.T) {
 	for range 500 {
 		w := New(reconcile.TypedFunc[decide.Key](func(context.Context, decide.Key) (reconcile.Result, error) { return reconcile.Result{}, nil }))
-		w.Add("pod", 2)
+		w.Add("pod", 2, retry.Backoff[decide.Key]())
 		ctx, cancel := context.WithCancel(t.Context())
 		err := w.Run(ctx, func(context.Context) error {
 			go cancel()
@@ -216,6 +217,32 @@ func TestEndsAtAnyTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestBackoff: each kind has its own.
+func TestBackoff(t *testing.T) {
+	w := New(nil)
+	w.Add("pod", 1, workqueue.NewTypedItemExponentialFailureRateLimiter[decide.Key](time.Second, time.Minute))
+	w.Add("secret", 1, workqueue.NewTypedItemExponentialFailureRateLimiter[decide.Key](time.Minute, time.Hour))
+	all := backoff(w.lanes)
+	for i, step := range []struct {
+		of   decide.Key
+		want time.Duration
+	}{
+		{key("pod", "a"), time.Second},
+		{key("pod", "a"), 2 * time.Second},
+		{key("secret", "a"), time.Minute},
+		{key("pod", "a"), 4 * time.Second},
+		{key("secret", "a"), 2 * time.Minute},
+	} {
+		if got := all.When(step.of); got != step.want {
+			t.Errorf("failure %d, of %s: waits %s, want %s", i+1, step.of, got, step.want)
+		}
+	}
+	all.Forget(key("pod", "a"))
+	if pods, secrets := all.NumRequeues(key("pod", "a")), all.NumRequeues(key("secret", "a")); pods != 0 || secrets != 2 {
+		t.Errorf("%d failures of the pod, %d of the Secret", pods, secrets)
 	}
 }
 
@@ -352,7 +379,7 @@ func TestAsControllers(t *testing.T) {
 			})
 			got := run(func(ctx context.Context, queue *recorded) error {
 				w := New(reconciler)
-				w.Add("pod", 1)
+				w.Add("pod", 1, retry.Backoff[decide.Key]())
 				w.queue = queue
 				return w.run(ctx, func(context.Context) error { return nil })
 			})
@@ -411,8 +438,8 @@ func TestAnyOrder(t *testing.T) {
 	m := &model{versions: map[decide.Key]int{}, seen: map[decide.Key]int{}, at: map[decide.Key]bool{}, kinds: map[string]int{}}
 	m.changed = sync.NewCond(&m.mu)
 	w := New(m)
-	w.Add("pod", 3)
-	w.Add("secret", 3)
+	w.Add("pod", 3, retry.Backoff[decide.Key]())
+	w.Add("secret", 3, retry.Backoff[decide.Key]())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	started := make(chan struct{})
