@@ -28,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/observe"
 	"github.com/spillway-io/spillway/internal/syncer/plan"
 	"github.com/spillway-io/spillway/internal/syncer/refusal"
+	"github.com/spillway-io/spillway/internal/syncer/waits"
 	"github.com/spillway-io/spillway/internal/syncer/watch"
 	"github.com/spillway-io/spillway/internal/syncer/work"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -49,6 +50,7 @@ type connected struct {
 	local, listed, whole, remote *ownwrites.Reader
 	namespaces                   *namespaces
 	graph                        *graph
+	waits                        *waits.Waits
 	workers                      *work.Workers
 }
 
@@ -56,6 +58,9 @@ type connected struct {
 func (c *connected) Reconcile(ctx context.Context, key decide.Key) (reconcile.Result, error) {
 	return c.graph.kinds[key.Kind].Reconcile(ctx, key)
 }
+
+// enqueue enqueues objects that nobody is in a hurry for.
+func (c *connected) enqueue(keys ...decide.Key) { c.workers.Enqueue(work.Rest, keys...) }
 
 // follow enqueues what changes, and what that concerns, until ctx ends. Nothing is reconciled
 // before it has returned, so that no change is lost.
@@ -150,7 +155,7 @@ func (k registration[T]) attach(c *connected) error {
 			Consumer: c.Consumer, Provider: c.provider.GetClient(), Live: c.Live,
 			Sent: func(obj client.Object) { fleet.Sent(c.provider, obj) }, Fenced: func() error { return fleet.Fenced(c.provider) }, Clock: c.Clock,
 		},
-		paused: c.namespaces.paused, lacking: func() string { return lacking(c.rights, resource) }, notify: c.graph.notify,
+		paused: c.namespaces.paused, lacking: func() string { return lacking(c.rights, resource) }, waits: c.waits,
 	}
 	controller.watcher = &watch.Watcher[T]{
 		Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: c.workers,

@@ -28,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/observe"
 	"github.com/spillway-io/spillway/internal/syncer/plan"
 	"github.com/spillway-io/spillway/internal/syncer/refusal"
+	"github.com/spillway-io/spillway/internal/syncer/waits"
 	"github.com/spillway-io/spillway/internal/syncer/watch"
 	"github.com/spillway-io/spillway/internal/syncer/work"
 )
@@ -55,8 +56,8 @@ type kindController[T client.Object] struct {
 	// provider does not give, or "".
 	paused  func() bool
 	lacking func() string
-	// notify enqueues what needs an object.
-	notify func(ctx context.Context, key decide.Key) error
+	// waits is told of objects that others may need.
+	waits *waits.Waits
 }
 
 // Start implements Runner.
@@ -85,7 +86,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 			return c.report(ctx, snapshot, next)
 		}
 		if c.isNeeded() {
-			c.memory.Pending.Set(key, true)
+			c.waits.Wrote(of)
 		}
 		answers, done, err := c.actor.Do(ctx, snapshot, next)
 		if err != nil && seeded.On(seeded.RetryLost) {
@@ -104,9 +105,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 	return ctrl.Result{}, fmt.Errorf("%s: %w", of, errRounds)
 }
 
-// report notifies dependants of the outcome, and says when to look again. A reconcile that
-// ended with an error has not notified them: a request may have taken effect although its
-// answer was lost.
+// report tells what needs the object of the outcome, and says when to look again.
 func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (ctrl.Result, error) {
 	c.memory.Waiting.Note(s.Key, plan.Problem)
 	again := plan.RetryAfter
@@ -115,21 +114,14 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], pl
 	}
 	if !decide.Present(s.Local) && !decide.Present(s.Remote) {
 		c.memory.Forget(s.Key)
+		c.waits.Forget(c.key(s.Key))
 	}
 	if c.observer.Ahead(s) {
 		again = retry.Sooner(again, ownwrites.Lifetime) // By then the cache is believed, whatever it shows.
 	}
 	c.tell(s, plan)
-	if !c.isNeeded() {
-		return ctrl.Result{RequeueAfter: again}, nil
-	}
-	if c.memory.Problems.Change(s.Key, plan.Problem) {
-		c.memory.Pending.Set(s.Key, true)
-	}
-	if c.memory.Pending.Get(s.Key) {
-		c.memory.Pending.Drop(s.Key) // Before, because a dependant that looks meanwhile sets it again.
-		if err := c.notify(ctx, c.key(s.Key)); err != nil {
-			c.memory.Pending.Set(s.Key, true)
+	if c.isNeeded() {
+		if err := c.waits.Ended(ctx, c.key(s.Key), plan.Problem); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -167,8 +159,8 @@ func (c *kindController[T]) tellWritten(s decide.Snapshot[T], event *decide.Prob
 }
 
 // tellLacking tells the owner of an object that would be sent because of its namespace which
-// right the provider does not give. It notifies dependants: they need not wait for an object
-// that is not to be sent.
+// right the provider does not give. What needs the object is told: it need not wait for one that
+// is not to be sent.
 func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, right string) error {
 	if c.refusals.Told == nil || c.paused() {
 		return nil
@@ -181,7 +173,7 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 	if !c.isNeeded() {
 		return nil
 	}
-	return c.notify(ctx, c.key(key))
+	return c.waits.Tell(ctx, c.key(key))
 }
 
 // record makes an event, if there is one to be made.
@@ -191,18 +183,9 @@ func (c *kindController[T]) record(s decide.Snapshot[T], event *decide.Problem) 
 	}
 }
 
-// need implements needed. Callers that find an object unready are notified when it is
-// ready. The object's own reconciles may never have seen it unready: the caches that it is
-// read from are not equally new. So the notification is set to pending, and the object is
-// looked at once more. Each later change of it is reconciled, and that notifies.
-func (c *kindController[T]) need(ctx context.Context, ref decide.Ref, in string) (decide.Need, error) {
-	need, there, err := c.assess(ctx, ref, in)
-	if err != nil || need.Ready || !there {
-		return need, err // When the object comes, onListed enqueues what needs it.
-	}
-	c.memory.Pending.Set(ref.NamespacedName, true)
-	need, _, err = c.assess(ctx, ref, in)
-	return need, err
+// need implements needed.
+func (c *kindController[T]) need(ctx context.Context, who decide.Key, ref decide.Ref, in string) (decide.Need, error) {
+	return c.waits.Ask(who, ref.Key, func() (decide.Need, bool, error) { return c.assess(ctx, ref, in) })
 }
 
 // assess reports whether an object that is needed in a namespace of the provider is
@@ -237,18 +220,19 @@ func (c *kindController[T]) EnqueueNamespace(ctx context.Context, namespace stri
 // EnqueuePeers implements runner.
 func (c *kindController[T]) EnqueuePeers(ctx context.Context) { c.watcher.EnqueuePeers(ctx) }
 
-// EnqueuePods implements runner.
-func (c *kindController[T]) EnqueuePods(ctx context.Context, namespace string) error {
+// Unsent implements runner.
+func (c *kindController[T]) Unsent(ctx context.Context, namespace string) ([]decide.Key, error) {
 	if c.kind.Selection != kind.OnVirtualNode {
-		return nil
+		return nil, nil
 	}
 	held, err := c.observer.Locals.Held(ctx, namespace)
+	var unsent []decide.Key
 	for _, pod := range held {
 		if remote := provenance.RemoteOf(pod); remote.UID == "" || remote.For != pod.GetUID() {
-			c.queue.Enqueue(work.Rest, c.key(client.ObjectKeyFromObject(pod))) // The others are there already.
+			unsent = append(unsent, c.key(client.ObjectKeyFromObject(pod)))
 		}
 	}
-	return err
+	return unsent, err
 }
 
 // before implements preceding.

@@ -25,6 +25,7 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/observe"
 	"github.com/spillway-io/spillway/internal/syncer/plan"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
+	"github.com/spillway-io/spillway/internal/syncer/waits"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -39,7 +40,7 @@ type world struct {
 	namespaces         *mapping.Mapping
 	world              mapping.World
 	limits             *translate.Limits
-	notified           int
+	told               int // How often what needs the ConfigMap was looked for, to tell it.
 	paused             bool
 	lacking            string
 }
@@ -71,7 +72,7 @@ func newWorld() *world {
 			Consumer: w.consumer, Provider: w.provider, Live: w.consumer, Sent: func(client.Object) {}, Clock: rig.Clock,
 		},
 		paused: func() bool { return w.paused }, lacking: func() string { return w.lacking },
-		notify: func(context.Context, decide.Key) error { w.notified++; return nil },
+		waits: waits.New(func(...decide.Key) {}, func(context.Context, decide.Key) ([]decide.Key, error) { w.told++; return nil, nil }),
 	}
 	return w
 }
@@ -357,9 +358,9 @@ func TestToldOnce(t *testing.T) {
 	}
 }
 
-// TestNotifiedOnce: what needs an object is notified of what has become of it, once, and
-// of a problem that is another one.
-func TestNotifiedOnce(t *testing.T) {
+// TestToldOfTheOutcomeOnce: what needs an object is told of the outcome once, and of a problem
+// that is another one.
+func TestToldOfTheOutcomeOnce(t *testing.T) {
 	w := newWorld()
 	w.consumer.Put(fixture.Local(fixture.Sent))
 	w.provider.Refuses = func(string, *corev1.ConfigMap) error {
@@ -368,14 +369,14 @@ func TestNotifiedOnce(t *testing.T) {
 	for range 3 {
 		w.reconcile(t)
 	}
-	if w.notified != 1 {
-		t.Errorf("notified %d times of a refusal", w.notified)
+	if w.told != 1 {
+		t.Errorf("told %d times of a refusal", w.told)
 	}
 	w.provider.Refuses = nil
 	w.rig.Clock.Step(time.Minute)
 	w.reconcile(t)
 	w.reconcile(t)
-	if w.notified != 2 {
-		t.Errorf("notified %d times in the end", w.notified)
+	if w.told != 2 {
+		t.Errorf("told %d times in the end", w.told)
 	}
 }

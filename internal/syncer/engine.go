@@ -23,8 +23,8 @@
 // for most kinds that is copies with a pure translation.
 //
 // Objects that others need (a pod's ConfigMaps) are sent because the needing
-// object is there, by a controller of their own, which notifies the needing ones of
-// the outcome (graph). So all writes about one object come from one place.
+// object is there, by a controller of their own, which tells the needing ones of
+// the outcome (package waits). So all writes about one object come from one place.
 //
 // # What it trades away
 //
@@ -53,13 +53,13 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/consumer"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
+	"github.com/spillway-io/spillway/internal/syncer/waits"
 	"github.com/spillway-io/spillway/internal/syncer/work"
 	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/views"
@@ -136,8 +136,7 @@ func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster)
 		}
 	}
 	for _, kind := range e.Shown {
-		enqueue := func(keys ...decide.Key) { c.workers.Enqueue(work.Rest, keys...) }
-		shown, err := kind.Attach(ctx, Connection{Mark: c.mark, View: view, Provider: provider, Paused: c.namespaces.paused, Enqueue: enqueue})
+		shown, err := kind.Attach(ctx, Connection{Mark: c.mark, View: view, Provider: provider, Paused: c.namespaces.paused, Enqueue: c.enqueue})
 		if err != nil {
 			return err
 		}
@@ -172,7 +171,8 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 		namespaces: &namespaces{binding: binding.Name, mark: mark},
 	}
 	c.workers = work.New(c)
-	c.graph = &graph{queue: c.workers, kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, near: c.namespaces.near}
+	c.graph = &graph{kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, near: c.namespaces.near}
+	c.waits = waits.New(c.enqueue, c.graph.dependants)
 	c.namespaces.enqueue, c.namespaces.enqueuePeers = c.graph.EnqueueNamespace, c.graph.EnqueuePeers
 	return c
 }

@@ -10,12 +10,10 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/syncer/work"
 )
 
 // graph knows which objects need which, of all kinds of one connection.
 type graph struct {
-	queue queue
 	// kinds are the controllers of all kinds, in both directions, by the kind's name; runners
 	// those of kinds that are sent, needing those of kinds that may need others, and needed those
 	// of kinds that others may need.
@@ -39,9 +37,9 @@ type runner interface {
 	Runner
 	// EnqueuePeers enqueues the objects whose copies name other namespaces.
 	EnqueuePeers(ctx context.Context)
-	// EnqueuePods enqueues the objects of a local namespace that are not in the provider yet,
-	// if they are pods.
-	EnqueuePods(ctx context.Context, namespace string) error
+	// Unsent are the objects of a local namespace that are not in the provider yet, if they are
+	// pods.
+	Unsent(ctx context.Context, namespace string) ([]decide.Key, error)
 }
 
 // needing is a kind whose objects may need others.
@@ -54,8 +52,8 @@ type needing interface {
 
 // needed is a kind whose objects others may need.
 type needed interface {
-	// need reports whether an object that is needed in a namespace of the provider is there.
-	need(ctx context.Context, ref decide.Ref, in string) (decide.Need, error)
+	// need reports whether an object that who needs in a namespace of the provider is there.
+	need(ctx context.Context, who decide.Key, ref decide.Ref, in string) (decide.Need, error)
 	// anyRefused reports whether an API server has refused anything of a copy.
 	anyRefused() bool
 	// outdated is why a copy in a namespace of the provider is not as the object is, or nil.
@@ -97,24 +95,21 @@ func (g *graph) Referers(ctx context.Context, of decide.Key) ([]decide.Key, erro
 	return found, nil
 }
 
-// notify enqueues all that needs an object.
-func (g *graph) notify(ctx context.Context, of decide.Key) error {
-	if g.preceding[of.Kind] != nil {
-		return g.enqueuePods(ctx, of.Namespace)
+// dependants are all objects that have to be told of the outcome of one: those that need it, or
+// the pods of its namespace that are not in the provider yet, if it precedes pods.
+func (g *graph) dependants(ctx context.Context, of decide.Key) ([]decide.Key, error) {
+	if g.preceding[of.Kind] == nil {
+		return g.Referers(ctx, of)
 	}
-	found, err := g.Referers(ctx, of)
-	g.queue.Enqueue(work.Rest, found...)
-	return err
-}
-
-// enqueuePods enqueues the pods of a local namespace that are not in the provider yet.
-func (g *graph) enqueuePods(ctx context.Context, namespace string) error {
+	var all []decide.Key
 	for name, kind := range g.runners {
-		if err := kind.EnqueuePods(ctx, namespace); err != nil {
-			return fmt.Errorf("looking for what waits in namespace %s: %s: %w", namespace, name, err)
+		unsent, err := kind.Unsent(ctx, of.Namespace)
+		if err != nil {
+			return nil, fmt.Errorf("looking for what waits in namespace %s: %s: %w", of.Namespace, name, err)
 		}
+		all = append(all, unsent...)
 	}
-	return nil
+	return all, nil
 }
 
 // Before are the objects of all kinds that have to be in the provider before a pod is.
@@ -150,15 +145,15 @@ func (g *graph) Places(ctx context.Context, of decide.Key) (places []decide.Plac
 	return places, len(found) > 0, err
 }
 
-// Needs says of each of these whether what is at a place finds it.
-func (g *graph) Needs(ctx context.Context, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
+// Needs says of each of these whether who, which is at a place, finds it.
+func (g *graph) Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
 	var needs []decide.Need
 	for _, ref := range refs {
 		kind, ok := g.needed[ref.Kind]
 		if !ok {
 			return nil, fmt.Errorf("no controller for the kind %s, which %s is of", ref.Kind, ref.NamespacedName)
 		}
-		need, err := kind.need(ctx, ref, g.near(at, ref.Namespace).Namespace)
+		need, err := kind.need(ctx, who, ref, g.near(at, ref.Namespace).Namespace)
 		if err != nil {
 			return nil, err
 		}

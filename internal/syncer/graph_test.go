@@ -52,6 +52,7 @@ type asked struct {
 	keys    []types.NamespacedName
 	places  []decide.Place
 	needed  decide.Need
+	unsent  []decide.Key
 	failure error
 }
 
@@ -67,9 +68,8 @@ func (a *asked) EnqueueNamespace(_ context.Context, namespace string) {
 
 func (a *asked) EnqueuePeers(context.Context) { a.lines = append(a.lines, "what names namespaces") }
 
-func (a *asked) EnqueuePods(_ context.Context, namespace string) error {
-	a.lines = append(a.lines, "pods of "+namespace)
-	return a.failure
+func (a *asked) Unsent(context.Context, string) ([]decide.Key, error) {
+	return a.unsent, a.failure
 }
 
 func (a *asked) before(context.Context, *corev1.Pod) ([]decide.Ref, error) {
@@ -84,7 +84,7 @@ func (a *asked) Places(context.Context, types.NamespacedName) ([]decide.Place, e
 	return a.places, nil
 }
 
-func (a *asked) need(_ context.Context, ref decide.Ref, in string) (decide.Need, error) {
+func (a *asked) need(_ context.Context, _ decide.Key, ref decide.Ref, in string) (decide.Need, error) {
 	return decide.Need{Kind: ref.Kind, NamespacedName: types.NamespacedName{Namespace: in, Name: ref.Name}, Ready: a.needed.Ready}, a.failure
 }
 
@@ -104,7 +104,6 @@ func kinds() (g *graph, pods, configMaps *asked) {
 	pods = &asked{keys: []types.NamespacedName{web, db}, places: []decide.Place{home}}
 	configMaps = &asked{}
 	return &graph{
-		queue:   &asked{},
 		runners: map[string]runner{"pod": pods, "configmap": configMaps},
 		needing: map[string]needing{"pod": pods},
 		needed:  map[string]needed{"configmap": configMaps},
@@ -132,8 +131,8 @@ func TestGraphPlaces(t *testing.T) {
 	}
 }
 
-// TestGraphPreceding: what has to be there before pods is known, and its outcome enqueues the
-// pods of its namespace.
+// TestGraphPreceding: what has to be there before pods is known, and that its outcome concerns
+// the pods of its namespace that are not sent yet.
 func TestGraphPreceding(t *testing.T) {
 	g, pods, configMaps := kinds()
 	g.preceding = map[string]preceding{"configmap": configMaps}
@@ -141,17 +140,16 @@ func TestGraphPreceding(t *testing.T) {
 	if diff := cmp.Diff([]decide.Ref{settingsRef}, before); diff != "" || err != nil {
 		t.Errorf("before a pod: %v, (-want +got):\n%s", err, diff)
 	}
-	if err := g.notify(t.Context(), settingsRef.Key); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff([]string{"pods of team"}, pods.lines); diff != "" {
-		t.Errorf("enqueued (-want +got):\n%s", diff)
+	pods.unsent = []decide.Key{{Kind: "pod", NamespacedName: db}}
+	concerned, err := g.dependants(t.Context(), settingsRef.Key)
+	if diff := cmp.Diff(pods.unsent, concerned); diff != "" || err != nil {
+		t.Errorf("concerned: %v (-want +got):\n%s", err, diff)
 	}
 	configMaps.failure = errors.New("the cache has ended")
 	if _, err := g.Before(t.Context(), &corev1.Pod{}); !errors.Is(err, configMaps.failure) {
 		t.Errorf("got %v", err)
 	}
-	if err := g.notify(t.Context(), settingsRef.Key); !errors.Is(err, configMaps.failure) {
+	if _, err := g.dependants(t.Context(), settingsRef.Key); !errors.Is(err, configMaps.failure) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -159,15 +157,15 @@ func TestGraphPreceding(t *testing.T) {
 func TestGraphNeeds(t *testing.T) {
 	g, _, configMaps := kinds()
 	at := decide.Place{Target: fixture.Target, Local: "team"}
-	needs, err := g.Needs(t.Context(), []decide.Ref{settingsRef}, at)
+	needs, err := g.Needs(t.Context(), decide.Key{}, []decide.Ref{settingsRef}, at)
 	if err != nil || len(needs) != 1 || needs[0].Namespace != "team-home" {
 		t.Errorf("got %v, %v", needs, err)
 	}
-	if _, err := g.Needs(t.Context(), []decide.Ref{{Key: decide.Key{Kind: "lease"}}}, at); err == nil {
+	if _, err := g.Needs(t.Context(), decide.Key{}, []decide.Ref{{Key: decide.Key{Kind: "lease"}}}, at); err == nil {
 		t.Error("a kind that nothing is known of is needed, and nobody says so")
 	}
 	configMaps.failure = errors.New("the cache has ended")
-	if _, err := g.Needs(t.Context(), []decide.Ref{settingsRef}, at); !errors.Is(err, configMaps.failure) {
+	if _, err := g.Needs(t.Context(), decide.Key{}, []decide.Ref{settingsRef}, at); !errors.Is(err, configMaps.failure) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -176,14 +174,13 @@ func TestGraphEnqueues(t *testing.T) {
 	g, pods, configMaps := kinds()
 	shown := &asked{}
 	g.kinds = map[string]Runner{"pod": pods, "configmap": configMaps, "warning": shown}
-	queued := &asked{}
-	g.queue = queued
-	if err := g.notify(t.Context(), settingsRef.Key); err != nil {
-		t.Fatal(err)
+	want := []decide.Key{{Kind: "pod", NamespacedName: web}, {Kind: "pod", NamespacedName: db}}
+	concerned, err := g.dependants(t.Context(), settingsRef.Key)
+	if diff := cmp.Diff(want, concerned); diff != "" || err != nil {
+		t.Errorf("concerned: %v (-want +got):\n%s", err, diff)
 	}
 	g.EnqueueNamespace(t.Context(), "team")
 	for what, got := range map[string][2][]string{
-		"the queue":  {{"pod/team/web", "pod/team/db"}, queued.lines},
 		"pods":       {{"all of team"}, pods.lines},
 		"ConfigMaps": {{"all of team"}, configMaps.lines},
 		"warnings":   {{"all of team"}, shown.lines},

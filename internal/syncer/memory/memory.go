@@ -33,8 +33,7 @@ type Memory struct {
 	// Overtaken are the creations that meet conflicts, and Failing the requests that
 	// meet server errors.
 	Overtaken, Failing *retry.Streaks[types.NamespacedName]
-	// Lost are the local objects of which the provider has been asked for the remote
-	// one, and has none.
+	// Lost are the local objects whose remote one the provider has said not to have.
 	Lost *Noted[types.UID]
 	// Unanswered are the local objects whose creation in the provider may have been
 	// carried out: there was no answer.
@@ -43,11 +42,6 @@ type Memory struct {
 	Waiting *Waiting
 	// Unshown are changes of remote objects that the local ones do not show yet.
 	Unshown *Unshown
-	// Problems are those that the objects that need an object were notified of.
-	Problems *Problems
-	// Pending are the objects of which those that need them have still to be notified.
-	// That outlives the object.
-	Pending *Noted[bool]
 	// Unkept are the last changes of statuses that the consumer has not kept.
 	Unkept *Noted[decide.Attempt]
 	// Statuses paces the writes of them.
@@ -71,8 +65,6 @@ func New(clock clock.WithTicker) *Memory {
 		Unanswered: newNoted[types.UID](),
 		Waiting:    &Waiting{clock: clock, since: newNoted[waiting]()},
 		Unshown:    &Unshown{clock: clock, since: map[types.NamespacedName]time.Time{}},
-		Problems:   newProblems(),
-		Pending:    newNoted[bool](),
 		Unkept:     newNoted[decide.Attempt](),
 		Statuses:   throttle.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
 		Copies:     throttle.NewAllowance[types.NamespacedName](1, copyInterval, clock),
@@ -94,8 +86,7 @@ func (m *Memory) Succeeded(key types.NamespacedName, verb decide.Verb, in string
 	m.Refusals.succeeded(key, verb, in)
 }
 
-// Forget drops all that is remembered of an object that is gone, but for what is
-// still to be told of it.
+// Forget drops all that is remembered of an object that is gone.
 func (m *Memory) Forget(key types.NamespacedName) {
 	m.Refusals.forget(key)
 	m.Overtaken.Forget(key)

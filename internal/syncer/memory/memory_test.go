@@ -154,28 +154,9 @@ func TestRemoteChanges(t *testing.T) {
 	expect("a change that came in after the pass had looked", clock.Now())
 }
 
-// TestPending is about a pass that was broken off after the API server had done
-// what it was asked for: that is still to be told, even of what is gone since.
-func TestPending(t *testing.T) {
-	m, _ := testMemory()
-	key := types.NamespacedName{Namespace: "team", Name: "settings"}
-	if m.Pending.Get(key) {
-		t.Error("nothing has happened, and is to be told")
-	}
-	m.Pending.Set(key, true)
-	m.Forget(key)
-	if !m.Pending.Get(key) {
-		t.Error("what has happened is forgotten before it was told")
-	}
-	m.Pending.Drop(key)
-	if m.Pending.Get(key) {
-		t.Error("what was told is to be told again")
-	}
-}
-
 // TestProblems: a change is another problem, or the end of one.
 func TestProblems(t *testing.T) {
-	m, _ := testMemory()
+	problems := newProblems()
 	for i, step := range []struct {
 		problem *decide.Problem
 		want    bool
@@ -188,7 +169,7 @@ func TestProblems(t *testing.T) {
 		{nil, false},
 		{&decide.Problem{Reason: "A", Message: "because of something else"}, true},
 	} {
-		if got := m.Problems.Change(web, step.problem); got != step.want {
+		if got := problems.Change(web, step.problem); got != step.want {
 			t.Errorf("step %d: changed is %t, want %t", i, got, step.want)
 		}
 	}

@@ -30,8 +30,8 @@ type Uses interface {
 	Places(ctx context.Context, of decide.Key) (places []decide.Place, used bool, err error)
 	// Before are the objects that have to be in the provider before a pod is sent there.
 	Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
-	// Needs says of each of these whether what is at a place finds it.
-	Needs(ctx context.Context, refs []decide.Ref, at decide.Place) ([]decide.Need, error)
+	// Needs says of each of these whether who, which is at a place, finds it.
+	Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error)
 	// AnyRefused reports whether anything of a copy is refused: if not, none is outdated.
 	AnyRefused() bool
 	// Outdated is why an object that is in the provider, and needs these, finds an
@@ -133,7 +133,7 @@ func (o *Observer[T]) local(ctx context.Context, s *decide.Snapshot[T], namespac
 
 // referenced finds out whether anything needs the object, and where: that is where it goes.
 func (o *Observer[T]) referenced(ctx context.Context, s *decide.Snapshot[T], namespaces *mapping.Mapping) error {
-	places, used, err := o.Uses.Places(ctx, decide.Key{Kind: o.Kind.Name, NamespacedName: s.Key})
+	places, used, err := o.Uses.Places(ctx, o.key(s))
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (o *Observer[T]) needs(ctx context.Context, s *decide.Snapshot[T]) error {
 	var err error
 	for i := range s.Sites {
 		if site := &s.Sites[i]; !decide.Present(site.Remote) {
-			if site.Needs, err = o.Uses.Needs(ctx, o.Kind.Needs(s.Local), site.Place); err != nil {
+			if site.Needs, err = o.Uses.Needs(ctx, o.key(s), o.Kind.Needs(s.Local), site.Place); err != nil {
 				return err
 			}
 		}
@@ -175,10 +175,15 @@ func (o *Observer[T]) needs(ctx context.Context, s *decide.Snapshot[T]) error {
 	return err
 }
 
+// key names the object of a snapshot.
+func (o *Observer[T]) key(s *decide.Snapshot[T]) decide.Key {
+	return decide.Key{Kind: o.Kind.Name, NamespacedName: s.Key}
+}
+
 // firstNeeds are the needs of what has one place, and is not there yet.
 func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Snapshot[T]) error {
 	var err error
-	if s.Needs, err = o.Uses.Needs(ctx, o.Kind.Needs(s.Local), s.Place); err != nil {
+	if s.Needs, err = o.Uses.Needs(ctx, o.key(s), o.Kind.Needs(s.Local), s.Place); err != nil {
 		return err
 	}
 	if pod, ok := any(s.Local).(*corev1.Pod); ok && pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
@@ -187,7 +192,7 @@ func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Snapshot[T]) err
 			return err
 		}
 		for i := range before { // Many pods may wait for many: the first that is not ready is enough.
-			need, err := o.Uses.Needs(ctx, before[i:i+1], s.Place)
+			need, err := o.Uses.Needs(ctx, o.key(s), before[i:i+1], s.Place)
 			if err != nil {
 				return err
 			}

@@ -35,7 +35,7 @@ func (u uses) Places(_ context.Context, of decide.Key) ([]decide.Place, bool, er
 	return u.places, u.used, nil
 }
 
-func (uses) Needs(_ context.Context, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
+func (uses) Needs(_ context.Context, _ decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
 	var needs []decide.Need
 	for _, ref := range refs {
 		needs = append(needs, decide.Need{Kind: ref.Kind, NamespacedName: types.NamespacedName{Namespace: at.Namespace, Name: ref.Name}})

@@ -123,7 +123,7 @@ func (f fails) Places(ctx context.Context, of decide.Key) ([]decide.Place, bool,
 	return places, used, f.places
 }
 
-func (f fails) Needs(context.Context, []decide.Ref, decide.Place) ([]decide.Need, error) {
+func (f fails) Needs(context.Context, decide.Key, []decide.Ref, decide.Place) ([]decide.Need, error) {
 	return nil, f.needs
 }
 
