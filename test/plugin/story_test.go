@@ -156,16 +156,25 @@ func shows(t *testing.T) {
 	if err := inConsumer.Create(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
+	// It did not go past the scheduler, so nothing prepared it.
+	stray := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "stray"}, Spec: corev1.PodSpec{
+		NodeName: "own", Containers: []corev1.Container{{Name: "c", Image: "none"}},
+	}}
+	if err := inConsumer.Create(t.Context(), stray); err != nil {
+		t.Fatal(err)
+	}
 	// The provider has no node, and nothing logs.
 	want := map[string]doctor.Level{
 		"version": doctor.OK, "installed": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "binding": doctor.Warning,
-		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "admission": doctor.OK, "strays": doctor.OK, "daemonsets": doctor.Warning,
+		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "admission": doctor.OK, "strays": doctor.Warning, "daemonsets": doctor.Warning,
 	}
 	if diff := cmp.Diff(want, examined(t)); diff != "" {
 		t.Errorf("doctor finds: -want +got:\n%s", diff)
 	}
-	if err := inConsumer.Delete(t.Context(), set); err != nil {
-		t.Fatal(err)
+	for _, object := range []client.Object{set, stray} {
+		if err := client.IgnoreNotFound(inConsumer.Delete(t.Context(), object)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	role := get(t, inProvider, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "spillway-consumer-logs"}})
 	if err := inProvider.Delete(t.Context(), role); err != nil {

@@ -2,20 +2,31 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
 // strays looks for pods of Remote namespaces on ordinary nodes, which were not prepared when
 // they were made. The event that told of them is gone after an hour.
 func (e *exam) strays() {
+	for _, list := range []string{status.Pods, status.Offloadings} {
+		if slices.Contains(e.seen.Hidden, list) {
+			e.found(Finding{
+				Level: Warning, Check: "strays", Message: "whether pods of Remote namespaces run here is not known: you may not read " + list,
+				Mend: "run doctor as a cluster administrator",
+			})
+			return
+		}
+	}
 	found := false
 	for i := range e.seen.Offloadings {
-		if names := strayed(&e.seen.Offloadings[i], e.seen.Pods); len(names) > 0 {
+		if names := strayed(&e.seen.Offloadings[i], e.seen.Local); len(names) > 0 {
 			found = true
 			e.found(ofStrays(e.seen.Offloadings[i].Namespace, names))
 		}

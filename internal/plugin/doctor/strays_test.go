@@ -1,14 +1,26 @@
 package doctor
 
 import (
+	"context"
+	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
 func TestStrayed(t *testing.T) {
@@ -31,6 +43,57 @@ func TestStrayed(t *testing.T) {
 	if got := strayed(offloading(v1alpha1.PodsLocalAndRemote), pods); len(got) > 0 {
 		t.Errorf("LocalAndRemote: got %v", got)
 	}
+}
+
+// TestStrays: from what the API server shows to the finding.
+func TestStrays(t *testing.T) {
+	offloading := &v1alpha1.NamespaceOffloading{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: v1alpha1.OffloadingName},
+		Spec:       v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote},
+	}
+	on := func(namespace, node string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Spec: corev1.PodSpec{NodeName: node}}
+	}
+	for name, test := range map[string]struct {
+		pod    *corev1.Pod
+		hidden client.ObjectList
+		level  Level
+		want   string
+	}{
+		"on an ordinary node":          {on("team", "node"), nil, Warning, "when they were made: web"},
+		"without a node":               {on("team", ""), nil, OK, "no pod of a Remote namespace"},
+		"of another namespace":         {on("other", "node"), nil, OK, "no pod of a Remote namespace"},
+		"Pods are hidden":              {on("team", "node"), &corev1.PodList{}, Warning, "you may not read Pods"},
+		"NamespaceOffloadings are too": {on("team", "node"), &v1alpha1.NamespaceOffloadingList{}, Warning, "you may not read NamespaceOffloadings"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &exam{consumer: consumerOf(t, test.hidden, offloading, test.pod)}
+			var err error
+			if e.seen, err = status.Read(t.Context(), e.consumer); err != nil {
+				t.Fatal(err)
+			}
+			e.strays()
+			if len(e.findings) != 1 || e.findings[0].Level != test.level || !strings.Contains(e.findings[0].Message, test.want) {
+				t.Errorf("got %+v", e.findings)
+			}
+		})
+	}
+}
+
+// consumerOf has these objects, and forbids to list one kind, which may be nil.
+func consumerOf(t *testing.T, hidden client.ObjectList, objects ...client.Object) *cli.Cluster {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	forbid := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if reflect.TypeOf(list) == reflect.TypeOf(hidden) {
+			return apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+		}
+		return c.List(ctx, list, options...)
+	}}
+	return &cli.Cluster{Name: "the consumer", WithWatch: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(forbid).Build()}
 }
 
 func TestStraysAreNamed(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,7 +110,7 @@ func Read(ctx context.Context, consumer *cli.Cluster) (Seen, error) {
 		list client.ObjectList
 		by   []client.ListOption
 	}{
-		{"ClusterBindings", bindings, nil}, {"NamespaceOffloadings", offloadings, nil}, {"Nodes", nodes, []client.ListOption{virtual}}, {"Pods", pods, nil},
+		{"ClusterBindings", bindings, nil}, {Offloadings, offloadings, nil}, {"Nodes", nodes, []client.ListOption{virtual}}, {Pods, pods, nil},
 	} {
 		err := consumer.List(ctx, one.list, one.by...)
 		switch {
@@ -132,9 +131,14 @@ func Read(ctx context.Context, consumer *cli.Cluster) (Seen, error) {
 	for i := range nodes.Items {
 		isVirtual[nodes.Items[i].Name] = true
 	}
-	seen.Pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
-		return !isVirtual[pod.Spec.NodeName] && (pod.Spec.NodeName != "" || !offloaded[pod.Namespace])
-	})
+	for i := range pods.Items {
+		switch pod := &pods.Items[i]; {
+		case isVirtual[pod.Spec.NodeName], pod.Spec.NodeName == "" && offloaded[pod.Namespace]:
+			seen.Pods = append(seen.Pods, *pod)
+		case offloaded[pod.Namespace]:
+			seen.Local = append(seen.Local, *pod)
+		}
+	}
 	var err error
 	seen.Available, seen.Waits, err = install.Manager(ctx, consumer)
 	if apierrors.IsForbidden(err) {

@@ -14,14 +14,22 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/install"
 )
 
+// Names in Hidden.
+const (
+	Pods        = "Pods"
+	Offloadings = "NamespaceOffloadings"
+)
+
 // Seen is what the consumer's API server shows. A list that may not be read is empty, and
 // Hidden names it.
 type Seen struct {
 	Bindings    []v1alpha1.ClusterBinding
 	Nodes       []corev1.Node
 	Offloadings []v1alpha1.NamespaceOffloading
-	// Pods are those of offloaded namespaces, and those on virtual nodes.
-	Pods   []corev1.Pod
+	// Pods are those of offloaded namespaces that have no node, and those on virtual nodes.
+	Pods []corev1.Pod
+	// Local are pods of offloaded namespaces on nodes that are not virtual.
+	Local  []corev1.Pod
 	Hidden []string
 	// Available says whether the manager is, and Waits why not.
 	Available bool
