@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,8 +19,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
-	"github.com/spillway-io/spillway/internal/plugin/install"
-	"github.com/spillway-io/spillway/internal/plugin/objects"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
@@ -82,11 +79,10 @@ func (e *exam) found(f Finding) { e.findings = append(e.findings, f) }
 // Examine runs all checks. An error is one that makes the rest meaningless.
 func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	e := &exam{consumer: consumer}
-	var err error
-	if e.shipped, _, err = install.Shipped(consumer); err != nil {
+	if err := e.version(); err != nil {
 		return nil, err
 	}
-	if err := e.version(); err != nil {
+	if err := e.expect(ctx); err != nil {
 		return nil, err
 	}
 	installed, err := e.installed(ctx)
@@ -115,32 +111,6 @@ func (e *exam) version() error {
 	}
 	e.found(Finding{Level: OK, Check: "version", Message: "this cluster has Kubernetes " + found.String()})
 	return nil
-}
-
-// installed looks for each object that install applies.
-func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
-	kinds = true
-	var missing []string
-	for _, object := range e.shipped {
-		there := &unstructured.Unstructured{}
-		there.SetGroupVersionKind(object.GroupVersionKind())
-		switch err := e.consumer.Get(ctx, client.ObjectKeyFromObject(object), there); {
-		case apierrors.IsNotFound(err):
-			missing = append(missing, objects.Name(object))
-			kinds = kinds && object.GetKind() != "CustomResourceDefinition"
-		case apierrors.IsForbidden(err):
-			e.found(Finding{Level: Warning, Check: "installed", Object: objects.Name(object), Message: "you may not read it", Mend: "run doctor as a cluster administrator"})
-			return kinds, nil
-		case err != nil:
-			return false, fmt.Errorf("reading %s: %w", objects.Name(object), err)
-		}
-	}
-	if len(missing) > 0 {
-		e.found(Finding{Level: Error, Check: "installed", Message: "missing: " + strings.Join(missing, ", "), Mend: "kubectl spillway install"})
-		return kinds, nil
-	}
-	e.found(Finding{Level: OK, Check: "installed", Message: fmt.Sprintf("all %d objects are there", len(e.shipped))})
-	return kinds, nil
 }
 
 func (e *exam) manager() {

@@ -100,7 +100,7 @@ func (o *options) objects(ctx context.Context, consumer *cli.Cluster, output *cl
 	if err != nil {
 		return nil, err
 	}
-	if directory == withWebhook {
+	if directory == WithWebhook {
 		output.Say("the API server does not serve MutatingAdmissionPolicy v1 (from Kubernetes 1.36): a webhook of the manager prepares the pods of offloaded namespaces")
 	}
 	all := inOrder(shipped)

@@ -120,22 +120,22 @@ func isCRD(object *unstructured.Unstructured) bool {
 // Directories of config/ for a consumer: pods of offloaded namespaces are prepared by a policy,
 // or, where the API server does not know its kind, by a webhook of the manager.
 const (
-	withPolicy  = "default"
-	withWebhook = "webhook"
+	WithPolicy  = "default"
+	WithWebhook = "webhook"
 )
 
-// podsPolicy is the kind of the policy, which came with Kubernetes 1.36.
-var podsPolicy = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}
+// PodsPolicy is the kind of the policy, which came with Kubernetes 1.36.
+var PodsPolicy = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}
 
 // Shipped is what a consumer needs, and the directory of config/ that has it.
 func Shipped(consumer *cli.Cluster) (all []*unstructured.Unstructured, directory string, err error) {
-	served, err := consumer.Serves(podsPolicy)
+	served, err := consumer.Serves(PodsPolicy)
 	if err != nil {
 		return nil, "", err
 	}
-	directory = withPolicy
+	directory = WithPolicy
 	if !served {
-		directory = withWebhook
+		directory = WithWebhook
 	}
 	all, err = config.Objects(directory)
 	return all, directory, err
@@ -143,11 +143,11 @@ func Shipped(consumer *cli.Cluster) (all []*unstructured.Unstructured, directory
 
 // Ever is all that can have been installed in a consumer, whatever it served then.
 func Ever() ([]*unstructured.Unstructured, error) {
-	all, err := config.Objects(withPolicy)
+	all, err := config.Objects(WithPolicy)
 	if err != nil {
 		return nil, err
 	}
-	more, err := config.Objects(withWebhook)
+	more, err := config.Objects(WithWebhook)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,96 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/install"
+	"github.com/spillway-io/spillway/internal/plugin/objects"
+)
+
+// webhooks is the kind of the webhook's configuration.
+var webhooks = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}
+
+// expect says what is to be there. Where the API server serves the policy for pods, the
+// webhook may be installed nevertheless: by the chart's admission.mode Webhook, or before the
+// cluster was upgraded to Kubernetes 1.36.
+func (e *exam) expect(ctx context.Context) error {
+	shipped, directory, err := install.Shipped(e.consumer)
+	if e.shipped = shipped; err != nil || directory == install.WithWebhook {
+		return err
+	}
+	webhook, err := e.has(ctx, webhooks)
+	if err != nil || !webhook {
+		return err
+	}
+	policy, err := e.has(ctx, install.PodsPolicy)
+	if err != nil {
+		return err
+	}
+	if policy {
+		e.found(leftWebhook())
+		return nil
+	}
+	e.shipped, err = config.Objects(install.WithWebhook)
+	return err
+}
+
+// has reports whether what prepares pods is there, of that kind. What may not be read counts
+// as absent: installed says that it may not.
+func (e *exam) has(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
+	there := &unstructured.Unstructured{}
+	there.SetGroupVersionKind(kind)
+	err := e.consumer.Get(ctx, client.ObjectKey{Name: v1alpha1.PodAdmissionName}, there)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s %s: %w", kind.Kind, v1alpha1.PodAdmissionName, err)
+	}
+	return true, nil
+}
+
+// leftWebhook is the finding about a webhook beside the policy.
+func leftWebhook() Finding {
+	return Finding{
+		Level: Warning, Check: "installed", Object: "mutatingwebhookconfiguration.admissionregistration.k8s.io/" + v1alpha1.PodAdmissionName,
+		Message: "it is there beside the policy of that name, which does the same: it is left of the time before Kubernetes 1.36",
+		Mend: "kubectl spillway install (or helm upgrade), so that the manager does not ask for it; then kubectl delete mutatingwebhookconfiguration " + v1alpha1.PodAdmissionName +
+			"; kubectl delete clusterrolebinding,clusterrole " + v1alpha1.WebhookService +
+			"; kubectl delete rolebinding,role,service,secret " + v1alpha1.WebhookService + " -n " + config.Namespace,
+	}
+}
+
+// installed looks for each object that install applies.
+func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
+	kinds = true
+	var missing []string
+	for _, object := range e.shipped {
+		there := &unstructured.Unstructured{}
+		there.SetGroupVersionKind(object.GroupVersionKind())
+		switch err := e.consumer.Get(ctx, client.ObjectKeyFromObject(object), there); {
+		case apierrors.IsNotFound(err):
+			missing = append(missing, objects.Name(object))
+			kinds = kinds && object.GetKind() != "CustomResourceDefinition"
+		case apierrors.IsForbidden(err):
+			e.found(Finding{Level: Warning, Check: "installed", Object: objects.Name(object), Message: "you may not read it", Mend: "run doctor as a cluster administrator"})
+			return kinds, nil
+		case err != nil:
+			return false, fmt.Errorf("reading %s: %w", objects.Name(object), err)
+		}
+	}
+	if len(missing) > 0 {
+		e.found(Finding{Level: Error, Check: "installed", Message: "missing: " + strings.Join(missing, ", "), Mend: "kubectl spillway install"})
+		return kinds, nil
+	}
+	e.found(Finding{Level: OK, Check: "installed", Message: fmt.Sprintf("all %d objects are there", len(e.shipped))})
+	return kinds, nil
+}

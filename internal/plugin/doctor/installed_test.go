@@ -1,0 +1,65 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/install"
+)
+
+// serving is a cluster that knows whether it serves the policy for pods.
+type serving struct {
+	client.WithWatch
+	mapper meta.RESTMapper
+}
+
+func (s serving) RESTMapper() meta.RESTMapper { return s.mapper }
+
+// TestExpect: what is to be there is what was installed, on API servers that serve the policy
+// and on older ones.
+func TestExpect(t *testing.T) {
+	named := metav1.ObjectMeta{Name: v1alpha1.PodAdmissionName}
+	webhook, policy := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named}, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named}
+	for name, test := range map[string]struct {
+		served  bool
+		objects []client.Object
+		webhook bool
+		want    string
+	}{
+		"nothing is installed":       {true, nil, false, ""},
+		"the policy":                 {true, []client.Object{policy}, false, ""},
+		"the webhook, on 1.36":       {true, []client.Object{webhook}, true, ""},
+		"the webhook was left":       {true, []client.Object{policy, webhook}, false, "kubectl delete mutatingwebhookconfiguration spillway-pods; kubectl delete clusterrolebinding,clusterrole spillway-webhook"},
+		"nothing, on 1.35":           {false, nil, true, ""},
+		"the webhook, as it must be": {false, []client.Object{webhook}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mapper := meta.NewDefaultRESTMapper(nil)
+			if test.served {
+				mapper.Add(install.PodsPolicy, meta.RESTScopeRoot)
+			}
+			e := &exam{consumer: &cli.Cluster{WithWatch: serving{consumerOf(t, nil, test.objects...), mapper}}}
+			if err := e.expect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			has := slices.ContainsFunc(e.shipped, func(o *unstructured.Unstructured) bool {
+				return o.GetKind() == "MutatingAdmissionPolicy" && o.GetName() == v1alpha1.PodAdmissionName
+			})
+			if hasWebhook(e.shipped) != test.webhook || has == test.webhook {
+				t.Errorf("webhook: %t, policy: %t", hasWebhook(e.shipped), has)
+			}
+			if len(e.findings) > 1 || (len(e.findings) == 1) != (test.want != "") || test.want != "" && !strings.Contains(e.findings[0].Mend, test.want) {
+				t.Errorf("got %+v", e.findings)
+			}
+		})
+	}
+}
