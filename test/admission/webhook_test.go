@@ -55,23 +55,23 @@ func TestWebhookIsMissed(t *testing.T) {
 			m.leadTo(t, instead(t), shipped.TimeoutSeconds)
 			settled(t, m, false, namespace)
 			m.isTold(t, m.lands(t, namespace, "missed"))
-			m.isSeen(t, namespace, false)
+			m.isSeen(t, namespace, doctor.Missed)
 			m.leadTo(t, m.port, ptr.To[int32](webhook.Patience))
 			settled(t, m, true, namespace)
-			m.isSeen(t, namespace, true)
+			m.isSeen(t, namespace, doctor.Got)
 		})
 	}
 }
 
 // isSeen has kubectl spillway doctor see whether pods are prepared.
-func (m *managed) isSeen(t *testing.T, namespace string, want bool) {
+func (m *managed) isSeen(t *testing.T, namespace string, want doctor.Answer) {
 	t.Helper()
 	offloading := &v1alpha1.NamespaceOffloading{}
 	if err := m.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, offloading); err != nil {
 		t.Fatal(err)
 	}
 	if prepared, err := doctor.Prepared(t.Context(), m, offloading); err != nil || prepared != want {
-		t.Errorf("prepared: %t (%v), want %t", prepared, err, want)
+		t.Errorf("prepared: %s (%v), want %s", prepared, err, want)
 	}
 }
 

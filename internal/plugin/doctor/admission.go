@@ -28,9 +28,22 @@ func (e *exam) admission(ctx context.Context) {
 	e.found(ofAdmission(e.seen.Offloadings[at].Namespace, prepared, err, hasWebhook(e.shipped)))
 }
 
-// Prepared makes a pod in an offloaded namespace, in a dry run, and reports whether it got
+// Answer is what a dry run shows.
+type Answer string
+
+// Answers of Prepared.
+const (
+	// Got: the pod got the toleration of virtual nodes.
+	Got Answer = "Got"
+	// Missed: it did not, and it would have to.
+	Missed Answer = "Missed"
+	// Untold: it did not, and as it is made in this cluster, it would not get it from anybody.
+	Untold Answer = "Untold"
+)
+
+// Prepared makes a pod in an offloaded namespace, in a dry run, and says whether it got
 // what pods get there.
-func Prepared(ctx context.Context, consumer client.Client, offloading *v1alpha1.NamespaceOffloading) (bool, error) {
+func Prepared(ctx context.Context, consumer client.Client, offloading *v1alpha1.NamespaceOffloading) (Answer, error) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: offloading.Namespace, Name: "spillway-doctor"},
 		Spec: corev1.PodSpec{
@@ -42,24 +55,40 @@ func Prepared(ctx context.Context, consumer client.Client, offloading *v1alpha1.
 		},
 	}
 	if err := consumer.Create(ctx, pod, client.DryRunAll); err != nil {
-		return false, err
+		return Untold, err
 	}
-	return admission.Decide(pod, offloading).Toleration == nil, nil
+	return answer(pod, offloading), nil
+}
+
+// answer is told by a pod that was made without any toleration. One without the toleration
+// may be right: others have changed the pod, too, and some pods stay in this cluster.
+func answer(made *corev1.Pod, offloading *v1alpha1.NamespaceOffloading) Answer {
+	switch {
+	case slices.ContainsFunc(made.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode }):
+		return Got
+	case admission.Decide(made, offloading).Toleration != nil:
+		return Missed
+	default:
+		return Untold
+	}
 }
 
 // ofAdmission is the finding about a pod that was made, or not.
-func ofAdmission(namespace string, prepared bool, err error, webhook bool) Finding {
+func ofAdmission(namespace string, prepared Answer, err error, webhook bool) Finding {
 	f := Finding{Level: OK, Check: "admission", Object: namespace, Message: "a pod that is made now gets what lets it go to a provider"}
 	switch {
 	case err != nil:
 		f.Level, f.Message, f.Mend = Warning, "no pod could be made there, not even in a dry run: "+err.Error(), "see who or what refuses it; the check makes a pod without requests and limits, which complies with pod security restricted"
-	case !prepared && webhook:
+	case prepared == Missed && webhook:
 		f.Level, f.Message = Error, "a pod that is made now does not get what lets it go to a provider: the API server has no answer from the webhook "+v1alpha1.PodAdmissionName
 		f.Mend = "the API server must reach Service " + config.Namespace + "/" + v1alpha1.WebhookService + ", which leads to port 9443 of the manager's pods (firewalls between them often let only 443 and 10250 through), and get an answer within two seconds; " +
 			"its log says why it gets none (failed calling webhook), and the condition PodAdmission of the bindings what the manager knows"
-	case !prepared:
+	case prepared == Missed:
 		f.Level, f.Message = Error, "a pod that is made now does not get what lets it go to a provider: the policy "+v1alpha1.PodAdmissionName+" has no effect"
 		f.Mend = "an API server that has just started takes half a minute; else kubectl spillway install applies the policy again"
+	case prepared == Untold:
+		f.Level, f.Message = Warning, "whether pods get there what lets them go to a provider cannot be told: the pod that was made to try it stays in this cluster, as it was made or changed by others"
+		f.Mend = "see which mutating webhooks and policies change pods there, and its clusterSelector; docs/concepts.md says which pods get to a virtual node"
 	}
 	return f
 }

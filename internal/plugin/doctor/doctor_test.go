@@ -79,10 +79,11 @@ func TestFindings(t *testing.T) {
 		"a namespace":                            {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "NameConflict"}), Warning, "reason NameConflict"},
 		"an API server that has lost the limits": {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "CreationFailed", Message: "no params found for policy binding"}), Error, "restart its API servers"},
 		"a DaemonSet":                            {ofDaemonSet(&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}}, []string{"spillway-eu"}), Warning, "DoesNotExist"},
-		"a pod that is prepared":                 {ofAdmission("team", true, nil, true), OK, "lets it go"},
-		"a pod without an answer":                {ofAdmission("team", false, nil, true), Error, "Service spillway-system/spillway-webhook"},
-		"a pod without the policy":               {ofAdmission("team", false, nil, false), Error, "applies the policy again"},
-		"a pod that is refused":                  {ofAdmission("team", false, errors.New("exceeded quota"), true), Warning, "exceeded quota"},
+		"a pod that is prepared":                 {ofAdmission("team", Got, nil, true), OK, "lets it go"},
+		"a pod without an answer":                {ofAdmission("team", Missed, nil, true), Error, "Service spillway-system/spillway-webhook"},
+		"a pod without the policy":               {ofAdmission("team", Missed, nil, false), Error, "applies the policy again"},
+		"a pod that would stay":                  {ofAdmission("team", Untold, nil, false), Warning, "cannot be told"},
+		"a pod that is refused":                  {ofAdmission("team", Untold, errors.New("exceeded quota"), true), Warning, "exceeded quota"},
 		"rights":                                 {ofRights("eu", "the account", nil, "x"), OK, "has all"},
 		"a right less":                           {ofRights("eu", "the account", []string{"get pods"}, "mend it"), Error, "mend it"},
 	}
@@ -91,6 +92,30 @@ func TestFindings(t *testing.T) {
 			text := Text([]Finding{test.got}, true)
 			if test.got.Level != test.level || !strings.Contains(text, test.want) || test.level != OK && test.got.Mend == "" {
 				t.Errorf("got %s", text)
+			}
+		})
+	}
+}
+
+// TestAnswer: only the toleration itself shows that a pod was prepared.
+func TestAnswer(t *testing.T) {
+	both := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote}}
+	tolerates := func(toleration corev1.Toleration) corev1.Pod {
+		return corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{toleration}}}
+	}
+	for name, test := range map[string]struct {
+		pod  corev1.Pod
+		want Answer
+	}{
+		"prepared":                         {tolerates(corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}), Got},
+		"as it was sent":                   {corev1.Pod{}, Missed},
+		"with what others add":             {tolerates(corev1.Toleration{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}), Missed},
+		"others let it tolerate all":       {tolerates(corev1.Toleration{Operator: corev1.TolerationOpExists}), Untold},
+		"others make it a pod of the node": {corev1.Pod{Spec: corev1.PodSpec{HostNetwork: true}}, Untold},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := answer(&test.pod, both); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
 	}
