@@ -98,6 +98,7 @@ func (d *demo) startManager() (<-chan error, error) {
 		"--kubeconfig", d.managerKubeconfig(),
 		"--namespace", systemNamespace,
 		"--cluster-id", consumerID,
+		"--leader-elect", // kubectl spillway sees by its Lease that it runs.
 		"--metrics-bind-address", metricsAddress,
 		"--health-probe-bind-address", probeAddress,
 		"--kubelet-address", kubeletHost, "--kubelet-port", kubeletPort,

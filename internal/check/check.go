@@ -58,16 +58,28 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// Holder is the manager that works, as it calls itself; empty if the Lease was not renewed in
+// its time.
+func Holder(ctx context.Context, reader client.Reader, namespace string, now time.Time) (string, error) {
+	var lease coordinationv1.Lease
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: LeaseName}, &lease); err != nil {
+		return "", err
+	}
+	valid := time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second
+	if lease.Spec.RenewTime == nil || lease.Spec.RenewTime.Add(valid).Before(now) {
+		return "", nil
+	}
+	return ptr.Deref(lease.Spec.HolderIdentity, ""), nil
+}
+
 // Installation says which manager works and how many bindings are Ready. It is an error if
 // none works: the Lease was not renewed in its time.
 func Installation(ctx context.Context, reader client.Reader, namespace string, now time.Time) (string, error) {
-	var lease coordinationv1.Lease
-	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: LeaseName}, &lease); err != nil {
+	holder, err := Holder(ctx, reader, namespace, now)
+	if err != nil {
 		return "", fmt.Errorf("reading the Lease of the manager that works: %w", err)
 	}
-	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
-	valid := time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second
-	if holder == "" || lease.Spec.RenewTime == nil || lease.Spec.RenewTime.Add(valid).Before(now) {
+	if holder == "" {
 		return "", fmt.Errorf("no manager works: the Lease %s/%s is not held; see kubectl logs deployment/%s -n %[1]s", namespace, LeaseName, LeaseName)
 	}
 	var bindings v1alpha1.ClusterBindingList

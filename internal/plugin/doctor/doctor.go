@@ -18,6 +18,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/check"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -114,6 +115,10 @@ func (e *exam) version() error {
 }
 
 func (e *exam) manager() {
+	if e.seen.Outside != "" {
+		e.found(Finding{Level: OK, Check: "manager", Message: "it runs outside of this cluster, as " + e.seen.Outside + ", which holds the Lease " + config.Namespace + "/" + check.LeaseName})
+		return
+	}
 	if e.seen.Available {
 		e.found(Finding{Level: OK, Check: "manager", Message: "it is available"})
 		return

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,6 +73,13 @@ func leftWebhook() Finding {
 // installed looks for each object that install applies.
 func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
 	kinds = true
+	outside, err := install.Outside(ctx, e.consumer)
+	if err != nil {
+		return false, err
+	}
+	if outside != "" { // It needs no Deployment, and another manager would be in its way.
+		e.shipped = slices.DeleteFunc(e.shipped, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
+	}
 	var missing []string
 	for _, object := range e.shipped {
 		there := &unstructured.Unstructured{}

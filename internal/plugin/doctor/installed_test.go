@@ -4,16 +4,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/check"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/install"
+	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
 // serving is a cluster that knows whether it serves the policy for pods.
@@ -59,6 +66,46 @@ func TestExpect(t *testing.T) {
 			}
 			if len(e.findings) > 1 || (len(e.findings) == 1) != (test.want != "") || test.want != "" && !strings.Contains(e.findings[0].Mend, test.want) {
 				t.Errorf("got %+v", e.findings)
+			}
+		})
+	}
+}
+
+// TestOutside: without a Deployment, a Lease that is held says that a manager runs elsewhere.
+func TestOutside(t *testing.T) {
+	lease := func(renewed time.Time) *coordinationv1.Lease {
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: check.LeaseName}, Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: ptr.To("laptop_1"), LeaseDurationSeconds: ptr.To[int32](3600), RenewTime: &metav1.MicroTime{Time: renewed},
+		}}
+	}
+	for name, test := range map[string]struct {
+		objects []client.Object
+		level   Level
+		want    string
+	}{
+		"there is no manager": {nil, Error, "manager: not available: there is no Deployment"},
+		"it runs elsewhere":   {[]client.Object{lease(time.Now())}, OK, "manager: available, outside of this cluster, as laptop_1"},
+		"it has ended":        {[]client.Object{lease(time.Now().Add(-2 * time.Hour))}, Error, "manager: not available: there is no Deployment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			deployment := &unstructured.Unstructured{}
+			deployment.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+			deployment.SetNamespace(config.Namespace)
+			deployment.SetName(config.Manager)
+			e := &exam{consumer: consumerOf(t, nil, test.objects...), shipped: []*unstructured.Unstructured{deployment}}
+			if _, err := e.installed(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if e.seen, err = status.Read(t.Context(), e.consumer); err != nil {
+				t.Fatal(err)
+			}
+			e.manager()
+			if len(e.findings) != 2 || e.findings[0].Level != test.level || e.findings[1].Level != test.level {
+				t.Errorf("got %+v", e.findings)
+			}
+			if text := status.Text(status.Tree(e.seen), false); !strings.Contains(text, test.want) {
+				t.Errorf("status says %s", text)
 			}
 		})
 	}

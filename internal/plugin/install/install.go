@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/check"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 	"github.com/spillway-io/spillway/internal/plugin/objects"
@@ -194,4 +195,25 @@ func Manager(ctx context.Context, consumer client.Client) (available bool, waits
 	}
 	available, waits = Available(deployment, pods.Items)
 	return available, waits, nil
+}
+
+// Outside is the manager, as it calls itself, that works for this cluster outside of it, as in
+// make demo: there is no Deployment, and the Lease is held. It is empty if there is none, or if
+// the user may not read these.
+func Outside(ctx context.Context, consumer client.Client) (string, error) {
+	err := consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, &appsv1.Deployment{})
+	if err == nil || apierrors.IsForbidden(err) {
+		return "", nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("reading Deployment %s: %w", config.Manager, err)
+	}
+	holder, err := check.Holder(ctx, consumer, config.Namespace, time.Now())
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the Lease of the manager: %w", err)
+	}
+	return holder, nil
 }

@@ -142,8 +142,15 @@ func Read(ctx context.Context, consumer *cli.Cluster) (Seen, error) {
 	var err error
 	seen.Available, seen.Waits, err = install.Manager(ctx, consumer)
 	if apierrors.IsForbidden(err) {
-		seen.Hidden, err = append(seen.Hidden, "the manager's Deployment and Pods"), nil
+		seen.Hidden = append(seen.Hidden, "the manager's Deployment and Pods")
 		seen.Waits = "unknown"
+		return seen, nil
+	}
+	if err != nil || seen.Available {
+		return seen, err
+	}
+	if seen.Outside, err = install.Outside(ctx, consumer); seen.Outside != "" {
+		seen.Available, seen.Waits = true, ""
 	}
 	return seen, err
 }

@@ -31,9 +31,10 @@ type Seen struct {
 	// Local are pods of offloaded namespaces on nodes that are not virtual.
 	Local  []corev1.Pod
 	Hidden []string
-	// Available says whether the manager is, and Waits why not.
-	Available bool
-	Waits     string
+	// Available says whether the manager is, and Waits why not. Outside is what it calls itself
+	// if it runs outside of this cluster.
+	Available      bool
+	Waits, Outside string
 }
 
 // Status is what -o json prints.
@@ -50,6 +51,8 @@ type Status struct {
 type Manager struct {
 	Available bool   `json:"available"`
 	Message   string `json:"message,omitempty"`
+	// Outside is what it calls itself if it runs outside of this cluster.
+	Outside string `json:"outside,omitempty"`
 }
 
 // Wait is something that is not as it should be, and why.
@@ -106,7 +109,7 @@ type Pod struct {
 
 // Tree orders what is seen: bindings, their nodes and namespaces, and pods.
 func Tree(seen Seen) Status {
-	all := Status{Manager: Manager{Available: seen.Available, Message: seen.Waits}, Bindings: []Binding{}, Hidden: seen.Hidden}
+	all := Status{Manager: Manager{Available: seen.Available, Message: seen.Waits, Outside: seen.Outside}, Bindings: []Binding{}, Hidden: seen.Hidden}
 	for i := range seen.Bindings {
 		all.Bindings = append(all.Bindings, bindingOf(&seen.Bindings[i], seen))
 	}
@@ -279,9 +282,12 @@ func WaitsOf(pod *corev1.Pod) []Wait {
 // Text draws the tree. Pods that run are counted, unless all is set.
 func Text(s Status, all bool) string {
 	var b strings.Builder
-	if s.Manager.Available {
+	switch {
+	case s.Manager.Outside != "":
+		fmt.Fprintln(&b, "manager: available, outside of this cluster, as "+s.Manager.Outside)
+	case s.Manager.Available:
 		fmt.Fprintln(&b, "manager: available")
-	} else {
+	default:
 		fmt.Fprintln(&b, "manager: not available: "+s.Manager.Message)
 	}
 	if len(s.Bindings) == 0 {
