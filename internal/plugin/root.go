@@ -27,7 +27,7 @@ func Command(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		Long: `Runs pods of this cluster, the consumer, in other clusters, the providers.
 
   kubectl spillway install                              in the consumer
-  kubectl spillway bind eu --provider-context eu  makes a cluster a provider
+  kubectl spillway bind eu --provider-context eu        makes a cluster a provider
   kubectl spillway offload team-a                       lets pods of a namespace run there
   kubectl spillway status                               what is where, and what waits for what
   kubectl spillway doctor                               what is wrong, and how to mend it

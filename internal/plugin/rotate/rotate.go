@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -140,7 +141,7 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 			return false, follow.Again(fmt.Errorf("reading ClusterBinding %s: %w", name, err))
 		}
 		_, waits := bind.Progress(binding)
-		output.Waiting("the manager to use the new token; " + waits)
+		output.Waiting(strings.TrimSuffix("the manager to use the new token; "+waits, "; "))
 		shown := binding.Status.CredentialsExpirationTime
 		return shown != nil && shown.Sub(expires).Abs() < 2*time.Second, nil
 	})
