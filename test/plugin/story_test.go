@@ -22,6 +22,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/account"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -119,7 +120,14 @@ func offloads(t *testing.T) {
 	}
 	fails(t, "NoClusterSelected", "offload", "team-a", "--clusters", "us")
 	fails(t, "supported values", "offload", "team-a", "--strategy", "Anywhere")
-	does(t, "offload", "team-a", "--clusters", "eu", "--strategy", "Remote")
+	var both cli.Summary
+	decode(t, &both, "offload", "team-a", "--clusters", "eu,us", "--strategy", "Remote", "-o", "json")
+	if want := []string{"no ClusterBinding has the clusterID us: the namespace goes there once one has it"}; !slices.Equal(both.Warnings, want) {
+		t.Errorf("it warns of %q", both.Warnings)
+	}
+	if one := does(t, "offload", "team-a", "--clusters", "eu"); len(one["configured"]) != 1 {
+		t.Errorf("without us it did %v", one)
+	}
 	if again := does(t, "offload", "team-a"); len(again["unchanged"]) != 1 {
 		t.Errorf("the second time it did %v", again)
 	}

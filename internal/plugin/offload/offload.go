@@ -73,7 +73,10 @@ func (o *options) run(ctx context.Context, consumer *cli.Cluster, output *cli.Ou
 	if err := o.check(ctx, consumer); err != nil {
 		return err
 	}
-	if err := o.write(ctx, consumer, output); err != nil || o.DryRun {
+	if err := o.write(ctx, consumer, output); err != nil {
+		return err
+	}
+	if err := o.known(ctx, consumer, output); err != nil || o.DryRun {
 		return err
 	}
 	return o.await(ctx, consumer, output)
@@ -142,6 +145,25 @@ func (o *options) write(ctx context.Context, consumer *cli.Cluster, output *cli.
 		return fmt.Errorf("writing the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
 	}
 	output.Did(step)
+	return nil
+}
+
+// known warns of clusterIDs that no binding has: they may be misspelt, or be bound later.
+func (o *options) known(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error {
+	if len(o.wanted.Clusters) == 0 {
+		return nil
+	}
+	bindings := &v1alpha1.ClusterBindingList{}
+	err := consumer.List(ctx, bindings)
+	if apierrors.IsForbidden(err) {
+		return nil // Teams need not see them.
+	}
+	if err != nil {
+		return fmt.Errorf("reading the ClusterBindings: %w", err)
+	}
+	for _, id := range unbound(o.wanted.Clusters, bindings.Items) {
+		output.Warn("no ClusterBinding has the clusterID %s: the namespace goes there once one has it", id)
+	}
 	return nil
 }
 

@@ -52,6 +52,13 @@ func TestOffloading(t *testing.T) {
 	}
 }
 
+func TestUnbound(t *testing.T) {
+	bindings := []v1alpha1.ClusterBinding{{Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}, {ObjectMeta: metav1.ObjectMeta{Name: "us"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "other"}}}
+	if diff := cmp.Diff([]string{"us"}, unbound([]string{"eu", "us"}, bindings)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestProgress(t *testing.T) {
 	with := func(phase v1alpha1.OffloadingPhase, generation int64, status metav1.ConditionStatus) *v1alpha1.NamespaceOffloading {
 		o := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Generation: 2}}

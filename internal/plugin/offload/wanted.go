@@ -85,6 +85,13 @@ func (w Wanted) selector() (*v1alpha1.ClusterSelector, error) {
 	return &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{{MatchExpressions: all}}}, nil
 }
 
+// unbound are those of the clusterIDs that no binding has.
+func unbound(ids []string, bindings []v1alpha1.ClusterBinding) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return slices.ContainsFunc(bindings, func(binding v1alpha1.ClusterBinding) bool { return binding.Spec.ClusterID == id })
+	})
+}
+
 // Progress says whether an offloading is ready, what it waits for if not, and whether it
 // waits for somebody to do something.
 func Progress(offloading *v1alpha1.NamespaceOffloading) (ready bool, waits string, stuck bool) {
