@@ -136,17 +136,17 @@ func (s *shared) RemoveEventHandler(registration toolscache.ResourceEventHandler
 	return nil
 }
 
-// Run implements SharedInformer. client-go makes its own kind of context of the channel, and
-// each one that is derived from that takes a goroutine: two for each informer.
-func (s *shared) Run(stop <-chan struct{}) {
-	ctx, cancel := context.WithCancel(context.Background())
+// RunWithContext implements SharedInformer. The context that controller-runtime passes is not
+// of Go's own kind, so that each one derived from it takes a goroutine: two for each informer.
+func (s *shared) RunWithContext(ctx context.Context) {
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	go func() {
 		defer cancel()
 		select {
-		case <-stop:
 		case <-ctx.Done():
+		case <-running.Done():
 		}
 	}()
-	s.RunWithContext(ctx)
+	s.SharedIndexInformer.RunWithContext(running)
 }
