@@ -131,6 +131,11 @@ func TestTolerated(t *testing.T) {
 	if diff := oracle.Diff(oracle.State{key: fine}, tolerated(oracle.State{key: refused})); diff == "" {
 		t.Error("a pod that is refused counts as one that is not")
 	}
+	const binding = "consumer ClusterBinding p1"
+	writes := fine + "  - status: \"True\"\n    type: WritesRefused\n"
+	if diff := oracle.Diff(oracle.State{binding: fine}, tolerated(oracle.State{binding: writes})); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestExcesses(t *testing.T) {

@@ -4,34 +4,41 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/test/faults/oracle"
 )
 
-// tolerated takes out of a State what may remind of a fault that is over: a pod
-// that was refused for a while says that it is offloaded now, and one that never
-// was says nothing. That is promised (docs/concepts.md), and no divergence.
+// tolerated removes from a State the conditions that may outlive a fault. A pod that was
+// refused for a while says that it is offloaded now; one that never was says nothing
+// (docs/concepts.md). A refused write that nobody wants any more counts for ten minutes
+// (docs/troubleshooting.md).
 func tolerated(state oracle.State) oracle.State {
 	masked := make(oracle.State, len(state))
 	for key, text := range state {
-		masked[key] = text
-		if strings.Contains(key, " Pod ") && strings.Contains(text, v1alpha1.PodOffloaded) {
-			masked[key] = withoutOffloaded(text)
+		switch {
+		case strings.Contains(key, " Pod "):
+			text = without(text, v1alpha1.PodOffloaded)
+		case strings.Contains(key, " ClusterBinding "):
+			text = without(text, v1alpha1.BindingWritesRefused)
 		}
+		masked[key] = text
 	}
 	return masked
 }
 
-// withoutOffloaded takes the condition out, if it says True.
-func withoutOffloaded(text string) string {
-	var pod map[string]any
-	if err := yaml.Unmarshal([]byte(text), &pod); err != nil {
+// without removes a condition that says True from an object in YAML.
+func without(text, condition string) string {
+	if !strings.Contains(text, condition) {
 		return text
 	}
-	status, ok := pod["status"].(map[string]any)
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		return text
+	}
+	status, ok := object["status"].(map[string]any)
 	if !ok {
 		return text
 	}
@@ -39,11 +46,11 @@ func withoutOffloaded(text string) string {
 	if !ok {
 		return text
 	}
-	status["conditions"] = slices.DeleteFunc(conditions, func(condition any) bool {
-		fields, ok := condition.(map[string]any)
-		return ok && fields["type"] == v1alpha1.PodOffloaded && fields["status"] == string(corev1.ConditionTrue)
+	status["conditions"] = slices.DeleteFunc(conditions, func(is any) bool {
+		fields, ok := is.(map[string]any)
+		return ok && fields["type"] == condition && fields["status"] == string(metav1.ConditionTrue)
 	})
-	raw, err := yaml.Marshal(pod)
+	raw, err := yaml.Marshal(object)
 	if err != nil {
 		return text
 	}
