@@ -25,17 +25,15 @@ import (
 const (
 	// leaseDuration is the kubelet's default (nodeLeaseDurationSeconds).
 	leaseDuration = 40 * time.Second
-	// renewInterval is how often a lease is renewed: half the kubelet's default, which is
-	// a quarter of the duration, so that clusters that judge their nodes faster than by
-	// default still find the lease fresh.
-	renewInterval = leaseDuration / 8
+	// renewInterval is how often a lease is renewed: as often as by the kubelet.
+	renewInterval = leaseDuration / 4
 )
 
 // holder is the identity in the leases.
 const holder = "spillway"
 
 // Leases renews the lease of each virtual node, while its provider is engaged and has
-// answered within twice the renewInterval: one probe may have failed. It stops when the
+// answered within the renewInterval: one probe may have failed. It stops when the
 // provider is disengaged.
 type Leases struct {
 	Client     client.Client
@@ -66,7 +64,7 @@ func (l *Leases) Engage(ctx context.Context, name multicluster.ClusterName, _ cl
 // prepare is called before each renewal. Its error prevents the renewal.
 func (l *Leases) prepare(ctx context.Context, name, nodeName string) lease.ProcessLeaseFunc {
 	return func(lease *coordinationv1.Lease) error {
-		if age := l.Clock.Since(l.Fleet.LastContact(name)); age > 2*renewInterval {
+		if age := l.Clock.Since(l.Fleet.LastContact(name)); age > renewInterval {
 			return fmt.Errorf("the provider has not answered for %s", age.Round(time.Second))
 		}
 		node := &corev1.Node{}

@@ -52,7 +52,8 @@ type Options struct {
 	// Origin is the identity of the consumer; a provider of the same identity
 	// is refused. Required.
 	Origin string
-	// ProbeInterval is the time between two probes of a provider. Default 3s.
+	// ProbeInterval is the time from a failed probe of a provider to the next one. While the
+	// provider answers, it is probed once it was not heard of for twice as long. Default 3s.
 	ProbeInterval time.Duration
 	// ProbeTimeout is how long a probe may take. Default 4s.
 	ProbeTimeout time.Duration

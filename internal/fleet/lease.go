@@ -181,7 +181,8 @@ func (c *keeper) readLease(ctx context.Context, r *remote) (*coordinationv1.Leas
 // write creates, takes or renews the Lease, unless it has changed since we saw it.
 func (c *keeper) write(ctx context.Context, r *remote, s holder.Snapshot, d holder.Decision) (done bool, err error) {
 	began := c.fleet.options.Clock.Now()
-	bounded, cancel := context.WithTimeout(transport.PastTheFence(ctx), c.hold.duration/3)
+	var authority string
+	bounded, cancel := context.WithTimeout(transport.WithAuthority(transport.PastTheFence(ctx), func(of string) { authority = of }), c.hold.duration/3)
 	defer cancel()
 	lease := holder.Written(s, d, began)
 	if s.Lease == nil {
@@ -200,7 +201,14 @@ func (c *keeper) write(ctx context.Context, r *remote, s holder.Snapshot, d hold
 	if s.Lease == nil || s.Lease.Annotations[v1alpha1.AnnotationGeneration] != lease.Annotations[v1alpha1.AnnotationGeneration] {
 		c.hold.raise()
 	}
-	c.setState(ctx, func(s *State) { s.Fence = connection.Fence{Reason: v1alpha1.ReasonLeaseHeld} })
+	// Only the cluster that has this Lease, in this version, can have changed it.
+	same := s.Lease == nil || s.Lease.UID == lease.UID
+	c.setState(ctx, func(s *State) {
+		s.Fence = connection.Fence{Reason: v1alpha1.ReasonLeaseHeld}
+		if same {
+			s.Authority, s.LastContact = authority, c.fleet.options.Clock.Now()
+		}
+	})
 	return true, nil
 }
 

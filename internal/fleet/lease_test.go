@@ -93,6 +93,43 @@ func TestASuccessorWaitsForTheEndOfALease(t *testing.T) {
 	}
 }
 
+// TestRenewalsTakeThePlaceOfProbes counts the probes in half a minute, at the intervals that
+// are shipped: the first one, and one at the end.
+func TestRenewalsTakeThePlaceOfProbes(t *testing.T) {
+	admin(t)
+	clock := testclock.NewFakeClock(time.Now())
+	f, wrote, _ := startManagerBy(t, clock, "renewals", func(o *Options) { o.ProbeInterval, o.LeaseDuration = 3*time.Second, DefaultLeaseDuration })
+	f.Connect(target("eu", "1", providerUID))
+	keeper := f.connections["eu"]
+	eventually(t, f, "eu", "is connected, and waits for a probe", func(state State) bool {
+		keeper.mu.Lock()
+		defer keeper.mu.Unlock()
+		return connected(state) && keeper.inUse
+	})
+	began, before := clock.Now(), wrote.probed()
+	heardAt := func(seconds time.Duration) {
+		t.Helper()
+		clock.Step(began.Add(seconds * time.Second).Sub(clock.Now()))
+		for deadline := time.Now().Add(30 * time.Second); !f.LastContact("eu").Equal(clock.Now()); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("after %d s it was last heard of %s ago", seconds, clock.Since(f.LastContact("eu")))
+			}
+		}
+	}
+	heardAt(3)
+	for seconds := time.Duration(5); seconds <= 30; seconds += 5 {
+		heardAt(seconds)
+		clock.Step(2 * time.Second)
+	}
+	if got := wrote.probed() - before; got != 1 {
+		t.Errorf("%d probes in 32 s, want 1", got)
+	}
+	heardAt(34)
+	if got := wrote.probed() - before; got != 2 {
+		t.Errorf("%d probes in 34 s, want 2", got)
+	}
+}
+
 func TestACopyThatIsBehindTakesNothing(t *testing.T) {
 	const origin = "copy"
 	c := admin(t)

@@ -126,7 +126,7 @@ func TestARightThatIsMissingSwitchesItsKindOff(t *testing.T) {
 	if err := cl.GetCache().List(bounded, &corev1.ConfigMapList{}); err != nil || !cl.GetCache().WaitForCacheSync(bounded) {
 		t.Errorf("reading what is not to be had: %v", err)
 	}
-	for range 4 { // It is retried again and again, with other requests in between.
+	for range 2 { // It is tried again, with other requests in between.
 		<-g.news
 	}
 	g.refuse("configmaps", false)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -161,15 +162,25 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	return nil
 }
 
+const (
+	// quiet is after how many ProbeIntervals without an answer a provider is probed. As
+	// shipped, the renewals of the Lease come sooner: they prove as much as a probe does.
+	quiet = 2
+	// atLeast is after how many ProbeIntervals it is probed in any case, which finds what a
+	// renewal does not, such as a missing right.
+	atLeast = 10
+)
+
 // watchHealth probes the provider until it stops answering. Meanwhile its token can be
 // renewed.
 func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
 	options := c.fleet.options
-	ticker := options.Clock.NewTicker(options.ProbeInterval)
-	defer ticker.Stop()
+	began := options.Clock.Now()
+	timer := options.Clock.NewTimer(options.ProbeInterval)
+	defer timer.Stop()
 	c.setInUse(true)
 	defer c.setInUse(false)
-	failures := 0
+	failures, probed := 0, began
 	for {
 		select {
 		case <-ctx.Done():
@@ -179,23 +190,37 @@ func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
 				return err
 			}
 			continue
-		case <-ticker.C():
+		case <-timer.C():
 		}
-		err := c.probe(ctx, remote)
-		var refused errNotUsable
-		switch {
-		case err == nil:
-			failures = 0
-			c.doubt.dispelled()
-			c.connected(ctx, remote)
-		case errors.As(err, &refused):
-			return err
-		default:
-			if failures++; failures >= options.ProbeFailures {
+		if failures > 0 || !c.currentState().LastContact.After(began) || c.probeDue(probed) <= 0 {
+			probed = options.Clock.Now()
+			err := c.probe(ctx, remote)
+			var refused errNotUsable
+			switch {
+			case err == nil:
+				failures = 0
+			case errors.As(err, &refused):
 				return err
+			default:
+				if failures++; failures >= options.ProbeFailures {
+					return err
+				}
+				timer.Reset(options.ProbeInterval)
+				continue
 			}
 		}
+		c.doubt.dispelled()
+		c.connected(ctx, remote)
+		timer.Reset(c.probeDue(probed))
 	}
+}
+
+// probeDue is how long the next probe of a provider that answers can wait; last is when the
+// last one began.
+func (c *keeper) probeDue(last time.Time) time.Duration {
+	options := c.fleet.options
+	heard := c.currentState().LastContact
+	return min(quiet*options.ProbeInterval-options.Clock.Since(heard), atLeast*options.ProbeInterval-options.Clock.Since(last))
 }
 
 // probe checks that the provider answers, accepts the credentials, and is

@@ -28,6 +28,7 @@ type writer struct {
 	mu     sync.Mutex
 	writes []string
 	looks  int // At a Lease.
+	probes int
 	dead   bool
 	lost   string // The resource whose writes get no answer.
 	fails  bool   // Writes of Leases fail, as by a webhook that does not answer.
@@ -45,6 +46,9 @@ func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 		}
 		if req.Method == http.MethodGet && strings.Contains(req.URL.Path, "/leases/") {
 			w.looks++
+		}
+		if req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/namespaces/"+metav1.NamespaceSystem) {
+			w.probes++
 		}
 		if w.fails && req.Method != http.MethodGet && strings.Contains(req.URL.Path, "/leases") {
 			const body = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"reason":"InternalError","message":"failed calling webhook"}`
@@ -73,6 +77,12 @@ func (w *writer) looked(t *testing.T, n int) {
 			t.Fatalf("the Lease has been read %d times, want %d", looks, n)
 		}
 	}
+}
+
+func (w *writer) probed() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.probes
 }
 
 func (w *writer) written() []string {

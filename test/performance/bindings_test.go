@@ -14,8 +14,8 @@ import (
 )
 
 // TestBindings measures what each of many bindings to one provider takes while there is
-// nothing to do, and how long a start takes with all of them. PROFILE=20 writes a profile of
-// the start.
+// nothing to do, and how long a start takes with all of them. PROFILE=20 writes profiles of
+// the idle manager and of the start.
 func TestBindings(t *testing.T) {
 	idle, command := idleTime(t)
 	s := startSite(t, "bindings", 0, providers[:1])
@@ -28,11 +28,13 @@ func TestBindings(t *testing.T) {
 	must(t, rig.Eventually(t.Context(), patience, s.Bound))
 	report.ReadySeconds = time.Since(made).Seconds()
 	s.say("all are Ready after %.1f s", report.ReadySeconds)
+	profiled := s.profile(t, "idle")
 	report.Many = s.idleBindings(t, since, idle, 1+manyBindings)
+	must(t, <-profiled)
 	s.stop(t)
 	figures := s.figures(t)
 	since = s.start(t)
-	profiled := s.profileStart(t)
+	profiled = s.profile(t, "start")
 	engaged, err := s.Engaged(t.Context(), since, patience)
 	must(t, err, <-profiled)
 	report.StartSeconds, report.StartCPU = engaged.Sub(since).Seconds(), s.used(t)
@@ -57,10 +59,10 @@ func (s *site) idleBindings(t *testing.T, since time.Time, idle time.Duration, b
 	return state
 }
 
-// profileStart writes a profile of a start's processor time to bin/bench, if PROFILE asks
-// for so many seconds, and returns what tells when that is done.
-func (s *site) profileStart(t *testing.T) <-chan error {
-	done, seconds, file := make(chan error, 1), os.Getenv("PROFILE"), filepath.Join(outputDir(t), s.name+"-cpu.pprof")
+// profile writes a profile of the processor time to bin/bench, if PROFILE asks for so many
+// seconds, and returns what tells when that is done.
+func (s *site) profile(t *testing.T, of string) <-chan error {
+	done, seconds, file := make(chan error, 1), os.Getenv("PROFILE"), filepath.Join(outputDir(t), s.name+"-"+of+".pprof")
 	if seconds == "" {
 		close(done)
 		return done

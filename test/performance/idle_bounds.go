@@ -11,9 +11,10 @@ import (
 // watches end after five to ten minutes. A list begins with the end of a watch,
 // which is renewed in vain before.
 const (
-	leaseInterval = 5 * time.Second
-	probeInterval = 3 * time.Second
-	watchInterval = 5 * time.Minute
+	nodeLeaseInterval = 10 * time.Second
+	leaseInterval     = 5 * time.Second // Of the Lease in a provider.
+	probeInterval     = 30 * time.Second
+	watchInterval     = 5 * time.Minute
 )
 
 // mostIdle is how many requests of a class an idle manager may make. Nothing in
@@ -23,7 +24,7 @@ func mostIdle(class idleClass, idle time.Duration, providers, watches int) int {
 	times := func(interval time.Duration) int { return int(idle/interval) + 1 }
 	switch class {
 	case leases:
-		return providers * times(leaseInterval)
+		return providers * (times(nodeLeaseInterval) + times(leaseInterval))
 	case probes:
 		return providers * times(probeInterval)
 	case renewed:
@@ -46,7 +47,7 @@ func leastIdle(class idleClass, idle time.Duration, providers int) int {
 	times := func(interval time.Duration) int { return max(0, int(punctual*float64(idle/interval))-1) }
 	switch class {
 	case leases:
-		return providers * times(leaseInterval)
+		return providers * (times(nodeLeaseInterval) + times(leaseInterval))
 	case probes:
 		return providers * times(probeInterval)
 	default:

@@ -13,7 +13,7 @@ func idleFor(providers ...string) IdleState {
 	n := len(providers)
 	s := IdleState{
 		Providers: n, Pods: 100, Namespaces: 1, Seconds: 120,
-		Requests:    map[idleClass]int{leases: 23 * n, probes: 40 * n, renewed: 3},
+		Requests:    map[idleClass]int{leases: 34 * n, probes: 4 * n, renewed: 3},
 		Watches:     map[string]int{"consumer: nodes": 1, "consumer: secrets": 2},
 		Connections: map[string]int{consumer: 1},
 	}
@@ -34,10 +34,10 @@ func TestIdleBounds(t *testing.T) {
 	}{
 		"one provider":             {[]string{"p1"}, func(*IdleState) {}, ""},
 		"three":                    {[]string{"p1", "p2", "p3"}, func(*IdleState) {}, ""},
-		"a lease too many":         {[]string{"p1"}, func(s *IdleState) { s.Requests[leases] = 26 }, "26 requests (leases)"},
+		"a lease too many":         {[]string{"p1"}, func(s *IdleState) { s.Requests[leases] = 39 }, "39 requests (leases)"},
 		"no lease renewed":         {[]string{"p1"}, func(s *IdleState) { delete(s.Requests, leases) }, "0 requests (leases)"},
-		"leases of one of three":   {[]string{"p1", "p2", "p3"}, func(s *IdleState) { s.Requests[leases] = 23 }, "23 requests (leases)"},
-		"too few leases":           {[]string{"p1"}, func(s *IdleState) { s.Requests[leases] = 16 }, "16 requests (leases) in 2m0s, want 17 to 25"},
+		"leases of one of three":   {[]string{"p1", "p2", "p3"}, func(s *IdleState) { s.Requests[leases] = 34 }, "34 requests (leases)"},
+		"too few leases":           {[]string{"p1"}, func(s *IdleState) { s.Requests[leases] = 24 }, "24 requests (leases) in 2m0s, want 25 to 38"},
 		"no probes":                {[]string{"p1"}, func(s *IdleState) { s.Requests[probes] = 0 }, "0 requests (probes)"},
 		"too many watches renewed": {[]string{"p1"}, func(s *IdleState) { s.Requests[renewed] = 99 }, "99 requests (watches renewed)"},
 		"others": {[]string{"p1"}, func(s *IdleState) {
@@ -94,7 +94,7 @@ func TestIdleMarkdown(t *testing.T) {
 	for _, want := range []string{
 		"Providers: 1.\n\n| pods in namespaces | bound | 100 in 1 |\n",
 		"Providers: 3.\n\n| pods in namespaces | bound | 100 in 1 | 100 in 1 |\n",
-		"| requests: leases | 17 to 25 | 23 |\n", "| requests: leases | 51 to 75 | 69 | 69 |\n",
+		"| requests: leases | 25 to 38 | 34 |\n", "| requests: leases | 75 to 114 | 102 | 102 |\n",
 		"| open watches, consumer | 8 | 8 |\n", "| open watches, consumer | 18 | 18 | 18 |\n",
 		"| open watches, each provider | 2 | 2 | 2 |\n",
 		"| connections, each provider | 1 | 1 | 1, 4, 1 |\n",
