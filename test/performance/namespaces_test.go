@@ -36,6 +36,13 @@ var providers = []string{"p1", "p2", "p3"}
 const patience = 15 * time.Minute
 
 func TestMain(m *testing.M) {
+	if arguments := os.Getenv(asFloor); arguments != "" {
+		if err := runFloor(arguments); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	clusters.RequireBinaries()
 	os.Exit(m.Run())
 }

@@ -84,10 +84,7 @@ func (b *podsRig) startManager(t *testing.T) {
 
 // clientset is one that costs as little as any can.
 func clientset(t *testing.T, cluster *rig.Cluster) kubernetes.Interface {
-	config := cluster.Config()
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	config.AcceptContentTypes = config.ContentType + ",application/json"
-	clients, err := kubernetes.NewForConfig(config)
+	clients, err := kubernetes.NewForConfig(cheap(cluster.Config()))
 	must(t, err)
 	return clients
 }

@@ -47,9 +47,9 @@ type Floor struct {
 	Consumer  kubernetes.Interface
 	Providers []kubernetes.Interface
 	Namespace string
-	// Nodes, if set, are the nodes of the consumer by the index of the provider
-	// that they stand for. A pod is then created in the provider not at once, but
-	// when a scheduler has put the local one on its node.
+	// Nodes, if set, are the nodes of the consumer by the index of the provider that they
+	// stand for. A pod is then created in the provider not at once, but when the local one
+	// is seen on its node, and deleted there when the local one is seen to be deleted.
 	Nodes map[string]int
 }
 
@@ -63,7 +63,7 @@ type Running struct {
 
 	mu     sync.Mutex
 	errs   []error
-	placed map[string]int // The provider of each pod.
+	placed map[string]int // The provider of each pod; -1 once it is deleted there.
 }
 
 // Start opens the watches. They end with Stop, or with ctx.
@@ -201,12 +201,32 @@ func (r *Running) note(ctx context.Context, err error) {
 	r.errs = append(r.errs, err)
 }
 
-// follow has the remote pod of a local one created that has got a node.
+// follow has the remote pod of a local one created that has got a node, and deleted when the
+// local one is deleted.
 func (r *Running) follow(ctx context.Context, event watch.EventType, local *corev1.Pod) {
 	provider, ours := r.Nodes[local.Spec.NodeName]
-	if ours && event != watch.Deleted && r.place(local.Name, provider) {
+	switch {
+	case !ours || event == watch.Deleted:
+	case local.DeletionTimestamp != nil:
+		if r.leave(local.Name) {
+			hand(ctx, r.queues[provider], local.Name, func(ctx context.Context) error { return r.deleteRemote(ctx, provider, local.Name) })
+		}
+	case r.place(local.Name, provider):
 		hand(ctx, r.queues[provider], local.Name, func(ctx context.Context) error { return r.createRemote(ctx, provider, local) })
 	}
+}
+
+// leave notes that a pod is to be deleted in its provider, and reports whether that is new.
+func (r *Running) leave(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	provider, known := r.placed[name]
+	r.placed[name] = -1
+	return known && provider >= 0
+}
+
+func (r *Running) deleteRemote(ctx context.Context, provider int, name string) error {
+	return r.Providers[provider].CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 // place notes the provider of a pod, and reports whether it was not known yet.
@@ -246,9 +266,9 @@ func (r *Running) createRemote(ctx context.Context, provider int, local *corev1.
 	return err
 }
 
-// Delete deletes the pod of that name in the consumer, and then has it deleted in
-// its provider, with the grace that it has. It does not wait for that; what goes
-// wrong with it is in Err.
+// Delete deletes the pod of that name in the consumer, and, unless that is seen anyway, then
+// has it deleted in its provider, with the grace that it has. It does not wait for that; what
+// goes wrong with it is in Err.
 func (r *Running) Delete(ctx context.Context, name string) error {
 	r.mu.Lock()
 	provider, placed := r.placed[name]
@@ -256,12 +276,11 @@ func (r *Running) Delete(ctx context.Context, name string) error {
 	if !placed {
 		return fmt.Errorf("pod %s is in no provider", name)
 	}
-	if err := r.Consumer.CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+	err := r.Consumer.CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
+	if err != nil || r.Nodes != nil {
 		return err
 	}
-	hand(ctx, r.queues[provider], name, func(ctx context.Context) error {
-		return r.Providers[provider].CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
-	})
+	hand(ctx, r.queues[provider], name, func(ctx context.Context) error { return r.deleteRemote(ctx, provider, name) })
 	return nil
 }
 

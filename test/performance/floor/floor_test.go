@@ -91,6 +91,12 @@ func TestFloorDoesNotWait(t *testing.T) {
 				if err := r.Delete(ctx, podNamed(i).Name); err != nil {
 					t.Fatal(err)
 				}
+				if nodes != nil { // That it is deleted is seen twice, too.
+					deleted := podNamed(i)
+					deleted.Spec.NodeName, deleted.DeletionTimestamp = "node", &metav1.Time{}
+					r.follow(ctx, watch.Modified, deleted)
+					r.follow(ctx, watch.Modified, deleted)
+				}
 			}
 			if got := len(consumer.Actions()); got != 2*pods {
 				t.Errorf("%d requests to the consumer, want %d", got, 2*pods)
