@@ -15,7 +15,11 @@ func TestBindingsReport(t *testing.T) {
 			},
 		}
 	}
-	text := BindingsReport{One: of(1), Many: of(101), StartSeconds: 10.1, ReadySeconds: 34, StartCPU: 8}.Markdown()
+	report := BindingsReport{One: of(1), Many: of(101), StartSeconds: 10.1, ReadySeconds: 34, StartCPU: 8}
+	if got, want := strings.Join(report.Broken(), "; "), "an idle binding takes 13.0 (open watches), want at most 12"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	text := report.Markdown()
 	for _, want := range []string{
 		"| a binding: heap and stacks, MB | ≤ 1 | 1.00 | met |", "| a binding: goroutines | ≤ 100 | 90.0 | met |",
 		"| a binding: open watches | ≤ 12 | 13.0 | not met |", "| all: engaged after a start, s | ≤ 10 | 10.1 | not met |",

@@ -42,6 +42,9 @@ func TestBindings(t *testing.T) {
 	for _, row := range s.figures(t).Since(figures).Rows() {
 		s.say("%6d %s in %s", row.Requests, what(row.Key), row.Cluster)
 	}
+	for _, broken := range report.Broken() {
+		t.Error(broken)
+	}
 	publishPart(t, "bindings", report, report.Markdown())
 }
 
