@@ -15,7 +15,8 @@
 // engages it with the manager, probes it every few seconds, disengages it when it stops
 // answering, and starts again. So a hanging provider blocks only its own goroutine, and
 // no request outlives its connection. Caches are full before a provider is engaged,
-// because engaging waits for them and would block all others.
+// because engaging waits for them and would block all others. Of a kind that turns out to have
+// no objects the watch ends again, until somebody needs it (informer.Demand).
 //
 // # Trade-offs
 //

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -41,7 +42,10 @@ type keeper struct {
 	bearer *transport.Bearer // Of target.Config; nil: it has no token.
 
 	hold  *hold
-	doubt doubt // Used only by the goroutine of the sessions.
+	doubt doubt // Used only by the goroutine of the sessions, as is used.
+	// used are the kinds on demand that were watched at the end of the last session: what was
+	// on its way then may still get there.
+	used []client.Object
 
 	// previous is the keeper that this one replaces, which must disengage before this one
 	// engages under the same name.
@@ -144,6 +148,7 @@ func (c *keeper) parting() Target {
 func (c *keeper) run(ctx context.Context) {
 	if c.previous != nil {
 		<-c.previous.done
+		c.used = c.previous.used
 		c.previous = nil
 	}
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("fleet").WithValues("binding", c.target.Name, "cluster", c.target.ClusterID))

@@ -38,21 +38,13 @@ type remote struct {
 	discovery  discovery.DiscoveryInterface
 	httpClient *http.Client
 	kinds      []Kind
-	account    string // Once it is identified, as is user.
+	demand     *informer.Demand // Is the cache.
+	account    string           // Once it is identified, as is user.
 	user       authenticationv1.UserInfo
 	limits     *limits
 	ledger     *ledger
 	rights     *rights.Rights
 	streams    Streams
-}
-
-// watched are the kinds whose caches are filled before a provider is engaged.
-func (r *remote) watched() []client.Object {
-	var objects []client.Object
-	for _, kind := range allKinds(r.kinds) {
-		objects = append(objects, kind.Object)
-	}
-	return objects
 }
 
 // allKinds are those that the caches hold. Nodes are optional: without them the virtual
@@ -77,12 +69,17 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 	if err != nil {
 		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
 	}
+	var demand *informer.Demand
 	cl, err := cluster.New(c.target.Config, func(o *cluster.Options) {
 		o.Scheme = scheme.Scheme
 		o.HTTPClient = httpClient
 		o.MapperProvider = c.fleet.mapper
 		o.Cache = cacheOptions(c.mark(), c.fleet.options.Kinds, held, fail)
 		o.Cache.NewInformer = informer.Shared(informers(allKinds(c.fleet.options.Kinds), missing))
+		o.NewCache = func(config *rest.Config, options cache.Options) (_ cache.Cache, err error) {
+			demand, err = c.newCache(config, options, held, missing, end)
+			return demand, err
+		}
 		o.Client.FieldOwner = "spillway"
 	})
 	if err != nil {
@@ -108,7 +105,7 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		return nil, err
 	}
 	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient,
-		kinds: c.fleet.options.Kinds, ledger: held, rights: missing, limits: limits, streams: Streams{Streams: streams}}, nil
+		kinds: c.fleet.options.Kinds, demand: demand, ledger: held, rights: missing, limits: limits, streams: Streams{Streams: streams}}, nil
 }
 
 // wrap is Options.WrapTransport for this provider, or nil.
@@ -135,27 +132,83 @@ func (f *Fleet) addIndexes(ctx context.Context, cl cluster.Cluster) error {
 func (r *remote) close() { transport.Close(r.httpClient) }
 
 // fillCaches starts the cluster, which runs until lifetime ends, and returns when
-// everything watched has been read once. Asking a running cache for an informer waits for
-// it, so all informers are asked for first and waited for afterwards.
-func (r *remote) fillCaches(ctx, lifetime context.Context) error {
-	for _, obj := range r.watched() {
-		informer, err := r.GetCache().GetInformer(ctx, obj, cache.BlockUntilSynced(false))
-		if err == nil {
-			_, err = informer.AddEventHandler(r.ledger.handler())
+// everything has been read once. Asking a running cache for an informer waits for
+// it, so all informers are asked for first and waited for afterwards. Of what is on demand, it
+// keeps on watching what has objects or cannot be read, and used: what an earlier connection
+// has watched until its end, for one of its writes may still get there.
+func (r *remote) fillCaches(ctx, lifetime context.Context, used []client.Object) error {
+	for _, kind := range allKinds(r.kinds) {
+		if err := r.watch(ctx, kind); err != nil {
+			return fmt.Errorf("watching %T of the provider: %w", kind.Object, err)
 		}
-		if err != nil {
-			return fmt.Errorf("watching %T of the provider: %w", obj, err)
-		}
-		if shared, ok := informer.(toolscache.SharedInformer); ok { // True for all but caches by namespace.
-			r.ledger.follow(obj, shared.LastSyncResourceVersion)
-		}
+	}
+	if err := r.demand.Fill(ctx); err != nil {
+		return err
 	}
 	go func() { _ = r.Start(lifetime) }() // Fails only if started twice.
 	if !r.GetCache().WaitForCacheSync(ctx) {
 		return fmt.Errorf("reading what is watched of the provider: %w", context.Cause(ctx))
 	}
 	r.rights.Settle() // Before anybody decides on what the caches show.
-	return nil
+	return r.demand.Settle(ctx, func(kind client.Object) bool {
+		resource := ResourceOf(kind)
+		return r.rights.Lacks(resource) != "" || slices.ContainsFunc(used, func(one client.Object) bool { return ResourceOf(one) == resource })
+	})
+}
+
+// watch has the cache of a kind filled when the cluster starts.
+func (r *remote) watch(ctx context.Context, kind Kind) error {
+	found, err := r.GetCache().GetInformer(ctx, kind.Object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	if shared, ok := found.(interface{ LastSyncResourceVersion() string }); ok { // True for all but caches by namespace.
+		r.ledger.follow(kind.Object, shared.LastSyncResourceVersion)
+	}
+	if !kind.onDemand() { // Else the handler is there already.
+		_, err = found.AddEventHandler(r.ledger.handler())
+	}
+	return err
+}
+
+// onDemand reports whether a kind is watched only while there is anything of it, or to be. Pods
+// and namespaces, which are indispensable, and nodes always are.
+func (k Kind) onDemand() bool { return k.Optional && !isNode(k.Object) }
+
+func isNode(object client.Object) bool {
+	_, is := object.(*corev1.Node)
+	return is
+}
+
+// newCache makes the cache of a session.
+func (c *keeper) newCache(config *rest.Config, options cache.Options, held *ledger, missing *rights.Rights, end func(error)) (*informer.Demand, error) {
+	of, err := cache.New(config, options)
+	if err != nil {
+		return nil, err
+	}
+	var kinds []client.Object
+	for _, kind := range c.fleet.options.Kinds {
+		if kind.onDemand() {
+			kinds = append(kinds, kind.Object)
+		}
+	}
+	return informer.OnDemand(of, informer.DemandOptions{
+		Kinds: kinds, Scheme: scheme.Scheme, First: held.handler(), Opening: c.opening(missing, end),
+	})
+}
+
+// opening gives a kind that is needed later as long to be read as all have at the beginning: one
+// that takes longer ends the session.
+func (c *keeper) opening(missing *rights.Rights, end func(error)) func(client.Object) (read func()) {
+	return func(kind client.Object) (read func()) {
+		timer := c.fleet.options.Clock.AfterFunc(c.fleet.options.SyncTimeout, func() {
+			end(fmt.Errorf("reading %s of the provider: %w", ResourceOf(kind), context.DeadlineExceeded))
+		})
+		return func() {
+			timer.Stop()
+			missing.Settle() // Before anybody decides on what the cache shows.
+		}
+	}
 }
 
 // cacheOptions keeps only what carries our mark, and of the provider's nodes, which
@@ -176,6 +229,7 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 		DefaultLabelSelector:         mark.Selector(),
 		DefaultTransform:             held.counted(withoutContent),
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+		ReaderFailOnMissingInformer:  true, // A read would start one otherwise, and wait for it.
 		ByObject:                     objects,
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 			// The library retries for ever and says so only in its log. What a retry

@@ -62,6 +62,7 @@ func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCaus
 	if err := c.engage(connection.WithEnd(ctx, func(err error) { end(startFailed(err)) }), remote); err != nil {
 		return err
 	}
+	defer func() { c.used = remote.demand.Watched() }()
 	if c.currentState().Reason != v1alpha1.ReasonStartFailed {
 		c.connected(ctx, remote)
 	}
@@ -145,7 +146,7 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	if err != nil {
 		return err
 	}
-	if err := remote.fillCaches(syncCtx, ctx); err != nil {
+	if err := remote.fillCaches(syncCtx, ctx, c.used); err != nil {
 		return err
 	}
 	if err := remote.limits.start(syncCtx, ctx); err != nil {

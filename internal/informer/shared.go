@@ -3,9 +3,6 @@ package informer
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,33 +29,14 @@ func Shared(informer NewFunc) NewFunc {
 // shared has one handler, which calls those that are added.
 type shared struct {
 	toolscache.SharedIndexInformer
+	followers
 
-	mu        sync.Mutex // Never held while a handler is called.
-	own       toolscache.ResourceEventHandlerRegistration
-	followers []*follower // Copied to be changed.
-}
-
-// follower is a handler that was added. It has synced when the informer's own has.
-type follower struct {
-	toolscache.ResourceEventHandlerRegistration
-	handler toolscache.ResourceEventHandler
-	mu      sync.Mutex // Held while the handler is called.
-	ended   atomic.Bool
+	own toolscache.ResourceEventHandlerRegistration // Under the lock of the followers.
 }
 
 // AddEventHandler implements SharedInformer.
 func (s *shared) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
-	f := &follower{handler: handler}
-	f.mu.Lock() // Changes wait until the handler has been called with what is there.
-	defer f.mu.Unlock()
-	there, err := s.add(f)
-	if err != nil {
-		return nil, err
-	}
-	for _, obj := range there {
-		handler.OnAdd(obj, true)
-	}
-	return f, nil
+	return s.add(handler, s.begin)
 }
 
 // AddEventHandlerWithResyncPeriod implements SharedInformer. The period is the informer's.
@@ -71,69 +49,25 @@ func (s *shared) AddEventHandlerWithOptions(handler toolscache.ResourceEventHand
 	return s.AddEventHandler(handler)
 }
 
-// add adds a follower, and returns the objects that the informer's own handler has been
-// told of, or is about to be.
-func (s *shared) add(f *follower) (there []any, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// RemoveEventHandler implements SharedInformer.
+func (s *shared) RemoveEventHandler(registration toolscache.ResourceEventHandlerRegistration) error {
+	return s.followers.RemoveEventHandler(registration)
+}
+
+// begin adds the informer's own handler before the first follower. Later ones begin with the
+// objects that it has been called with, or is about to be.
+func (s *shared) begin() (there []any, own toolscache.ResourceEventHandlerRegistration, err error) {
 	switch {
 	case s.own == nil:
-		if s.own, err = s.SharedIndexInformer.AddEventHandler(s.handlerOfAll()); err != nil {
-			return nil, err
+		if s.own, err = s.SharedIndexInformer.AddEventHandler(handlerBy(s.each)); err != nil {
+			return nil, nil, err
 		}
 	case s.IsStopped():
-		return nil, errors.New("the informer has stopped")
+		return nil, nil, errors.New("the informer has stopped")
 	default:
 		there = s.GetStore().List()
 	}
-	f.ResourceEventHandlerRegistration = s.own
-	s.followers = append(slices.Clip(s.followers), f)
-	return there, nil
-}
-
-// handlerOfAll is the informer's own.
-func (s *shared) handlerOfAll() toolscache.ResourceEventHandler {
-	return toolscache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(obj any, initially bool) {
-			s.each(func(h toolscache.ResourceEventHandler) { h.OnAdd(obj, initially) })
-		},
-		UpdateFunc: func(before, after any) {
-			s.each(func(h toolscache.ResourceEventHandler) { h.OnUpdate(before, after) })
-		},
-		DeleteFunc: func(obj any) { s.each(func(h toolscache.ResourceEventHandler) { h.OnDelete(obj) }) },
-	}
-}
-
-func (s *shared) each(do func(toolscache.ResourceEventHandler)) {
-	s.mu.Lock()
-	followers := s.followers
-	s.mu.Unlock()
-	for _, f := range followers {
-		f.call(do)
-	}
-}
-
-func (f *follower) call(do func(toolscache.ResourceEventHandler)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.ended.Load() {
-		do(f.handler)
-	}
-}
-
-// RemoveEventHandler implements SharedInformer. No call of the handler begins after it.
-func (s *shared) RemoveEventHandler(registration toolscache.ResourceEventHandlerRegistration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept := slices.DeleteFunc(slices.Clone(s.followers), func(f *follower) bool { return registration == f })
-	if len(kept) == len(s.followers) {
-		return nil // Removed before.
-	}
-	if f, ok := registration.(*follower); ok {
-		f.ended.Store(true)
-	}
-	s.followers = kept
-	return nil
+	return there, s.own, nil
 }
 
 // RunWithContext implements SharedInformer. The context that controller-runtime passes is not

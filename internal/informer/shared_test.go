@@ -66,7 +66,7 @@ func followersOf(informer toolscache.SharedIndexInformer) int {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.followers)
+	return len(s.all)
 }
 
 // TestShared: all followers see the same changes in the same order through one handler, one

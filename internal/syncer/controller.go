@@ -85,6 +85,9 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 		if len(next.Actions) == 0 {
 			return c.report(ctx, snapshot, next)
 		}
+		if watched, err := c.watched(ctx, of); !watched {
+			return ctrl.Result{}, err // It is enqueued when the caches show its kind.
+		}
 		if c.isNeeded() {
 			c.waits.Wrote(of)
 		}
@@ -103,6 +106,12 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 		}
 	}
 	return ctrl.Result{}, fmt.Errorf("%s: %w", of, errRounds)
+}
+
+// watched reports whether the caches show the objects of the kind, before one is written. If not,
+// they will, and the object is enqueued then.
+func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, error) {
+	return c.observer.Remotes.Need(ctx, func() { c.queue.Enqueue(work.Rest, of) })
 }
 
 // report tells what needs the object of the outcome, and says when to look again.

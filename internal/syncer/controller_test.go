@@ -290,6 +290,44 @@ func (waiting) SyncToRemote(s decide.Snapshot[*corev1.ConfigMap]) decide.Plan {
 	return decide.Plan{Actions: []decide.Action{show}, Problem: problem, Event: problem}
 }
 
+// TestNothingIsWrittenUnseen: before something is written, the caches show its kind. The object is
+// enqueued when they do.
+func TestNothingIsWrittenUnseen(t *testing.T) {
+	for name, of := range map[string]func(*synctest.Rig) *synctest.Cache{
+		"the provider's copies": func(rig *synctest.Rig) *synctest.Cache { return rig.Provider },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			cache := of(w.rig)
+			cache.Unwatched = true
+			w.consumer.Put(fixture.Local())
+			if requests, result := w.reconcile(t); len(requests) > 0 || result.RequeueAfter > 0 || len(w.pods.lines) > 0 || w.told > 0 {
+				t.Errorf("requests %v, %+v, enqueued %v, told %d times", requests, result, w.pods.lines, w.told)
+			}
+			cache.Open()
+			if diff := cmp.Diff([]string{settingsRef.Key.String()}, w.pods.lines); diff != "" {
+				t.Errorf("enqueued (-want +got):\n%s", diff)
+			}
+			if requests, _ := w.reconcile(t); len(requests) != 2 || w.told == 0 {
+				t.Errorf("requests %v, told %d times", requests, w.told)
+			}
+		})
+	}
+}
+
+// TestNothingIsWatchedForNothing: what is not to be written needs no watch.
+func TestNothingIsWatchedForNothing(t *testing.T) {
+	w := newWorld()
+	w.rig.Provider.Unwatched = true
+	w.pods.keys = nil // Nothing needs it.
+	w.consumer.Put(fixture.Local())
+	w.reconcile(t)
+	w.rig.Provider.Open()
+	if len(w.pods.lines) > 0 {
+		t.Errorf("it was waited for: %v", w.pods.lines)
+	}
+}
+
 // TestTellsOfWhatIsShown: an event goes with the write that shows a problem, and with no
 // other pass.
 func TestTellsOfWhatIsShown(t *testing.T) {

@@ -131,6 +131,12 @@ func (r *Remotes[T]) Wrote(obj client.Object) { r.Seen.Wrote(obj) }
 // Deleted notes that a deletion was accepted, with that grace period in seconds.
 func (r *Remotes[T]) Deleted(obj client.Object, grace *int64) { deleted(r.Seen, obj, grace) }
 
+// Need has the kind watched from now on, and reports whether it can be read. If not yet, then is
+// called once it can be. While it is not watched, nothing in the provider carries our mark.
+func (r *Remotes[T]) Need(ctx context.Context, then func()) (bool, error) {
+	return informer.Need(ctx, r.Cache, r.Kind.New(), then)
+}
+
 // Watch calls handle for each change of what the cache holds, until ctx ends.
 func (r *Remotes[T]) Watch(ctx context.Context, handle func(informer.Change)) error {
 	return watch(ctx, r.Cache, r.Kind.New(), r.Seen, handle)

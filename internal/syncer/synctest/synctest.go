@@ -107,6 +107,26 @@ type Cache struct {
 	Indexes map[string]client.IndexerFunc
 	// Err, if set, is the answer to everything.
 	Err error
+	// Unwatched is set before anybody needs the kind; Open watches it.
+	Unwatched bool
+	then      []func()
+}
+
+// Need is as that of an informer.Demand.
+func (c *Cache) Need(_ context.Context, _ client.Object, then func()) (bool, error) {
+	if c.Unwatched {
+		c.then = append(c.then, then)
+	}
+	return !c.Unwatched, c.Err
+}
+
+// Open calls whoever needs the kind, which can be read now.
+func (c *Cache) Open() {
+	c.Unwatched = false
+	for _, then := range c.then {
+		then()
+	}
+	c.then = nil
 }
 
 // Get implements client.Reader.

@@ -1,0 +1,121 @@
+package fleet
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/rights"
+)
+
+// watchedBy are the resources on demand that the connection of a binding watches.
+func watchedBy(t *testing.T, f *Fleet, name multicluster.ClusterName) (*informer.Demand, []string) {
+	t.Helper()
+	cl, err := f.Get(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	demand, ok := cl.GetCache().(*informer.Demand)
+	if !ok {
+		t.Fatalf("the cache is a %T", cl.GetCache())
+	}
+	var resources []string
+	for _, kind := range demand.Watched() {
+		resources = append(resources, ResourceOf(kind))
+	}
+	return demand, resources
+}
+
+// need needs ConfigMaps of a connection, and waits until they can be read.
+func need(t *testing.T, f *Fleet, name multicluster.ClusterName) {
+	t.Helper()
+	demand, _ := watchedBy(t, f, name)
+	then := make(chan struct{})
+	readable, err := demand.Need(t.Context(), &corev1.ConfigMap{}, func() { close(then) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if readable {
+		return
+	}
+	select {
+	case <-then:
+	case <-time.After(30 * time.Second):
+		t.Fatal("what is needed is never read")
+	}
+}
+
+// TestAKindIsWatchedWhenItIsNeeded, and by the next connection, too, though there is nothing of
+// it: a write may still be on its way.
+func TestAKindIsWatchedWhenItIsNeeded(t *testing.T) {
+	f, _, _ := startLimited(t)
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	if _, watched := watchedBy(t, f, "eu"); len(watched) > 0 {
+		t.Errorf("at first it watches %v, of which there is nothing", watched)
+	}
+	need(t, f, "eu")
+	if _, watched := watchedBy(t, f, "eu"); !slices.Equal(watched, []string{"configmaps"}) {
+		t.Errorf("when they are needed, it watches %v", watched)
+	}
+	last, _ := f.Get(t.Context(), "eu")
+	again := target("eu", "2", providerUID)
+	again.Holder = f.State("eu").Holder // Its ClusterBinding remembers it.
+	f.Connect(again)
+	eventually(t, f, "eu", "is connected again", connected)
+	if now, _ := f.Get(t.Context(), "eu"); now == last {
+		t.Fatal("it is the same connection")
+	}
+	if _, watched := watchedBy(t, f, "eu"); !slices.Equal(watched, []string{"configmaps"}) {
+		t.Errorf("the next connection watches %v", watched)
+	}
+}
+
+// TestARightThatIsMissingWhenAKindIsNeeded is known before anybody decides on what the cache
+// shows.
+func TestARightThatIsMissingWhenAKindIsNeeded(t *testing.T) {
+	f, _, g := startLimited(t)
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	g.refuse("configmaps", true)
+	need(t, f, "eu")
+	cl, err := f.Get(t.Context(), "eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := RightsOf(cl).Lacks("configmaps"); got == "" {
+		t.Error("ConfigMaps can be read, and there is no right to them")
+	}
+	g.refuse("configmaps", false)
+	eventually(t, f, "eu", "can read ConfigMaps", limitedTo(""))
+}
+
+// TestAKindThatIsNotReadEndsTheConnection, as at its beginning.
+func TestAKindThatIsNotReadEndsTheConnection(t *testing.T) {
+	for name, test := range map[string]struct {
+		read bool
+		want string
+	}{
+		"it is read in time": {true, ""},
+		"it is not":          {false, "reading configmaps of the provider: context deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := clocktesting.NewFakeClock(time.Unix(0, 0))
+			c := newKeeper(New(Options{Origin: "consumer", Clock: now}), target("eu", "1", ""), nil)
+			var ended string
+			read := c.opening(rights.New(now, nil), func(err error) { ended = err.Error() })(&corev1.ConfigMap{})
+			if test.read {
+				read()
+			}
+			now.Step(c.fleet.options.SyncTimeout)
+			if ended != test.want {
+				t.Errorf("it ends with %q, want %q", ended, test.want)
+			}
+		})
+	}
+}

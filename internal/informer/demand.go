@@ -1,0 +1,336 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Demand is a cache that watches some kinds only while they are needed: a watch costs ten
+// goroutines, and most bindings use few kinds.
+//
+// # How it works
+//
+// At first none of these kinds is watched; or all are (Fill), and Settle stops the informers of
+// those that have no objects. Need starts the informer of one, and never waits: whoever needs
+// the kind is called when its objects can be read.
+//
+// Until a kind can be read it seems to have no objects, and its handlers are called with
+// nothing. Then they are called with each object that there is, as handlers that are added
+// late always are (Shared). So readers and followers need not know whether a kind is
+// watched. Only who is about to write must ask Need first: what is written must be seen again.
+//
+// Kinds are therefore left out only as long as they have no objects, as far as others can
+// tell. Whoever uses a Demand says how that is known.
+type Demand struct {
+	cache.Cache
+	options DemandOptions
+	kinds   map[reflect.Type]*demanded // By the type of an object, and by that of a list.
+
+	mu      sync.Mutex // Never held while a handler, or a function of the options, is called.
+	running context.Context
+	settled bool
+}
+
+// DemandOptions are those of a Demand.
+type DemandOptions struct {
+	// Kinds are watched on demand. All others are watched as the cache itself does it.
+	Kinds []client.Object
+	// Scheme has these kinds and their lists.
+	Scheme *runtime.Scheme
+	// First, if set, is the first handler of each of their informers. It is called also before a
+	// kind can be read.
+	First toolscache.ResourceEventHandler
+	// Opening, if set, is called when the informer of a kind starts after Settle, and what it
+	// returns when all objects have been read, before anybody else can read them.
+	Opening func(kind client.Object) (read func())
+}
+
+// demanded is a kind. As an informer it outlives those that watch it.
+type demanded struct {
+	followers
+	of       *Demand
+	object   client.Object
+	readable atomic.Bool
+	by       toolscache.SharedIndexInformer // Whose objects the followers have been told of; with their lock.
+
+	// With the lock of the Demand:
+	indexes []func(context.Context) error
+	open    *opened // Nil: it is not watched.
+	needed  bool
+}
+
+// opened is an informer that watches a kind.
+type opened struct {
+	informer toolscache.SharedIndexInformer
+	late     bool // It started after Settle.
+	then     []func()
+	done     chan struct{} // Closed when it can be read, and the followers have been told.
+}
+
+var (
+	_ cache.Cache    = &Demand{}
+	_ cache.Informer = &demanded{}
+)
+
+// OnDemand makes a cache that has not been started watch some kinds only once they are needed.
+// Its informers must be shared ones, as caches without a list of namespaces have.
+func OnDemand(of cache.Cache, o DemandOptions) (*Demand, error) {
+	d := &Demand{Cache: of, options: o, kinds: map[reflect.Type]*demanded{}}
+	for _, object := range o.Kinds {
+		gvk, err := apiutil.GVKForObject(object, o.Scheme)
+		if err != nil {
+			return nil, fmt.Errorf("the kind of %T: %w", object, err)
+		}
+		list, err := o.Scheme.New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err != nil {
+			return nil, fmt.Errorf("the list of %s: %w", gvk.Kind, err)
+		}
+		kind := &demanded{of: d, object: object}
+		d.kinds[reflect.TypeOf(object)], d.kinds[reflect.TypeOf(list)] = kind, kind
+	}
+	return d, nil
+}
+
+// Need is Demand.Need of a cache, which need not be a Demand: others watch all kinds.
+func Need(ctx context.Context, in cache.Cache, kind client.Object, then func()) (readable bool, err error) {
+	if demand, ok := in.(interface {
+		Need(ctx context.Context, kind client.Object, then func()) (bool, error)
+	}); ok {
+		return demand.Need(ctx, kind, then)
+	}
+	return true, nil
+}
+
+// Need has a kind watched for as long as the cache runs, and reports whether its objects can be
+// read. If not yet, then is called once they can be, unless the cache ends before. It never
+// waits.
+func (d *Demand) Need(ctx context.Context, kind client.Object, then func()) (readable bool, err error) {
+	k := d.kinds[reflect.TypeOf(kind)]
+	if k == nil {
+		return true, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.begin(ctx, k); err != nil {
+		return false, err
+	}
+	k.needed = true
+	if k.readable.Load() {
+		return true, nil
+	}
+	if then != nil {
+		k.open.then = append(k.open.then, then)
+	}
+	return false, nil
+}
+
+// Fill has all kinds watched, until Settle stops some.
+func (d *Demand) Fill(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, k := range d.kinds {
+		if err := d.begin(ctx, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin starts the informer of a kind that is not watched. The lock is held.
+func (d *Demand) begin(ctx context.Context, k *demanded) error {
+	if k.open != nil {
+		return nil
+	}
+	informer, err := d.informer(ctx, k)
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", k.object, err)
+	}
+	k.open = &opened{informer: informer, late: d.settled, done: make(chan struct{})}
+	if d.running != nil {
+		go d.await(d.running, k, k.open) //nolint:contextcheck // It outlives the call, and ends with the cache.
+	}
+	return nil
+}
+
+// informer starts that of a kind, with its indexes and handlers.
+func (d *Demand) informer(ctx context.Context, k *demanded) (toolscache.SharedIndexInformer, error) {
+	found, err := d.Cache.GetInformer(ctx, k.object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, err
+	}
+	informer, ok := found.(toolscache.SharedIndexInformer)
+	if !ok {
+		return nil, fmt.Errorf("%T is no shared informer", found)
+	}
+	for _, index := range k.indexes {
+		if err := index(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if d.options.First != nil {
+		if _, err := informer.AddEventHandler(d.options.First); err != nil {
+			return nil, err
+		}
+	}
+	_, err = informer.AddEventHandler(handlerBy(k.each))
+	return informer, err
+}
+
+// await makes a kind readable when its informer has read all objects.
+func (d *Demand) await(ctx context.Context, k *demanded, o *opened) {
+	read := func() {}
+	if o.late && d.options.Opening != nil {
+		read = d.options.Opening(k.object)
+	}
+	select {
+	case <-o.informer.HasSyncedChecker().Done():
+	case <-ctx.Done():
+		return
+	}
+	read()
+	k.readable.Store(true)
+	k.tell(o.informer)
+	close(o.done)
+	d.mu.Lock()
+	then := o.then
+	o.then = nil
+	d.mu.Unlock()
+	for _, call := range then {
+		call()
+	}
+}
+
+// Settle stops the informers of kinds that can be read, have no objects, and that nobody has
+// needed yet, unless keep says otherwise.
+func (d *Demand) Settle(ctx context.Context, keep func(kind client.Object) bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.settled = true
+	for _, k := range d.kinds {
+		if k.needed || !k.readable.Load() || len(k.open.informer.GetStore().ListKeys()) > 0 || keep(k.object) {
+			continue
+		}
+		if err := d.Cache.RemoveInformer(ctx, k.object); err != nil {
+			return fmt.Errorf("to watch %T no longer: %w", k.object, err)
+		}
+		k.readable.Store(false)
+		k.tell(nil)
+		k.open = nil
+	}
+	return nil
+}
+
+// Watched are the kinds that are watched.
+func (d *Demand) Watched() []client.Object {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var watched []client.Object
+	for _, object := range d.options.Kinds {
+		if d.kinds[reflect.TypeOf(object)].open != nil {
+			watched = append(watched, object)
+		}
+	}
+	return watched
+}
+
+// Start implements cache.Cache.
+func (d *Demand) Start(ctx context.Context) error {
+	d.mu.Lock()
+	d.running = ctx
+	for _, object := range d.options.Kinds {
+		if k := d.kinds[reflect.TypeOf(object)]; k.open != nil {
+			go d.await(ctx, k, k.open)
+		}
+	}
+	d.mu.Unlock()
+	return d.Cache.Start(ctx)
+}
+
+// WaitForCacheSync implements cache.Cache: it waits for what is watched.
+func (d *Demand) WaitForCacheSync(ctx context.Context) bool {
+	if !d.Cache.WaitForCacheSync(ctx) {
+		return false
+	}
+	for _, done := range d.beginning() {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+func (d *Demand) beginning() []<-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []<-chan struct{}
+	for _, k := range d.kinds {
+		if k.open != nil {
+			all = append(all, k.open.done)
+		}
+	}
+	return all
+}
+
+// Get implements client.Reader.
+func (d *Demand) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if k := d.kinds[reflect.TypeOf(into)]; k != nil && !k.readable.Load() {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: fmt.Sprintf("%T", into)}, key.Name)
+	}
+	return d.Cache.Get(ctx, key, into, options...)
+}
+
+// List implements client.Reader.
+func (d *Demand) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	if k := d.kinds[reflect.TypeOf(into)]; k != nil && !k.readable.Load() {
+		return meta.SetList(into, nil)
+	}
+	return d.Cache.List(ctx, into, options...)
+}
+
+// GetInformer implements cache.Cache. It starts none of the kinds on demand, and does not wait
+// for them.
+func (d *Demand) GetInformer(ctx context.Context, kind client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+	if k := d.kinds[reflect.TypeOf(kind)]; k != nil {
+		return k, nil
+	}
+	return d.Cache.GetInformer(ctx, kind, options...)
+}
+
+// GetInformerForKind implements cache.Cache, as GetInformer.
+func (d *Demand) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, options ...cache.InformerGetOption) (cache.Informer, error) {
+	for _, object := range d.options.Kinds {
+		if found, err := apiutil.GVKForObject(object, d.options.Scheme); err == nil && found == gvk {
+			return d.GetInformer(ctx, object, options...)
+		}
+	}
+	return d.Cache.GetInformerForKind(ctx, gvk, options...)
+}
+
+// IndexField implements cache.Cache. It must be called before the kind is needed.
+func (d *Demand) IndexField(ctx context.Context, kind client.Object, field string, extract client.IndexerFunc) error {
+	k := d.kinds[reflect.TypeOf(kind)]
+	if k == nil {
+		return d.Cache.IndexField(ctx, kind, field, extract)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if k.open != nil {
+		return fmt.Errorf("%T is watched already", kind)
+	}
+	k.indexes = append(k.indexes, func(ctx context.Context) error { return d.Cache.IndexField(ctx, kind, field, extract) })
+	return nil
+}

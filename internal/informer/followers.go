@@ -1,0 +1,106 @@
+package informer
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+// followers are handlers that are called one after the other.
+type followers struct {
+	mu  sync.Mutex  // Never held while a handler is called.
+	all []*follower // Copied to be changed.
+}
+
+// follower is a handler that was added. It has synced when what it was added to has.
+type follower struct {
+	toolscache.ResourceEventHandlerRegistration
+	handler toolscache.ResourceEventHandler
+	mu      sync.Mutex // Held while the handler is called.
+	ended   atomic.Bool
+}
+
+// add adds a handler. begin is called with the lock, and returns what the handler is to be
+// called with first: the objects that all others have been told of, or are about to be.
+func (s *followers) add(handler toolscache.ResourceEventHandler, begin func() ([]any, toolscache.ResourceEventHandlerRegistration, error)) (toolscache.ResourceEventHandlerRegistration, error) {
+	f := &follower{handler: handler}
+	f.mu.Lock() // Changes wait until the handler has been called with what is there.
+	defer f.mu.Unlock()
+	there, err := s.insert(f, begin)
+	if err != nil {
+		return nil, err
+	}
+	for _, obj := range there {
+		handler.OnAdd(obj, true)
+	}
+	return f, nil
+}
+
+func (s *followers) insert(f *follower, begin func() ([]any, toolscache.ResourceEventHandlerRegistration, error)) (there []any, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if there, f.ResourceEventHandlerRegistration, err = begin(); err != nil {
+		return nil, err
+	}
+	s.all = append(slices.Clip(s.all), f)
+	return there, nil
+}
+
+// handlerBy is a handler that calls others by means of each.
+func handlerBy(each func(do func(toolscache.ResourceEventHandler))) toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initially bool) {
+			each(func(h toolscache.ResourceEventHandler) { h.OnAdd(obj, initially) })
+		},
+		UpdateFunc: func(before, after any) {
+			each(func(h toolscache.ResourceEventHandler) { h.OnUpdate(before, after) })
+		},
+		DeleteFunc: func(obj any) { each(func(h toolscache.ResourceEventHandler) { h.OnDelete(obj) }) },
+	}
+}
+
+// each calls all of them.
+func (s *followers) each(do func(toolscache.ResourceEventHandler)) {
+	s.mu.Lock()
+	all := s.all
+	s.mu.Unlock()
+	for _, f := range all {
+		f.call(do)
+	}
+}
+
+// begin calls the handler with all objects of a store.
+func (f *follower) begin(with toolscache.Store) {
+	f.mu.Lock() // Changes wait meanwhile.
+	defer f.mu.Unlock()
+	for _, obj := range with.List() {
+		if !f.ended.Load() {
+			f.handler.OnAdd(obj, true)
+		}
+	}
+}
+
+func (f *follower) call(do func(toolscache.ResourceEventHandler)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.ended.Load() {
+		do(f.handler)
+	}
+}
+
+// RemoveEventHandler implements SharedInformer. No call of the handler begins after it.
+func (s *followers) RemoveEventHandler(registration toolscache.ResourceEventHandlerRegistration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := slices.DeleteFunc(slices.Clone(s.all), func(f *follower) bool { return registration == f })
+	if len(kept) == len(s.all) {
+		return nil // Removed before.
+	}
+	if f, ok := registration.(*follower); ok {
+		f.ended.Store(true)
+	}
+	s.all = kept
+	return nil
+}
