@@ -39,6 +39,24 @@ func IsPinned(local metav1.Object, clusterID string) bool {
 	return labelled || slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+clusterID)
 }
 
+// MarkedFor are the clusterIDs for which an object IsPinned, in order.
+func MarkedFor(local metav1.Object) []string {
+	var all []string
+	add := func(key, prefix string) {
+		if clusterID, ours := strings.CutPrefix(key, prefix); ours && !slices.Contains(all, clusterID) {
+			all = append(all, clusterID)
+		}
+	}
+	for key := range local.GetLabels() {
+		add(key, v1alpha1.LabelSyncedTo)
+	}
+	for _, finalizer := range local.GetFinalizers() {
+		add(finalizer, v1alpha1.FinalizerSync)
+	}
+	slices.Sort(all)
+	return all
+}
+
 // Unpin removes a pin from an object, and reports whether there was anything to remove.
 func Unpin(local metav1.Object, clusterID string) bool {
 	labels, annotations, finalizers := local.GetLabels(), local.GetAnnotations(), local.GetFinalizers()

@@ -111,7 +111,10 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 // watched reports whether the caches show the objects of the kind, before one is written. If not,
 // they will, and the object is enqueued then.
 func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, error) {
-	return c.observer.Remotes.Need(ctx, func() { c.queue.Enqueue(work.Rest, of) })
+	then := func() { c.queue.Enqueue(work.Rest, of) }
+	here, err1 := c.observer.Locals.Need(ctx, then)
+	there, err2 := c.observer.Remotes.Need(ctx, then)
+	return here && there, errors.Join(err1, err2)
 }
 
 // report tells what needs the object of the outcome, and says when to look again.

@@ -294,7 +294,8 @@ func (waiting) SyncToRemote(s decide.Snapshot[*corev1.ConfigMap]) decide.Plan {
 // enqueued when they do.
 func TestNothingIsWrittenUnseen(t *testing.T) {
 	for name, of := range map[string]func(*synctest.Rig) *synctest.Cache{
-		"the provider's copies": func(rig *synctest.Rig) *synctest.Cache { return rig.Provider },
+		"the provider's copies":   func(rig *synctest.Rig) *synctest.Cache { return rig.Provider },
+		"what is pinned for them": func(rig *synctest.Rig) *synctest.Cache { return rig.View },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
@@ -318,11 +319,12 @@ func TestNothingIsWrittenUnseen(t *testing.T) {
 // TestNothingIsWatchedForNothing: what is not to be written needs no watch.
 func TestNothingIsWatchedForNothing(t *testing.T) {
 	w := newWorld()
-	w.rig.Provider.Unwatched = true
+	w.rig.Provider.Unwatched, w.rig.View.Unwatched = true, true
 	w.pods.keys = nil // Nothing needs it.
 	w.consumer.Put(fixture.Local())
 	w.reconcile(t)
 	w.rig.Provider.Open()
+	w.rig.View.Open()
 	if len(w.pods.lines) > 0 {
 		t.Errorf("it was waited for: %v", w.pods.lines)
 	}

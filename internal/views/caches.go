@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/informer"
 )
 
-// newView makes the cache of one binding. Readers share what it returns and must not
+// newView makes the cache of one binding, which watches its pods. Readers share what it returns and must not
 // change it: copying a pod for each read would be the largest part of the work.
 func newView(ctx context.Context, o Options, clusterID, node string) (*View, error) {
 	sent, err := labels.NewRequirement(v1alpha1.LabelSyncedTo+clusterID, selection.Exists, nil)
@@ -27,20 +27,23 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 		return nil, err
 	}
 	onNode := cache.ByObject{Label: labels.Everything(), Field: fields.OneTermEqualSelector("spec.nodeName", node)}
-	view, err := cache.New(o.Config, cache.Options{
+	of, err := cache.New(o.Config, cache.Options{
 		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, NewInformer: informer.Shared(toolscache.NewSharedIndexInformer),
 		DefaultLabelSelector:         labels.NewSelector().Add(*sent),
 		ByObject:                     map[client.Object]cache.ByObject{&corev1.Pod{}: onNode},
 		DefaultTransform:             func(obj any) (any, error) { return Held(obj), nil },
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+		ReaderFailOnMissingInformer:  true, // A read would start one otherwise, and wait for it.
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, kind := range append([]client.Object{&corev1.Pod{}}, o.Kinds...) {
-		if _, err := view.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
-			return nil, fmt.Errorf("watching %T: %w", kind, err)
-		}
+	view, err := informer.OnDemand(of, informer.DemandOptions{Kinds: o.Kinds, Scheme: o.Scheme})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := view.GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false)); err != nil {
+		return nil, fmt.Errorf("watching pods: %w", err)
 	}
 	if err := addIndexes(ctx, view, o.Indexes); err != nil {
 		return nil, err
@@ -93,6 +96,15 @@ func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
 	for kind := range objects {
 		if _, err := catalogue.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
 			return nil, fmt.Errorf("watching %T for the catalogue: %w", kind, err)
+		}
+	}
+	for _, kind := range o.Kinds {
+		metadata, err := Metadata(o, kind)
+		if err != nil {
+			return nil, err
+		}
+		if err := catalogue.IndexField(ctx, metadata, fieldPinned, pinnedFor); err != nil {
+			return nil, fmt.Errorf("indexing the metadata of %T: %w", kind, err)
 		}
 	}
 	return catalogue, addIndexes(ctx, catalogue, o.Whole)

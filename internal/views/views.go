@@ -10,9 +10,9 @@
 // that there are: they are small, they carry no label of the binding, and one watch for
 // each binding and namespace would be many.
 //
-// The price is five watches of the consumer for each binding. In return, replicas of
-// the manager can later split the bindings without sharing anything, and a restart is
-// one LIST per kind and binding.
+// The price is a watch of the consumer for each binding, and one more for each kind of which
+// an object is sent (informer.Demand). In return, replicas of the manager can split the
+// bindings without sharing anything, and a restart is one LIST per kind and binding.
 package views
 
 import (
@@ -75,6 +75,7 @@ type View struct {
 	// ClusterID and Node are those of the binding.
 	ClusterID, Node string
 
+	of     *Views
 	cancel context.CancelFunc
 }
 
@@ -92,6 +93,11 @@ func (*Views) NeedLeaderElection() bool { return true }
 
 // Start runs the catalogue and the views until ctx ends.
 func (v *Views) Start(ctx context.Context) error {
+	for _, kind := range v.options.Kinds {
+		if err := v.follow(ctx, kind); err != nil {
+			return err
+		}
+	}
 	v.mu.Lock()
 	v.running = ctx
 	for _, view := range v.views {
@@ -116,6 +122,7 @@ func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
 	if err != nil {
 		return fmt.Errorf("making the view of ClusterBinding %s: %w", name, err)
 	}
+	view.of = v
 	v.views[name] = view
 	if v.running != nil {
 		view.start(v.running) //nolint:contextcheck // It outlives the call, and ends with the manager.

@@ -138,6 +138,15 @@ func (l *Locals[T]) Wrote(obj client.Object) {
 // Deleted notes that a deletion was accepted, with that grace period in seconds.
 func (l *Locals[T]) Deleted(obj client.Object, grace *int64) { deleted(l.Seen, obj, grace) }
 
+// Need has the view watch the kind from now on, if its objects are pinned, and reports whether
+// it can be read. If not yet, then is called once it can be.
+func (l *Locals[T]) Need(ctx context.Context, then func()) (bool, error) {
+	if !l.Kind.Selection.Pins() {
+		return true, nil
+	}
+	return informer.Need(ctx, l.View, l.Kind.New(), then)
+}
+
 // Watch calls held for each change of what the view holds, and listed for each of what
 // the catalogue lists, until ctx ends.
 func (l *Locals[T]) Watch(ctx context.Context, held, listed func(informer.Change)) error {

@@ -1,0 +1,84 @@
+package views
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/informer"
+)
+
+// fieldPinned is the index of the catalogue by the clusterIDs for which an object is pinned.
+const fieldPinned = "spillway.pinned"
+
+func pinnedFor(obj client.Object) []string { return decide.MarkedFor(obj) }
+
+// Need has the View watch a kind from now on, and reports whether it can be read. If not yet,
+// then is called once it can be. Until then the View has no object of the kind; so what is about
+// to pin one must ask, and the Views do when the catalogue shows one that is pinned.
+func (view *View) Need(ctx context.Context, kind client.Object, then func()) (readable bool, err error) {
+	return informer.Need(ctx, view.Cache, kind, then)
+}
+
+// WaitForCacheSync implements cache.Cache: it waits until the View holds all that is pinned for
+// the binding, as far as the catalogue shows it.
+func (view *View) WaitForCacheSync(ctx context.Context) bool {
+	if !view.of.Catalogue.WaitForCacheSync(ctx) {
+		return false
+	}
+	if err := view.of.needPinned(ctx, view); err != nil {
+		log.FromContext(ctx).Error(err, "what is pinned is not known", "clusterID", view.ClusterID)
+		return false // The cache is ending, and the manager with it.
+	}
+	return view.Cache.WaitForCacheSync(ctx)
+}
+
+// needPinned has a View watch the kinds of which the catalogue shows a pinned object.
+func (v *Views) needPinned(ctx context.Context, view *View) error {
+	for _, kind := range v.options.Kinds {
+		metadata, err := Metadata(v.options, kind)
+		if err != nil {
+			return err
+		}
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(metadata.GroupVersionKind().GroupVersion().WithKind(metadata.Kind + "List"))
+		if err := v.Catalogue.List(ctx, list, client.MatchingFields{fieldPinned: view.ClusterID}, client.Limit(1), client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("listing the metadata of %s: %w", metadata.Kind, err)
+		}
+		if len(list.Items) == 0 {
+			continue
+		}
+		if _, err := view.Need(ctx, kind, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow has the views watch a kind when the catalogue shows a pinned object of it, until ctx
+// ends. What it shows before there is a View, the View finds when it is waited for.
+func (v *Views) follow(ctx context.Context, kind client.Object) error {
+	metadata, err := Metadata(v.options, kind)
+	if err != nil {
+		return err
+	}
+	return informer.Watch(ctx, v.Catalogue, metadata, func(e informer.Change) {
+		if e.After == nil {
+			return
+		}
+		for _, clusterID := range decide.MarkedFor(e.After) {
+			for name, view := range v.All() {
+				if view.ClusterID != clusterID {
+					continue
+				}
+				if _, err := view.Need(ctx, kind, nil); err != nil {
+					log.FromContext(ctx).Error(err, "a pinned object is not seen", "binding", name)
+				}
+			}
+		}
+	})
+}
