@@ -88,8 +88,7 @@ func (r IdleReport) Markdown() string {
 }
 
 // idleTable is that of states with the same providers, which are held against
-// the first state of all. The bound of requests is the same for each of them, if
-// the watches are.
+// the first state of all. The bound of requests is that of the first of them.
 func idleTable(states []IdleState, first IdleState) string {
 	var b strings.Builder
 	row := func(name string, bound any, value func(IdleState) string) {
@@ -105,11 +104,17 @@ func idleTable(states []IdleState, first IdleState) string {
 	for _, class := range []idleClass{leases, probes, renewed, relists, others} {
 		row("requests: "+string(class), states[0].bound(class), func(s IdleState) string { return fmt.Sprint(s.Requests[class]) })
 	}
-	want := states[0].asWith(first)
-	row("open watches, consumer", inCluster(want.Watches, consumer), func(s IdleState) string { return fmt.Sprint(inCluster(s.Watches, consumer)) })
-	row("open watches, each provider", each(want, want.watchesOf), func(s IdleState) string { return each(s, s.watchesOf) })
-	row("connections, consumer", want.Connections[consumer], func(s IdleState) string { return fmt.Sprint(s.Connections[consumer]) })
-	row("connections, each provider", each(want, want.connectionsTo), func(s IdleState) string { return each(s, s.connectionsTo) })
+	held := func(name string, value func(IdleState) string) {
+		var bounds []string
+		for _, state := range states {
+			bounds = append(bounds, value(state.asWith(first)))
+		}
+		row(name, strings.Join(slices.Compact(bounds), ", then "), value)
+	}
+	held("open watches, consumer", func(s IdleState) string { return fmt.Sprint(inCluster(s.Watches, consumer)) })
+	held("open watches, each provider", func(s IdleState) string { return each(s, s.watchesOf) })
+	held("connections, consumer", func(s IdleState) string { return fmt.Sprint(s.Connections[consumer]) })
+	held("connections, each provider", func(s IdleState) string { return each(s, s.connectionsTo) })
 	row("CPU seconds a minute", "", func(s IdleState) string { return fmt.Sprintf("%.2f", s.CPUSeconds/s.Seconds*60) })
 	row("heap, MB", "", func(s IdleState) string { return megabytes(s.HeapBytes) })
 	row("RSS, MB", "", func(s IdleState) string { return megabytes(s.RSSBytes) })

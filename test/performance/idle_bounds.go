@@ -55,23 +55,39 @@ func leastIdle(class idleClass, idle time.Duration, providers int) int {
 	}
 }
 
-// viewed are the kinds of which the manager has a watch of the consumer for each
-// binding, see package views.
-var viewed = []string{"pods", "configmaps", "secrets", "persistentvolumeclaims", "persistentvolumes"}
+// inUse are the kinds that the pods of this benchmark need. Once there are pods, the manager
+// watches them too: in each provider, and of the consumer for each binding.
+var inUse = []string{"configmaps"}
+
+// using is how many bindings have such kinds in use.
+func (s IdleState) using() int {
+	if s.Pods == 0 {
+		return 0
+	}
+	return s.Providers
+}
 
 // asWith is the state with the watches and connections that it should have if
-// first, of one provider, is right: the same of each provider, and in the
-// consumer what the views of the others take.
+// first, of one provider, is right: the same of each provider, in the consumer
+// the pods of the others, and in both what is in use.
 func (s IdleState) asWith(first IdleState) IdleState {
 	one := first.connected()
 	watches, connections := maps.Clone(first.Watches), map[string]int{consumer: first.Connections[consumer]}
-	if more := s.Providers - first.Providers; more != 0 {
-		for _, kind := range viewed {
-			watches[consumer+": "+kind] += more
+	add := func(key string, n int) {
+		if n != 0 {
+			watches[key] += n
 		}
 	}
+	add(consumer+": pods", s.Providers-first.Providers)
+	for _, kind := range inUse {
+		add(consumer+": "+kind, s.using()-first.using())
+		for _, provider := range one {
+			add(provider+": "+kind, min(1, s.using())-first.using())
+		}
+	}
+	ofOne := maps.Clone(watches)
 	for _, provider := range s.connected() {
-		for key, n := range first.Watches {
+		for key, n := range ofOne {
 			if cluster, resource, _ := strings.Cut(key, ": "); len(one) == 1 && cluster == one[0] {
 				watches[provider+": "+resource] = n
 			}

@@ -17,12 +17,19 @@ func idleFor(providers ...string) IdleState {
 		Watches:     map[string]int{"consumer: nodes": 1, "consumer: secrets": 2},
 		Connections: map[string]int{consumer: 1},
 	}
-	for _, kind := range viewed {
-		s.Watches["consumer: "+kind] += n
-	}
+	s.Watches["consumer: pods"], s.Watches["consumer: configmaps"] = n, 4+n // Four are of other things.
 	for _, provider := range providers {
-		s.Watches[provider+": pods"], s.Watches[provider+": secrets"], s.Connections[provider] = 1, 1, 1
+		s.Watches[provider+": pods"], s.Watches[provider+": configmaps"], s.Connections[provider] = 1, 2, 1
 	}
+	return s
+}
+
+// withoutPods is such a state before there is any pod.
+func withoutPods(provider string) IdleState {
+	s := idleFor(provider)
+	s.Pods = 0
+	s.Watches["consumer: configmaps"]--
+	s.Watches[provider+": configmaps"]--
 	return s
 }
 
@@ -43,10 +50,12 @@ func TestIdleBounds(t *testing.T) {
 		"others": {[]string{"p1"}, func(s *IdleState) {
 			s.Others = []requests.Row{{Key: requests.Key{Cluster: "p1", Verb: "list", Resource: "pods"}, Count: requests.Count{Requests: 2}}}
 		}, "2 times list pods in cluster p1"},
-		"a watch more":       {[]string{"p1"}, func(s *IdleState) { s.Watches["p1: pods"] = 2 }, "the open watches are"},
-		"a connection more":  {[]string{"p1"}, func(s *IdleState) { s.Connections["p1"] = 2 }, "the connections are"},
-		"one more of one of": {[]string{"p1", "p2", "p3"}, func(s *IdleState) { s.Watches["p3: nodes"] = 1 }, "the open watches are"},
-		"a view more":        {[]string{"p1", "p2", "p3"}, func(s *IdleState) { s.Watches["consumer: pods"] = 4 }, "the open watches are"},
+		"a watch more":                 {[]string{"p1"}, func(s *IdleState) { s.Watches["p1: pods"] = 2 }, "the open watches are"},
+		"a connection more":            {[]string{"p1"}, func(s *IdleState) { s.Connections["p1"] = 2 }, "the connections are"},
+		"one more of one of":           {[]string{"p1", "p2", "p3"}, func(s *IdleState) { s.Watches["p3: nodes"] = 1 }, "the open watches are"},
+		"a kind in use is not watched": {[]string{"p1"}, func(s *IdleState) { s.Watches["consumer: configmaps"]-- }, "the open watches are"},
+		"a kind that is not in use":    {[]string{"p1"}, func(s *IdleState) { s.Watches["p1: services"] = 1 }, "the open watches are"},
+		"a view more":                  {[]string{"p1", "p2", "p3"}, func(s *IdleState) { s.Watches["consumer: pods"] = 4 }, "the open watches are"},
 		"two connections to one of three": {[]string{"p1", "p2", "p3"}, func(s *IdleState) {
 			s.Connections["p2"] = 2
 		}, "the connections are"},
@@ -54,12 +63,14 @@ func TestIdleBounds(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			state := idleFor(test.providers...)
 			test.spoil(&state)
-			broken := state.Broken(idleFor("p1"))
-			if test.want == "" && len(broken) > 0 {
-				t.Errorf("got %v, want none", broken)
-			}
-			if test.want != "" && (len(broken) != 1 || !strings.Contains(broken[0].Error(), test.want)) {
-				t.Errorf("got %v, want one error about %q", broken, test.want)
+			for _, first := range []IdleState{idleFor("p1"), withoutPods("p1")} {
+				broken := state.Broken(first)
+				if test.want == "" && len(broken) > 0 {
+					t.Errorf("after %d pods: got %v, want none", first.Pods, broken)
+				}
+				if test.want != "" && (len(broken) != 1 || !strings.Contains(broken[0].Error(), test.want)) {
+					t.Errorf("after %d pods: got %v, want one error about %q", first.Pods, broken, test.want)
+				}
 			}
 		})
 	}
@@ -91,12 +102,16 @@ func TestIdleMarkdown(t *testing.T) {
 	spoilt.Connections = maps.Clone(spoilt.Connections)
 	spoilt.Connections["p2"] = 4
 	text := IdleReport{Command: "make bench", States: []IdleState{idleFor("p1"), three, spoilt}}.Markdown()
+	growing := IdleReport{Command: "make bench", States: []IdleState{withoutPods("p1"), idleFor("p1")}}.Markdown()
+	if want := "| open watches, each provider | 2, then 3 | 2 | 3 |\n"; !strings.Contains(growing, want) {
+		t.Errorf("%q is not in:\n%s", want, growing)
+	}
 	for _, want := range []string{
 		"Providers: 1.\n\n| pods in namespaces | bound | 100 in 1 |\n",
 		"Providers: 3.\n\n| pods in namespaces | bound | 100 in 1 | 100 in 1 |\n",
 		"| requests: leases | 25 to 38 | 34 |\n", "| requests: leases | 75 to 114 | 102 | 102 |\n",
-		"| open watches, consumer | 8 | 8 |\n", "| open watches, consumer | 18 | 18 | 18 |\n",
-		"| open watches, each provider | 2 | 2 | 2 |\n",
+		"| open watches, consumer | 9 | 9 |\n", "| open watches, consumer | 13 | 13 | 13 |\n",
+		"| open watches, each provider | 3 | 3 | 3 |\n",
 		"| connections, each provider | 1 | 1 | 1, 4, 1 |\n",
 	} {
 		if !strings.Contains(text, want) {
