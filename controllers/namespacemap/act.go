@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -18,10 +19,10 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 const (
@@ -42,6 +43,7 @@ const (
 type acting struct {
 	*Reconciler
 	provider cluster.Cluster
+	seen     *ownwrites.Reader
 	binding  *v1alpha1.ClusterBinding
 	mark     provenance.Mark
 
@@ -57,7 +59,7 @@ type acting struct {
 func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding,
 	backingOff map[string]namespacemap.Outcome, plan *namespacemap.Plan) (time.Duration, error) {
 	a := &acting{
-		Reconciler: r, provider: provider, binding: binding, known: plan.Known,
+		Reconciler: r, provider: provider, seen: fleet.Seen(provider), binding: binding, known: plan.Known,
 		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
 	}
 	due := slices.DeleteFunc(plan.Deletes, func(d namespacemap.Delete) bool {
@@ -73,7 +75,7 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	workqueue.ParallelizeUntil(ctx, parallel, len(creates), func(i int) { a.create(ctx, creates[i]) })
 	var again time.Duration
 	if len(deletes)+len(creates) > 0 {
-		again = assumptionLifetime // If the cache never shows what was done, it is believed then.
+		again = ownwrites.Lifetime // If the cache never shows what was done, it is believed then.
 	}
 	switch {
 	case len(deletes) < len(due) || len(creates) < len(plan.Creates):
@@ -84,22 +86,20 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	return again, errors.Join(a.errs...)
 }
 
-// namespaceLabels are the mark, and the pod security standard for pods of another
-// cluster that the provider's limits grant. The provider's policy requires both.
-func namespaceLabels(mark provenance.Mark, limits *translate.Limits) map[string]string {
-	labels := mark.Labels()
-	labels[podSecurityEnforce] = limits.Enforced()
-	return labels
+// namespace returns the remote namespace of a local one. It carries the mark, and the pod
+// security standard that the provider's limits grant: the provider's policy requires both.
+func (a *acting) namespace(remote, local string, localUID types.UID) *corev1.Namespace {
+	labels := a.mark.Labels()
+	labels[podSecurityEnforce] = fleet.LimitsOf(a.provider).Enforced()
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: remote, Labels: labels, Annotations: provenance.NamespaceAnnotations(local, localUID),
+	}}
 }
 
 func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name:        c.RemoteNamespace,
-		Labels:      namespaceLabels(a.mark, fleet.LimitsOf(a.provider)),
-		Annotations: provenance.NamespaceAnnotations(c.Namespace, c.LocalUID),
-	}}
+	remote := a.namespace(c.RemoteNamespace, c.Namespace, c.LocalUID)
 	err := a.provider.GetClient().Create(ctx, remote)
 	if apierrors.IsAlreadyExists(err) && seeded.On(seeded.ForeignAccepted) {
 		err = nil
@@ -114,7 +114,7 @@ func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 		}, fmt.Errorf("creating namespace %s in provider %s: %w", c.RemoteNamespace, a.binding.Spec.ClusterID, err))
 		return
 	}
-	a.assumed.noteCreated(a.binding.Name, a.provider, remoteNamespace(remote), a.Clock.Now())
+	a.seen.Wrote(remote)
 	a.succeeded(c.Namespace, c.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
 }
 
@@ -136,7 +136,7 @@ func (a *acting) existing(ctx context.Context, c namespacemap.Create) {
 	}
 	// Ours: created by a reconcile that did not live to see it. The cache lags a moment
 	// behind; what it will show decides.
-	a.assumed.noteCreated(a.binding.Name, a.provider, remoteNamespace(remote), a.Clock.Now())
+	a.seen.Wrote(remote)
 	decided := namespacemap.Decide(namespacemap.Snapshot{
 		Desired:          []v1alpha1.DesiredMapping{{Namespace: c.Namespace, RemoteNamespace: c.RemoteNamespace}},
 		Locals:           localUIDs{c.Namespace: c.LocalUID},
@@ -153,7 +153,8 @@ func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
 		a.spared(d, err)
 		return
 	}
-	remote := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.RemoteNamespace}}
+	remote := a.namespace(d.RemoteNamespace, d.Namespace, d.LocalUID)
+	remote.UID = d.UID
 	err := a.provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &d.UID})
 	if retry.IgnoreGone(err) != nil {
 		// A conflict, too: if another namespace has taken the name, the watch is about to
@@ -164,7 +165,7 @@ func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
 		return
 	}
 	a.outcomes.clear(a.binding.Name, d.RemoteNamespace)
-	a.assumed.noteDeleted(a.binding.Name, a.provider, d.UID, a.Clock.Now())
+	a.seen.Deleting(remote, nil)
 }
 
 // refused handles an error of the provider. An error about the request is an outcome,

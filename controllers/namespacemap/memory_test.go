@@ -1,21 +1,26 @@
 package namespacemap
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/flowcontrol"
 	testclock "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -110,55 +115,58 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// provider stands for a connection; no two are the same.
-type provider struct {
-	cluster.Cluster
-	_ int
+// shown is a provider's cache.
+type shown struct {
+	client.Reader
+	namespaces map[string]*corev1.Namespace
 }
 
-func TestAssumptions(t *testing.T) {
-	first, second := &provider{}, &provider{}
-	created := namespacemap.RemoteNamespace{Name: "r", UID: "1", LocalNamespace: "a"}
-	gone := created
-	gone.Terminating = true
-	at := func(d time.Duration) time.Time { return builder.Epoch.Add(d) }
-	type remotes = map[string]namespacemap.RemoteNamespace
-	tests := map[string]struct {
-		note     func(*assumptions)
-		provider cluster.Cluster
-		now      time.Time
-		cached   remotes
-		want     remotes
-		kept     int // How much is remembered afterwards.
-		next     time.Duration
-	}{
-		"nothing":                               {func(*assumptions) {}, first, at(0), remotes{"r": created}, remotes{"r": created}, 0, 0},
-		"created, and not shown":                {func(a *assumptions) { a.noteCreated("eu", first, created, at(0)) }, first, at(time.Second), remotes{}, remotes{"r": created}, 1, 29 * time.Second},
-		"created, and shown":                    {func(a *assumptions) { a.noteCreated("eu", first, created, at(0)) }, first, at(time.Second), remotes{"r": gone}, remotes{"r": gone}, 0, 0},
-		"created, and not shown for long":       {func(a *assumptions) { a.noteCreated("eu", first, created, at(0)) }, first, at(31 * time.Second), remotes{}, remotes{}, 0, 0},
-		"created through an earlier connection": {func(a *assumptions) { a.noteCreated("eu", first, created, at(0)) }, second, at(time.Second), remotes{}, remotes{}, 0, 0},
-		"created through another binding":       {func(a *assumptions) { a.noteCreated("us", first, created, at(0)) }, first, at(time.Second), remotes{}, remotes{}, 0, 0},
-		"deleted, and not shown":                {func(a *assumptions) { a.noteDeleted("eu", first, "1", at(0)) }, first, at(time.Second), remotes{"r": created}, remotes{"r": gone}, 1, 29 * time.Second},
-		"deleted, and shown as going":           {func(a *assumptions) { a.noteDeleted("eu", first, "1", at(0)) }, first, at(time.Second), remotes{"r": gone}, remotes{"r": gone}, 0, 0},
-		"deleted, and gone":                     {func(a *assumptions) { a.noteDeleted("eu", first, "1", at(0)) }, first, at(time.Second), remotes{}, remotes{}, 0, 0},
-		"deleted, and made again by another":    {func(a *assumptions) { a.noteDeleted("eu", first, "0", at(0)) }, first, at(time.Second), remotes{"r": created}, remotes{"r": created}, 0, 0},
-		"deleted, and not shown for long":       {func(a *assumptions) { a.noteDeleted("eu", first, "1", at(0)) }, first, at(31 * time.Second), remotes{"r": created}, remotes{"r": created}, 0, 0},
-		"created and deleted, and neither shown": {func(a *assumptions) {
-			a.noteCreated("eu", first, created, at(0))
-			a.noteDeleted("eu", first, "1", at(time.Second))
-		}, first, at(2 * time.Second), remotes{}, remotes{"r": gone}, 2, 28 * time.Second},
-		"forgotten": {func(a *assumptions) { a.noteCreated("eu", first, created, at(0)); a.forget("eu") }, first, at(0), remotes{}, remotes{}, 0, 0},
+func (s shown) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	found, ok := s.namespaces[key.Name]
+	if !ok {
+		return apierrors.NewNotFound(corev1.Resource("namespaces"), key.Name)
 	}
-	for name, test := range tests {
+	*into.(*corev1.Namespace) = *found
+	return nil
+}
+
+func TestWritten(t *testing.T) {
+	namespace := func(version string) *corev1.Namespace {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "r", UID: "1", ResourceVersion: version,
+			Annotations: provenance.NamespaceAnnotations("a", "uid-of-a")}}
+	}
+	there := namespacemap.RemoteNamespace{Name: "r", UID: "1", LocalNamespace: "a", LocalUID: "uid-of-a"}
+	going := there
+	going.Terminating = true
+	for name, test := range map[string]struct {
+		note   func(*ownwrites.Reader)
+		after  time.Duration
+		cached *corev1.Namespace
+		want   []namespacemap.RemoteNamespace
+		again  time.Duration
+	}{
+		"nothing was written":     {note: func(*ownwrites.Reader) {}, cached: namespace("7"), want: []namespacemap.RemoteNamespace{there}},
+		"created, and not shown":  {note: func(r *ownwrites.Reader) { r.Wrote(namespace("7")) }, want: []namespacemap.RemoteNamespace{there}, again: ownwrites.Lifetime},
+		"created, and never seen": {note: func(r *ownwrites.Reader) { r.Wrote(namespace("7")) }, after: ownwrites.Lifetime + 1},
+		"deleted, and not shown": {note: func(r *ownwrites.Reader) { r.Deleting(namespace(""), nil) }, cached: namespace("7"),
+			want: []namespacemap.RemoteNamespace{going}, again: ownwrites.Lifetime},
+		"deleted, and gone": {note: func(r *ownwrites.Reader) { r.Deleting(namespace(""), nil) }},
+		"created and deleted, and neither shown": {note: func(r *ownwrites.Reader) { r.Wrote(namespace("7")); r.Deleting(namespace(""), nil) },
+			want: []namespacemap.RemoteNamespace{going}, again: ownwrites.Lifetime},
+		"gone, and still listed": {note: func(r *ownwrites.Reader) { r.Gone(namespace("7")) }, cached: namespace("7")},
+	} {
 		t.Run(name, func(t *testing.T) {
-			var a assumptions
-			test.note(&a)
-			next := a.overlay("eu", test.provider, test.cached, test.now)
-			if diff := cmp.Diff(test.want, test.cached, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
+			cache, listed := shown{namespaces: map[string]*corev1.Namespace{}}, map[string]namespacemap.RemoteNamespace{}
+			if test.cached != nil {
+				cache.namespaces["r"], listed["r"] = test.cached, remoteNamespace(test.cached)
 			}
-			if kept := a.byBinding["eu"]; len(kept.created)+len(kept.deleted) != test.kept || next != test.next {
-				t.Errorf("it remembers %v and %v until %v, want %d until %v", kept.created, kept.deleted, next, test.kept, test.next)
+			clock := testclock.NewFakePassiveClock(builder.Epoch)
+			seen := ownwrites.New(cache, clock)
+			test.note(seen)
+			clock.SetTime(builder.Epoch.Add(test.after))
+			again, err := written(t.Context(), seen, listed)
+			if diff := cmp.Diff(test.want, slices.Collect(maps.Values(listed))); diff != "" || err != nil || again != test.again {
+				t.Errorf("again after %v, want %v; %v (-want +got)\n%s", again, test.again, err, diff)
 			}
 		})
 	}

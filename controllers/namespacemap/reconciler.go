@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,7 +61,6 @@ type Reconciler struct {
 	Pace *throttle.Pacer
 
 	outcomes *outcomes
-	assumed  assumptions
 	written  ownwrites.Versions
 }
 
@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	snapshot, assumed, err := r.observe(ctx, nsm, binding, provider)
+	snapshot, unshown, err := r.observe(ctx, nsm, binding, provider)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -117,7 +117,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if reportErr != nil {
 		return retry.Done(reportErr)
 	}
-	return ctrl.Result{RequeueAfter: retry.Sooner(retry.Sooner(retry.Sooner(wait, tryAgain), assumed), again)}, nil
+	return ctrl.Result{RequeueAfter: retry.Sooner(retry.Sooner(retry.Sooner(wait, tryAgain), unshown), again)}, nil
 }
 
 // observe reads both clusters' caches, and returns how long until they are believed
@@ -151,11 +151,33 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 			s.Remotes[remotes.Items[i].Name] = remoteNamespace(&remotes.Items[i])
 		}
 	}
-	assumed := r.assumed.overlay(binding.Name, provider, s.Remotes, r.Clock.Now())
+	unshown, err := written(ctx, fleet.Seen(provider), s.Remotes)
+	if err != nil {
+		return s, 0, err
+	}
 	s.BackingOff, _ = r.outcomes.backingOff(binding.Name, asked(s))
-	var err error
 	s.Kept, err = r.kept(ctx, binding, namespacemap.Decide(s).Deletes)
-	return s, assumed, err
+	return s, unshown, err
+}
+
+// written corrects the listed remote namespaces by our own writes that the cache does not
+// show yet. It returns how long until the cache is believed, zero if it shows them all: a
+// namespace that came and went between two reconciles causes no event then.
+func written(ctx context.Context, seen *ownwrites.Reader, remotes map[string]namespacemap.RemoteNamespace) (time.Duration, error) {
+	var again time.Duration
+	for _, name := range seen.Unshown(&corev1.Namespace{}) {
+		remote := &corev1.Namespace{}
+		switch err := seen.Get(ctx, name, remote); {
+		case apierrors.IsNotFound(err):
+			delete(remotes, name.Name)
+		case err != nil:
+			return 0, err
+		default:
+			remotes[name.Name] = remoteNamespace(remote)
+			again = ownwrites.Lifetime
+		}
+	}
+	return again, nil
 }
 
 // asked are the remote namespaces that may still need an action.
@@ -234,6 +256,5 @@ func (r *Reconciler) reportUnreachable(ctx context.Context, nsm *v1alpha1.Namesp
 func (r *Reconciler) forget(name string) {
 	r.Pace.Forget(name)
 	r.outcomes.forget(name)
-	r.assumed.forget(name)
 	r.written.Forget(types.NamespacedName{Name: name})
 }

@@ -11,13 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/rights"
 )
 
-// connectedCluster is the provider during one connection, with what was asked of it once.
+// connectedCluster is the provider during one connection, with what is known of it.
 // Keeping the two together stops anybody from using another connection's answers.
 type connectedCluster struct {
 	cluster.Cluster
@@ -30,6 +32,16 @@ type connectedCluster struct {
 	podMetrics *PodMetrics
 	// left is how long our Lease there still holds, as for transport.Options.
 	left func() (time.Duration, bool)
+	seen *ownwrites.Reader
+}
+
+// Seen reads the cache of a connection, corrected by the writes that are noted with it. A
+// cluster that the fleet has not connected remembers no writes.
+func Seen(cl cluster.Cluster) *ownwrites.Reader {
+	if p, ok := cl.(*connectedCluster); ok {
+		return p.seen
+	}
+	return ownwrites.New(cl.GetCache(), clock.RealClock{})
 }
 
 // Fenced returns transport.ErrFenced if our Lease in the provider of a connection has run
@@ -54,9 +66,9 @@ func AccountOf(cl cluster.Cluster) string {
 	return ""
 }
 
-// whoami asks the provider as whom it knows us. Everybody who is authenticated
-// may ask that; where it was taken away, or is not served, we go without: then
-// the provider's policies, if they hold us, let us create nothing, and say why.
+// whoami asks the provider for the name of our account. Every authenticated account may ask
+// that by default. If ours may not, or the API is not served, the result is empty: policies
+// that confine us then refuse everything that we create, and say why.
 func (c *keeper) whoami(ctx context.Context, config *rest.Config, httpClient *http.Client) (authenticationv1.UserInfo, error) {
 	nobody := authenticationv1.UserInfo{}
 	client, err := authenticationclient.NewForConfigAndClient(config, httpClient)

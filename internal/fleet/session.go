@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/seeded"
 )
@@ -157,6 +158,7 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	c.setState(ctx, func(s *State) { s.LastContact = c.fleet.options.Clock.Now() })
 	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{
 		remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger, remote.streams, metrics, c.hold.left,
+		ownwrites.New(remote.GetCache(), c.fleet.options.Clock),
 	}); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}

@@ -215,6 +215,20 @@ func (r *Reader) Drop(obj client.Object) {
 	delete(r.written, key{kindOf(obj), client.ObjectKeyFromObject(obj)})
 }
 
+// Unshown returns the names of the objects of obj's kind of which the Reader may know more
+// than the cache. A caller that lists the cache reads these again with Get.
+func (r *Reader) Unshown(obj client.Object) []types.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []types.NamespacedName
+	for id := range r.written {
+		if id.kind == kindOf(obj) {
+			names = append(names, id.NamespacedName)
+		}
+	}
+	return names
+}
+
 // Ahead reports whether the Reader may know more of an object than the cache.
 func (r *Reader) Ahead(obj client.Object, name types.NamespacedName) bool {
 	r.mu.Lock()

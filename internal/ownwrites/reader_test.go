@@ -220,4 +220,10 @@ func TestKinds(t *testing.T) {
 	if r.Ahead(&corev1.ConfigMap{}, types.NamespacedName{Namespace: "team", Name: "web"}) {
 		t.Error("a Pod that was written is taken for a ConfigMap")
 	}
+	if diff := cmp.Diff([]types.NamespacedName{{Namespace: "team", Name: "web"}}, r.Unshown(&corev1.Pod{})); diff != "" {
+		t.Errorf("Pods that the cache does not show (-want +got):\n%s", diff)
+	}
+	if names := r.Unshown(metadata("Secret")); len(names) > 0 {
+		t.Errorf("Secrets that nobody has written: %v", names)
+	}
 }
