@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-io/spillway/controllers/eviction"
 	"github.com/spillway-io/spillway/controllers/fromprovider/podevent"
 	"github.com/spillway-io/spillway/controllers/leavingpods"
-	"github.com/spillway-io/spillway/controllers/mountnamespace"
 	"github.com/spillway-io/spillway/controllers/namespacelabel"
 	"github.com/spillway-io/spillway/controllers/namespacemap"
 	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
@@ -134,9 +133,6 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"eviction": (&eviction.Reconciler{
 			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now},
 		}).SetupWithManager(run.local),
-		"mountnamespace": (&mountnamespace.Reconciler{
-			Client: cached, Fleet: o.Fleet, Owner: run.owner, Origin: o.Origin, ManagerNamespace: o.Settings.ManagerNamespace, Clock: now,
-		}).SetupWithManager(run.all),
 		"virtualnode": (&virtualnode.Reconciler{
 			Client: cached, Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.

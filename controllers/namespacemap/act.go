@@ -46,6 +46,7 @@ type acting struct {
 	seen     *ownwrites.Reader
 	binding  *v1alpha1.ClusterBinding
 	mark     provenance.Mark
+	outcomes *outcomes // Those of the Reconciler that are about these namespaces.
 
 	mu    sync.Mutex
 	known map[string]namespacemap.Known
@@ -54,14 +55,18 @@ type acting struct {
 	overtaken bool
 }
 
-// act carries out the actions of the plan, and records the results in it. It returns
-// when to continue, if it is not finished.
-func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding,
-	backingOff map[string]namespacemap.Outcome, plan *namespacemap.Plan) (time.Duration, error) {
-	a := &acting{
-		Reconciler: r, provider: provider, seen: fleet.Seen(provider), binding: binding, known: plan.Known,
+// acting returns what carries out plans whose outcomes are kept in about.
+func (r *Reconciler) acting(provider cluster.Cluster, binding *v1alpha1.ClusterBinding, about *outcomes) *acting {
+	return &acting{
+		Reconciler: r, provider: provider, seen: fleet.Seen(provider), binding: binding, outcomes: about,
 		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
 	}
+}
+
+// act carries out the actions of the plan, and records the results in it. It returns
+// when to continue, if it is not finished.
+func (a *acting) act(ctx context.Context, backingOff map[string]namespacemap.Outcome, plan *namespacemap.Plan) (time.Duration, error) {
+	a.known = plan.Known
 	due := slices.DeleteFunc(plan.Deletes, func(d namespacemap.Delete) bool {
 		outcome, waits := backingOff[d.RemoteNamespace]
 		if waits {
@@ -86,14 +91,17 @@ func (r *Reconciler) act(ctx context.Context, provider cluster.Cluster, binding 
 	return again, errors.Join(a.errs...)
 }
 
-// namespace returns the remote namespace of a local one. It carries the mark, and the pod
-// security standard that the provider's limits grant: the provider's policy requires both.
+// namespace returns the remote namespace of a local one; the mount namespace if local is
+// empty. It carries the mark, and the pod security standard that the provider's limits
+// grant: the provider's policy requires both.
 func (a *acting) namespace(remote, local string, localUID types.UID) *corev1.Namespace {
 	labels := a.mark.Labels()
 	labels[podSecurityEnforce] = fleet.LimitsOf(a.provider).Enforced()
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: remote, Labels: labels, Annotations: provenance.NamespaceAnnotations(local, localUID),
-	}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: remote, Labels: labels}}
+	if local != "" {
+		namespace.Annotations = provenance.NamespaceAnnotations(local, localUID)
+	}
+	return namespace
 }
 
 func (a *acting) create(ctx context.Context, c namespacemap.Create) {
@@ -103,6 +111,10 @@ func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 	err := a.provider.GetClient().Create(ctx, remote)
 	if apierrors.IsAlreadyExists(err) && seeded.On(seeded.ForeignAccepted) {
 		err = nil
+	}
+	if apierrors.IsAlreadyExists(err) && c.Namespace == "" {
+		a.retrySoon() // The next reconcile reads whose it is.
+		return
 	}
 	if apierrors.IsAlreadyExists(err) {
 		a.existing(ctx, c)
@@ -193,9 +205,7 @@ func (a *acting) refused(namespace, remote string, outcome namespacemap.Outcome,
 		a.failed(err)
 		return
 	case apierrors.IsConflict(err) && !a.outcomes.conflicts.Note(id, now):
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.overtaken = true
+		a.retrySoon()
 		return
 	}
 	a.backOff(namespace, remote, outcome)
@@ -215,6 +225,13 @@ func (a *acting) note(namespace, remote string, outcome namespacemap.Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.known[namespace] = namespacemap.Known{RemoteNamespace: remote, Outcome: outcome}
+}
+
+// retrySoon notes that somebody else has written in between.
+func (a *acting) retrySoon() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.overtaken = true
 }
 
 func (a *acting) failed(err error) {

@@ -84,7 +84,5 @@ func (a *acting) spared(d namespacemap.Delete, err error) {
 		a.failed(err)
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.overtaken = true
+	a.retrySoon()
 }

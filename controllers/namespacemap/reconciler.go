@@ -1,5 +1,7 @@
-// Package namespacemap creates and deletes the remote namespaces of each provider as
-// its NamespaceMap asks, and reports on them in the map's status.
+// Package namespacemap creates and deletes the remote namespaces of each provider: those
+// that its NamespaceMap asks for, on which it reports in the map's status, and the mount
+// namespace of the ClusterBinding, on which it reports in the condition
+// MountNamespaceReady.
 //
 // A reconcile reads the caches, decides, creates and deletes a limited number of
 // namespaces in parallel, and reports. There is one key per provider, and more workers
@@ -43,7 +45,7 @@ import (
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespacemaps/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// Reconciler reconciles NamespaceMaps.
+// Reconciler reconciles NamespaceMaps and mount namespaces.
 type Reconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
@@ -53,15 +55,16 @@ type Reconciler struct {
 	// is deleted.
 	Live      client.Reader
 	Inventory *inventory.Inventory
-	// Owner says which maps this replica works for.
+	// Owner says which bindings this replica works for.
 	Owner    shard.Owner
 	Settings namespaceoffloading.Settings
 	Clock    clock.PassiveClock
 	// Pace limits the writes of one map's status.
 	Pace *throttle.Pacer
 
-	outcomes *outcomes
-	written  ownwrites.Versions
+	// outcomes are those of entries, mounts those of mount namespaces.
+	outcomes, mounts  *outcomes
+	written, bindings ownwrites.Versions
 }
 
 const (
@@ -78,20 +81,18 @@ const (
 
 // Reconcile reconciles the remote namespaces of one provider.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ctrl.Result, error) {
-	nsm, binding := &v1alpha1.NamespaceMap{}, &v1alpha1.ClusterBinding{}
-	if err := r.Client.Get(ctx, req.NamespacedName, nsm); err != nil {
+	binding := &v1alpha1.ClusterBinding{}
+	err := r.Client.Get(ctx, req.NamespacedName, binding)
+	if err != nil || !r.Owner.Owns(binding.Name) {
 		r.forget(req.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if err := r.Client.Get(ctx, req.NamespacedName, binding); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if !r.Owner.Owns(binding.Name) {
-		r.forget(req.Name)
+	if binding.Spec.Paused {
 		return ctrl.Result{}, nil
 	}
-	if binding.Spec.Paused || !nsm.DeletionTimestamp.IsZero() || !metav1.IsControlledBy(nsm, binding) {
-		return ctrl.Result{}, nil
+	nsm, err := r.mapOf(ctx, binding)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	provider, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
@@ -99,6 +100,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	}
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	mount, mountErr := r.mount(ctx, provider, binding)
+	entries, entriesErr := r.entries(ctx, provider, binding, nsm)
+	if err := errors.Join(mountErr, entriesErr); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: retry.Sooner(mount.RequeueAfter, entries.RequeueAfter)}, nil
+}
+
+// mapOf returns the NamespaceMap of a binding, or nil if there is none to work on.
+func (r *Reconciler) mapOf(ctx context.Context, binding *v1alpha1.ClusterBinding) (*v1alpha1.NamespaceMap, error) {
+	nsm := &v1alpha1.NamespaceMap{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(binding), nsm)
+	if err != nil {
+		r.forgetEntries(binding.Name)
+	}
+	if err != nil || !nsm.DeletionTimestamp.IsZero() || !metav1.IsControlledBy(nsm, binding) {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return nsm, nil
+}
+
+// entries reconciles the remote namespaces that a map asks for.
+func (r *Reconciler) entries(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (ctrl.Result, error) {
+	if nsm == nil {
+		return ctrl.Result{}, nil
 	}
 	snapshot, unshown, err := r.observe(ctx, nsm, binding, provider)
 	if err != nil {
@@ -108,7 +135,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return retry.Done(err)
 	}
 	plan := namespacemap.Decide(snapshot)
-	tryAgain, actErr := r.act(ctx, provider, binding, snapshot.BackingOff, &plan)
+	tryAgain, actErr := r.acting(provider, binding, r.outcomes).act(ctx, snapshot.BackingOff, &plan)
 	_, again := r.outcomes.backingOff(binding.Name, asked(snapshot))
 	wait, reportErr := r.report(ctx, nsm, namespacemap.Report(nsm, plan.Known, metav1.NewTime(r.Clock.Now())))
 	if actErr != nil {
@@ -238,7 +265,7 @@ func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) erro
 // is connecting.
 func (r *Reconciler) reportUnreachable(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding) (ctrl.Result, error) {
 	connected := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingConnected)
-	if connected == nil || connected.Status != metav1.ConditionFalse {
+	if nsm == nil || connected == nil || connected.Status != metav1.ConditionFalse {
 		return ctrl.Result{}, nil // Enqueued again when it turns False.
 	}
 	if r.Fleet.State(binding.Name).Phase == fleet.Connecting {
@@ -254,6 +281,12 @@ func (r *Reconciler) reportUnreachable(ctx context.Context, nsm *v1alpha1.Namesp
 }
 
 func (r *Reconciler) forget(name string) {
+	r.forgetEntries(name)
+	r.mounts.forget(name)
+	r.bindings.Forget(types.NamespacedName{Name: name})
+}
+
+func (r *Reconciler) forgetEntries(name string) {
 	r.Pace.Forget(name)
 	r.outcomes.forget(name)
 	r.written.Forget(types.NamespacedName{Name: name})

@@ -1,11 +1,11 @@
 // Package mountnamespace decides, without any I/O, about the mount namespace of a
 // provider, which takes the pods of namespaces without a remote one.
 //
-// It carries the mark but, unlike other remote namespaces, no annotation of a local
-// namespace. The condition MountNamespaceReady reports on it, even before the namespace
-// is created: with no condition, or with a reason that says that there is none, none
-// can exist, and the deletion of the ClusterBinding need not wait for a provider that
-// was never usable.
+// It is like an entry of a NamespaceMap without a local namespace: it carries the mark but
+// no annotation of a local namespace. The condition MountNamespaceReady reports on it,
+// even before the namespace is created: with no condition, or with a reason that says that
+// there is none, none can exist, and the deletion of the ClusterBinding need not wait for
+// a provider that was never usable.
 package mountnamespace
 
 import (
@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
@@ -24,69 +23,76 @@ import (
 
 // Snapshot is the input of Decide.
 type Snapshot struct {
-	// Binding has spec.mountNamespace set.
+	// Binding has spec.mountNamespace set. If it is being deleted, that has reached the
+	// remote namespaces.
 	Binding *v1alpha1.ClusterBinding
 	Mark    provenance.Mark
 	// Remote is the namespace of that name in the provider, or nil.
 	Remote *corev1.Namespace
+	// BackingOff has the outcome of the last try, by remote namespace, until the next one
+	// is due.
+	BackingOff map[string]namespacemap.Outcome
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
 }
 
-// Plan is what to do, and what to report once it is done.
-type Plan struct {
-	// Create asks for the namespace.
-	Create bool
-	// Delete is the UID of the namespace to delete, or "".
-	Delete types.UID
-	// Ready is the condition, or nil if it stays as it is.
-	Ready *metav1.Condition
-}
-
-// Decide compares what exists with what should.
-func Decide(s Snapshot) Plan {
-	name := s.Binding.Spec.MountNamespace
+// Decide compares what exists with what should. Plan.Known holds, for the local namespace
+// "", the outcome to report once the plan's actions have succeeded.
+func Decide(s Snapshot) namespacemap.Plan {
+	name, clusterID := s.Binding.Spec.MountNamespace, s.Binding.Spec.ClusterID
+	plan := namespacemap.Plan{Known: map[string]namespacemap.Known{}}
+	know := func(phase v1alpha1.MappingPhase, reason, message string) namespacemap.Plan {
+		plan.Known[""] = namespacemap.Known{RemoteNamespace: name, Outcome: namespacemap.Outcome{Phase: phase, Reason: reason, Message: message}}
+		return plan
+	}
+	there := s.Remote != nil && Ours(s.Mark, s.Remote)
 	if err := namespacemap.CheckRemote(name, s.ManagerNamespace); err != nil {
-		return Plan{Ready: no(v1alpha1.ReasonNameReserved, err.Error())}
+		return know(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, err.Error())
 	}
-	if !s.Binding.DeletionTimestamp.IsZero() {
-		return s.deleting()
-	}
-	switch {
+	waits, backsOff := s.BackingOff[name]
+	switch deleted := !s.Binding.DeletionTimestamp.IsZero(); {
+	case deleted && !there:
+		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceDeleted, "the mount namespace is deleted")
+	case deleted:
+		if s.Remote.DeletionTimestamp.IsZero() {
+			plan.Deletes = []namespacemap.Delete{{RemoteNamespace: name, UID: s.Remote.UID}}
+		}
+		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "the mount namespace is being deleted, because the ClusterBinding is")
+	case s.Remote == nil && backsOff:
+		return know(waits.Phase, waits.Reason, waits.Message)
 	case s.Remote == nil:
-		return Plan{Create: true, Ready: Pending()}
-	case !s.ours():
-		return Plan{Ready: no(v1alpha1.ReasonNameConflict,
-			fmt.Sprintf("namespace %s exists in provider %s, and is left alone: %s", name, s.Binding.Spec.ClusterID, provenance.Describe(s.Remote)))}
+		plan.Creates = []namespacemap.Create{{RemoteNamespace: name}}
+		return plan
+	case !there:
+		return know(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict,
+			fmt.Sprintf("namespace %s exists in provider %s, and is left alone: %s", name, clusterID, provenance.Describe(s.Remote)))
 	case !s.Remote.DeletionTimestamp.IsZero():
-		return Plan{Ready: no(v1alpha1.ReasonNamespaceTerminating,
-			fmt.Sprintf("namespace %s is being deleted in provider %s; it is made again when it is gone", name, s.Binding.Spec.ClusterID))}
+		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating,
+			fmt.Sprintf("namespace %s is being deleted in provider %s; it is made again when it is gone", name, clusterID))
 	default:
-		ready := conditions.New(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "")
-		return Plan{Ready: &ready}
+		return know(v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "")
 	}
 }
 
-// deleting decides once the ordered deletion of the binding has reached the remote
-// namespaces.
-func (s Snapshot) deleting() Plan {
-	if conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingDrained) != v1alpha1.ReasonDeletingNamespaces {
-		return Plan{}
-	}
-	if s.Remote == nil || !s.ours() {
-		return Plan{Ready: no(v1alpha1.ReasonNamespaceDeleted, "the mount namespace is deleted")}
-	}
-	plan := Plan{Ready: no(v1alpha1.ReasonNotRequired, "the mount namespace is being deleted, because the ClusterBinding is")}
-	if s.Remote.DeletionTimestamp.IsZero() {
-		plan.Delete = s.Remote.UID
-	}
-	return plan
+// Ours reports whether a namespace is the mount namespace of the binding of that mark. One
+// that represents a local namespace is not.
+func Ours(mark provenance.Mark, namespace *corev1.Namespace) bool {
+	return mark.IsOn(namespace) && provenance.LocalOf(namespace).Namespace == ""
 }
 
-// ours reports whether the namespace is the binding's mount namespace. One that
-// represents a local namespace is not.
-func (s Snapshot) ours() bool {
-	return s.Mark.IsOn(s.Remote) && provenance.LocalOf(s.Remote).Namespace == ""
+// Ready is the condition for an outcome.
+func Ready(outcome namespacemap.Outcome) metav1.Condition {
+	status := metav1.ConditionFalse
+	if outcome.Phase == v1alpha1.MappingAccepted {
+		status = metav1.ConditionTrue
+	}
+	return conditions.New(v1alpha1.BindingMountNamespaceReady, status, outcome.Reason, outcome.Message)
+}
+
+// Pending is the condition while the namespace is being created.
+func Pending() *metav1.Condition {
+	condition := Ready(namespacemap.Outcome{Reason: v1alpha1.ReasonPending, Message: "the mount namespace has not been created yet"})
+	return &condition
 }
 
 // MayExist reports whether the provider has, or may have, a mount namespace of ours.
@@ -103,35 +109,4 @@ func MayExist(binding *v1alpha1.ClusterBinding) bool {
 // Usable reports whether pods can be sent to the mount namespace.
 func Usable(binding *v1alpha1.ClusterBinding) bool {
 	return binding.Spec.MountNamespace != "" && meta.IsStatusConditionTrue(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady)
-}
-
-// Pending is the condition while the namespace is being created.
-func Pending() *metav1.Condition {
-	return no(v1alpha1.ReasonPending, "the mount namespace has not been created yet")
-}
-
-// Refused is the plan after the provider has refused what plan asks for.
-func Refused(plan Plan, answer string) Plan {
-	if plan.Create {
-		return Plan{Ready: no(v1alpha1.ReasonCreationFailed, answer)}
-	}
-	return Plan{Ready: no(v1alpha1.ReasonDeletionFailed, answer)}
-}
-
-// Failing is the plan after the provider has failed for a while to do what was asked.
-// The request may still have taken effect.
-func Failing(answer string) Plan { return Plan{Ready: no(v1alpha1.ReasonServerError, answer)} }
-
-// IsFailing returns that answer if the binding reports it.
-func IsFailing(binding *v1alpha1.ClusterBinding) (answer string, ok bool) {
-	c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady)
-	if c == nil || c.Reason != v1alpha1.ReasonServerError {
-		return "", false
-	}
-	return c.Message, true
-}
-
-func no(reason, message string) *metav1.Condition {
-	condition := conditions.New(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, reason, message)
-	return &condition
 }

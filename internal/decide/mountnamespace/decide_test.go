@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -33,71 +35,79 @@ func standing(n *corev1.Namespace) {
 
 func TestDecide(t *testing.T) {
 	eu := func() *builder.BindingBuilder { return builder.Binding("eu").MountNamespace("mount") }
-	at := func(step string) *builder.BindingBuilder {
-		return eu().Deleted(0).Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, step, "")
+	know := func(phase v1alpha1.MappingPhase, reason, message string) namespacemap.Plan {
+		return namespacemap.Plan{Known: map[string]namespacemap.Known{"": {RemoteNamespace: "mount", Outcome: namespacemap.Outcome{Phase: phase, Reason: reason, Message: message}}}}
 	}
-	ready := &metav1.Condition{Type: "MountNamespaceReady", Status: metav1.ConditionTrue, Reason: "NamespaceActive"}
-	const conflict = "namespace mount exists in provider eu, and is left alone: "
-	deleting := no(v1alpha1.ReasonNotRequired, "the mount namespace is being deleted, because the ClusterBinding is")
-	deleted := no(v1alpha1.ReasonNamespaceDeleted, "the mount namespace is deleted")
+	conflict := func(whose string) namespacemap.Plan {
+		return know(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict, "namespace mount exists in provider eu, and is left alone: "+whose)
+	}
+	create := namespacemap.Plan{Creates: []namespacemap.Create{{RemoteNamespace: "mount"}}}
+	deleting := know(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "the mount namespace is being deleted, because the ClusterBinding is")
+	deletes := deleting
+	deletes.Deletes = []namespacemap.Delete{{RemoteNamespace: "mount", UID: "uid-of-mount"}}
+	deleted := know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceDeleted, "the mount namespace is deleted")
+	reserved := know(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, "remote namespace mount belongs to the provider and is never a target")
+	active := know(v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "")
+	refused := know(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonCreationFailed, "quota")
 	tests := map[string]struct {
 		binding *builder.BindingBuilder
 		remote  *corev1.Namespace
-		want    Plan
+		want    namespacemap.Plan
 	}{
-		"it is not there": {eu(), nil, Plan{Create: true, Ready: no("Pending", "the mount namespace has not been created yet")}},
-		"it is there":     {eu(), remote(), Plan{Ready: ready}},
-		"it is going": {eu(), remote(going), Plan{Ready: no(v1alpha1.ReasonNamespaceTerminating,
-			"namespace mount is being deleted in provider eu; it is made again when it is gone")}},
-		"it is somebody's": {eu(), remote(func(n *corev1.Namespace) { n.Labels = nil }), Plan{Ready: no(v1alpha1.ReasonNameConflict,
-			conflict+"it was not created by Spillway")}},
-		"it is another binding's": {eu(), remote(ofOther), Plan{Ready: no(v1alpha1.ReasonNameConflict,
-			conflict+"it belongs to Spillway's consumer home, binding us, local namespace unknown (UID unknown)")}},
-		"it is another binding's, and going": {eu(), remote(ofOther, going), Plan{Ready: no(v1alpha1.ReasonNameConflict,
-			conflict+"it belongs to Spillway's consumer home, binding us, local namespace unknown (UID unknown)")}},
-		"it stands for a local namespace": {eu(), remote(standing), Plan{Ready: no(v1alpha1.ReasonNameConflict,
-			conflict+"it belongs to Spillway's consumer home, binding eu, local namespace team (UID uid-of-team)")}},
-		"it is the manager's": {builder.Binding("eu").MountNamespace("spillway-system"), remote(), Plan{Ready: no(v1alpha1.ReasonNameReserved,
-			"remote namespace spillway-system belongs to the provider and is never a target")}},
-		"deleted, and it is not its turn":    {at(v1alpha1.ReasonEvictingPods), remote(), Plan{}},
-		"deleted, and it was never made":     {at(v1alpha1.ReasonEvictingPods), nil, Plan{}},
-		"deleted":                            {at(v1alpha1.ReasonDeletingNamespaces), remote(), Plan{Delete: "uid-of-mount", Ready: deleting}},
-		"deleted, and it is going":           {at(v1alpha1.ReasonDeletingNamespaces), remote(going), Plan{Ready: deleting}},
-		"deleted, and it is gone":            {at(v1alpha1.ReasonDeletingNamespaces), nil, Plan{Ready: deleted}},
-		"deleted, and it is somebody else's": {at(v1alpha1.ReasonDeletingNamespaces), remote(ofOther), Plan{Ready: deleted}},
-		"deleted, and it stands for another": {at(v1alpha1.ReasonDeletingNamespaces), remote(standing), Plan{Ready: deleted}},
+		"it is not there": {eu(), nil, create},
+		"it is there":     {eu(), remote(), active},
+		"it is going": {eu(), remote(going), know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating,
+			"namespace mount is being deleted in provider eu; it is made again when it is gone")},
+		"it is somebody's": {eu(), remote(func(n *corev1.Namespace) { n.Labels = nil }), conflict("it was not created by Spillway")},
+		"it is another binding's": {eu(), remote(ofOther),
+			conflict("it belongs to Spillway's consumer home, binding us, local namespace unknown (UID unknown)")},
+		"it is another binding's, and going": {eu(), remote(ofOther, going),
+			conflict("it belongs to Spillway's consumer home, binding us, local namespace unknown (UID unknown)")},
+		"it stands for a local namespace": {eu(), remote(standing),
+			conflict("it belongs to Spillway's consumer home, binding eu, local namespace team (UID uid-of-team)")},
+		"deleted":                            {eu().Deleted(0), remote(), deletes},
+		"deleted, and it is going":           {eu().Deleted(0), remote(going), deleting},
+		"deleted, and it is gone":            {eu().Deleted(0), nil, deleted},
+		"deleted, and it is somebody else's": {eu().Deleted(0), remote(ofOther), deleted},
+		"deleted, and it stands for another": {eu().Deleted(0), remote(standing), deleted},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Decide(Snapshot{Binding: test.binding.Obj(), Mark: mark, Remote: test.remote, ManagerNamespace: "spillway-system"})
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			s := Snapshot{Binding: test.binding.Obj(), Mark: mark, Remote: test.remote, ManagerNamespace: "spillway-system"}
+			if diff := cmp.Diff(test.want, Decide(s), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
+			}
+			s.BackingOff = map[string]namespacemap.Outcome{"other": refused.Known[""].Outcome}
+			if diff := cmp.Diff(test.want, Decide(s), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("another one was refused (-want +got)\n%s", diff)
+			}
+			s.BackingOff = map[string]namespacemap.Outcome{"mount": refused.Known[""].Outcome}
+			want := test.want
+			if len(want.Creates) > 0 {
+				want = refused
+			}
+			if diff := cmp.Diff(want, Decide(s), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("it was refused (-want +got)\n%s", diff)
+			}
+			s.ManagerNamespace = "mount"
+			if diff := cmp.Diff(reserved, Decide(s), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("it is the manager's (-want +got)\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestRefused: a deletion that is refused leaves the namespace there, so that the binding's
-// deletion must wait; a creation that is refused leaves none.
-func TestRefused(t *testing.T) {
-	for name, test := range map[string]struct {
-		plan     Plan
-		want     Plan
-		mayExist bool
-	}{
-		"its creation": {Plan{Create: true, Ready: Pending()}, Plan{Ready: no("CreationFailed", "quota")}, false},
-		"its deletion": {Plan{Delete: "uid-of-mount", Ready: Pending()}, Plan{Ready: no("DeletionFailed", "quota")}, true},
+func TestReady(t *testing.T) {
+	for phase, want := range map[v1alpha1.MappingPhase]metav1.ConditionStatus{
+		v1alpha1.MappingAccepted: metav1.ConditionTrue, v1alpha1.MappingCreationLoopBackOff: metav1.ConditionFalse, v1alpha1.MappingTerminating: metav1.ConditionFalse,
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := Refused(test.plan, "quota")
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Fatalf("(-want +got)\n%s", diff)
-			}
-			binding := builder.Binding("eu").Condition(got.Ready.Type, got.Ready.Status, got.Ready.Reason, got.Ready.Message).Obj()
-			if MayExist(binding) != test.mayExist {
-				t.Errorf("it may exist: %t, want %t", !test.mayExist, test.mayExist)
-			}
-		})
+		got := Ready(namespacemap.Outcome{Phase: phase, Reason: "Reason", Message: "message"})
+		if diff := cmp.Diff(metav1.Condition{Type: "MountNamespaceReady", Status: want, Reason: "Reason", Message: "message"}, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", phase, diff)
+		}
+	}
+	if got := Pending(); got.Status != metav1.ConditionFalse || got.Reason != "Pending" || got.Message != "the mount namespace has not been created yet" {
+		t.Errorf("pending is %+v", got)
 	}
 }
 
@@ -111,22 +121,6 @@ func TestUsable(t *testing.T) {
 	}
 	if Usable(ready(builder.Binding("eu"))) {
 		t.Error("it is not asked for any more, and usable")
-	}
-}
-
-func TestIsFailing(t *testing.T) {
-	said := Failing("failed calling webhook")
-	binding := builder.Binding("eu").MountNamespace("mount").Condition(said.Ready.Type, said.Ready.Status, said.Ready.Reason, said.Ready.Message).Obj()
-	if answer, ok := IsFailing(binding); !ok || answer != "failed calling webhook" {
-		t.Errorf("got %q, %v", answer, ok)
-	}
-	if answer, ok := IsFailing(builder.Binding("eu").MountNamespace("mount").Obj()); ok {
-		t.Errorf("nothing is said, and it fails: %q", answer)
-	}
-	refused := Refused(Plan{Create: true}, "no")
-	binding = builder.Binding("eu").Condition(refused.Ready.Type, refused.Ready.Status, refused.Ready.Reason, refused.Ready.Message).Obj()
-	if answer, ok := IsFailing(binding); ok {
-		t.Errorf("a refusal is a failure: %q", answer)
 	}
 }
 
