@@ -136,7 +136,10 @@ func (k registration[T]) attach(c *connected) error {
 	}
 	refusals := &refusal.Refusals[T]{Kind: kind, Memory: remembered.Refusals, Events: c.Events}
 	if k.IsWhole() {
-		refusals.Told = c.told.Of(c.uid, kind.Name)
+		refusals.Told = c.told.Of(c.uid, kind.Name, memory.NewTold)
+	}
+	if kind.Ended != nil {
+		remembered.Sent = c.sent.Of(c.uid, kind.Name, func() *memory.Sent { return memory.NewSent(c.Clock) })
 	}
 	resource := fleet.ResourceOf(kind.New())
 	controller := &kindController[T]{

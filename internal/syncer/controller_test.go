@@ -364,7 +364,7 @@ func TestToldOnce(t *testing.T) {
 	}
 	refused := func(w *world) { w.consumer.Put(fixture.Local(fixture.Data("refuse", "x"))) }
 	unmapped := func(w *world) { w.maps(builder.Map("eu").Obj()) }
-	var all memory.AllTold
+	var all memory.Kept[*memory.Told]
 	for i, connection := range []struct {
 		is   func(*world)
 		want []string
@@ -382,13 +382,13 @@ func TestToldOnce(t *testing.T) {
 		{func(w *world) {
 			all.Keep(nil)
 			w.share()
-			w.rig.Refusals.Told = all.Of("eu", "configmap")
+			w.rig.Refusals.Told = all.Of("eu", "configmap", memory.NewTold)
 			forbidden(w)
 		}, []string{"Rejected"}},
 	} {
 		w := newWorld()
 		w.share()
-		w.rig.Refusals.Told = all.Of("eu", "configmap")
+		w.rig.Refusals.Told = all.Of("eu", "configmap", memory.NewTold)
 		w.consumer.Put(fixture.Local())
 		connection.is(w)
 		w.reconcile(t)

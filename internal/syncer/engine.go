@@ -83,7 +83,8 @@ type Engine struct {
 	Events           events.EventRecorder
 	Clock            clock.WithTicker
 
-	told memory.AllTold
+	told memory.Kept[*memory.Told]
+	sent memory.Kept[*memory.Sent]
 }
 
 var (
@@ -157,6 +158,7 @@ func (e *Engine) forget(ctx context.Context) error {
 		exist.Insert(bindings.Items[i].UID)
 	}
 	e.told.Keep(exist)
+	e.sent.Keep(exist)
 	return nil
 }
 

@@ -184,8 +184,8 @@ func (c *Actor[T]) mayGo(s decide.Snapshot[T], a decide.Action) bool {
 	return c.Kind.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.Memory.Sent.MayGo(s.Key.Namespace)
 }
 
-// brake notes what was sent, and what the provider has ended of it. It counts for
-// the local namespace alone: nobody else waits, whoever has brought it about.
+// brake notes what was sent, and what the provider has ended of that. Only objects of the
+// same local namespace wait for it.
 func (c *Actor[T]) brake(s decide.Snapshot[T], a decide.Action) {
 	if c.Kind.Ended == nil || !decide.Present(s.Local) {
 		return

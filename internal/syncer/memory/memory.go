@@ -50,8 +50,7 @@ type Memory struct {
 	Copies *throttle.Allowance[types.NamespacedName]
 	// Undone paces what is done again and again because somebody undoes it.
 	Undone *Undone
-	// Sent are the local objects that this connection has sent, and that are not known
-	// to have ended.
+	// Sent are the objects that were sent a short while ago. It outlives the connection.
 	Sent *Sent
 }
 
@@ -69,7 +68,7 @@ func New(clock clock.WithTicker) *Memory {
 		Statuses:   throttle.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
 		Copies:     throttle.NewAllowance[types.NamespacedName](1, copyInterval, clock),
 		Undone:     newUndone(clock),
-		Sent:       newSent(clock),
+		Sent:       NewSent(clock),
 	}
 }
 

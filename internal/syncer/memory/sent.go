@@ -1,36 +1,44 @@
 package memory
 
 import (
+	"maps"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	"github.com/spillway-io/spillway/internal/throttle"
 )
 
-// How many objects of one local namespace a provider may end soon after they were
-// sent before the next are held back: so many at once, and one in each interval.
-// Then one is sent at a time, first after a while, in the end as seldom as can be.
+// A provider may end fewEnds objects of one local namespace within soonEnded after they
+// were sent, and one more in each endInterval, before the next are held back. Then one is
+// sent at a time as a trial: the first after firstTrial, the next after twice as long each
+// time, up to seldomTrials.
 const (
 	fewEnds      = 20
 	endInterval  = 30 * time.Second
 	soonEnded    = time.Minute
 	firstTrial   = 10 * time.Second
 	seldomTrials = 10 * time.Minute
+	// endsForgotten is how long after its last early end a namespace is forgotten: by then
+	// whoever wanted to send has done so.
+	endsForgotten = 2*seldomTrials + soonEnded
 )
 
-// Sent are the local objects that this connection has sent. By our own clock, for
-// what the provider says of that decides nothing, it holds back the next of a local
-// namespace when too many of it have ended soon. Nobody else waits, whoever has
-// brought it about.
+// Sent are the objects of one kind that were sent through a binding. It holds back the
+// next objects of a local namespace after too many have ended soon, until a trial lives
+// for soonEnded with no early end meanwhile. Other namespaces do not wait, whoever caused
+// it. It measures with our own clock, because the provider writes the times in a status.
+// It outlives the connection, so that a provider gains nothing by ending connections.
 type Sent struct {
-	clock clock.PassiveClock
-	brake *throttle.Brake
+	clock  clock.PassiveClock
+	trials *throttle.Pacer
 
 	mu      sync.Mutex
 	objects map[types.NamespacedName]sending
+	early   map[string]*earlyEnds // By local namespace.
 }
 
 type sending struct {
@@ -38,35 +46,73 @@ type sending struct {
 	at  time.Time
 }
 
-func newSent(clock clock.PassiveClock) *Sent {
+// earlyEnds are those of one local namespace.
+type earlyEnds struct {
+	allowed flowcontrol.PassiveRateLimiter
+	last    time.Time
+	holds   bool      // The next objects are held back.
+	tried   time.Time // When the first trial since last was sent; zero if none.
+}
+
+// NewSent returns a Sent of nothing.
+func NewSent(clock clock.PassiveClock) *Sent {
 	return &Sent{
-		clock: clock,
-		brake: throttle.NewBrake(throttle.NewAllowance[string](fewEnds, endInterval, clock),
-			throttle.New(firstTrial, seldomTrials, clock), soonEnded, clock),
-		objects: map[types.NamespacedName]sending{},
+		clock: clock, trials: throttle.New(firstTrial, seldomTrials, clock),
+		objects: map[types.NamespacedName]sending{}, early: map[string]*earlyEnds{},
 	}
 }
 
-// Wait is how long the next object of a local namespace has to wait; zero if it may
+// Wait returns how long the next object of a local namespace must still wait; zero: it may
 // be sent now.
-func (s *Sent) Wait(namespace string) time.Duration { return s.brake.Wait(namespace) }
+func (s *Sent) Wait(namespace string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wait(namespace)
+}
 
-// MayGo reports whether one may be sent now. While they are held back, it is one of
-// all that ask.
-func (s *Sent) MayGo(namespace string) bool { return s.brake.Take(namespace) }
+func (s *Sent) wait(namespace string) time.Duration {
+	ends, ok := s.early[namespace]
+	switch {
+	case !ok || !ends.holds:
+		return 0
+	case ends.tried.IsZero():
+		return s.trials.Wait(namespace)
+	}
+	lives := soonEnded - s.clock.Since(ends.tried)
+	if lives <= 0 {
+		ends.holds = false
+		return 0
+	}
+	return min(lives, s.trials.Wait(namespace))
+}
 
-// Note notes that the local object of that UID was sent. If it was before, that one
-// has gone before anything of it was shown here.
+// MayGo reports whether one may be sent now. While others are held back, that makes it a
+// trial.
+func (s *Sent) MayGo(namespace string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wait(namespace) > 0 {
+		return false
+	}
+	if ends, ok := s.early[namespace]; ok && ends.holds {
+		s.trials.Wrote(namespace)
+	}
+	return true
+}
+
+// Note notes that the local object of that UID was sent. If it was sent before, the earlier
+// remote object has ended before it showed anything.
 func (s *Sent) Note(key types.NamespacedName, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended(key, uid)
 	s.objects[key] = sending{uid, s.clock.Now()}
-	s.brake.Sent(key.Namespace)
+	if ends, ok := s.early[key.Namespace]; ok && ends.holds && ends.tried.IsZero() {
+		ends.tried = s.clock.Now()
+	}
 }
 
-// Ended notes that the provider has ended it. What an earlier connection has sent
-// counts for nothing.
+// Ended notes that the provider has ended the remote object.
 func (s *Sent) Ended(key types.NamespacedName, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +121,31 @@ func (s *Sent) Ended(key types.NamespacedName, uid types.UID) {
 }
 
 func (s *Sent) ended(key types.NamespacedName, uid types.UID) {
-	if sent, ok := s.objects[key]; ok && sent.uid == uid {
-		s.brake.Ended(key.Namespace, s.clock.Since(sent.at))
+	sent, ok := s.objects[key]
+	if !ok || sent.uid != uid || s.clock.Since(sent.at) >= soonEnded {
+		return
+	}
+	s.forgetOld()
+	ends, ok := s.early[key.Namespace]
+	if !ok {
+		ends = &earlyEnds{allowed: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(float32(1/endInterval.Seconds()), fewEnds, s.clock)}
+		s.early[key.Namespace] = ends
+	}
+	ends.last, ends.tried = s.clock.Now(), time.Time{}
+	if !ends.holds && !ends.allowed.TryAccept() {
+		ends.holds = true
+		s.trials.Wrote(key.Namespace)
+	}
+}
+
+// forgetOld drops what decides nothing any more.
+func (s *Sent) forgetOld() {
+	maps.DeleteFunc(s.objects, func(_ types.NamespacedName, sent sending) bool { return s.clock.Since(sent.at) >= soonEnded })
+	for namespace, ends := range s.early {
+		if s.clock.Since(ends.last) >= endsForgotten {
+			delete(s.early, namespace)
+			s.trials.Forget(namespace)
+		}
 	}
 }
 

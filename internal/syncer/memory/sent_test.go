@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 const many = 200
@@ -60,14 +61,28 @@ func TestBrakeOfOne(t *testing.T) {
 	}
 }
 
-// TestWhatAnEarlierConnectionHasSent counts for nothing when it is ended.
-func TestWhatAnEarlierConnectionHasSent(t *testing.T) {
-	m, _ := testMemory()
-	for i := range many {
-		m.Sent.Ended(types.NamespacedName{Namespace: "team", Name: fmt.Sprint(i)}, "uid")
+// TestReconnecting: a provider that ends the connection begins with no more early ends.
+func TestReconnecting(t *testing.T) {
+	_, clock := testMemory()
+	var kept Kept[*Sent]
+	connect := func(binding types.UID) *Sent {
+		return kept.Of(binding, "pod", func() *Sent { return NewSent(clock) })
 	}
-	if m.Sent.Wait("team") > 0 {
-		t.Error("it holds up the next")
+	connect("eu").Note(types.NamespacedName{Namespace: "team", Name: "web"}, "uid")
+	connect("eu").Ended(types.NamespacedName{Namespace: "team", Name: "web"}, "uid")
+	if got := lives(connect("eu"), "team", func() {}); got != 20 {
+		t.Errorf("%d were sent after one has ended early, want 20", got)
+	}
+	if connect("eu").MayGo("team") || !connect("us").MayGo("team") {
+		t.Error("the next connection of the binding sends more, or another binding waits")
+	}
+	kept.Keep(sets.New[types.UID]("eu"))
+	if connect("eu").MayGo("team") {
+		t.Error("a binding that is there is forgotten")
+	}
+	kept.Keep(sets.New[types.UID]("us"))
+	if !connect("eu").MayGo("team") {
+		t.Error("a binding that is gone is remembered")
 	}
 }
 
@@ -87,6 +102,16 @@ func TestTrials(t *testing.T) {
 		}
 		m.Sent.Note(key, "uid")
 		m.Sent.Ended(key, "uid")
+	}
+	clock.Step(10 * time.Minute)
+	if !m.Sent.MayGo("team") || m.Sent.Wait("team") != 10*time.Minute {
+		t.Error("a trial that was not sent, for another reason, is repeated at once")
+	}
+	clock.Step(10 * time.Minute)
+	m.Sent.MayGo("team")
+	m.Sent.Note(types.NamespacedName{Namespace: "team", Name: "last"}, "uid")
+	if wait := m.Sent.Wait("team"); wait != time.Minute {
+		t.Errorf("while a trial lives, the next waits for %s", wait)
 	}
 	if waits[0] != 10*time.Second || waits[9] != 10*time.Minute {
 		t.Errorf("trials are made after %s", waits)
@@ -156,5 +181,50 @@ func TestAnotherOneEnds(t *testing.T) {
 	}
 	if m.Sent.Wait("team") > 0 {
 		t.Error("it holds up the next")
+	}
+}
+
+// TestEarlyEndsAreForgotten lets namespaces come and go, each with objects held back.
+func TestEarlyEndsAreForgotten(t *testing.T) {
+	m, clock := testMemory()
+	early := func(namespace string) {
+		key := types.NamespacedName{Namespace: namespace, Name: "web"}
+		m.Sent.Note(key, "uid")
+		m.Sent.Ended(key, "uid")
+	}
+	const most = 22 // With one per minute: those of the last 21, and one that stays.
+	for i := range 100 {
+		m.Sent.Note(types.NamespacedName{Namespace: "jobs", Name: fmt.Sprint(i)}, "uid")
+		namespace := fmt.Sprint("gone-", i)
+		for range 21 {
+			early(namespace)
+			early("stays")
+		}
+		if m.Sent.Wait(namespace) == 0 || !m.Sent.early["stays"].holds {
+			t.Fatalf("%s is not held back, or what goes on ending early is forgotten", namespace)
+		}
+		if len(m.Sent.early) > most || len(m.Sent.objects) > 1 {
+			t.Fatalf("%d namespaces are known after %d, want at most %d; and %d objects", len(m.Sent.early), i, most, len(m.Sent.objects))
+		}
+		clock.Step(time.Minute)
+	}
+}
+
+// TestSentIsBounded: for a day, a provider ends everything at once, and somebody replaces
+// each one that ends.
+func TestSentIsBounded(t *testing.T) {
+	m, clock := testMemory()
+	sent := 0
+	key := types.NamespacedName{Namespace: "team", Name: "web"}
+	for range 24 * 60 * 60 {
+		if m.Sent.MayGo("team") {
+			sent++
+			m.Sent.Note(key, "uid")
+			m.Sent.Ended(key, "uid")
+		}
+		clock.Step(time.Second)
+	}
+	if most := 21 + 2 + 7 + 24*6; sent > most || sent < 24*6 { // Until it holds back, while it slows down, and every ten minutes.
+		t.Errorf("%d were sent, want at most %d", sent, most)
 	}
 }

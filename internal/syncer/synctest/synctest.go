@@ -86,7 +86,7 @@ func World() mapping.World {
 func (r *Rig) Shares() {
 	r.Kind.Selection, r.Kind.Syncer = kind.InMappedNamespace, decide.NewMapped(decide.Translation[*corev1.ConfigMap](decidetest.Plain{}))
 	r.Locals.View, r.Locals.Seen = r.Catalogue, r.Locals.Listed
-	r.Refusals.Told = new(memory.AllTold).Of("eu", r.Kind.Name)
+	r.Refusals.Told = memory.NewTold()
 }
 
 // Recorded are the reasons of the events since it was asked last.
