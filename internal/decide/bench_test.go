@@ -17,9 +17,10 @@ func BenchmarkCopy(b *testing.B) {
 		"not needed any more": fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(), fixture.Unwanted),
 	} {
 		b.Run(name, func(b *testing.B) {
+			subject := fixture.Of(moment)
 			b.ReportAllocs()
 			for b.Loop() {
-				decide.Next(moment, fixture.Copies)
+				decide.Next(subject, fixture.Copies)
 			}
 		})
 	}

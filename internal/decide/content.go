@@ -6,10 +6,10 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// WithContent replaces a plan that writes content of which only a digest is known by one
-// that reads the local object; the next plan then has the content. Actions that are over
-// budget or were refused have been dropped before, so nothing is read for them.
-func WithContent[T Object](s Snapshot[T], plan Plan) Plan {
+// WithContent returns the plan, or, if it writes content of which only a digest is known, a
+// plan that reads the local object. The next plan has the content then. Actions over budget,
+// or refused before, are not in the plan any more, so they cause no read.
+func WithContent[T Object](s Subject[T], plan Plan) Plan {
 	if !Present(s.Local) || !slices.ContainsFunc(plan.Actions, Action.lacksContent) {
 		return plan
 	}

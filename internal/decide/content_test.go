@@ -31,7 +31,7 @@ func TestContentIsReadToBeSent(t *testing.T) {
 		"the copy is that of an older one": {fixture.Wanted(nil, fixture.Held(fixture.Remote())), decide.Delete},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := decide.WithContent(test.snapshot, decide.Next(test.snapshot, fixture.Copies))
+			plan := decide.WithContent(fixture.Of(test.snapshot), decide.Next(fixture.Of(test.snapshot), fixture.Copies))
 			var got decide.Verb
 			if len(plan.Actions) > 0 {
 				got = plan.Actions[0].Verb

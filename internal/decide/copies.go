@@ -10,15 +10,14 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Translation is what is special about a kind whose objects are copied. It is pure.
+// Translation is what differs between the kinds whose objects are copied. It is pure.
 type Translation[T Object] interface {
 	// RemoteName is the name of the copy.
 	RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName
 	// Remote is the copy, or why there is none.
 	Remote(local T, t translate.Target, around Around) (T, *translate.Refusal)
-	// Merge is remote as it should be, given the copy that would be created now; remote
-	// itself if nothing differs. replace reports that the difference cannot be changed in
-	// place.
+	// Merge returns remote as it should be, given the copy that would be created now, or
+	// remote itself if nothing differs. replace reports that an update cannot make the change.
 	Merge(desired, remote T) (merged T, replace bool)
 }
 
@@ -49,14 +48,14 @@ func NewCopies[T Object](t Translation[T], fresh func() T) Syncer[T] {
 }
 
 // SyncToRemote pins the local object, then creates the copy. The API server answers the
-// patch with the whole object, so usually nothing has to be read for the copy.
+// patch with the whole object, so usually the copy needs no read.
 func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	switch {
 	case s.Wanted && !s.Place.Open && !s.Place.Leaving && s.Local.GetDeletionTimestamp().IsZero():
 		return wait(s.Place.Problem.Reason, s.Place.Problem.Message)
-	case !toBeCopied(s) && len(c.locations(s)) == 0:
+	case !s.toBeCopied(s.Site) && len(c.locations(s)) == 0:
 		return c.unpin(s)
-	case !toBeCopied(s):
+	case !s.toBeCopied(s.Site):
 		return Plan{} // Other copies are left.
 	case !c.pinned(s):
 		return c.pin(s)
@@ -76,15 +75,15 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	return act(Action{Verb: Create, Side: Remote, Object: desired})
 }
 
-// Sync corrects the copy, or deletes it when nothing needs it any more.
+// Sync updates the copy, or deletes it when nothing needs it any more.
 func (c copies[T]) Sync(s Snapshot[T]) Plan {
 	if s.Wanted && !s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() {
 		return Plan{} // Pods there still use it, whatever happens to the namespace.
 	}
-	if seeded.On(seeded.CopyReleasedFirst) && !toBeCopied(s) && c.pinned(s) {
+	if seeded.On(seeded.CopyReleasedFirst) && !s.toBeCopied(s.Site) && c.pinned(s) {
 		return c.unpin(s)
 	}
-	if !toBeCopied(s) && !seeded.On(seeded.CopyStays) {
+	if !s.toBeCopied(s.Site) && (!seeded.On(seeded.CopyStays) || !s.Place.Open) {
 		return act(cleanUp([]T{s.Remote})...)
 	}
 	if !s.Remote.GetDeletionTimestamp().IsZero() {
@@ -103,7 +102,7 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 	return correct(c.Translation, s, desired)
 }
 
-// correct makes the copy that is there as it is desired.
+// correct updates the copy to the desired one.
 func correct[T Object](t Translation[T], s Snapshot[T], desired T) Plan {
 	merged, replace := t.Merge(desired, s.Remote)
 	switch {
@@ -118,7 +117,7 @@ func correct[T Object](t Translation[T], s Snapshot[T], desired T) Plan {
 	}
 }
 
-// desiredOf is the copy as it should be, without labels and annotations that the
+// desiredOf returns the copy as it should be, without labels and annotations that the
 // provider's limits do not allow, or why there is none.
 func desiredOf[T Object](t Translation[T], s Snapshot[T]) (T, *translate.Refusal) {
 	desired, refusal := t.Remote(s.Local, s.Place.Target, s.around())
@@ -132,30 +131,26 @@ func desiredOf[T Object](t Translation[T], s Snapshot[T]) (T, *translate.Refusal
 	return desired, refusal
 }
 
-// toBeCopied reports whether there should be a copy at the object's place.
-func toBeCopied[T Object](s Snapshot[T]) bool {
-	return s.Wanted && s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() && !withheld(s.Local)
+// toBeCopied reports whether there should be a copy at a site.
+func (s Subject[T]) toBeCopied(site Site[T]) bool {
+	return site.Wanted && site.Place.Open && s.Local.GetDeletionTimestamp().IsZero() && !withheld(s.Local)
 }
 
-// pinned reports whether the local object records that it is sent, and where.
+// pinned reports whether the local object has the whole pin, with all locations.
 func (c copies[T]) pinned(s Snapshot[T]) bool {
 	return isPinnedTo(s.Local, s.ClusterID, c.locations(s))
 }
 
 // locations are all places that have, or should have, a copy.
 func (c copies[T]) locations(s Snapshot[T]) []string {
-	sites := s.Sites
-	if len(sites) == 0 {
-		sites = []Site[T]{{Place: s.Place, Remote: s.Remote}}
-	}
 	var all []string
-	for _, site := range sites {
-		if here := s.at(site); Present(here.Remote) || toBeCopied(here) {
+	for _, site := range s.Sites {
+		switch {
+		case Present(site.Remote):
+			all = append(all, Location(KeyOf(site.Remote)))
+		case s.toBeCopied(site):
 			all = append(all, Location(c.RemoteName(site.Place.Target, s.Key)))
 		}
-	}
-	for _, remote := range s.Unneeded {
-		all = append(all, Location(KeyOf(remote)))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -163,11 +158,13 @@ func (c copies[T]) locations(s Snapshot[T]) []string {
 
 // around is what a copy may depend on besides its object.
 func (s Snapshot[T]) around() Around {
-	return Around{Elsewhere: s.targetOf, Limits: s.Limits, Namespaces: s.Namespaces, Node: v1alpha1.VirtualNodePrefix + s.ClusterID}
+	around := s.Around
+	around.Elsewhere = s.targetOf
+	return around
 }
 
-// targetOf is where the objects of another local namespace go: beside this one, if it
-// is the same namespace.
+// targetOf is where the objects of a local namespace go: to this object's namespace, if it
+// is the object's own.
 func (s Snapshot[T]) targetOf(namespace string) translate.Target {
 	if namespace == s.Place.Local {
 		return s.Place.Target
@@ -175,8 +172,8 @@ func (s Snapshot[T]) targetOf(namespace string) translate.Target {
 	return s.Elsewhere(namespace)
 }
 
-// pin pins the local object, unless the consumer has just refused that: one of its
-// webhooks may change more of the object in the same request than policies allow.
+// pin pins the local object, unless the consumer has just refused that. A webhook of the
+// consumer may change more in the same request than its policies allow.
 func (c copies[T]) pin(s Snapshot[T]) Plan {
 	if s.Refused != nil && s.Refused.Verb == Patch && s.Refused.In == "" && s.Refused.Wait > 0 {
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
@@ -186,7 +183,7 @@ func (c copies[T]) pin(s Snapshot[T]) Plan {
 	return act(Action{Verb: Patch, Side: Local, Object: after, Before: before})
 }
 
-// unpin removes the pin once there are no copies left.
+// unpin removes the pin when no copy is left.
 func (c copies[T]) unpin(s Snapshot[T]) Plan {
 	before, after := c.metadata(s.Local), c.metadata(s.Local)
 	if !Unpin(after, s.ClusterID) {
@@ -195,8 +192,8 @@ func (c copies[T]) unpin(s Snapshot[T]) Plan {
 	return act(Action{Verb: Patch, Side: Local, Object: after, Before: before})
 }
 
-// metadata is an object with only local's metadata, so that a patch between two of them
-// needs no content.
+// metadata returns an object with only local's metadata: a patch between two of them needs
+// no content.
 func (c copies[T]) metadata(local T) T {
 	obj := c.fresh()
 	CopyMetadata(obj, local)

@@ -36,7 +36,7 @@ func TestCopiesWithhold(t *testing.T) {
 		"an older one, let in": {old, &translate.Limits{MetadataKeys: []string{"example.com/"}}, "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := decide.Next(fixture.Wanted(fixture.Local(fixture.Sent, annotated), test.remote, func(s *fixture.Snapshot) { s.Limits = test.limits }), fixture.Copies)
+			plan := decide.Next(fixture.Observed(fixture.Local(fixture.Sent, annotated), test.remote, func(s *fixture.Snapshot) { s.Limits = test.limits }), fixture.Copies)
 			if len(plan.Actions) != 1 || plan.Problem != nil {
 				t.Fatalf("the plan is %v", plan)
 			}
@@ -192,7 +192,7 @@ func TestCopies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := [2]*corev1.ConfigMap{test.in.Local.DeepCopy(), test.in.Remote.DeepCopy()}
-			got := decide.Next(test.in, decide.Syncer[*corev1.ConfigMap](fixture.Copies))
+			got := decide.Next(fixture.Of(test.in), decide.Syncer[*corev1.ConfigMap](fixture.Copies))
 			if diff := cmp.Diff(test.want, planInWords(got)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
@@ -222,16 +222,19 @@ func TestTwoCopies(t *testing.T) {
 		return decide.Place{Target: target, Local: "team", Open: true}
 	}
 	at := func(target translate.Target, remote *corev1.ConfigMap) decide.Site[*corev1.ConfigMap] {
-		return decide.Site[*corev1.ConfigMap]{Place: place(target), Remote: remote}
+		return decide.Site[*corev1.ConfigMap]{Place: place(target), Wanted: true, Remote: remote}
 	}
 	in := func(local *corev1.ConfigMap, sites ...decide.Site[*corev1.ConfigMap]) fixture.Snapshot {
-		return fixture.Wanted(local, sites[0].Remote, func(s *fixture.Snapshot) { s.Sites, s.Place = sites, sites[0].Place })
+		return fixture.Wanted(local, sites[0].Remote, func(s *fixture.Snapshot) { s.Sites = sites })
 	}
 	unneeded := func(s fixture.Snapshot, remotes ...*corev1.ConfigMap) fixture.Snapshot {
-		s.Unneeded = remotes
+		s.Subject = fixture.Of(s)
+		for _, remote := range remotes {
+			s.Sites = append(s.Sites, decide.Site[*corev1.ConfigMap]{Remote: remote})
+		}
 		return s
 	}
-	unknown := decide.Site[*corev1.ConfigMap]{Place: decide.Place{Local: "team", Problem: decide.Problem{Reason: "NotYet", Message: "wait"}}}
+	unknown := decide.Site[*corev1.ConfigMap]{Wanted: true, Place: decide.Place{Local: "team", Problem: decide.Problem{Reason: "NotYet", Message: "wait"}}}
 	for name, test := range map[string]struct {
 		in   fixture.Snapshot
 		want []string
@@ -252,7 +255,7 @@ func TestTwoCopies(t *testing.T) {
 			return unneeded(fixture.Wanted(fixture.Local(fixture.SentTo("eu", listed)), fixture.Remote(), fixture.Unwanted, unopened), inMount())
 		}(), []string{"delete in the provider UID remote-1", "delete in the provider UID remote-2"}},
 		"where it is is being closed": {unneeded(in(fixture.Local(fixture.SentTo("eu", listed)), decide.Site[*corev1.ConfigMap]{
-			Place: decide.Place{Target: fixture.Target, Local: "team", Leaving: true}, Remote: fixture.Remote()}), inMount()), []string{"delete in the provider UID remote-2"}},
+			Wanted: true, Place: decide.Place{Target: fixture.Target, Local: "team", Leaving: true}, Remote: fixture.Remote()}), inMount()), []string{"delete in the provider UID remote-2"}},
 		"one of them is left": {fixture.Wanted(fixture.Local(fixture.SentTo("eu", listed)), inMount(fixture.Going), fixture.Unwanted), nil},
 		"one is refused, the other follows": {in(fixture.Local(fixture.SentTo("eu", listed), fixture.Data("a", "2")), func() decide.Site[*corev1.ConfigMap] {
 			site := at(mounted, inMount())
@@ -261,7 +264,7 @@ func TestTwoCopies(t *testing.T) {
 		}(), at(fixture.Target, fixture.Remote())), []string{"patch in the provider team-home/settings map[a:2]", "problem Rejected", "again after 1m0s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := decide.Next(test.in, decide.Syncer[*corev1.ConfigMap](fixture.Copies))
+			got := decide.Next(fixture.Of(test.in), decide.Syncer[*corev1.ConfigMap](fixture.Copies))
 			if diff := cmp.Diff(test.want, planInWords(got)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}

@@ -1,52 +1,43 @@
 package decide
 
 import (
+	"cmp"
+
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // Next decides what to do about one object. It handles what is the same for all kinds:
-// what should not be in the provider is deleted first, and its name is not used before
-// it is gone.
-func Next[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
+// it deletes first what should not be in the provider, and waits until that name is free.
+// A change of the local object is the same for all copies, and comes before the rest.
+//
+// While it is unknown where something that needs the object goes, Next deletes no copy that
+// nothing needs yet: it may be needed there.
+func Next[T Object](s Subject[T], syncer Syncer[T]) Plan {
 	if Present(s.Local) && len(s.Strays) > 0 {
-		plan := syncer.Wait(s, Problemf(v1alpha1.ReasonReplacing,
+		plan := syncer.Wait(s.At(0), Problemf(v1alpha1.ReasonReplacing,
 			"%s of the provider still stands for an older object of this name, and is being deleted", KeyOf(s.Strays[0])))
 		plan.Actions = append(cleanUp(s.Strays), plan.Actions...)
 		return plan
 	}
-	if !Present(s.Local) || len(s.Sites) < 2 && len(s.Unneeded) == 0 {
-		return Here(s, syncer)
-	}
-	return sites(s, syncer)
-}
-
-// sites decides about each copy of an object, and about those that nothing needs any
-// more. While it is unknown where something that needs the object goes, nothing is
-// deleted: the copy may be needed there.
-func sites[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
-	all := s.Sites
-	if len(all) == 0 {
-		all = []Site[T]{{s.Place, s.Remote, s.Needs, s.Refused}}
-	}
 	var plan Plan
-	passing := false
-	for _, site := range all {
-		here := Here(s.at(site), syncer)
-		if len(here.Actions) > 0 && here.Actions[0].Side == Local {
-			return here // It is the same for all sites, and comes before the rest.
+	for i, site := range s.Sites {
+		if Present(s.Local) && !site.Wanted && s.isPending() {
+			continue
 		}
-		passing = passing || s.Wanted && !site.Place.Open && !site.Place.Leaving
+		here := here(s.At(i), syncer)
+		if len(here.Actions) > 0 && here.Actions[0].Side == Local {
+			return here
+		}
 		plan = plan.and(here)
 	}
-	if !passing {
-		plan.Actions = append(plan.Actions, cleanUp(s.Unneeded)...)
-	}
+	plan.Actions = append(plan.Actions, cleanUp(s.Strays)...)
 	return plan
 }
 
 // and combines two plans.
 func (p Plan) and(other Plan) Plan {
 	p.Actions = append(p.Actions, other.Actions...)
+	p.Event, p.TellsProblem = cmp.Or(p.Event, other.Event), p.TellsProblem || other.TellsProblem
 	switch {
 	case p.Problem == nil:
 		p.Problem = other.Problem
@@ -62,19 +53,17 @@ func (p Plan) and(other Plan) Plan {
 	return p
 }
 
-// Here decides about an object at its own place only.
-func Here[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
+// here decides about an object at one place.
+func here[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	switch {
 	case Present(s.Local) && Present(s.Remote):
 		return syncer.Sync(s)
 	case Present(s.Local):
 		return syncer.SyncToRemote(s)
 	case Present(s.Remote):
-		plan := syncer.SyncToLocal(s)
-		plan.Actions = append(plan.Actions, cleanUp(s.Strays)...)
-		return plan
+		return syncer.SyncToLocal(s)
 	default:
-		return act(cleanUp(s.Strays)...)
+		return Plan{}
 	}
 }
 
@@ -90,11 +79,11 @@ type Syncer[T Object] interface {
 	Wait(Snapshot[T], Problem) Plan
 }
 
-// TopDown is the part of a Syncer that all kinds share whose source is the consumer:
-// what only the provider has is cleaned up.
+// TopDown is the part of a Syncer that all kinds share whose objects come from the
+// consumer: it deletes what only the provider has.
 type TopDown[T Object] struct{}
 
-// Wait leaves it to whatever needs the object to report what it waits for.
+// Wait reports nothing on the object: whatever needs it does.
 func (TopDown[T]) Wait(_ Snapshot[T], problem Problem) Plan {
 	return wait(problem.Reason, problem.Message)
 }

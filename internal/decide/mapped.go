@@ -6,8 +6,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Noticing is a Translation that has something to tell the owner of an object that is
-// sent, when it is.
+// Noticing is a Translation that tells the owner of an object something about its copy.
 type Noticing[T Object] interface {
 	// Notice is what the owner should know of the copy that is written, or nil. Pure.
 	Notice(local, remote T, limits *translate.Limits) *Problem
@@ -21,19 +20,18 @@ type Keeping interface {
 
 // Choosing is a Translation of a kind of which not all objects are for each provider.
 type Choosing[T Object] interface {
-	// Choose reports whether an object is for the provider with that virtual node; its owner
-	// is not told if it is not. If known is false, that cannot be said yet: what is there
-	// stays as it is, and nothing is made. Pure.
+	// Choose reports whether an object is for the provider with that virtual node; no event
+	// tells its owner if it is not. If known is false, nobody can say yet: a copy that is
+	// there stays as it is, and none is created. Pure.
 	Choose(local T, reach network.Reach, node string) (goes, known bool)
 }
 
 // mapped is the Syncer of the kinds whose objects are copied because their namespace is
-// mapped. Nothing is written on the local object, and nothing waits for the copy. So a
-// copy is one request, and its owner reads on the object itself, in an event, why there is
-// none.
+// mapped. It writes nothing on the local object, and nothing waits for the copy. So a copy
+// takes one request, and an event on the object tells its owner why there is none.
 //
-// While Wanted is set and the place is not Open, nothing is decided: the remote namespace
-// is not there yet; or it goes, and takes all copies with it.
+// While Wanted is set and the place is not Open, it decides nothing: the remote namespace
+// is not there yet; or it is being deleted, and all copies with it.
 type mapped[T Object] struct {
 	TopDown[T]
 	Translation[T]
@@ -67,7 +65,7 @@ func (m mapped[T]) SyncToRemote(s Snapshot[T]) Plan {
 	return m.notice(s, desired, act(Action{Verb: Create, Side: Remote, Object: desired}))
 }
 
-// Sync corrects the copy, or deletes it when it should not be there any more.
+// Sync updates the copy, or deletes it when it should not be there any more.
 func (m mapped[T]) Sync(s Snapshot[T]) Plan {
 	goes, known := m.goes(s)
 	switch {
@@ -92,7 +90,8 @@ func (m mapped[T]) Sync(s Snapshot[T]) Plan {
 	return m.notice(s, desired, correct(m.Translation, s, desired))
 }
 
-// SyncToLocal deletes a copy whose local object is gone, unless its namespace goes.
+// SyncToLocal deletes a copy whose local object is gone, unless its namespace is being
+// deleted.
 func (m mapped[T]) SyncToLocal(s Snapshot[T]) Plan {
 	if s.Place.Leaving || s.Wanted && !s.Place.Open {
 		return Plan{}
@@ -111,7 +110,7 @@ func (m mapped[T]) goes(s Snapshot[T]) (goes, known bool) {
 	if !ok {
 		return true, true
 	}
-	return choosing.Choose(s.Local, s.Reach, s.around().Node)
+	return choosing.Choose(s.Local, s.Reach, s.Node)
 }
 
 // notice adds to a plan that writes the copy what the owner should know of it.
@@ -123,14 +122,14 @@ func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 	return plan
 }
 
-// Lacking tells the owner of an object in a mapped namespace that the provider gives no right
-// to its kind. title is what messages call the kind.
-func Lacking[T Object](s Snapshot[T], syncer Syncer[T], title, right string) Plan {
+// Lacking returns the plan that tells the owner of an object in a mapped namespace that the
+// provider gives no right to its kind. title is what messages call the kind.
+func Lacking[T Object](s Subject[T], syncer Syncer[T], title, right string) Plan {
 	if !Present(s.Local) {
 		return Plan{}
 	}
 	if of, ok := syncer.(mapped[T]); ok {
-		if goes, _ := of.goes(s); !goes {
+		if goes, _ := of.goes(s.At(0)); !goes {
 			return Plan{}
 		}
 	}
@@ -138,7 +137,7 @@ func Lacking[T Object](s Snapshot[T], syncer Syncer[T], title, right string) Pla
 	return tell(Plan{Problem: &problem})
 }
 
-// tell has the owner of the object read about the plan's problem on the object.
+// tell makes the plan's problem an event on the object.
 func tell(plan Plan) Plan {
 	plan.TellsProblem = plan.Problem != nil
 	return plan

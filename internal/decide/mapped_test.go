@@ -101,10 +101,13 @@ func TestMapped(t *testing.T) {
 		"its namespace is about to go there":  {known(fixture.Local(fixture.Data("a", "2")), fixture.Remote(), leaves), []string{change}},
 		"the change is refused":               {known(fixture.Local(fixture.Data("a", "2")), fixture.Remote(), backingOff), []string{"problem Rejected", "again after 1m0s"}},
 		"it is somewhere else, too": {known(fixture.Local(), fixture.Remote(), func(s *fixture.Snapshot) {
-			s.Unneeded = []*corev1.ConfigMap{fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}
+			s.Sites = []decide.Site[*corev1.ConfigMap]{s.Site, {Remote: fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}}
 		}), []string{"delete in the provider UID remote-2"}},
+		"it is told, and it is somewhere else, too": {known(fixture.Local(fixture.Data("notice", "x")), nil, func(s *fixture.Snapshot) {
+			s.Sites = []decide.Site[*corev1.ConfigMap]{s.Site, {Remote: fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}}
+		}), []string{"create in the provider team-home/settings map[notice:x]", "delete in the provider UID remote-2", "event Notice"}},
 		"it was somewhere else, and nothing is known": {known(fixture.Local(), fixture.Remote(), unopened, func(s *fixture.Snapshot) {
-			s.Unneeded = []*corev1.ConfigMap{fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}
+			s.Sites = []decide.Site[*corev1.ConfigMap]{s.Site, {Remote: fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}}
 		}), nil},
 
 		// only in the provider
@@ -117,7 +120,7 @@ func TestMapped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := [2]*corev1.ConfigMap{test.in.Local.DeepCopy(), test.in.Remote.DeepCopy()}
-			got := decide.Next(test.in, decide.NewMapped(decide.Translation[*corev1.ConfigMap](noticing{})))
+			got := decide.Next(fixture.Of(test.in), decide.NewMapped(decide.Translation[*corev1.ConfigMap](noticing{})))
 			if diff := cmp.Diff(test.want, withEvent(got)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
@@ -143,7 +146,7 @@ func TestLacking(t *testing.T) {
 		"its namespace is not ready": {fixture.Wanted(fixture.Local(), nil, unopened), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, withEvent(decide.Lacking(test.in, decide.NewMapped(decide.Translation[*corev1.ConfigMap](fixture.Plain{})), "ConfigMap", "list configmaps"))); diff != "" {
+			if diff := cmp.Diff(test.want, withEvent(decide.Lacking(fixture.Of(test.in), decide.NewMapped(decide.Translation[*corev1.ConfigMap](fixture.Plain{})), "ConfigMap", "list configmaps"))); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})
@@ -175,7 +178,7 @@ func TestMappedKeeps(t *testing.T) {
 		"it is not refused, and as it is": {in(fixture.Local(), fixture.Remote()), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := decide.Next(test.in, decide.NewMapped(decide.Translation[*corev1.ConfigMap](keeping{})))
+			got := decide.Next(fixture.Of(test.in), decide.NewMapped(decide.Translation[*corev1.ConfigMap](keeping{})))
 			if diff := cmp.Diff(test.want, withEvent(got)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
@@ -211,11 +214,11 @@ func TestMappedChooses(t *testing.T) {
 		"it goes, and its owner keeps it":  {in(network.Reach{Ranges: ranges}, fixture.Local(fixture.KeptHome), fixture.Remote()), []string{remove}},
 		"it does not, and would be denied": {in(network.Reach{}, fixture.Local(fixture.Data("refuse", "x")), nil), nil},
 	} {
-		if diff := cmp.Diff(test.want, withEvent(decide.Next(test.in, syncer))); diff != "" {
+		if diff := cmp.Diff(test.want, withEvent(decide.Next(fixture.Of(test.in), syncer))); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
 	}
-	if diff := cmp.Diff([]string(nil), withEvent(decide.Lacking(in(network.Reach{}, fixture.Local(), nil), syncer, "ConfigMap", "list configmaps"))); diff != "" {
+	if diff := cmp.Diff([]string(nil), withEvent(decide.Lacking(fixture.Of(in(network.Reach{}, fixture.Local(), nil)), syncer, "ConfigMap", "list configmaps"))); diff != "" {
 		t.Errorf("without the right (-want +got):\n%s", diff)
 	}
 }

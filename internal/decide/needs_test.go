@@ -17,15 +17,16 @@ import (
 var (
 	mounted = translate.Target{Mark: fixture.Mark, Namespace: "spillway-mount", Hashed: true}
 	// inBoth are the places of settings, if pods need it in its namespace and in the mount namespace.
-	inBoth = "spillway-mount/" + mounted.Name("team", "settings") + ",team-home/settings"
+	inBoth  = "spillway-mount/" + mounted.Name("team", "settings") + ",team-home/settings"
+	inMount = fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.Name = "spillway-mount", mounted.Name("team", "settings") })
 )
 
 func site(target translate.Target, remote *corev1.ConfigMap) decide.Site[*corev1.ConfigMap] {
-	return decide.Site[*corev1.ConfigMap]{Place: decide.Place{Target: target, Local: "team", Open: true}, Remote: remote}
+	return decide.Site[*corev1.ConfigMap]{Place: decide.Place{Target: target, Local: "team", Open: true}, Wanted: true, Remote: remote}
 }
 
 func at(sites ...decide.Site[*corev1.ConfigMap]) func(*fixture.Snapshot) {
-	return func(s *fixture.Snapshot) { s.Sites, s.Place, s.Remote = sites, sites[0].Place, sites[0].Remote }
+	return func(s *fixture.Snapshot) { s.Sites = sites }
 }
 
 // TestAssess: what a pod waits for, and the words that it says so in.
@@ -60,8 +61,8 @@ func TestAssess(t *testing.T) {
 		"its namespace closes":                  {in: fixture.Wanted(fixture.Local(), nil, closing), reason: "Closing", message: "ConfigMap team/settings: too late"},
 		"its namespace closes, and it is there": {in: fixture.Wanted(sent, fixture.Remote(), closing), reason: ready},
 		"its namespace is not ready":            {in: fixture.Wanted(fixture.Local(), nil, unopened), reason: "NotYet", message: "ConfigMap team/settings: wait", plan: []string{"problem NotYet"}},
-		"it is in both places":                  {in: fixture.Wanted(both, nil, at(site(mounted, fixture.Remote()), site(fixture.Target, fixture.Remote()))), reason: ready},
-		"it is in the other place only": {in: fixture.Wanted(both, nil, at(site(mounted, fixture.Remote()), site(fixture.Target, nil))), reason: "ReferenceNotSynced",
+		"it is in both places":                  {in: fixture.Wanted(both, nil, at(site(mounted, inMount), site(fixture.Target, fixture.Remote()))), reason: ready},
+		"it is in the other place only": {in: fixture.Wanted(both, nil, at(site(mounted, inMount), site(fixture.Target, nil))), reason: "ReferenceNotSynced",
 			message: "ConfigMap team/settings is being sent to the provider", plan: []string{"create in the provider team-home/settings map[a:1]"}},
 		"the other place lacks it": {in: fixture.Wanted(both, nil, at(site(mounted, nil), site(fixture.Target, fixture.Remote()))), reason: ready},
 		"it is elsewhere": {in: fixture.Wanted(sent, nil, at(site(fixture.Target, fixture.Remote()))), place: "spillway-mount", reason: "ReferenceNotSynced",
@@ -82,7 +83,7 @@ func TestAssess(t *testing.T) {
 				ref := decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}, Optional: optional}
 				want := decide.Need{Kind: "configmap", NamespacedName: ref.NamespacedName, Problem: decide.Problem{Reason: test.reason, Message: test.message}}
 				want.Ready = test.reason == ready || optional && test.ifOptional
-				need, plan := decide.Assess(test.in, fixture.Copies, ref, title, place, test.right)
+				need, plan := decide.Assess(fixture.Of(test.in), fixture.Copies, ref, title, place, test.right)
 				if diff := cmp.Diff(want, need); diff != "" {
 					t.Errorf("optional %t: need (-want +got):\n%s", optional, diff)
 				}
@@ -102,12 +103,11 @@ func TestTwoRefusals(t *testing.T) {
 		return s
 	}
 	local := fixture.Local(fixture.SentTo("eu", inBoth), fixture.Data("a", "2"))
-	inMount := fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.Name = "spillway-mount", mounted.Name("team", "settings") })
 	for name, waits := range map[string][2]time.Duration{"the first": {30 * time.Second, time.Minute}, "the second": {time.Minute, 30 * time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			s := fixture.Wanted(local, nil, at(refused(mounted, inMount, "no", waits[0]), refused(fixture.Target, fixture.Remote(), "never", waits[1])))
 			want := decide.Plan{Problem: &decide.Problem{Reason: "Rejected", Message: "no; never"}, RetryAfter: 30 * time.Second}
-			if diff := cmp.Diff(want, decide.Next(s, fixture.Copies)); diff != "" {
+			if diff := cmp.Diff(want, decide.Next(fixture.Of(s), fixture.Copies)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -134,7 +134,7 @@ func TestElsewhere(t *testing.T) {
 		s.Place.Local = "team"
 		s.Elsewhere = func(namespace string) translate.Target { return translate.Target{Namespace: namespace + "-elsewhere"} }
 	})
-	decide.Next(s, decide.NewCopies(naming{went: went}, func() *corev1.ConfigMap { return &corev1.ConfigMap{} }))
+	decide.Next(fixture.Of(s), decide.NewCopies(naming{went: went}, func() *corev1.ConfigMap { return &corev1.ConfigMap{} }))
 	if diff := cmp.Diff(map[string]string{"team": "team-home", "other": "other-elsewhere"}, went); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -227,7 +227,7 @@ func TestAssessPreceding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.in.Known = true
 			syncer := decide.NewMapped(decide.Translation[*corev1.ConfigMap](keeping{}))
-			need, _ := decide.AssessPreceding(test.in, syncer, decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: test.in.Key}}, "ConfigMap", "team-home", test.right)
+			need, _ := decide.AssessPreceding(fixture.Of(test.in), syncer, decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: test.in.Key}}, "ConfigMap", "team-home", test.right)
 			if need.Ready != (test.want == "") {
 				t.Errorf("ready: %t", need.Ready)
 			}

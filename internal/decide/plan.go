@@ -35,12 +35,11 @@ const (
 	Patch       Verb = "patch"
 	PatchStatus Verb = "patch the status of"
 	Delete      Verb = "delete"
-	// Find looks for an object that should exist but is not in the cache: this process's
-	// predecessor created it, or somebody has removed Spillway's labels from it, or it is
-	// gone.
+	// Find looks for an object that should exist but is not in the cache: the manager created
+	// it before a restart, or somebody removed Spillway's labels from it, or it is gone.
 	Find Verb = "find"
-	// Read gets the content of an object of the consumer, of which the view has a digest,
-	// in order to send it.
+	// Read gets the content of an object of the consumer, in order to send it: the view has
+	// a digest only.
 	Read Verb = "read"
 )
 
@@ -57,11 +56,11 @@ type Action struct {
 	Subresource string
 	// Locked makes a patch fail if anybody has written in between.
 	Locked bool
-	// Paced reports that it may wait, so that one object is not written again and again
-	// for changes that its provider makes up.
+	// Paced reports that the action may wait, so that a provider that makes up changes does
+	// not cause a write for each.
 	Paced bool
-	// Ends reports that a local object that is being deleted has a successor afterwards:
-	// nothing of it may run any more.
+	// Ends reports that the action lets a successor of a deleted local object start: nothing
+	// of the old one may run any more.
 	Ends bool
 	// Grace is the grace period of a deletion, in seconds; nil for the default.
 	Grace *int64
@@ -96,12 +95,12 @@ type Plan struct {
 	// Problem is why the object is not, or not entirely, in the provider; nil
 	// if it is, or if the actions bring it there.
 	Problem *Problem
-	// RetryAfter is when to decide again although nothing has changed; zero: never.
+	// RetryAfter is when to decide again if nothing changes before; zero: never.
 	RetryAfter time.Duration
 	// Event is what to tell the owner of the local object once the actions are done.
 	Event *Problem
 	// TellsProblem makes Problem an event, once, when no action is left: no other object
-	// waits for this one and shows the problem.
+	// waits for this one, so none shows the problem.
 	TellsProblem bool
 }
 

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -15,8 +16,8 @@ type Place struct {
 	translate.Target
 	// Local is the local namespace.
 	Local string
-	// Open reports that they can go there now. If neither Open nor Leaving is set, nothing
-	// is decided: the state is a passing one.
+	// Open reports that they can go there now. If neither Open nor Leaving is set, that is
+	// not known yet, and decisions wait.
 	Open bool
 	// Leaving reports that nothing should be there any more.
 	Leaving bool
@@ -45,87 +46,90 @@ type Refused struct {
 	Wait time.Duration
 }
 
-// Passes reports whether it may be over at any time without the object's owner doing
-// anything, so that it is retried more often.
+// Passes reports whether it may end at any time without a change of the object, so that it
+// is retried more often.
 func (r *Refused) Passes() bool {
 	return r.Reason == v1alpha1.ReasonServerError || r.Reason == v1alpha1.ReasonOverBudget
 }
 
-// Site is one place of an object of a copied kind. Most have one.
-type Site[T Object] struct {
-	Place Place
-	// Remote is the copy there.
-	Remote T
-	// Needs are what it needs there, and Refused what an API server said of it.
-	Needs   []Need
-	Refused *Refused
-}
-
-// Snapshot is the input of a decision about one object. What is absent is nil.
-type Snapshot[T Object] struct {
+// Subject is an object of the consumer, with all that a decision about it looks at. What is
+// absent is nil.
+type Subject[T Object] struct {
 	Key types.NamespacedName
+	// ClusterID is that of the ClusterBinding.
+	ClusterID string
+	// Now is the time.
+	Now time.Time
 	// Local is the object of the consumer. If Known is false, it has only its metadata,
 	// and of that only Spillway's.
 	Local T
 	Known bool
-	// Remote represents Local in the provider, at Place.
-	Remote T
-	// Sites are all places where an object of a copied kind is needed, including Place.
-	// Unneeded are its copies elsewhere.
-	Sites    []Site[T]
-	Unneeded []T
+	// Sites are where it should be in the provider, or is. There is at least one.
+	Sites []Site[T]
 	// Strays represent Local, or an older object of its name, but should not be there.
 	Strays []T
-	Place  Place
-	// NamespaceUID is that of the namespace of Place in the provider, of what has an owner
-	// there and is yet to be made: one of its Needs.
-	NamespaceUID types.UID
+	// Around is what its copies may depend on besides.
+	Around
 	// Reach says which addresses of the provider are shown.
 	Reach network.Reach
-	// Limits are what the provider allows.
-	Limits *translate.Limits
-	// Elsewhere is where the new objects of another local namespace go, or would.
-	Elsewhere func(namespace string) translate.Target
-	// Namespaces are the local namespaces that have a counterpart in the provider. They are
-	// shared, and must not be changed.
-	Namespaces func() []translate.PeerNamespace
-	// Wanted reports whether anything that is sent needs this object.
-	Wanted bool
-	Needs  []Need
-	// Outdated is why what Remote uses in the provider differs from the consumer's, or is
-	// not there, or nil. The message begins with "with" or "without".
-	Outdated *Problem
-	// Refused is an API server's answer to the last try, or nil.
-	Refused *Refused
-	// Unanswered reports that the remote object may exist although the cache does not show
-	// it: its creation was not answered.
-	Unanswered bool
 	// Held is how long until another object of the local namespace may be sent, because
 	// the provider has ended too many soon after they were sent; zero: now.
 	Held time.Duration
+	// Unanswered reports that the remote object may exist although the cache does not show
+	// it: its creation was not answered.
+	Unanswered bool
 	// Lost reports that the provider was asked, and the remote object is gone.
 	Lost bool
 	// Waiting is how long there has been a problem with the reason WaitingFor.
 	Waiting    time.Duration
 	WaitingFor string
-	// ClusterID is that of the ClusterBinding.
-	ClusterID string
-	// Now is the time.
-	Now time.Time
+}
+
+// Site is one place where an object should be in the provider, or is.
+type Site[T Object] struct {
+	Place Place
+	// Wanted reports whether a copy should be there: something that is sent needs it
+	// there, or its namespace is mapped.
+	Wanted bool
+	// Remote represents the object there.
+	Remote T
+	// Needs are what it needs there, if it is not there yet.
+	Needs []Need
+	// NamespaceUID is that of the namespace of Place in the provider, of what has an owner
+	// there and is yet to be made: one of its Needs.
+	NamespaceUID types.UID
+	// Outdated is why what Remote uses there differs from the consumer's, or is not there.
+	// The message begins with "with" or "without".
+	Outdated *Problem
+	// Refused is an API server's answer to the last try.
+	Refused *Refused
+}
+
+// Snapshot is a Subject at one of its Sites: the input of a decision about one copy.
+type Snapshot[T Object] struct {
+	Subject[T]
+	Site[T]
+}
+
+// At is the snapshot at the site of that index.
+func (s Subject[T]) At(i int) Snapshot[T] { return Snapshot[T]{s, s.Sites[i]} }
+
+// Gone reports whether neither cluster has the object.
+func (s Subject[T]) Gone() bool {
+	return !Present(s.Local) && !slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return Present(site.Remote) })
+}
+
+// isPending reports whether it is unknown where something that needs the object goes.
+func (s Subject[T]) isPending() bool {
+	return slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return site.Wanted && !site.Place.Open && !site.Place.Leaving })
 }
 
 // Unready is the first need that is not ready, or nil.
-func (s Snapshot[T]) Unready() *Need {
+func (s Site[T]) Unready() *Need {
 	for i := range s.Needs {
 		if !s.Needs[i].Ready {
 			return &s.Needs[i]
 		}
 	}
 	return nil
-}
-
-// at is the snapshot for one of the sites.
-func (s Snapshot[T]) at(site Site[T]) Snapshot[T] {
-	s.Place, s.Remote, s.Needs, s.Refused = site.Place, site.Remote, site.Needs, site.Refused
-	return s
 }

@@ -29,13 +29,13 @@ type Kind[T decide.Object] struct {
 	// Resource is how spec.resources of a NamespaceOffloading calls the kind, if it is
 	// selected by its namespace and teams choose whether it is sent. Empty: it always is.
 	Resource v1alpha1.OffloadedResource
-	// Never, if set, names objects that are never sent, and that nobody is told about,
-	// because they belong to the cluster. It is for kinds selected by their namespace. Pure.
+	// Never, if set, reports objects that belong to the cluster: they are never sent, and no
+	// event tells anybody. It is for kinds selected by their namespace. Pure.
 	Never func(local types.NamespacedName) bool
 	// Most is how many objects of one namespace are sent to a provider at most; zero: as
 	// many as its budget allows.
 	Most int
-	// Syncer decides.
+	// Syncer decides what to do about an object.
 	Syncer decide.Syncer[T]
 	// RemoteName is where an object goes.
 	RemoteName func(t translate.Target, local types.NamespacedName) types.NamespacedName
@@ -44,8 +44,8 @@ type Kind[T decide.Object] struct {
 	// Refused, if set, reports whether the limits of the provider keep an object from
 	// being sent. Pure.
 	Refused func(local T, limits *translate.Limits) bool
-	// For is, of a copied kind whose objects can be used in one place at a time
-	// only, the namespace of the provider that a remote object is for. Pure.
+	// For, if set, returns the namespace of the provider that a remote object is for, of a
+	// copied kind whose objects can be in one place at a time only. Pure.
 	For func(remote T) string
 	// Precedes, if set, reports whether an object has to be in the provider, as it is, before
 	// a new pod of its namespace is sent there. Pure.
@@ -56,21 +56,21 @@ type Kind[T decide.Object] struct {
 	// Paced limits writes of a copy to one a second, for objects that may change many times
 	// for one event. Deletions are not delayed.
 	Paced bool
-	// Labels are on all copies, besides the mark. They tell copies from objects that the
-	// provider's controllers make for a copy, to which they give the labels of that copy.
+	// Labels are on all copies, besides the mark. They distinguish copies from objects that
+	// the provider's controllers create for a copy, with the labels of that copy.
 	Labels map[string]string
 	// Workers is how many objects of one provider are reconciled at a time.
 	Workers int
 	// Urgent, if set, reports whether a changed remote object goes to the front of the
-	// queue, so that what was begun ends before more begins. after is the zero value if
-	// the object is gone. Pure.
+	// queue, so that users see changes of running pods before new pods start. after is the
+	// zero value if the object is gone. Pure.
 	Urgent func(before, after T) bool
-	// Ended, if set, reports whether a written status says that the provider, and not the
-	// owner, has ended the object. Pure.
+	// Ended, if set, reports whether the provider, and not the owner, has ended the object,
+	// according to a written status. Pure.
 	Ended func(local T, written decide.Object) bool
-	// Done, if set, is called after each action, for metrics. seen is when the change of
-	// the remote object arrived that led to the action; zero if no such change did.
-	Done func(s decide.Snapshot[T], a decide.Action, seen time.Time)
+	// Done, if set, is called after each action, for metrics. seen is when the change of the
+	// remote object arrived that caused the action; zero if there was none.
+	Done func(s decide.Subject[T], a decide.Action, seen time.Time)
 	// Sample is an object for the tests that every kind passes. node is the virtual node,
 	// and namespace one that is offloaded to its provider.
 	Sample func(namespace, name, node string) Sample[T]
@@ -86,24 +86,23 @@ const (
 	// OnVirtualNode selects the objects whose spec.nodeName is that of the virtual node.
 	// They go where their namespace goes, or to the mount namespace, and stay there.
 	OnVirtualNode Selection = "OnVirtualNode"
-	// Referenced selects the objects that others need which are sent. They go to where
-	// those are.
+	// Referenced selects the objects that sent objects need. They go to where those are.
 	Referenced Selection = "Referenced"
 	// InMappedNamespace selects all objects of namespaces that are mapped to one of the
-	// provider. They go there, and nothing is written on them here.
+	// provider. They go there, and Spillway writes nothing on them here.
 	InMappedNamespace Selection = "InMappedNamespace"
 )
 
-// Pins reports whether the consumer's objects are pinned while they are sent: a label
-// has the binding's view hold them, and a finalizer keeps them until their copies are
-// gone. What is on the virtual node is held by its name. What is sent because of its
-// namespace is held whole, for all bindings together; a copy that has lost its object is
-// found by its mark.
+// Pins reports whether Spillway pins the consumer's objects while they are sent: the
+// binding's view selects them by a label, and a finalizer keeps them until their copies are
+// gone. The view selects pods by the name of the virtual node. Objects that are sent because
+// of their namespace are in a cache that all bindings share, and the mark on a copy finds it
+// when its object is gone.
 func (s Selection) Pins() bool { return s == Referenced }
 
-// Copies reports whether the objects are copied: then the place of a copy says what it
-// is for, and what is refused about it is an event on the object. A pod is one and the
-// same in both clusters, and shows that by itself.
+// Copies reports whether the objects are copied: they may have a copy at several places, and
+// an event on the object tells which request was refused. A pod is at one place, and its
+// condition tells that.
 func (s Selection) Copies() bool { return s != OnVirtualNode }
 
 // Scope says whether the objects of a kind are in namespaces.

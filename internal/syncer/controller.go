@@ -117,19 +117,19 @@ func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, e
 	return here && there, errors.Join(err1, err2)
 }
 
-// report tells what needs the object of the outcome, and says when to look again.
-func (c *kindController[T]) report(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (ctrl.Result, error) {
+// report tells dependants of the outcome, and returns when to reconcile again.
+func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], plan decide.Plan) (ctrl.Result, error) {
 	c.memory.Waiting.Note(s.Key, plan.Problem)
 	again := plan.RetryAfter
 	if again == 0 {
 		c.memory.Unshown.Shown(s.Key, s.Now)
 	}
-	if !decide.Present(s.Local) && !decide.Present(s.Remote) {
+	if s.Gone() {
 		c.memory.Forget(s.Key)
 		c.waits.Forget(c.key(s.Key))
 	}
 	if c.observer.Ahead(s) {
-		again = retry.Sooner(again, ownwrites.Lifetime) // By then the cache is believed, whatever it shows.
+		again = retry.Sooner(again, ownwrites.Lifetime) // From then on the cache counts, whatever it shows.
 	}
 	c.tell(s, plan)
 	if c.isNeeded() {
@@ -150,29 +150,29 @@ func (c *kindController[T]) isNeeded() bool {
 	return c.kind.Selection == kind.Referenced || c.kind.Precedes != nil
 }
 
-// tell makes an event of the problem of a plan without actions, if the object's owner is to
-// know of it and has not been told yet.
-func (c *kindController[T]) tell(s decide.Snapshot[T], plan decide.Plan) {
+// tell makes an event of the problem of a plan without actions, if the plan tells it, and no
+// event has told it before.
+func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) {
 	switch told := c.refusals.Told; {
 	case told == nil:
-	case !decide.Present(s.Local) || !s.Wanted: // Teams may make and delete as many as they want.
+	case !decide.Present(s.Local) || !s.Sites[0].Wanted: // Teams may make and delete as many as they want.
 		told.Forget(s.Key)
 	case told.Problems.Change(s.Key, plan.Problem) && plan.TellsProblem:
 		c.record(s, plan.Problem)
 	}
 }
 
-// tellWritten makes the event of a plan whose actions are done, unless the owner of the object
-// has been told the same before.
-func (c *kindController[T]) tellWritten(s decide.Snapshot[T], event *decide.Problem) {
+// tellWritten makes the event of a plan whose actions are done, unless an event has told the
+// same before.
+func (c *kindController[T]) tellWritten(s decide.Subject[T], event *decide.Problem) {
 	if told := c.refusals.Told; told == nil || told.Notices.Change(s.Key, event) {
 		c.record(s, event)
 	}
 }
 
-// tellLacking tells the owner of an object that would be sent because of its namespace which
-// right the provider does not give. What needs the object is told: it need not wait for one that
-// is not to be sent.
+// tellLacking makes an event on an object that would be sent because of its namespace: it
+// names the right that the provider does not give. Dependants need not wait for an object that
+// should not be sent, so they are told.
 func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, right string) error {
 	if c.refusals.Told == nil || c.paused() {
 		return nil
@@ -189,7 +189,7 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 }
 
 // record makes an event, if there is one to be made.
-func (c *kindController[T]) record(s decide.Snapshot[T], event *decide.Problem) {
+func (c *kindController[T]) record(s decide.Subject[T], event *decide.Problem) {
 	if event != nil && decide.Present(s.Local) {
 		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, event.Reason, "Offload", "%s", conditions.Note(event.Message))
 	}
@@ -200,10 +200,10 @@ func (c *kindController[T]) need(ctx context.Context, who decide.Key, ref decide
 	return c.waits.Ask(who, ref.Key, func() (decide.Need, bool, error) { return c.assess(ctx, ref, in) })
 }
 
-// assess reports whether an object that is needed in a namespace of the provider is
-// there, as the decision about it says, and whether there is such an object at all. It
-// enqueues the object if anything is to be done, because its last reconcile may not have known
-// that it is needed there. What was refused is retried at a time of its own.
+// assess decides whether an object is ready in a namespace of the provider, and whether there
+// is such an object at all. It enqueues the object if there is something to do, because its
+// last reconcile may not have known that it is needed there. A refused action has a time of
+// its own for its retry.
 func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in string) (need decide.Need, there bool, err error) {
 	s, err := c.observer.Observe(ctx, ref.NamespacedName, nil)
 	if err != nil {
@@ -215,13 +215,13 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 	}
 	need, plan := assess(s, c.kind.Syncer, ref, c.kind.Title(), in, c.lacking())
 	due := func(a decide.Action) bool {
-		wait, _ := c.memory.Undone.Wait(s.Key, a) // What is undone again and again has its own times, too.
+		wait, _ := c.memory.Undone.Wait(s.Key, a) // So has one that somebody undoes again and again.
 		return wait == 0
 	}
 	if slices.ContainsFunc(plan.Actions, due) && !c.memory.Refusals.Has(s.Key) {
 		c.queue.Enqueue(work.Rest, c.key(s.Key))
 	}
-	return need, decide.Present(s.Local) || c.kind.Precedes != nil && decide.Present(s.Remote), nil
+	return need, decide.Present(s.Local) || c.kind.Precedes != nil && !s.Gone(), nil
 }
 
 // EnqueueNamespace implements Runner.

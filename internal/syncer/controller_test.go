@@ -343,7 +343,7 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 			t.Errorf("events of pass %d (-want +got):\n%s", pass, diff)
 		}
 	}
-	s := fixture.Wanted(fixture.Local(), nil) // It is written again.
+	s := fixture.Observed(fixture.Local(), nil) // It is written again.
 	s.Key = types.NamespacedName{Namespace: "team", Name: "settings"}
 	for want, message := range []string{"for a reason", "for another one"} {
 		w.controller.tellWritten(s, &decide.Problem{Reason: "Waits", Message: message})

@@ -28,7 +28,7 @@ func TestOutdated(t *testing.T) {
 	if g.AnyRefused() || g.Outdated(refs, here) != nil {
 		t.Error("nothing is refused")
 	}
-	s := fixture.Wanted(fixture.Local(), fixture.Remote())
+	s := fixture.Observed(fixture.Local(), fixture.Remote())
 	rig.Refusals.Note(s, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, decide.Problem{Reason: "DeletionFailed", Message: "no"})
 	if g.Outdated(refs, here) != nil {
 		t.Error("a deletion is not told to what uses it no more")

@@ -82,7 +82,7 @@ func refused(pod *corev1.Pod, limits *translate.Limits) bool {
 }
 
 // measure records how long creation and status took.
-func measure(s decide.Snapshot[*corev1.Pod], a decide.Action, seen time.Time) {
+func measure(s decide.Subject[*corev1.Pod], a decide.Action, seen time.Time) {
 	switch {
 	case a.Verb == decide.Create && a.Side == decide.Remote:
 		for _, condition := range s.Local.Status.Conditions {

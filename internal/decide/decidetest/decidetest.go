@@ -113,16 +113,35 @@ func KeptHome(m *corev1.ConfigMap) {
 // Snapshot is of a ConfigMap.
 type Snapshot = decide.Snapshot[*corev1.ConfigMap]
 
+// Subject is a ConfigMap.
+type Subject = decide.Subject[*corev1.ConfigMap]
+
 // Wanted is a snapshot of a ConfigMap that a pod needs, in an offloaded namespace.
 func Wanted(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Snapshot {
 	s := Snapshot{
-		Key: types.NamespacedName{Namespace: "team", Name: "settings"}, Local: local, Remote: remote,
-		Known: local != nil && local.Labels != nil, Wanted: true, Place: decide.Place{Target: Target, Open: true}, ClusterID: "eu",
+		Subject: Subject{
+			Key: types.NamespacedName{Namespace: "team", Name: "settings"}, ClusterID: "eu", Local: local,
+			Known: local != nil && local.Labels != nil, Around: decide.Around{Node: "spillway-eu"},
+		},
+		Site: decide.Site[*corev1.ConfigMap]{Place: decide.Place{Target: Target, Open: true}, Wanted: true, Remote: remote},
 	}
 	for _, change := range changes {
 		change(&s)
 	}
 	return s
+}
+
+// Observed is the subject of a ConfigMap that a pod needs, in an offloaded namespace.
+func Observed(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Subject {
+	return Of(Wanted(local, remote, changes...))
+}
+
+// Of is the subject of a snapshot. Unless that has sites, it is in one place.
+func Of[T decide.Object](s decide.Snapshot[T]) decide.Subject[T] {
+	if len(s.Sites) == 0 {
+		s.Sites = []decide.Site[T]{s.Site}
+	}
+	return s.Subject
 }
 
 // Unwanted means that nothing needs it.

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
 )
 
@@ -22,9 +23,10 @@ func BenchmarkDecide(b *testing.B) {
 		"it is gone there":     in(local(append(running, going(30))...), nil),
 	} {
 		b.Run(name, func(b *testing.B) {
+			subject := fixture.Of(moment)
 			b.ReportAllocs()
 			for b.Loop() {
-				decide.Next(moment, podsync.Syncer{})
+				decide.Next(subject, podsync.Syncer{})
 			}
 		})
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/testing/builder"
@@ -188,8 +189,11 @@ func saysAuthorized(p *corev1.Pod) {
 // in is a snapshot in which everything is in order.
 func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
-		Key: types.NamespacedName{Namespace: "team", Name: "web"}, Local: l, Known: true, Remote: r,
-		Place: decide.Place{Target: target, Open: true}, NamespaceUID: "namespace-1", Limits: &translate.Limits{}, ClusterID: "eu", Now: builder.Epoch.Add(time.Hour),
+		Subject: decide.Subject[*corev1.Pod]{
+			Key: types.NamespacedName{Namespace: "team", Name: "web"}, ClusterID: "eu", Local: l, Known: true,
+			Around: decide.Around{Limits: &translate.Limits{}}, Now: builder.Epoch.Add(time.Hour),
+		},
+		Site: decide.Site[*corev1.Pod]{Place: decide.Place{Target: target, Open: true}, NamespaceUID: "namespace-1", Remote: r},
 	}
 	for _, change := range changes {
 		change(&s)
@@ -464,7 +468,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := [2]*corev1.Pod{test.in.Local.DeepCopy(), test.in.Remote.DeepCopy()}
-			got := decide.Next(test.in, podsync.Syncer{})
+			got := decide.Next(fixture.Of(test.in), podsync.Syncer{})
 			if diff := cmp.Diff(test.want, inWords(got)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
@@ -491,7 +495,7 @@ func TestLostEndsTheContainers(t *testing.T) {
 		p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{waiting}
 	})
 	s := in(pod, nil, func(s *snapshot) { s.Lost = true })
-	got := decide.Next(s, podsync.Syncer{}).Actions[0].Object.(*corev1.Pod).Status
+	got := decide.Next(fixture.Of(s), podsync.Syncer{}).Actions[0].Object.(*corev1.Pod).Status
 
 	lost := func(status corev1.ContainerStatus, startedAt metav1.Time) corev1.ContainerStatus {
 		status.Ready, status.Started = false, ptr.To(false)

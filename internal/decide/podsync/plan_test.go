@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -134,7 +135,7 @@ func TestWholePlans(t *testing.T) {
 			Problem: &decide.Problem{Reason: "Going", Message: "the API server is removing it"}, RetryAfter: 2 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, decide.Next(test.in, podsync.Syncer{}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(test.want, decide.Next(fixture.Of(test.in), podsync.Syncer{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})

@@ -1,5 +1,5 @@
-// Package act carries out plans: one request for each action, with the UID of what was
-// seen. What an API server refuses is remembered, and decided on in the next round.
+// Package act carries out plans: one request for each action, with the UID of the object
+// that was read. It remembers what an API server refuses, for the next decision.
 package act
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/refusal"
 )
 
-// requestTimeout bounds one request, with all that the client library tries by
-// itself. An API server waits 10 seconds for a webhook, by default, and then says so.
+// requestTimeout bounds one request, with the retries of the client library. By default, an
+// API server waits 10 seconds for a webhook, and then answers that it failed.
 const requestTimeout = 15 * time.Second
 
 // Actor makes the requests of one kind in one connection.
@@ -39,21 +39,21 @@ type Actor[T client.Object] struct {
 	Live               client.Reader
 	// Sent is called with the provider's answer to each create or change.
 	Sent func(client.Object)
-	// Fenced returns an error if another manager may work in the provider by now. Optional.
+	// Fenced returns an error if another manager may work in the provider. Optional.
 	Fenced func() error
 	Clock  clock.PassiveClock
 }
 
-// Do carries out the actions of a plan, in their order, up to the first that cannot
-// be done, and reports whether that was all of them, and what was answered. Only what
-// says nothing about the object is an error.
-func (c *Actor[T]) Do(ctx context.Context, s decide.Snapshot[T], plan decide.Plan) (made []decide.Attempt, done bool, err error) {
+// Do carries out the actions of a plan, in their order, up to the first that fails. It
+// returns the answers, and whether all actions are done. A refusal is remembered, and no
+// error.
+func (c *Actor[T]) Do(ctx context.Context, s decide.Subject[T], plan decide.Plan) (made []decide.Attempt, done bool, err error) {
 	for _, a := range plan.Actions {
 		if !c.mayGo(s, a) {
 			return made, false, nil
 		}
 		if c.Kind.Paced && a.Side == decide.Remote {
-			c.Memory.Copies.Wrote(s.Key) // What is refused costs the provider as much.
+			c.Memory.Copies.Wrote(s.Key) // A refused request costs the provider as much.
 		}
 		answer, err := c.do(ctx, s, a)
 		c.noteAnswer(s, a, err)
@@ -68,7 +68,7 @@ func (c *Actor[T]) Do(ctx context.Context, s decide.Snapshot[T], plan decide.Pla
 	return made, true, nil
 }
 
-func (c *Actor[T]) succeeded(s decide.Snapshot[T], a decide.Action) {
+func (c *Actor[T]) succeeded(s decide.Subject[T], a decide.Action) {
 	c.Memory.Succeeded(s.Key, a.Verb, c.Refusals.In(a))
 	if a.Verb == decide.PatchStatus {
 		c.Memory.Statuses.Wrote(s.Key)
@@ -87,8 +87,8 @@ func (c *Actor[T]) succeeded(s decide.Snapshot[T], a decide.Action) {
 	c.Kind.Done(s, a, seen)
 }
 
-// noteAnswer remembers whether a creation may have been carried out that has failed.
-func (c *Actor[T]) noteAnswer(s decide.Snapshot[T], a decide.Action, err error) {
+// noteAnswer remembers a creation that got no answer: it may have been carried out.
+func (c *Actor[T]) noteAnswer(s decide.Subject[T], a decide.Action, err error) {
 	if a.Verb != decide.Create || a.Side != decide.Remote || !decide.Present(s.Local) {
 		return
 	}
@@ -106,14 +106,13 @@ type written interface {
 	Deleted(obj client.Object, grace *int64)
 }
 
-// do makes one request, and notes what it has made of the object. What the API
-// server answers with is returned; nil, if that is no object.
-func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action) (answer client.Object, err error) {
+// do makes one request, and notes the object in the answer. It returns that object, or nil.
+func (c *Actor[T]) do(ctx context.Context, s decide.Subject[T], a decide.Action) (answer client.Object, err error) {
 	to, side := c.Consumer, written(c.Locals)
 	if a.Side == decide.Remote {
 		to, side = c.Provider, c.Remotes
 	}
-	obj, ok := a.Object.DeepCopyObject().(client.Object) // It may be shared with the cache, and takes the answer.
+	obj, ok := a.Object.DeepCopyObject().(client.Object) // The cache may share it, and the answer changes it.
 	if !ok {
 		return nil, fmt.Errorf("%T is no object", a.Object)
 	}
@@ -140,10 +139,10 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Snapshot[T], a decide.Action
 	return obj, nil
 }
 
-// mayEnd refuses an action that ends a local object while another manager may have sent it.
-// The provider's cache may not show that copy yet, and it would run besides its successor.
-// Other decisions from an old cache are corrected later, and the transport holds back writes
-// to the provider.
+// mayEnd refuses an action that ends a local object while another manager may have sent it:
+// the provider's cache may not show that copy yet, and it would run besides its successor.
+// Later decisions correct other decisions from an old cache, and the transport holds back
+// writes to the provider.
 func (c *Actor[T]) mayEnd(a decide.Action) error {
 	if !a.Ends || c.Fenced == nil {
 		return nil
@@ -151,7 +150,7 @@ func (c *Actor[T]) mayEnd(a decide.Action) error {
 	return c.Fenced()
 }
 
-// Send makes the request of an action that writes. obj is its object, and takes the
+// Send makes the request of an action that writes. obj is its object, and receives the
 // answer.
 func Send(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -168,7 +167,7 @@ func Send(ctx context.Context, to client.Client, obj client.Object, a decide.Act
 	}
 }
 
-// remove deletes the object that was seen, and no other of its name.
+// remove deletes the object that was read, and no other of its name.
 func remove(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
 	uid := a.Object.GetUID()
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: a.Grace}
@@ -178,15 +177,15 @@ func remove(ctx context.Context, to client.Client, obj client.Object, a decide.A
 	return retry.IgnoreGone(to.Delete(ctx, obj, options))
 }
 
-// mayGo reports whether an action may be carried out: of those that send, one at a
-// time while the next are held back.
-func (c *Actor[T]) mayGo(s decide.Snapshot[T], a decide.Action) bool {
+// mayGo reports whether an action may be carried out: while the brake holds a namespace back,
+// it lets one pod at a time be created.
+func (c *Actor[T]) mayGo(s decide.Subject[T], a decide.Action) bool {
 	return c.Kind.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.Memory.Sent.MayGo(s.Key.Namespace)
 }
 
 // brake notes what was sent, and what the provider has ended of that. Only objects of the
 // same local namespace wait for it.
-func (c *Actor[T]) brake(s decide.Snapshot[T], a decide.Action) {
+func (c *Actor[T]) brake(s decide.Subject[T], a decide.Action) {
 	if c.Kind.Ended == nil || !decide.Present(s.Local) {
 		return
 	}

@@ -24,7 +24,7 @@ func TestBrake(t *testing.T) {
 			for i := range many {
 				local := fixture.Local()
 				local.Name, local.UID = fmt.Sprintf("settings-%d", i), types.UID(fmt.Sprint(i))
-				s := fixture.Wanted(local, nil)
+				s := fixture.Observed(local, nil)
 				s.Key = decide.KeyOf(local)
 				if !c.mayGo(s, create) {
 					break

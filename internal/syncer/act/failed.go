@@ -17,12 +17,12 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// failed decides how to go on after a failed action.
-func (c *Actor[T]) failed(ctx context.Context, s decide.Snapshot[T], a decide.Action, err error) error {
+// failed decides whether a failed action is an error, or a refusal to remember.
+func (c *Actor[T]) failed(ctx context.Context, s decide.Subject[T], a decide.Action, err error) error {
 	wrapped := fmt.Errorf("to %s %s %s in the %s (cluster %s): %w", a.Verb, c.Kind.Name, client.ObjectKeyFromObject(a.Object), a.Side, c.ClusterID, err)
 	switch {
 	case retry.IsGone(err) && a.Verb != decide.Create:
-		return wrapped // Decided again when the watch shows it: only the watch counts.
+		return wrapped // The watch will show it, and enqueue the object.
 	case apierrors.IsAlreadyExists(err):
 		existing, ok := a.Object.DeepCopyObject().(client.Object)
 		if !ok {
@@ -30,23 +30,22 @@ func (c *Actor[T]) failed(ctx context.Context, s decide.Snapshot[T], a decide.Ac
 		}
 		return c.find(ctx, s, existing)
 	case c.Kind.Selection == kind.InMappedNamespace && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return wrapped // The namespace is made again; its NamespaceOffloading says so.
+		return wrapped // The namespace is created again; its NamespaceOffloading reports that.
 	case !decide.Present(s.Local), !retry.SaysWhy(err) && c.mayPass(s, a, err):
-		return wrapped // Nobody owns what only the provider has, so the log has to do.
+		return wrapped // What only the provider has has no owner to tell: the log has to do.
 	}
-	if retry.IsServerError(err) { // It may concern more than this object, so it is logged, too.
+	if retry.IsServerError(err) { // It may concern more than this object, so log it, too.
 		log.FromContext(ctx).Info("it is tried again later", "error", wrapped.Error())
 	}
 	c.Refusals.Note(s, a, problemOf(a, c.ClusterID, err))
 	return nil
 }
 
-// mayPass reports whether an error that says nothing about a request may not come
-// again. What meets one conflict after the other when it is created is refused: no
-// version of it can be old, and it is an admission webhook that answers so. What
-// meets one server error after the other is most often held up by a webhook that
-// does not answer: its owner is notified, and it is tried about as often as before.
-func (c *Actor[T]) mayPass(s decide.Snapshot[T], a decide.Action, err error) bool {
+// mayPass reports whether an error may not come again. A creation that meets one conflict
+// after the other is refused: it has no version that could be old, so it is an admission
+// webhook that answers so. The reason of one server error after the other is most often a
+// webhook that does not answer: the owner is told, and retries come about as often as before.
+func (c *Actor[T]) mayPass(s decide.Subject[T], a decide.Action, err error) bool {
 	switch {
 	case a.Verb == decide.Create && apierrors.IsConflict(err):
 		return !c.Memory.Overtaken.Note(s.Key, c.Clock.Now())
@@ -57,13 +56,13 @@ func (c *Actor[T]) mayPass(s decide.Snapshot[T], a decide.Action, err error) boo
 	}
 }
 
-// mostMessage bounds, in characters, what an API server's message takes of a condition.
+// mostMessage bounds an API server's message in a condition, in characters.
 const mostMessage = 512
 
-// problemOf says what an API server has refused, and why.
+// problemOf is the problem of an action that an API server has refused.
 func problemOf(a decide.Action, clusterID string, err error) decide.Problem {
 	reason := v1alpha1.ReasonRejected
-	switch a.Verb { //nolint:exhaustive // All others are told by the side.
+	switch a.Verb { //nolint:exhaustive // All others have the general reason.
 	case decide.PatchStatus:
 		reason = v1alpha1.ReasonStatusRejected
 	case decide.Patch:
@@ -86,7 +85,7 @@ func problemOf(a decide.Action, clusterID string, err error) decide.Problem {
 	return decide.Problemf(reason, "%s %s to %s %s: %s", where, does, a.Verb, client.ObjectKeyFromObject(a.Object), bounded(message))
 }
 
-// bounded makes a message that somebody else wrote fit for a condition.
+// bounded cleans and shortens a message that somebody else wrote, for a condition.
 func bounded(message string) string {
 	message = provenance.Clean(message)
 	if runes := []rune(message); len(runes) > mostMessage {

@@ -32,7 +32,7 @@ func TestRefusedDeletion(t *testing.T) {
 	for name, local := range map[string]*corev1.ConfigMap{"there": fixture.Local(), "gone": nil} {
 		t.Run(name, func(t *testing.T) {
 			c, rig := actor()
-			s := fixture.Wanted(local, fixture.Remote())
+			s := fixture.Observed(local, fixture.Remote())
 			err := c.failed(t.Context(), s, action, forbidden)
 			if (err != nil) != (local == nil) {
 				t.Errorf("got the error %v", err)
@@ -65,7 +65,7 @@ func TestServerErrorsThatLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, rig := actor()
-			s := fixture.Wanted(fixture.Local(), nil)
+			s := fixture.Observed(fixture.Local(), nil)
 			for second := range 6 {
 				if err := c.failed(t.Context(), s, test.action, test.err); err == nil {
 					t.Fatalf("it is told after %d seconds", second)
@@ -113,7 +113,7 @@ func TestOwnersOfCopiesAreTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, rig := actor()
-			s := fixture.Wanted(fixture.Local(), fixture.Remote())
+			s := fixture.Observed(fixture.Local(), fixture.Remote())
 			for range 10 {
 				_ = c.failed(t.Context(), s, test.action, test.err) // Nil as soon as it is remembered.
 				rig.Clock.Step(2 * time.Second)
@@ -138,7 +138,7 @@ func TestANamespaceThatGoes(t *testing.T) {
 	err := apierrors.NewForbidden(synctest.Resource, "settings", errors.New("it is being terminated"))
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
-	if c.failed(t.Context(), fixture.Wanted(fixture.Local(), nil), create, err) == nil {
+	if c.failed(t.Context(), fixture.Observed(fixture.Local(), nil), create, err) == nil {
 		t.Error("it is not tried again")
 	}
 	if told := rig.Recorded(); len(told) > 0 {
@@ -154,7 +154,7 @@ func TestANameThatIsNotOursToSee(t *testing.T) {
 	}
 	wanted := fixture.Remote()
 	wanted.UID = ""
-	s := fixture.Wanted(fixture.Local(), nil)
+	s := fixture.Observed(fixture.Local(), nil)
 	if err := a.find(t.Context(), s, wanted); err != nil || !a.rig.Memory.Refusals.Has(s.Key) {
 		t.Errorf("it is not told, or is an error: %v", err)
 	}
@@ -169,7 +169,7 @@ func TestReadIsNoSuccess(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			c, rig := actor()
-			s := fixture.Wanted(fixture.Local(fixture.Sent), nil)
+			s := fixture.Observed(fixture.Local(fixture.Sent), nil)
 			create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 			for range 20 {
 				c.Memory.Succeeded(s.Key, decide.Read, "")

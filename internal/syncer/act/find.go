@@ -14,11 +14,10 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// find asks the provider itself for an object that its cache does not show: one
-// that is there already when it is to be created, or, if wanted has a UID, the
-// one that the local object names. The cache holds what carries our mark only,
-// and may be a moment behind.
-func (c *Actor[T]) find(ctx context.Context, s decide.Snapshot[T], wanted client.Object) error {
+// find gets an object from the provider itself that the cache does not have: one whose name
+// is taken when it is to be created, or, if wanted has a UID, the one that the local object
+// names. The cache has only objects with our mark, and may be a moment behind.
+func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
@@ -39,7 +38,7 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Snapshot[T], wanted client
 	case err != nil:
 		return fmt.Errorf("getting %s %s of provider %s: %w", c.Kind.Name, name, c.ClusterID, err)
 	case c.Remotes.StandsFor(found, s.Key):
-		// Ours, of whichever UID: made by a pass that did not live to see it.
+		// Ours, of whichever UID: a reconcile created it, and ended before the answer.
 		c.Remotes.Wrote(found)
 		return nil
 	case c.recorded(s.Local, found), seeded.On(seeded.ForeignRelabelled):
@@ -54,8 +53,8 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Snapshot[T], wanted client
 	return nil
 }
 
-// recorded reports whether the local object names the remote one by its UID: then
-// it is ours, though somebody has taken its labels off.
+// recorded reports whether the local object names the remote one by its UID: then it is
+// ours, although somebody has removed its labels.
 func (c *Actor[T]) recorded(local T, found client.Object) bool {
 	if !decide.Present(local) || found.GetUID() == "" {
 		return false

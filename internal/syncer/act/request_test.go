@@ -173,7 +173,7 @@ func newActing() *acting {
 	rig.Remotes.Live = a.provider
 	c.Consumer, c.Provider, c.Live = a.consumer, a.provider, a.consumer
 	c.Sent = func(obj client.Object) { a.sent = append(a.sent, client.ObjectKeyFromObject(obj).String()) }
-	c.Kind.Done = func(_ decide.Snapshot[*corev1.ConfigMap], action decide.Action, seen time.Time) {
+	c.Kind.Done = func(_ fixture.Subject, action decide.Action, seen time.Time) {
 		line := string(action.Verb)
 		if !seen.IsZero() {
 			line += " of " + seen.Format(time.TimeOnly)
@@ -244,7 +244,7 @@ func TestDo(t *testing.T) {
 			if test.change != nil {
 				test.change(a)
 			}
-			made, all, err := a.Do(t.Context(), fixture.Wanted(fixture.Local(), nil), decide.Plan{Actions: test.actions})
+			made, all, err := a.Do(t.Context(), fixture.Observed(fixture.Local(), nil), decide.Plan{Actions: test.actions})
 			if apierrors.IsNotFound(err) != apierrors.IsNotFound(test.want.Err) || !apierrors.IsNotFound(err) && !errors.Is(err, test.want.Err) {
 				t.Errorf("got the error %v", err)
 			}
@@ -272,7 +272,7 @@ func refuse(err error) func(string, *corev1.ConfigMap) error {
 func TestWhatWasDoneIsSeen(t *testing.T) {
 	a := newActing()
 	a.consumer.Put(fixture.Local())
-	s := fixture.Wanted(fixture.Local(), nil)
+	s := fixture.Observed(fixture.Local(), nil)
 	do := func(actions ...decide.Action) {
 		t.Helper()
 		if _, all, err := a.Do(t.Context(), s, decide.Plan{Actions: actions}); err != nil || !all {
@@ -302,7 +302,7 @@ func TestWhatWasDoneIsSeen(t *testing.T) {
 // TestNothingLocalIsDeletedWithoutTheLease: another manager may have sent it since.
 func TestNothingLocalIsDeletedWithoutTheLease(t *testing.T) {
 	fenced := errors.New("the Lease has run out")
-	s := fixture.Wanted(fixture.Local(), nil)
+	s := fixture.Observed(fixture.Local(), nil)
 	remove := decide.Action{Verb: decide.Delete, Side: decide.Local, Object: fixture.Local(), Ends: true, Grace: ptr.To[int64](0)}
 	for _, test := range []struct {
 		held error
@@ -324,7 +324,7 @@ func TestNothingLocalIsDeletedWithoutTheLease(t *testing.T) {
 // TestStatusesAreCounted, and tell since when what they show was not shown.
 func TestStatusesAreCounted(t *testing.T) {
 	a := newActing()
-	s := fixture.Wanted(fixture.Local(), fixture.Remote())
+	s := fixture.Observed(fixture.Local(), fixture.Remote())
 	a.rig.Memory.Unshown.Note(s.Key)
 	a.succeeded(s, decide.Action{Verb: decide.Patch, Side: decide.Local, Object: fixture.Local()})
 	for range 5 {
@@ -346,7 +346,7 @@ func TestCopiesThatAreMadeAgainWait(t *testing.T) {
 	for selection, want := range map[kind.Selection]time.Duration{kind.Referenced: time.Second, kind.InMappedNamespace: time.Second, kind.OnVirtualNode: 0} {
 		a := newActing()
 		a.Kind.Selection = selection
-		s := fixture.Wanted(fixture.Local(), nil)
+		s := fixture.Observed(fixture.Local(), nil)
 		create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 		a.succeeded(s, create)
 		if wait, _ := a.rig.Memory.Undone.Wait(s.Key, create); wait != want {
@@ -396,7 +396,7 @@ func TestFind(t *testing.T) {
 			if test.creating {
 				wanted.UID = ""
 			}
-			s := fixture.Wanted(test.local, nil)
+			s := fixture.Observed(test.local, nil)
 			if err := a.find(t.Context(), s, wanted); err != nil {
 				t.Fatal(err)
 			}
@@ -456,7 +456,7 @@ func TestConflicts(t *testing.T) {
 	for verb, want := range map[decide.Verb]bool{decide.Create: true, decide.Patch: false, decide.Delete: false} {
 		t.Run(string(verb), func(t *testing.T) {
 			c, rig := actor()
-			s := fixture.Wanted(fixture.Local(), nil)
+			s := fixture.Observed(fixture.Local(), nil)
 			a := decide.Action{Verb: verb, Side: decide.Remote, Object: fixture.Remote()}
 			for second := range 6 {
 				if err := c.failed(t.Context(), s, a, conflict); !apierrors.IsConflict(err) {
@@ -489,7 +489,7 @@ func TestMayGo(t *testing.T) {
 		if test.ends {
 			rig.Kind.Ended = func(*corev1.ConfigMap, decide.Object) bool { return true }
 		}
-		s := fixture.Wanted(fixture.Local(), nil)
+		s := fixture.Observed(fixture.Local(), nil)
 		for rig.Memory.Sent.Wait("team") == 0 {
 			rig.Memory.Sent.Note(s.Key, "uid")
 		}
@@ -520,7 +520,7 @@ func TestWhatCounts(t *testing.T) {
 			a.Kind.Ended = func(*corev1.ConfigMap, decide.Object) bool { return true }
 			for i := range 100 {
 				local := fixture.Local(func(m *corev1.ConfigMap) { m.Name, m.UID = fmt.Sprint(i), types.UID(fmt.Sprint(i)) })
-				s := fixture.Wanted(local, nil)
+				s := fixture.Observed(local, nil)
 				s.Key = decide.KeyOf(local)
 				a.succeeded(s, test.begins)
 				a.succeeded(s, test.ends)
@@ -528,7 +528,7 @@ func TestWhatCounts(t *testing.T) {
 			if got := a.rig.Memory.Sent.Wait("team") > 0; got != test.want {
 				t.Errorf("the next are held back: %t", got)
 			}
-			gone := fixture.Wanted(nil, fixture.Remote())
+			gone := fixture.Observed(nil, fixture.Remote())
 			a.succeeded(gone, act(decide.Delete, decide.Remote)) // Of what is left there nothing counts.
 			a.noteAnswer(gone, create, nil)
 		})
@@ -571,7 +571,7 @@ func TestReadFails(t *testing.T) {
 func TestFoundIsAnAnswer(t *testing.T) {
 	a := newActing()
 	a.provider.Put(fixture.Remote())
-	s := fixture.Wanted(fixture.Local(), nil)
+	s := fixture.Observed(fixture.Local(), nil)
 	a.rig.Memory.Unanswered.Set(s.Key, "local-1")
 	if err := a.find(t.Context(), s, fixture.Remote()); err != nil || a.rig.Memory.Unanswered.Is(s.Key, "local-1") {
 		t.Errorf("it is unanswered still, %v", err)

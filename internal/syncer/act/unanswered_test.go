@@ -33,7 +33,7 @@ func TestNoteAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, rig := actor()
 			m := rig.Memory
-			s := fixture.Wanted(fixture.Local(), nil)
+			s := fixture.Observed(fixture.Local(), nil)
 			for _, err := range test.answers {
 				c.noteAnswer(s, test.action, err)
 			}
@@ -62,7 +62,7 @@ func TestTheProviderIsAskedOnce(t *testing.T) {
 			c, rig := actor()
 			m := rig.Memory
 			rig.Provider.Err = test.err
-			s := fixture.Wanted(fixture.Local(), nil)
+			s := fixture.Observed(fixture.Local(), nil)
 			s.Unanswered = true
 			m.Unanswered.Set(s.Key, s.Local.GetUID())
 			if err := c.find(t.Context(), s, fixture.Remote()); !errors.Is(err, test.want) {

@@ -1,5 +1,5 @@
-// Package observe gathers what a decision about one object looks at. It reads caches
-// only, and what was answered in the same pass.
+// Package observe reads what a decision about one object looks at: from caches, and from
+// the answers of API servers in the same reconcile.
 package observe
 
 import (
@@ -25,21 +25,21 @@ import (
 
 // Uses knows the objects of all kinds that need others, and those that are needed.
 type Uses interface {
-	// Places are those of all objects that need one, and used reports whether there
-	// is any: it may be in no place yet.
+	// Places are those of all objects that need one. used reports whether there is such an
+	// object: it may be in no place yet.
 	Places(ctx context.Context, of decide.Key) (places []decide.Place, used bool, err error)
 	// Before are the objects that have to be in the provider before a pod is sent there.
 	Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
-	// Needs says of each of these whether who, which is at a place, finds it.
+	// Needs returns, for each of refs, whether it is ready for who at a place.
 	Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error)
-	// AnyRefused reports whether anything of a copy is refused: if not, none is outdated.
+	// AnyRefused reports whether an API server has refused anything of a copy: if not, none
+	// is outdated.
 	AnyRefused() bool
-	// Outdated is why an object that is in the provider, and needs these, finds an
-	// older state of one of them there, or nil.
+	// Outdated is why one of refs is out of date at a place of the provider, or nil.
 	Outdated(refs []decide.Ref, at decide.Place) *decide.Problem
 }
 
-// Observer makes the snapshots of one kind in one connection.
+// Observer observes the objects of one kind in one connection.
 type Observer[T client.Object] struct {
 	Kind      *kind.Kind[T]
 	ClusterID string
@@ -48,187 +48,166 @@ type Observer[T client.Object] struct {
 	Uses      Uses
 	Memory    *memory.Memory
 	Refusals  *refusal.Refusals[T]
-	// Namespace is the UID of a namespace of the provider, or empty if the cache does not
-	// show it, or that it is being deleted.
+	// Namespace is the UID of a namespace of the provider; empty if the cache does not have
+	// it, or shows that it is being deleted.
 	Namespace func(ctx context.Context, name string) (types.UID, error)
-	// Mapping says where the namespaces go, and Limits what the provider allows, as
-	// both are now.
+	// Mapping returns where the namespaces go now, and Limits what the provider allows now.
 	Mapping func() *mapping.Mapping
 	Limits  func() *translate.Limits
-	// Peers are the local namespaces that have a counterpart in the provider, as they are now.
+	// Peers returns the local namespaces that have a counterpart in the provider now.
 	Peers func() []translate.PeerNamespace
 	Clock clock.PassiveClock
 }
 
-// Observe is the snapshot of a local object. made is what the pass has done already.
-func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.Attempt) (decide.Snapshot[T], error) {
+// Observe reads what a decision about a local object looks at. made is what the reconcile has
+// done already.
+func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.Attempt) (s decide.Subject[T], err error) {
 	namespaces := o.Mapping()
-	s := decide.Snapshot[T]{
-		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Reach: namespaces.Reach(), Limits: o.Limits(),
-		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target }, Namespaces: o.Peers,
+	s = decide.Subject[T]{
+		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Reach: namespaces.Reach(),
+		Around: decide.Around{
+			Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
+			Limits:    o.Limits(), Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
+		},
 	}
 	s.WaitingFor, s.Waiting = o.Memory.Waiting.Since(key)
-	if err := o.local(ctx, &s, namespaces); err != nil {
+	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
 		return s, err
 	}
 	if o.Kind.Selection.Copies() && s.Known {
 		s.Local = answered(s.Local, made)
 	}
-	if err := o.remote(ctx, &s, namespaces); err != nil || !decide.Present(s.Local) {
+	if err := o.sites(ctx, &s, namespaces); err != nil || !decide.Present(s.Local) {
 		return s, err
 	}
 	o.Refusals.Recall(&s)
 	s.Held = o.Memory.Sent.Wait(key.Namespace)
 	s.Lost = o.Memory.Lost.Is(key, s.Local.GetUID())
-	s.Unanswered = !decide.Present(s.Remote) && o.Memory.Unanswered.Is(key, s.Local.GetUID())
+	s.Unanswered = !decide.Present(s.Sites[0].Remote) && o.Memory.Unanswered.Is(key, s.Local.GetUID())
 	if o.Kind.Needs == nil || !s.Known {
 		return s, nil
 	}
 	return s, o.needs(ctx, &s)
 }
 
-// Places are where an object of the kind is, or goes. A namespace without an
-// alternative needs no look at each pod of it: there may be many.
+// Places are where an object of the kind is, or goes. If all pods of a namespace go to one
+// place, it looks at none of them: there may be many.
 func (o *Observer[T]) Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error) {
 	namespaces := o.Mapping()
-	if alternatives := namespaces.Places(key.Namespace); !o.Kind.Selection.Copies() && len(alternatives) == 1 {
+	alternatives := namespaces.Places(key.Namespace)
+	switch {
+	case !o.Kind.Selection.Copies() && len(alternatives) == 1:
 		return alternatives, nil
+	case o.Kind.Selection.Copies() && o.Kind.For == nil:
+		places, _, err := o.wanted(ctx, key, namespaces)
+		return places, err
 	}
-	s := decide.Snapshot[T]{Key: key}
-	if err := o.local(ctx, &s, namespaces); err != nil {
-		return nil, err
-	}
-	if o.Kind.Selection.Copies() && o.Kind.For == nil {
-		var places []decide.Place
-		for i := range s.Sites {
-			places = append(places, s.Sites[i].Place)
-		}
-		return places, nil
-	}
-	if err := o.remote(ctx, &s, namespaces); err != nil {
-		return nil, err
-	}
-	return []decide.Place{s.Place}, nil
-}
-
-// local finds the local object, and where it should go.
-func (o *Observer[T]) local(ctx context.Context, s *decide.Snapshot[T], namespaces *mapping.Mapping) (err error) {
-	if s.Local, s.Known, err = o.Locals.Get(ctx, s.Key); err != nil {
-		return err
-	}
-	s.Place = namespaces.Place(s.Key.Namespace)
-	switch o.Kind.Selection {
-	case kind.Referenced:
-		return o.referenced(ctx, s, namespaces)
-	case kind.InMappedNamespace:
-		s.Place, s.Wanted = namespaces.Mapped(s.Key.Namespace, o.Kind.Resource)
-		s.Wanted = s.Wanted && (o.Kind.Never == nil || !o.Kind.Never(s.Key))
-		if s.Wanted && s.Place.Open {
-			s.Sites = []decide.Site[T]{{Place: s.Place}}
-		}
-	case kind.OnVirtualNode:
-	}
-	return nil
-}
-
-// referenced finds out whether anything needs the object, and where: that is where it goes.
-func (o *Observer[T]) referenced(ctx context.Context, s *decide.Snapshot[T], namespaces *mapping.Mapping) error {
-	places, used, err := o.Uses.Places(ctx, o.key(s))
-	if err != nil {
-		return err
-	}
-	s.Wanted = used
-	for _, place := range places {
-		place = namespaces.Near(place, s.Key.Namespace)
-		if !slices.ContainsFunc(s.Sites, func(site decide.Site[T]) bool { return site.Place == place }) {
-			s.Sites = append(s.Sites, decide.Site[T]{Place: place})
-		}
-	}
-	if s.Wanted && len(s.Sites) == 0 { // What needs it is on its way out, and may use it still.
-		s.Place = decide.Place{Problem: decide.NotSynced(o.Kind.Title(), s.Key)}
-	}
-	slices.SortFunc(s.Sites, func(a, b decide.Site[T]) int {
-		return cmp.Or(cmp.Compare(a.Place.Namespace, b.Place.Namespace), cmp.Compare(a.Place.Local, b.Place.Local))
-	})
-	return nil
-}
-
-// needs finds out what is ready of what the object needs, where it is not yet: that
-// matters when it is created.
-func (o *Observer[T]) needs(ctx context.Context, s *decide.Snapshot[T]) error {
+	s := decide.Subject[T]{Key: key}
 	var err error
+	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
+		return nil, err
+	}
+	if err := o.sites(ctx, &s, namespaces); err != nil {
+		return nil, err
+	}
+	return []decide.Place{s.Sites[0].Place}, nil
+}
+
+// wanted returns the places where copies should be, and the site of an object that has no
+// such place.
+func (o *Observer[T]) wanted(ctx context.Context, key types.NamespacedName, namespaces *mapping.Mapping) (places []decide.Place, otherwise decide.Site[T], err error) {
+	if o.Kind.Selection == kind.InMappedNamespace {
+		place, wanted := namespaces.Mapped(key.Namespace, o.Kind.Resource)
+		if wanted = wanted && (o.Kind.Never == nil || !o.Kind.Never(key)); wanted && place.Open {
+			places = append(places, place)
+		}
+		return places, decide.Site[T]{Place: place, Wanted: wanted}, nil
+	}
+	near, used, err := o.Uses.Places(ctx, o.key(key))
+	for _, place := range near {
+		if place = namespaces.Near(place, key.Namespace); !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	slices.SortFunc(places, func(a, b decide.Place) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Local, b.Local))
+	})
+	if used { // What needs it is on its way out, and may use it still.
+		return places, decide.Site[T]{Place: decide.Place{Problem: decide.NotSynced(o.Kind.Title(), key)}, Wanted: true}, err
+	}
+	return places, decide.Site[T]{Place: namespaces.Place(key.Namespace)}, err
+}
+
+// needs finds out which needed objects are ready at the places where the object is not yet,
+// and which are out of date where a pod is.
+func (o *Observer[T]) needs(ctx context.Context, s *decide.Subject[T]) (err error) {
+	refs := o.Kind.Needs(s.Local)
 	for i := range s.Sites {
-		if site := &s.Sites[i]; !decide.Present(site.Remote) {
-			if site.Needs, err = o.Uses.Needs(ctx, o.key(s), o.Kind.Needs(s.Local), site.Place); err != nil {
+		site := &s.Sites[i]
+		switch {
+		case !decide.Present(site.Remote):
+			if site.Needs, err = o.Uses.Needs(ctx, o.key(s.Key), refs, site.Place); err != nil {
 				return err
 			}
+		case !o.Kind.Selection.Copies() && o.Uses.AnyRefused():
+			site.Outdated = o.Uses.Outdated(refs, site.Place)
 		}
 	}
-	switch {
-	case len(s.Sites) > 0:
-		s.Needs = s.Sites[0].Needs
-	case !decide.Present(s.Remote):
-		return o.firstNeeds(ctx, s)
-	case o.Uses.AnyRefused():
-		s.Outdated = o.Uses.Outdated(o.Kind.Needs(s.Local), s.Place)
+	if o.Kind.Selection.Copies() || decide.Present(s.Sites[0].Remote) {
+		return nil
 	}
-	return err
+	return o.firstNeeds(ctx, s, &s.Sites[0])
 }
 
-// key names the object of a snapshot.
-func (o *Observer[T]) key(s *decide.Snapshot[T]) decide.Key {
-	return decide.Key{Kind: o.Kind.Name, NamespacedName: s.Key}
-}
-
-// firstNeeds are the needs of what has one place, and is not there yet.
-func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Snapshot[T]) error {
-	var err error
-	if s.Needs, err = o.Uses.Needs(ctx, o.key(s), o.Kind.Needs(s.Local), s.Place); err != nil {
-		return err
-	}
+// firstNeeds adds what a new pod needs besides the objects that it names.
+func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Subject[T], site *decide.Site[T]) error {
 	if pod, ok := any(s.Local).(*corev1.Pod); ok && pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 		before, err := o.Uses.Before(ctx, pod)
 		if err != nil {
 			return err
 		}
 		for i := range before { // Many pods may wait for many: the first that is not ready is enough.
-			need, err := o.Uses.Needs(ctx, o.key(s), before[i:i+1], s.Place)
+			need, err := o.Uses.Needs(ctx, o.key(s.Key), before[i:i+1], site.Place)
 			if err != nil {
 				return err
 			}
-			if s.Needs = append(s.Needs, need...); s.Unready() != nil {
+			if site.Needs = append(site.Needs, need...); site.Unready() != nil {
 				break
 			}
 		}
 	}
-	if o.Kind.Selection == kind.OnVirtualNode && s.Place.Open {
-		err = o.namespace(ctx, s)
+	if !site.Place.Open {
+		return nil
 	}
-	return err
+	return o.namespace(ctx, site)
 }
 
-// namespace finds out who the owner of the remote object is. The NamespaceMap may say
-// that the namespace is there before the cache does.
-func (o *Observer[T]) namespace(ctx context.Context, s *decide.Snapshot[T]) (err error) {
-	name := s.Place.Namespace
-	s.NamespaceUID, err = o.Namespace(ctx, name)
-	s.Needs = append(s.Needs, decide.Need{
-		Kind: "namespace", NamespacedName: types.NamespacedName{Name: name}, Ready: s.NamespaceUID != "",
+// key names an object of the kind.
+func (o *Observer[T]) key(name types.NamespacedName) decide.Key {
+	return decide.Key{Kind: o.Kind.Name, NamespacedName: name}
+}
+
+// namespace adds the owner of the remote pod, its namespace. The NamespaceMap may have it
+// before the cache does.
+func (o *Observer[T]) namespace(ctx context.Context, site *decide.Site[T]) (err error) {
+	name := site.Place.Namespace
+	site.NamespaceUID, err = o.Namespace(ctx, name)
+	site.Needs = append(site.Needs, decide.Need{
+		Kind: "namespace", NamespacedName: types.NamespacedName{Name: name}, Ready: site.NamespaceUID != "",
 		Problem: decide.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not to be seen there yet", name, o.ClusterID),
 	})
 	return err
 }
 
-// Ahead reports whether something was written about an object that the caches do not
-// show yet.
-func (o *Observer[T]) Ahead(s decide.Snapshot[T]) bool {
-	at := func(place decide.Place) bool { return o.Remotes.Ahead(o.Kind.RemoteName(place.Target, s.Key)) }
-	return o.Locals.Ahead(s.Key) || at(s.Place) ||
-		slices.ContainsFunc(s.Sites, func(site decide.Site[T]) bool { return at(site.Place) })
+// Ahead reports whether this process has written something that the caches do not show yet.
+func (o *Observer[T]) Ahead(s decide.Subject[T]) bool {
+	return o.Locals.Ahead(s.Key) || slices.ContainsFunc(s.Sites, func(site decide.Site[T]) bool {
+		return o.Remotes.Ahead(o.Kind.RemoteName(site.Place.Target, s.Key))
+	})
 }
 
-// Referers are the objects of the kind that need another one in the provider. What its limits
-// refuse to send needs nothing; what runs there already needs it still.
+// Referers are the objects of the kind that need another one in the provider. An object that
+// the limits refuse needs nothing, unless it is there already.
 func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
 	keys, err := o.Locals.Needing(ctx, of)
 	if o.Kind.Refused == nil || err != nil {
@@ -250,13 +229,13 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 				continue
 			}
 		}
-		needing = append(needing, key) // One that goes is enqueued by its own change.
+		needing = append(needing, key) // The change of one that is deleted enqueues it.
 	}
 	return needing, nil
 }
 
-// answered is a local object as the consumer has answered with it in this pass,
-// which is with its content, or as it is seen, if it has changed since.
+// answered returns the local object from the consumer's last answer in this reconcile, which
+// has its content, or the one from the cache, if that is newer.
 func answered[T client.Object](seen T, made []decide.Attempt) T {
 	for _, before := range slices.Backward(made) {
 		whole, ok := before.Answer.(T)

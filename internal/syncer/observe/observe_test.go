@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,38 +70,40 @@ func observer(u uses) (*Observer[*corev1.ConfigMap], *synctest.Rig) {
 	}, rig
 }
 
-// seen is a snapshot in short: names of remote objects, and their namespaces.
+// seen is a subject in short.
 type seen struct {
-	Known, Wanted, Open bool
-	Place               string
-	Sites               []string // A copy that is there is said so.
-	Remote              string
-	Unneeded, Strays    []string
-	Outdated            bool
-	Needs               []string
+	Known    bool
+	Sites    []string // What is known of the place, its namespace, and the remote object there.
+	Strays   []string
+	Outdated bool
+	Needs    []string
 }
 
-func inShort(s fixture.Snapshot) seen {
-	short := seen{Known: s.Known, Wanted: s.Wanted, Open: s.Place.Open, Place: s.Place.Namespace, Outdated: s.Outdated != nil}
+func inShort(s fixture.Subject) seen {
+	short := seen{Known: s.Known}
 	name := func(m *corev1.ConfigMap) string { return client.ObjectKeyFromObject(m).String() }
 	for _, site := range s.Sites {
-		at := site.Place.Namespace
-		if site.Remote != nil {
-			at += ", there"
+		var words []string
+		if site.Wanted {
+			words = append(words, "wanted")
 		}
-		short.Sites = append(short.Sites, at)
-	}
-	if s.Remote != nil {
-		short.Remote = name(s.Remote)
-	}
-	for _, m := range s.Unneeded {
-		short.Unneeded = append(short.Unneeded, name(m))
+		if site.Place.Open {
+			words = append(words, "open")
+		}
+		if site.Place.Namespace != "" {
+			words = append(words, "in "+site.Place.Namespace)
+		}
+		if site.Remote != nil {
+			words = append(words, "there is "+name(site.Remote))
+		}
+		short.Sites = append(short.Sites, strings.Join(words, ", "))
+		short.Outdated = short.Outdated || site.Outdated != nil
+		for _, need := range site.Needs {
+			short.Needs = append(short.Needs, need.String())
+		}
 	}
 	for _, m := range s.Strays {
 		short.Strays = append(short.Strays, name(m))
-	}
-	for _, need := range s.Needs {
-		short.Needs = append(short.Needs, need.String())
 	}
 	return short
 }
@@ -153,90 +156,90 @@ func TestObserve(t *testing.T) {
 		want      seen
 	}{
 		"nothing needs it": {kind.Referenced, uses{}, sides{listed: one(local)}, nil, "",
-			seen{Place: "team-home", Open: true}},
+			seen{Sites: []string{"open, in team-home"}}},
 		"a pod needs it": {kind.Referenced, byPod, sides{listed: one(local)}, nil, "",
-			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+			seen{Sites: []string{"wanted, open, in team-home"}}},
 		"a pod of another namespace needs it": {kind.Referenced, byPod, sides{listed: one(fixture.Local(in("other")))}, nil, "other",
-			seen{Wanted: true, Open: true, Place: "spillover", Sites: []string{"spillover"}}},
+			seen{Sites: []string{"wanted, open, in spillover"}}},
 		"two pods need it there": {kind.Referenced, uses{[]decide.Place{home, home}, true}, sides{listed: one(local)}, nil, "",
-			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+			seen{Sites: []string{"wanted, open, in team-home"}}},
 		"it is pinned": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent)}, nil, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home"}}},
 		"the view is behind": {kind.Referenced, byPod, sides{view: one(sent), listed: one(fixture.Local(fixture.Sent, version("6")))}, nil, "",
-			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+			seen{Sites: []string{"wanted, open, in team-home"}}},
 		"the copy is there": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())}, nil, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings"}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home, there is team-home/settings"}}},
 		"two places need it": {kind.Referenced, uses{[]decide.Place{mount, home}, true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())}, nil, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "spillover", Sites: []string{"spillover", "team-home, there"}}},
+			seen{Known: true, Sites: []string{"wanted, open, in spillover", "wanted, open, in team-home, there is team-home/settings"}}},
 		"two, and it can be in one": {kind.Referenced, uses{[]decide.Place{mount, home}, true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())},
 			func(k *kind.Kind[*corev1.ConfigMap]) { k.For = func(m *corev1.ConfigMap) string { return m.Namespace } }, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings"}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home, there is team-home/settings"}}},
 		"a copy is where nothing needs it": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote(in("left")))}, nil, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Unneeded: []string{"left/settings"}}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home", "there is left/settings"}}},
 		"what needs it is on its way out": {kind.Referenced, uses{used: true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())}, nil, "",
-			seen{Known: true, Wanted: true, Remote: "team-home/settings"}},
+			seen{Known: true, Sites: []string{"wanted, there is team-home/settings"}}},
 		"a copy of an older one": {kind.Referenced, byPod, sides{listed: one(local), remote: one(fixture.Remote(ofAnother))}, nil, "",
-			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Strays: []string{"team-home/settings"}}},
+			seen{Sites: []string{"wanted, open, in team-home"}, Strays: []string{"team-home/settings"}}},
 		"a copy without our mark": {kind.Referenced, byPod, sides{listed: one(local), remote: one(fixture.Remote(unmarked))}, nil, "",
-			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+			seen{Sites: []string{"wanted, open, in team-home"}}},
 		"only the copy is left": {kind.Referenced, uses{}, sides{remote: one(fixture.Remote())}, nil, "",
-			seen{Place: "team-home", Open: true, Remote: "team-home/settings"}},
+			seen{Sites: []string{"open, in team-home, there is team-home/settings"}}},
 		"what it needs": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent)},
 			func(k *kind.Kind[*corev1.ConfigMap]) {
 				k.Needs = func(*corev1.ConfigMap) []decide.Ref {
 					return []decide.Ref{{Key: decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Name: "key"}}}}
 				}
 			}, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Needs: []string{"team-home/key"}}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home"}, Needs: []string{"team-home/key"}}},
 		"what it needs, and it is there": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())},
 			func(k *kind.Kind[*corev1.ConfigMap]) {
 				k.Needs = func(*corev1.ConfigMap) []decide.Ref { return []decide.Ref{{Key: decide.Key{Kind: "secret"}}} }
 			}, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings"}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home, there is team-home/settings"}}},
 		"on the node, and it is said that it went elsewhere": {kind.OnVirtualNode, uses{}, sides{view: one(fixture.Local(named("remote-1"), wentTo("spillover")))}, nil, "",
-			seen{Known: true, Open: true, Place: "spillover"}},
+			seen{Known: true, Sites: []string{"open, in spillover"}}},
 		"on the node, and that is said of another one": {kind.OnVirtualNode, uses{}, sides{view: one(fixture.Local(named("remote-1"), wentTo("spillover"), uid("local-2")))}, nil, "",
-			seen{Known: true, Open: true, Place: "team-home"}},
+			seen{Known: true, Sites: []string{"open, in team-home"}}},
 		"on the node, and there twice, named elsewhere": {kind.OnVirtualNode, uses{},
 			sides{view: one(fixture.Local(named("remote-2"))), remote: one(fixture.Remote(), fixture.Remote(in("spillover"), uid("remote-2")))}, nil, "",
-			seen{Known: true, Open: true, Place: "spillover", Remote: "spillover/settings", Strays: []string{"team-home/settings"}}},
+			seen{Known: true, Sites: []string{"open, in spillover, there is spillover/settings"}, Strays: []string{"team-home/settings"}}},
 		"on the node: only the copies are left": {kind.OnVirtualNode, uses{}, sides{remote: one(fixture.Remote(in("left"), uid("remote-2")), fixture.Remote())}, nil, "",
-			seen{Open: true, Place: "team-home", Remote: "team-home/settings", Strays: []string{"left/settings"}}},
+			seen{Sites: []string{"open, in team-home, there is team-home/settings"}, Strays: []string{"left/settings"}}},
 		"on the node": {kind.OnVirtualNode, uses{}, sides{view: one(local)}, nil, "",
-			seen{Known: true, Open: true, Place: "team-home"}},
+			seen{Known: true, Sites: []string{"open, in team-home"}}},
 		"on the node, and there": {kind.OnVirtualNode, uses{}, sides{view: one(local), remote: one(fixture.Remote())}, nil, "",
-			seen{Known: true, Open: true, Place: "team-home", Remote: "team-home/settings"}},
+			seen{Known: true, Sites: []string{"open, in team-home, there is team-home/settings"}}},
 		"on the node, and where it went before": {kind.OnVirtualNode, uses{}, sides{view: one(local), remote: one(fixture.Remote(in("spillover")))}, nil, "",
-			seen{Known: true, Open: true, Place: "spillover", Remote: "spillover/settings"}},
+			seen{Known: true, Sites: []string{"open, in spillover, there is spillover/settings"}}},
 		"on the node, and there twice": {kind.OnVirtualNode, uses{},
 			sides{view: one(fixture.Local(named("remote-1"))), remote: one(fixture.Remote(in("left"), func(m *corev1.ConfigMap) { m.UID = "remote-2" }), fixture.Remote())}, nil, "",
-			seen{Known: true, Open: true, Place: "team-home", Remote: "team-home/settings", Strays: []string{"left/settings"}}},
+			seen{Known: true, Sites: []string{"open, in team-home, there is team-home/settings"}, Strays: []string{"left/settings"}}},
 		"in a mapped namespace": {kind.InMappedNamespace, uses{}, sides{listed: one(local)}, nil, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home"}}},
 		"in one, and there": {kind.InMappedNamespace, uses{}, sides{listed: one(local), remote: one(fixture.Remote())}, nil, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings"}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home, there is team-home/settings"}}},
 		"in one, and it says that it went elsewhere": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(named("remote-1"), wentTo("spillover")))}, nil, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home"}}},
 		"in one, and in another": {kind.InMappedNamespace, uses{}, sides{listed: one(local), remote: one(fixture.Remote(), fixture.Remote(in("left"), uid("remote-2")))}, nil, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home, there"}, Remote: "team-home/settings", Unneeded: []string{"left/settings"}}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home, there is team-home/settings", "there is left/settings"}}},
 		"in one, for an older one": {kind.InMappedNamespace, uses{}, sides{listed: one(local), remote: one(fixture.Remote(ofAnother))}, nil, "",
-			seen{Known: true, Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Strays: []string{"team-home/settings"}}},
+			seen{Known: true, Sites: []string{"wanted, open, in team-home"}, Strays: []string{"team-home/settings"}}},
 		"in one, and only the copy is left": {kind.InMappedNamespace, uses{}, sides{remote: one(fixture.Remote())}, nil, "",
-			seen{Wanted: true, Open: true, Place: "team-home", Sites: []string{"team-home"}, Remote: "team-home/settings"}},
+			seen{Sites: []string{"wanted, open, in team-home, there is team-home/settings"}}},
 		"in one, and its kind is not listed": {kind.InMappedNamespace, uses{}, sides{listed: one(local), remote: one(fixture.Remote())},
 			func(k *kind.Kind[*corev1.ConfigMap]) { k.Resource = "Others" }, "",
-			seen{Known: true, Open: true, Place: "team-home", Remote: "team-home/settings"}},
+			seen{Known: true, Sites: []string{"open, in team-home, there is team-home/settings"}}},
 		"in one, and it is the cluster's": {kind.InMappedNamespace, uses{}, sides{listed: one(local)},
 			func(k *kind.Kind[*corev1.ConfigMap]) {
 				k.Never = func(name types.NamespacedName) bool { return name.Name == "settings" }
 			}, "",
-			seen{Known: true, Open: true, Place: "team-home"}},
+			seen{Known: true, Sites: []string{"open, in team-home"}}},
 		"in one that is not there yet": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(in("waiting")))}, nil, "waiting",
-			seen{Known: true, Wanted: true, Place: "waiting-home"}},
+			seen{Known: true, Sites: []string{"wanted, in waiting-home"}}},
 		"in one that goes": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(in("closing")))}, nil, "closing",
-			seen{Known: true, Wanted: true, Place: "closing-home"}},
+			seen{Known: true, Sites: []string{"wanted, in closing-home"}}},
 		"in one that is mounted": {kind.InMappedNamespace, uses{}, sides{listed: one(fixture.Local(in("other")))}, nil, "other",
-			seen{Known: true}},
+			seen{Known: true, Sites: []string{""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, rig := observer(test.uses)
@@ -273,8 +276,8 @@ func TestObserveOutdated(t *testing.T) {
 	o.Kind.Selection = kind.OnVirtualNode
 	o.Kind.Needs = func(*corev1.ConfigMap) []decide.Ref { return nil }
 	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote()}
-	if s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil); err != nil || s.Outdated == nil {
-		t.Errorf("got %v, %v", s.Outdated, err)
+	if s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil); err != nil || s.Sites[0].Outdated == nil {
+		t.Errorf("got %v, %v", s.Sites[0].Outdated, err)
 	}
 }
 
@@ -300,8 +303,8 @@ func TestObserveNamespace(t *testing.T) {
 			o.Namespace = func(context.Context, string) (types.UID, error) { return test.uid, nil }
 			rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.there
 			s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
-			if diff := cmp.Diff(test.want, s.Needs); diff != "" || err != nil || s.NamespaceUID != test.uid {
-				t.Errorf("UID %q, %v (-want +got):\n%s", s.NamespaceUID, err, diff)
+			if diff := cmp.Diff(test.want, s.Sites[0].Needs); diff != "" || err != nil || s.Sites[0].NamespaceUID != test.uid {
+				t.Errorf("UID %q, %v (-want +got):\n%s", s.Sites[0].NamespaceUID, err, diff)
 			}
 		})
 	}
@@ -382,7 +385,7 @@ func TestWhatIsOnItsWayOut(t *testing.T) {
 	rig.Catalogue.Has = []client.Object{fixture.Local()}
 	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
 	want := decide.Problem{Reason: "ReferenceNotSynced", Message: "ConfigMap team/settings is being sent to the provider"}
-	if diff := cmp.Diff(want, s.Place.Problem); diff != "" || err != nil {
+	if diff := cmp.Diff(want, s.Sites[0].Place.Problem); diff != "" || err != nil {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}
 }
@@ -402,7 +405,7 @@ func TestNothingIsOutdated(t *testing.T) {
 	o.Mapping = func() *mapping.Mapping { return namespaces().WithBinding(routed) }
 	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote()}
 	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
-	if err != nil || s.Outdated != nil || !s.Reach.Pending {
-		t.Errorf("got %v, %+v, %v", s.Outdated, s.Reach, err)
+	if err != nil || s.Sites[0].Outdated != nil || !s.Reach.Pending {
+		t.Errorf("got %v, %+v, %v", s.Sites[0].Outdated, s.Reach, err)
 	}
 }

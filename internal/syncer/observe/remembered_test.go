@@ -77,8 +77,8 @@ func TestObserveWhatIsRemembered(t *testing.T) {
 				WaitingFor: s.WaitingFor, Waiting: s.Waiting, Held: s.Held > 0, Lost: s.Lost, Unanswered: s.Unanswered,
 				ClusterID: s.ClusterID, Other: s.Elsewhere("other").Namespace, Now: s.Now, Limits: s.Limits != nil,
 			}
-			if s.Refused != nil {
-				got.Refused = s.Refused.Reason
+			if refused := s.Sites[0].Refused; refused != nil {
+				got.Refused = refused.Reason
 			}
 			want := all
 			test.change(&want)
@@ -232,8 +232,8 @@ func TestAhead(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection = kind.OnVirtualNode
 			test.write(rig)
-			s := fixture.Wanted(fixture.Local(), nil)
-			s.Sites = []decide.Site[*corev1.ConfigMap]{{Place: mount}}
+			s := fixture.Observed(fixture.Local(), nil)
+			s.Sites = append(s.Sites, decide.Site[*corev1.ConfigMap]{Place: mount})
 			if got := o.Ahead(s); got != test.want {
 				t.Errorf("ahead: %t", got)
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/decide"
@@ -13,9 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 )
 
-// remote finds what stands for the local object in the provider, and whether it is
-// where it should be.
-func (o *Observer[T]) remote(ctx context.Context, s *decide.Snapshot[T], namespaces *mapping.Mapping) error {
+// sites finds where the object should be in the provider, and what represents it there.
+func (o *Observer[T]) sites(ctx context.Context, s *decide.Subject[T], namespaces *mapping.Mapping) error {
 	remotes, err := o.Remotes.StandIns(ctx, s.Key, namespaces.Places(s.Key.Namespace))
 	if err != nil {
 		return err
@@ -27,25 +27,57 @@ func (o *Observer[T]) remote(ctx context.Context, s *decide.Snapshot[T], namespa
 		}
 		return another
 	})
-	if o.Kind.Selection.Copies() && decide.Present(s.Local) {
-		o.copies(s, remotes)
-	} else {
+	if !o.Kind.Selection.Copies() {
 		o.one(s, remotes, namespaces)
+		return nil
 	}
-	return nil
+	s.Sites, err = o.copies(ctx, s.Key, remotes, namespaces)
+	return err
 }
 
-// one picks the remote object that stands for the local one, of which there is
-// one. Where it went was decided when it was made, and it stays there, wherever
-// its namespace goes now. Should there be several, it is the one that the local
-// object names.
-func (o *Observer[T]) one(s *decide.Snapshot[T], remotes []T, namespaces *mapping.Mapping) {
-	at := o.Kind.RemoteName(s.Place.Target, s.Key)
+// copies returns the places where copies should be, each with its copy, and then the copies
+// elsewhere.
+func (o *Observer[T]) copies(ctx context.Context, key types.NamespacedName, remotes []T, namespaces *mapping.Mapping) ([]decide.Site[T], error) {
+	places, otherwise, err := o.wanted(ctx, key, namespaces)
+	if o.Kind.For != nil && len(places) > 1 {
+		places = o.only(places, remotes)
+	}
+	var sites []decide.Site[T]
+	for _, place := range places {
+		sites = append(sites, decide.Site[T]{Place: place, Wanted: true})
+	}
+	for _, remote := range remotes {
+		name := client.ObjectKeyFromObject(remote)
+		i := slices.IndexFunc(sites, func(site decide.Site[T]) bool {
+			return site.Wanted && o.Kind.RemoteName(site.Place.Target, key) == name
+		})
+		if i < 0 {
+			i, sites = len(sites), append(sites, decide.Site[T]{})
+		}
+		sites[i].Remote = remote
+	}
+	switch {
+	case len(places) > 0:
+		return sites, err
+	case len(remotes) > 0: // The first copy counts as the one at that place.
+		sites[0].Place, sites[0].Wanted = otherwise.Place, otherwise.Wanted
+		return sites, err
+	default:
+		return []decide.Site[T]{otherwise}, err
+	}
+}
+
+// one finds the remote pod. A pod stays where it was created, wherever its namespace goes
+// now. If there are several, it is the one that the local pod names; the others are strays.
+func (o *Observer[T]) one(s *decide.Subject[T], remotes []T, namespaces *mapping.Mapping) {
+	s.Sites = []decide.Site[T]{{Place: namespaces.Place(s.Key.Namespace)}}
+	site := &s.Sites[0]
+	at := o.Kind.RemoteName(site.Place.Target, s.Key)
 	var named provenance.Remote
 	if decide.Present(s.Local) {
 		named = provenance.RemoteOf(s.Local)
 	}
-	if s.Place.Open && seeded.On(seeded.PodMovedWithItsNamespace) {
+	if site.Place.Open && seeded.On(seeded.PodMovedWithItsNamespace) {
 		remotes = slices.DeleteFunc(remotes, func(remote T) bool {
 			elsewhere := client.ObjectKeyFromObject(remote) != at
 			if elsewhere {
@@ -67,47 +99,25 @@ func (o *Observer[T]) one(s *decide.Snapshot[T], remotes []T, namespaces *mappin
 	slices.SortStableFunc(remotes, func(a, b T) int { return cmp.Compare(rank(a), rank(b)) })
 	there := named.Namespace
 	if len(remotes) > 0 {
-		s.Remote, s.Strays = remotes[0], append(s.Strays, remotes[1:]...)
-		there = s.Remote.GetNamespace()
+		site.Remote, s.Strays = remotes[0], append(s.Strays, remotes[1:]...)
+		there = site.Remote.GetNamespace()
 	} else if named.UID == "" || named.For != s.Local.GetUID() {
-		return // It was never started. Else it may be there, without our labels.
+		return // It was never started. Otherwise it may be there, without our labels.
 	}
 	if decide.Present(s.Local) {
-		s.Place = namespaces.PlaceIn(s.Key.Namespace, there)
+		site.Place = namespaces.PlaceIn(s.Key.Namespace, there)
 	}
 }
 
-// copies finds the copy of each site.
-func (o *Observer[T]) copies(s *decide.Snapshot[T], remotes []T) {
-	if o.Kind.For != nil && len(s.Sites) > 1 {
-		s.Sites = o.only(s.Sites, remotes)
-	}
+// only is the place of an object that can be in one place at a time: it stays in the one
+// that it is in.
+func (o *Observer[T]) only(places []decide.Place, remotes []T) []decide.Place {
 	for _, remote := range remotes {
-		name := client.ObjectKeyFromObject(remote)
-		i := slices.IndexFunc(s.Sites, func(site decide.Site[T]) bool { return o.Kind.RemoteName(site.Place.Target, s.Key) == name })
-		if i < 0 {
-			s.Unneeded = append(s.Unneeded, remote)
-		} else {
-			s.Sites[i].Remote = remote
-		}
-	}
-	switch {
-	case len(s.Sites) > 0:
-		s.Place, s.Remote = s.Sites[0].Place, s.Sites[0].Remote
-	case len(s.Unneeded) > 0:
-		s.Remote, s.Unneeded = s.Unneeded[0], s.Unneeded[1:]
-	}
-}
-
-// only is the site of an object that can be in one place at a time: it stays in
-// the one that it is in.
-func (o *Observer[T]) only(sites []decide.Site[T], remotes []T) []decide.Site[T] {
-	for _, remote := range remotes {
-		for i := range sites {
-			if sites[i].Place.Namespace == o.Kind.For(remote) {
-				return sites[i : i+1]
+		for i := range places {
+			if places[i].Namespace == o.Kind.For(remote) {
+				return places[i : i+1]
 			}
 		}
 	}
-	return sites[:1]
+	return places[:1]
 }

@@ -50,12 +50,12 @@ func TestPaced(t *testing.T) {
 func TestPacedCopies(t *testing.T) {
 	p, rig := planner()
 	p.Kind.Paced = true
-	there := func(change ...fixture.Option) fixture.Snapshot {
-		s := fixture.Wanted(fixture.Local(append(change, fixture.Sent)...), fixture.Remote())
+	there := func(change ...fixture.Option) fixture.Subject {
+		s := fixture.Observed(fixture.Local(append(change, fixture.Sent)...), fixture.Remote())
 		s.Known = true
 		return s
 	}
-	verbs := func(s fixture.Snapshot) (verbs []decide.Verb, again time.Duration) {
+	verbs := func(s fixture.Subject) (verbs []decide.Verb, again time.Duration) {
 		plan := p.Plan(s, nil)
 		for _, a := range plan.Actions {
 			verbs = append(verbs, a.Verb)
@@ -71,7 +71,7 @@ func TestPacedCopies(t *testing.T) {
 	if got, again := verbs(changed); len(got) > 0 || again != 600*time.Millisecond {
 		t.Errorf("too soon: %v, again after %s", got, again)
 	}
-	if got, _ := verbs(fixture.Wanted(nil, fixture.Remote())); !slices.Equal(got, []decide.Verb{decide.Delete}) {
+	if got, _ := verbs(fixture.Observed(nil, fixture.Remote())); !slices.Equal(got, []decide.Verb{decide.Delete}) {
 		t.Errorf("the object is gone: %v", got)
 	}
 	rig.Clock.Step(600 * time.Millisecond)

@@ -1,5 +1,5 @@
-// Package plan makes of a decision what may be done now: without what has no effect,
-// what there is no room for, and what has to wait.
+// Package plan drops actions from a decision that have no effect, exceed the budget, or have
+// to wait.
 package plan
 
 import (
@@ -25,36 +25,36 @@ type Planner[T client.Object] struct {
 	Binding, ClusterID string
 	Memory             *memory.Memory
 	Refusals           *refusal.Refusals[T]
-	// Exceeds says what the provider would hold too much of if before, which may be
-	// nil, became after; or "".
+	// Exceeds returns what the provider would hold too much of if before, which may be nil,
+	// became after; or "".
 	Exceeds func(before, after client.Object) string
 	// Count is how many objects of the kind the provider has of a local namespace. It is
-	// asked if the kind has a most.
+	// needed for kinds with Most.
 	Count func(namespace string) int
 }
 
-// mostRefusals bounds how many refusals of its own a plan may meet: one for each copy,
-// and more is a mistake in a decision.
+// mostRefusals bounds how many actions of one object a plan may refuse itself: one for each
+// copy. More is a mistake in a decision.
 const mostRefusals = 8
 
-// toldAfter is how often an action is repeated before the owner of the object gets an event
-// that somebody undoes it.
+// toldAfter is after how many repetitions of an action an event tells the owner of the
+// object that somebody undoes it.
 const toldAfter = 2
 
-// Plan returns what to do about an object, without writes that were accepted before and
-// had no effect: their answers lacked the change. Repeating them would end in the same way.
+// Plan returns what to do about an object. It does not repeat a write that an API server
+// accepted without making the change.
 //
-//   - What a provider takes back, by a mutating policy or webhook, is a refusal. It
-//     is shown, and tried again when a refusal would be.
-//   - What the consumer does not keep of a status, most often because it lacks a
-//     feature that the provider has, is left alone until one of the two pods changes.
+//   - A provider undoes a change by a mutating policy or webhook: Plan treats that as a
+//     refusal, which is reported, and retried later.
+//   - The consumer does not keep a field of a status, most often because it lacks a feature
+//     that the provider has: Plan leaves it alone until one of the two pods changes.
 //
-// made is what the pass has done already.
-func (p *Planner[T]) Plan(s decide.Snapshot[T], made []decide.Attempt) decide.Plan {
+// made is what the reconcile has done already.
+func (p *Planner[T]) Plan(s decide.Subject[T], made []decide.Attempt) decide.Plan {
 	return decide.WithContent(s, p.effective(s, made))
 }
 
-func (p *Planner[T]) effective(s decide.Snapshot[T], made []decide.Attempt) decide.Plan {
+func (p *Planner[T]) effective(s decide.Subject[T], made []decide.Attempt) decide.Plan {
 	plan := p.afforded(&s)
 	for _, a := range plan.Actions {
 		switch {
@@ -72,12 +72,11 @@ func (p *Planner[T]) effective(s decide.Snapshot[T], made []decide.Attempt) deci
 	return p.due(s, plan)
 }
 
-// afforded is what to do, without what would make the provider hold more than may be
-// sent to it. That is refused before it is sent, and shown and tried again as what an
-// API server has refused: nothing but the end of other objects makes room.
-func (p *Planner[T]) afforded(s *decide.Snapshot[T]) decide.Plan {
+// afforded is what to do within the budget. It treats an action over budget like one that an
+// API server refuses: it is reported, and retried later.
+func (p *Planner[T]) afforded(s *decide.Subject[T]) decide.Plan {
 	plan := decide.Next(*s, p.Kind.Syncer)
-	for range mostRefusals { // Each may leave others, of other copies.
+	for range mostRefusals { // Other copies may be over budget, too.
 		i := slices.IndexFunc(plan.Actions, func(a decide.Action) bool { return p.tooMuch(*s, a) != nil })
 		if i < 0 {
 			return plan
@@ -89,8 +88,8 @@ func (p *Planner[T]) afforded(s *decide.Snapshot[T]) decide.Plan {
 	return decide.Plan{Problem: plan.Problem, RetryAfter: memory.FirstRetry}
 }
 
-// tooMuch is why an action makes more of a local object than may be sent, or nil.
-func (p *Planner[T]) tooMuch(s decide.Snapshot[T], a decide.Action) *decide.Problem {
+// tooMuch is why an action exceeds what may be sent, or nil.
+func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *decide.Problem {
 	if a.Side != decide.Remote || a.Verb != decide.Create && a.Verb != decide.Patch || !decide.Present(s.Local) {
 		return nil
 	}
@@ -114,9 +113,9 @@ func (p *Planner[T]) tooMuch(s decide.Snapshot[T], a decide.Action) *decide.Prob
 	return nil
 }
 
-// tooMany is how many objects of the local namespace the provider has, if that is as many
-// as it may have, or 0.
-func (p *Planner[T]) tooMany(s decide.Snapshot[T], a decide.Action) int {
+// tooMany is how many objects of the local namespace the provider has, if one more is too
+// many, or 0.
+func (p *Planner[T]) tooMany(s decide.Subject[T], a decide.Action) int {
 	if p.Kind.Most == 0 || a.Verb != decide.Create {
 		return 0
 	}
@@ -126,8 +125,8 @@ func (p *Planner[T]) tooMany(s decide.Snapshot[T], a decide.Action) int {
 	return 0
 }
 
-// due is what of a plan may be done now.
-func (p *Planner[T]) due(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
+// due is the part of a plan that may be done now.
+func (p *Planner[T]) due(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	plan = paced(p.redone(s, p.Refusals.Postpone(s, plan)), p.Memory.Statuses.Wait(s.Key), isPaced)
 	if p.Kind.Paced && decide.Present(s.Local) {
 		plan = paced(plan, p.Memory.Copies.Wait(s.Key), func(a decide.Action) bool { return a.Side == decide.Remote })
@@ -136,8 +135,8 @@ func (p *Planner[T]) due(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
 }
 
 // redone drops actions that somebody has undone several times, until they may be repeated.
-// The owner of the object gets one event.
-func (p *Planner[T]) redone(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
+// One event tells the owner of the object.
+func (p *Planner[T]) redone(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), func(a decide.Action) bool {
 		wait, times := p.Memory.Undone.Wait(s.Key, a)
 		if wait > 0 {
@@ -151,14 +150,14 @@ func (p *Planner[T]) redone(s decide.Snapshot[T], plan decide.Plan) decide.Plan 
 	return plan
 }
 
-// paced drops the actions that have to wait, and asks for a new plan after that time. That
-// plan is made from the objects as they are then, so the latest state is always sent.
+// paced drops the actions that have to wait, and sets RetryAfter. The next plan reads the
+// objects again, so it sends their latest state.
 func paced(plan decide.Plan, wait time.Duration, may func(decide.Action) bool) decide.Plan {
 	if wait == 0 || !slices.ContainsFunc(plan.Actions, may) || seeded.On(seeded.StatusUnpaced) {
 		return plan
 	}
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), may)
-	plan.Event = nil // It is about the write.
+	plan.Event = nil // It is about the dropped write.
 	plan.RetryAfter = retry.Sooner(plan.RetryAfter, wait)
 	return plan
 }

@@ -27,7 +27,7 @@ func TestAfforded(t *testing.T) {
 	p, rig := planner()
 	full := "namespace team has 25 objects there, and one namespace may have 25"
 	p.Exceeds = func(_, _ client.Object) string { return full }
-	s := fixture.Wanted(fixture.Local(fixture.Sent), nil)
+	s := fixture.Observed(fixture.Local(fixture.Sent), nil)
 	s.Known = true
 	plan := p.afforded(&s)
 	if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != v1alpha1.ReasonOverBudget {
@@ -55,7 +55,7 @@ func TestAfforded(t *testing.T) {
 		t.Errorf("there is room, and what is done is %v, for %v", plan.Actions, plan.Problem)
 	}
 	full = "all namespaces have too much"
-	gone := fixture.Wanted(nil, fixture.Remote())
+	gone := fixture.Observed(nil, fixture.Remote())
 	if plan := p.afforded(&gone); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Delete {
 		t.Errorf("a deletion is held up: %v", plan.Actions)
 	}
@@ -68,7 +68,7 @@ func TestTooMany(t *testing.T) {
 	p.Kind.Most, p.Count = 2, func(namespace string) int { return there[namespace] }
 	local := fixture.Local(fixture.Sent)
 	local.Namespace = "team"
-	s := fixture.Wanted(local, nil)
+	s := fixture.Observed(local, nil)
 	s.Key, s.Known = client.ObjectKeyFromObject(local), true
 	plan := p.afforded(&s)
 	if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != v1alpha1.ReasonOverBudget {
@@ -88,7 +88,7 @@ func TestTooMany(t *testing.T) {
 		t.Errorf("there is room, and what is done is %v, for %v", plan.Actions, plan.Problem)
 	}
 	there["team"] = 3
-	changes := fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote())
+	changes := fixture.Observed(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote())
 	if plan := p.afforded(&changes); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Patch {
 		t.Errorf("one that is there cannot change: %v, for %v", plan.Actions, plan.Problem)
 	}
@@ -103,14 +103,14 @@ func TestTooMuchMetadata(t *testing.T) {
 	short := func(m *corev1.ConfigMap) { m.Annotations = translate.Shortened(m.Annotations) }
 	changed := fixture.Data("a", "2")
 	for name, test := range map[string]struct {
-		snapshot fixture.Snapshot
+		snapshot fixture.Subject
 		told     []string
 	}{
-		"whole":                         {fixture.Wanted(fixture.Local(fixture.Sent, long), nil), nil},
-		"shortened":                     {fixture.Wanted(fixture.Local(fixture.Sent, short), nil), nil},
-		"with a copy":                   {fixture.Wanted(fixture.Local(fixture.Sent, long, changed), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
-		"with a copy, shortened":        {fixture.Wanted(fixture.Held(fixture.Local(fixture.Sent, short, changed)), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
-		"with a copy of before it grew": {fixture.Wanted(fixture.Local(fixture.Sent, short, changed), fixture.Remote(long)), []string{translate.ReasonMetadataTooLarge}},
+		"whole":                         {fixture.Observed(fixture.Local(fixture.Sent, long), nil), nil},
+		"shortened":                     {fixture.Observed(fixture.Local(fixture.Sent, short), nil), nil},
+		"with a copy":                   {fixture.Observed(fixture.Local(fixture.Sent, long, changed), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
+		"with a copy, shortened":        {fixture.Observed(fixture.Held(fixture.Local(fixture.Sent, short, changed)), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
+		"with a copy of before it grew": {fixture.Observed(fixture.Local(fixture.Sent, short, changed), fixture.Remote(long)), []string{translate.ReasonMetadataTooLarge}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, rig := planner()
@@ -134,7 +134,7 @@ func TestTooMuchMetadataOfOneOnTheNode(t *testing.T) {
 	local := fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) {
 		m.Annotations = decide.With(m.Annotations, "a", string(make([]byte, translate.MostMetadata)))
 	})
-	if plan := p.Plan(fixture.Wanted(local, nil), nil); len(plan.Actions) != 1 || plan.Problem != nil {
+	if plan := p.Plan(fixture.Observed(local, nil), nil); len(plan.Actions) != 1 || plan.Problem != nil {
 		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
 	}
 }
@@ -150,7 +150,7 @@ func TestADecisionThatDoesNotGiveUp(t *testing.T) {
 	}
 	p.Kind.Syncer = planned{fixture.Copies, insists}
 	want := decide.Plan{Problem: insists.Problem, RetryAfter: 5 * time.Second}
-	if diff := cmp.Diff(want, p.Plan(fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote()), nil)); diff != "" {
+	if diff := cmp.Diff(want, p.Plan(fixture.Observed(fixture.Local(fixture.Sent), fixture.Remote()), nil)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if asked > 20 || !rig.Refusals.Any() {
@@ -163,13 +163,14 @@ func TestTakenBackContent(t *testing.T) {
 	p, _ := planner()
 	local := fixture.Local(fixture.Sent, fixture.Data("a", "2"))
 	before := fixture.Held(fixture.Remote())
-	s := fixture.Wanted(local, before)
+	s := fixture.Observed(local, before)
 	first := p.Plan(s, nil)
 	if len(first.Actions) != 1 || first.Actions[0].Verb != decide.Patch {
 		t.Fatalf("got %v", first.Actions)
 	}
-	s.Remote = fixture.Held(fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })) // As it was.
-	made := []decide.Attempt{{Action: first.Actions[0], Answer: s.Remote}}
+	after := fixture.Held(fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })) // As it was.
+	s.Sites[0].Remote = after
+	made := []decide.Attempt{{Action: first.Actions[0], Answer: after}}
 	s.Local = fixture.Held(local)
 	if plan := p.Plan(s, made); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Read {
 		t.Fatalf("got %v", plan.Actions)
@@ -184,7 +185,7 @@ func TestTakenBackContent(t *testing.T) {
 // TestRefusedDeletionOfACopyWaits: it is tried again, but not in each pass.
 func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 	p, rig := planner()
-	s := fixture.Wanted(fixture.Local(fixture.SentTo("eu", "team-home/settings")), fixture.Remote(), fixture.Unwanted)
+	s := fixture.Observed(fixture.Local(fixture.SentTo("eu", "team-home/settings")), fixture.Remote(), fixture.Unwanted)
 	deletes := func() (plan decide.Plan, n int) {
 		plan = p.effective(s, nil)
 		return plan, len(plan.Actions)
@@ -210,7 +211,7 @@ func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 // TestRefusedMarkIsToldAndWaits: what the consumer refuses is no secret either.
 func TestRefusedMarkIsToldAndWaits(t *testing.T) {
 	p, rig := planner()
-	s := fixture.Wanted(fixture.Local(), nil)
+	s := fixture.Observed(fixture.Local(), nil)
 	plan := p.effective(s, nil)
 	if len(plan.Actions) != 1 || plan.Actions[0].Side != decide.Local {
 		t.Fatalf("the plan is %v", plan)
@@ -243,7 +244,7 @@ func TestUnkept(t *testing.T) {
 	}
 	actions := func(version string, made ...decide.Attempt) int {
 		t.Helper()
-		s := fixture.Wanted(seen(version), fixture.Remote())
+		s := fixture.Observed(seen(version), fixture.Remote())
 		p.Kind.Syncer = planned{fixture.Copies, decide.Plan{Actions: []decide.Action{status(version)}}}
 		return len(p.Plan(s, made).Actions)
 	}
@@ -289,7 +290,7 @@ func TestTakenBack(t *testing.T) {
 			p, rig := planner()
 			p.Kind.Syncer = planned{fixture.Copies, decide.Plan{Actions: []decide.Action{change(test.side, "10")}}}
 			answer := fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })
-			p.Plan(fixture.Wanted(test.local, answer), []decide.Attempt{{Action: change(test.side, "9"), Answer: answer}})
+			p.Plan(fixture.Observed(test.local, answer), []decide.Attempt{{Action: change(test.side, "9"), Answer: answer}})
 			if got := rig.Refusals.Any(); got != test.want {
 				t.Errorf("refused: %t", got)
 			}
@@ -324,12 +325,12 @@ func TestTooMuch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, _ := planner()
 			p.Exceeds = func(_, _ client.Object) string { return "too much" }
-			got := p.tooMuch(fixture.Wanted(test.local, nil), decide.Action{Verb: test.verb, Side: test.side, Object: fixture.Remote()})
+			got := p.tooMuch(fixture.Observed(test.local, nil), decide.Action{Verb: test.verb, Side: test.side, Object: fixture.Remote()})
 			if (got != nil) != test.want {
 				t.Errorf("got %v", got)
 			}
 			p.Exceeds = nil
-			if got := p.tooMuch(fixture.Wanted(test.local, nil), decide.Action{Verb: test.verb, Side: test.side, Object: fixture.Remote()}); got != nil {
+			if got := p.tooMuch(fixture.Observed(test.local, nil), decide.Action{Verb: test.verb, Side: test.side, Object: fixture.Remote()}); got != nil {
 				t.Errorf("without a budget: %v", got)
 			}
 		})

@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// isRepeated reports whether a patch changes nothing but what the previous one changed, and
-// is made from the answer to that one.
+// isRepeated reports whether a patch of the previous answer changes only fields that the
+// previous patch changed likewise.
 func isRepeated(a decide.Action, before decide.Attempt) bool {
 	if a.Verb != decide.Patch && a.Verb != decide.PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
 		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.Answer.GetResourceVersion() {
@@ -24,8 +24,8 @@ func isRepeated(a decide.Action, before decide.Attempt) bool {
 	return err == nil && otherErr == nil && isWithin(change, other)
 }
 
-// changeOf returns what a patch changes. The metadata that goes with a status is left out:
-// it says when the status was written.
+// changeOf returns the fields that a patch changes, without the metadata of a status patch:
+// that has the time of the write.
 func changeOf(a decide.Action) (map[string]any, error) {
 	diff, err := client.MergeFrom(a.Before).Data(a.Object)
 	if err != nil {
@@ -41,7 +41,7 @@ func changeOf(a decide.Action) (map[string]any, error) {
 	return fields, nil
 }
 
-// isWithin reports whether all that a change sets, another one sets likewise.
+// isWithin reports whether another change sets all fields of a change to the same values.
 func isWithin(change, other any) bool {
 	fields, ok := change.(map[string]any)
 	others, okToo := other.(map[string]any)
@@ -56,14 +56,14 @@ func isWithin(change, other any) bool {
 	return true
 }
 
-// problemOfTakenBack says what has not come into effect.
+// problemOfTakenBack is the problem of a change that an API server accepted and did not make.
 func problemOfTakenBack(a decide.Action, clusterID string) decide.Problem {
 	return decide.Problemf(v1alpha1.ReasonUpdateRejected,
 		"provider %s accepts a change of %s, but does not make it: a mutating policy or webhook there takes it back",
 		clusterID, client.ObjectKeyFromObject(a.Object))
 }
 
-// problemOfUndone says what somebody else undoes each time.
+// problemOfUndone is the problem of a change that somebody undoes each time.
 func problemOfUndone(a decide.Action, clusterID string) decide.Problem {
 	where := "the consumer"
 	if a.Side == decide.Remote {
@@ -80,8 +80,8 @@ func problemOfUndone(a decide.Action, clusterID string) decide.Problem {
 	return decide.Problemf(v1alpha1.ReasonChangeUndone, "somebody undoes each change of %s %s in %s; it is made again at longer and longer intervals", what, name, where)
 }
 
-// paths are the fields that a change sets, such as metadata.labels, sorted; keys of maps
-// and content are none.
+// paths are the fields that a change sets, such as metadata.labels, sorted, without the keys
+// of maps and of content.
 func paths(in string, change map[string]any) []string {
 	var all []string
 	for name, value := range change {

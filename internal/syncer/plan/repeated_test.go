@@ -69,7 +69,7 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 // told once.
 func TestRedone(t *testing.T) {
 	p, rig := planner()
-	s := fixture.Wanted(fixture.Local(), nil) // Its pin is off.
+	s := fixture.Observed(fixture.Local(), nil) // Its pin is off.
 	s.Known = true
 	told := 0
 	for times := range 5 {

@@ -1,5 +1,5 @@
-// Package refusal is what API servers have refused to do about the objects of one
-// kind: who is told of it, when it is tried again, and what waits until then.
+// Package refusal handles requests that API servers refuse, for the objects of one kind: it
+// makes the events, and decides when to retry.
 package refusal
 
 import (
@@ -23,28 +23,24 @@ type Refusals[T client.Object] struct {
 	Kind   *kind.Kind[T]
 	Memory *memory.Refusals
 	Events events.EventRecorder
-	// Told is what the owners have been told, in earlier connections too; nil for kinds that
-	// something waits for.
+	// Told remembers the events on the objects, of earlier connections too; nil for kinds that
+	// other objects wait for.
 	Told *memory.Told
 }
 
-// Recall puts into a snapshot what was refused of its object.
-func (r *Refusals[T]) Recall(s *decide.Snapshot[T]) {
+// Recall adds to a subject what was refused of it.
+func (r *Refusals[T]) Recall(s *decide.Subject[T]) {
 	v := Version(s.Local)
-	of := func(place decide.Place) *decide.Refused {
-		if refused := r.Memory.Of(s.Key, v, r.in(place)); refused != nil {
-			return refused
-		}
-		return r.Memory.Of(s.Key, v, "") // Of the pin, which is for all places.
-	}
-	s.Refused = of(s.Place)
 	for i := range s.Sites {
-		s.Sites[i].Refused = of(s.Sites[i].Place)
+		site := &s.Sites[i]
+		if site.Refused = r.Memory.Of(s.Key, v, r.in(site.Place)); site.Refused == nil {
+			site.Refused = r.Memory.Of(s.Key, v, "") // Of the pin, which is for all places.
+		}
 	}
 }
 
-// in is the namespace by which refusals of copies are told apart: a pod is in one
-// place, and a volume in none.
+// in is the namespace that distinguishes the refusals of copies; empty for a pod, which is in
+// one place, and for a volume, which is in no namespace.
 func (r *Refusals[T]) in(place decide.Place) string {
 	if !r.Kind.Selection.Copies() {
 		return ""
@@ -52,7 +48,7 @@ func (r *Refusals[T]) in(place decide.Place) string {
 	return r.Kind.RemoteName(place.Target, types.NamespacedName{Namespace: place.Local, Name: "x"}).Namespace
 }
 
-// In is the namespace of the provider that an action on a copy is about.
+// In is the namespace of the provider for an action on a copy.
 func (r *Refusals[T]) In(a decide.Action) string {
 	if !r.Kind.Selection.Copies() || a.Side == decide.Local {
 		return ""
@@ -60,10 +56,10 @@ func (r *Refusals[T]) In(a decide.Action) string {
 	return a.Object.GetNamespace()
 }
 
-// Note remembers what an API server has refused. Of a change or a deletion of a copy
-// its owner is notified at once, on the object itself: what needs it may run, and ask
-// for nothing any more. A creation is shown by what waits for it, if anything does.
-func (r *Refusals[T]) Note(s decide.Snapshot[T], a decide.Action, problem decide.Problem) {
+// Note remembers a refused action. If it changes or deletes a copy, an event on the local
+// object tells its owner: the pods that use the copy may run, and report nothing more. A
+// refused creation is reported by the pods that wait for it, if there are any.
+func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem decide.Problem) {
 	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: r.In(a), Problem: problem}
 	if isNews := r.Memory.Note(s.Key, Version(s.Local), refused); !isNews || !r.Kind.Selection.Copies() || a.Verb == decide.Create && r.Kind.Selection == kind.Referenced {
 		return
@@ -74,9 +70,9 @@ func (r *Refusals[T]) Note(s decide.Snapshot[T], a decide.Action, problem decide
 	r.Events.Eventf(s.Local, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
 }
 
-// Postpone leaves out of a plan the deletions of copies that were refused, until
-// they may be tried again.
-func (r *Refusals[T]) Postpone(s decide.Snapshot[T], plan decide.Plan) decide.Plan {
+// Postpone drops the deletions of copies that were refused from a plan, until they may be
+// retried.
+func (r *Refusals[T]) Postpone(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	if !r.Kind.Selection.Copies() || !decide.Present(s.Local) {
 		return plan
 	}
@@ -94,10 +90,10 @@ func (r *Refusals[T]) Postpone(s decide.Snapshot[T], plan decide.Plan) decide.Pl
 	return plan
 }
 
-// Any reports whether anything of a copy is refused.
+// Any reports whether an API server has refused anything of a copy.
 func (r *Refusals[T]) Any() bool { return r.Kind.Selection.Copies() && r.Memory.Any() }
 
-// Outdated is why a copy in a namespace of the provider is not as the object is, or is not
+// Outdated is why a copy in a namespace of the provider differs from the object, or is not
 // there, or nil.
 func (r *Refusals[T]) Outdated(key types.NamespacedName, in string) *decide.Problem {
 	refused := r.Memory.OfCopy(key, in)
@@ -113,8 +109,8 @@ func (r *Refusals[T]) Outdated(key types.NamespacedName, in string) *decide.Prob
 	return &problem
 }
 
-// Version changes when what a user says about an object does. The generation of
-// a pod does; its resourceVersion changes with every status that we write.
+// Version changes when a user changes an object. That is the generation, if there is one: the
+// resourceVersion of a pod changes with each status that we write.
 func Version(obj client.Object) string {
 	if generation := obj.GetGeneration(); generation != 0 {
 		return string(obj.GetUID()) + "/" + strconv.FormatInt(generation, 10) // Each object begins with the first.

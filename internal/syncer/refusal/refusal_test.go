@@ -33,26 +33,25 @@ func place(namespace string) decide.Place {
 // TestRecall: what was refused of one copy is not refused of another one; what was
 // refused of the pin is refused of all.
 func TestRecall(t *testing.T) {
-	type refused struct{ here, site, other bool }
+	type refused struct{ here, other bool }
 	for name, test := range map[string]struct {
 		selection kind.Selection
 		action    decide.Action
 		want      refused
 	}{
-		"a copy here":      {kind.Referenced, action(decide.Create, decide.Remote, "team-home"), refused{here: true, site: true}},
+		"a copy here":      {kind.Referenced, action(decide.Create, decide.Remote, "team-home"), refused{here: true}},
 		"a copy elsewhere": {kind.Referenced, action(decide.Create, decide.Remote, "mount"), refused{other: true}},
-		"the pin":          {kind.Referenced, action(decide.Patch, decide.Local, "team"), refused{true, true, true}},
-		"on the node":      {kind.OnVirtualNode, action(decide.Create, decide.Remote, "team-home"), refused{true, true, true}},
+		"the pin":          {kind.Referenced, action(decide.Patch, decide.Local, "team"), refused{true, true}},
+		"on the node":      {kind.OnVirtualNode, action(decide.Create, decide.Remote, "team-home"), refused{true, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := synctest.New()
 			rig.Kind.Selection = test.selection
-			s := fixture.Wanted(fixture.Local(), nil)
-			s.Place = place("team-home")
+			s := fixture.Observed(fixture.Local(), nil)
 			s.Sites = []decide.Site[*corev1.ConfigMap]{{Place: place("team-home")}, {Place: place("mount")}}
 			rig.Refusals.Note(s, test.action, no)
 			rig.Refusals.Recall(&s)
-			got := refused{s.Refused != nil, s.Sites[0].Refused != nil, s.Sites[1].Refused != nil}
+			got := refused{s.Sites[0].Refused != nil, s.Sites[1].Refused != nil}
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(refused{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -77,7 +76,7 @@ func TestNotify(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rig := synctest.New()
 			rig.Kind.Selection = test.selection
-			s := fixture.Wanted(fixture.Local(), fixture.Remote())
+			s := fixture.Observed(fixture.Local(), fixture.Remote())
 			for range 3 {
 				rig.Refusals.Note(s, action(test.verb, decide.Remote, "team-home"), no)
 			}
@@ -121,7 +120,7 @@ func TestPostpone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rig := synctest.New()
 			rig.Kind.Selection = test.selection
-			s := fixture.Wanted(fixture.Local(), fixture.Remote())
+			s := fixture.Observed(fixture.Local(), fixture.Remote())
 			rig.Refusals.Note(s, test.refused, no)
 			rig.Clock.Step(test.after)
 			if test.gone {
@@ -146,7 +145,7 @@ func TestPostpone(t *testing.T) {
 // TestWhatIsNoted is the request that was refused, and what was said.
 func TestWhatIsNoted(t *testing.T) {
 	rig := synctest.New()
-	s := fixture.Wanted(fixture.Local(), fixture.Remote())
+	s := fixture.Observed(fixture.Local(), fixture.Remote())
 	a := action(decide.Patch, decide.Remote, "team-home")
 	a.Subresource = "scale"
 	rig.Refusals.Note(s, a, no)
@@ -160,7 +159,7 @@ func TestWhatIsNoted(t *testing.T) {
 func TestOutdated(t *testing.T) {
 	rig := synctest.New()
 	key := types.NamespacedName{Namespace: "team", Name: "settings"}
-	s := fixture.Wanted(fixture.Local(), fixture.Remote())
+	s := fixture.Observed(fixture.Local(), fixture.Remote())
 	if rig.Refusals.Any() || rig.Refusals.Outdated(key, "team-home") != nil {
 		t.Error("nothing is refused")
 	}

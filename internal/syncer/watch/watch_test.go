@@ -150,7 +150,7 @@ func TestUnshown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rig := synctest.New()
 			if test.asked {
-				rig.Kind.Done = func(fixture.Snapshot, decide.Action, time.Time) {}
+				rig.Kind.Done = func(fixture.Subject, decide.Action, time.Time) {}
 			}
 			watcher(rig, &transcript{}).onRemote(test.change)
 			if got := !rig.Memory.Unshown.Take(types.NamespacedName{Namespace: "team", Name: "settings"}).IsZero(); got != test.want {
