@@ -119,10 +119,10 @@ func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, e
 
 // report tells dependants of the outcome, and returns when to reconcile again.
 func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], plan decide.Plan) (ctrl.Result, error) {
-	c.memory.Waiting.Note(s.Key, plan.Problem)
+	c.memory.Reconciled(s.Key, plan.Problem)
 	again := plan.RetryAfter
 	if again == 0 {
-		c.memory.Unshown.Shown(s.Key, s.Now)
+		c.memory.Shown(s.Key, s.Now)
 	}
 	if s.Gone() {
 		c.memory.Forget(s.Key)

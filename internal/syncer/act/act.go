@@ -82,7 +82,7 @@ func (c *Actor[T]) succeeded(s decide.Subject[T], a decide.Action) {
 	}
 	seen := time.Time{}
 	if a.Verb == decide.PatchStatus {
-		seen = c.Memory.Unshown.Take(s.Key)
+		c.Memory.Change(s.Key, func(r *memory.Record) { seen, r.Unshown = r.Unshown, time.Time{} })
 	}
 	c.Kind.Done(s, a, seen)
 }
@@ -94,9 +94,9 @@ func (c *Actor[T]) noteAnswer(s decide.Subject[T], a decide.Action, err error) {
 	}
 	var status apierrors.APIStatus
 	if err != nil && (!errors.As(err, &status) || apierrors.IsTimeout(err)) {
-		c.Memory.Unanswered.Set(s.Key, s.Local.GetUID())
+		c.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = s.Local.GetUID() })
 	} else if err == nil {
-		c.Memory.Unanswered.Drop(s.Key)
+		c.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = "" })
 	}
 }
 

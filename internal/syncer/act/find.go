@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
 )
 
 // find gets an object from the provider itself that the cache does not have: one whose name
@@ -23,13 +24,13 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.
 	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
 	found, err := c.Remotes.Ask(ctx, name)
 	if err == nil || retry.IsGone(err) {
-		c.Memory.Unanswered.Drop(s.Key)
+		c.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = "" })
 	}
 	switch {
 	case retry.IsGone(err) && s.Unanswered:
 		return nil
 	case retry.IsGone(err) && !creating:
-		c.Memory.Lost.Set(s.Key, s.Local.GetUID())
+		c.Memory.Change(s.Key, func(r *memory.Record) { r.Lost = s.Local.GetUID() })
 		return nil
 	case creating && apierrors.IsForbidden(err) && decide.Present(s.Local):
 		c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, decide.Problemf(v1alpha1.ReasonNameConflict,
@@ -45,7 +46,7 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.
 		c.Memory.Undone.Wrote(s.Key, decide.Action{Verb: decide.Find, Side: decide.Remote, Object: wanted})
 		return c.relabel(ctx, found)
 	case !creating:
-		c.Memory.Lost.Set(s.Key, s.Local.GetUID()) // Another one has its name.
+		c.Memory.Change(s.Key, func(r *memory.Record) { r.Lost = s.Local.GetUID() }) // Another one has its name.
 		return nil
 	}
 	c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, decide.Problemf(v1alpha1.ReasonNameConflict,

@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -250,7 +251,7 @@ func TestDo(t *testing.T) {
 			}
 			key := types.NamespacedName{Namespace: "team", Name: "settings"}
 			got := outcome{Requests: a.requests, Sent: a.sent, Done: a.done, All: all, Err: test.want.Err,
-				Refused: a.rig.Memory.Refusals.Has(key), Unanswered: a.rig.Memory.Unanswered.Is(key, "local-1")}
+				Refused: a.rig.Memory.Refusals.Has(key), Unanswered: a.rig.Memory.Get(key).Unanswered == "local-1"}
 			for _, attempt := range made {
 				if attempt.Verb == "" || attempt.Object == nil {
 					t.Errorf("it is not said what was answered: %v", attempt)
@@ -325,7 +326,7 @@ func TestNothingLocalIsDeletedWithoutTheLease(t *testing.T) {
 func TestStatusesAreCounted(t *testing.T) {
 	a := newActing()
 	s := fixture.Observed(fixture.Local(), fixture.Remote())
-	a.rig.Memory.Unshown.Note(s.Key)
+	a.rig.Memory.RemoteChanged(s.Key)
 	a.succeeded(s, decide.Action{Verb: decide.Patch, Side: decide.Local, Object: fixture.Local()})
 	for range 5 {
 		a.succeeded(s, decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Object: fixture.Local()})
@@ -402,7 +403,7 @@ func TestFind(t *testing.T) {
 			}
 			at := client.ObjectKeyFromObject(wanted)
 			got := outcome{
-				Requests: a.requests, Lost: a.rig.Memory.Lost.Is(s.Key, "local-1"), Refused: a.rig.Memory.Refusals.Has(s.Key), Seen: a.Remotes.Ahead(at),
+				Requests: a.requests, Lost: a.rig.Memory.Get(s.Key).Lost == "local-1", Refused: a.rig.Memory.Refusals.Has(s.Key), Seen: a.Remotes.Ahead(at),
 			}
 			stored := &corev1.ConfigMap{}
 			if err := a.provider.Get(t.Context(), at, stored); err == nil {
@@ -572,8 +573,8 @@ func TestFoundIsAnAnswer(t *testing.T) {
 	a := newActing()
 	a.provider.Put(fixture.Remote())
 	s := fixture.Observed(fixture.Local(), nil)
-	a.rig.Memory.Unanswered.Set(s.Key, "local-1")
-	if err := a.find(t.Context(), s, fixture.Remote()); err != nil || a.rig.Memory.Unanswered.Is(s.Key, "local-1") {
+	a.rig.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = "local-1" })
+	if err := a.find(t.Context(), s, fixture.Remote()); err != nil || a.rig.Memory.Get(s.Key).Unanswered == "local-1" {
 		t.Errorf("it is unanswered still, %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 )
 
@@ -37,14 +38,14 @@ func TestNoteAnswer(t *testing.T) {
 			for _, err := range test.answers {
 				c.noteAnswer(s, test.action, err)
 			}
-			if got := m.Unanswered.Is(s.Key, s.Local.GetUID()); got != test.want {
+			if got := m.Get(s.Key).Unanswered == s.Local.GetUID(); got != test.want {
 				t.Errorf("it counts as unanswered: %v", got)
 			}
-			if m.Unanswered.Is(s.Key, "another") {
+			if m.Get(s.Key).Unanswered == "another" {
 				t.Error("so does another one of its name")
 			}
 			m.Forget(s.Key)
-			if m.Unanswered.Is(s.Key, s.Local.GetUID()) {
+			if m.Get(s.Key).Unanswered == s.Local.GetUID() {
 				t.Error("it is remembered when it is gone")
 			}
 		})
@@ -64,14 +65,14 @@ func TestTheProviderIsAskedOnce(t *testing.T) {
 			rig.Provider.Err = test.err
 			s := fixture.Observed(fixture.Local(), nil)
 			s.Unanswered = true
-			m.Unanswered.Set(s.Key, s.Local.GetUID())
+			m.Change(s.Key, func(r *memory.Record) { r.Unanswered = s.Local.GetUID() })
 			if err := c.find(t.Context(), s, fixture.Remote()); !errors.Is(err, test.want) {
 				t.Errorf("got %v", err)
 			}
-			if got := m.Unanswered.Is(s.Key, s.Local.GetUID()); got != (test.want != nil) {
+			if got := m.Get(s.Key).Unanswered == s.Local.GetUID(); got != (test.want != nil) {
 				t.Errorf("it counts as unanswered: %v", got)
 			}
-			if m.Lost.Is(s.Key, s.Local.GetUID()) {
+			if m.Get(s.Key).Lost == s.Local.GetUID() {
 				t.Error("it counts as lost")
 			}
 		})

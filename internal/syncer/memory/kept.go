@@ -6,20 +6,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// Told is what the owners of the objects of one kind have been told of them, by events. It
-// outlives the connection: a provider that comes and goes has nothing told again.
+// Told remembers which events tell the owners of the objects of one kind. It outlives the
+// connection: a provider that comes and goes causes no event again.
 type Told struct {
-	// Problems are why objects are not there, and Notices what their owners should know of
-	// those that are.
+	// Problems are why objects are not in the provider, and Notices what their owners should
+	// know of copies that are.
 	Problems, Notices *Problems
 }
 
 // NewTold returns a Told of nothing.
 func NewTold() *Told { return &Told{Problems: newProblems(), Notices: newProblems()} }
 
-// Forget drops what was told of an object that is gone.
+// Forget forgets an object that is gone.
 func (t *Told) Forget(key types.NamespacedName) {
 	t.Problems.Change(key, nil)
 	t.Notices.Change(key, nil)
@@ -56,4 +58,26 @@ func (k *Kept[V]) Keep(bindings sets.Set[types.UID]) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps.DeleteFunc(k.values, func(of kindOf, _ V) bool { return !bindings.Has(of.binding) })
+}
+
+// Problems are the last problem of each object that has one.
+type Problems struct {
+	mu   sync.Mutex
+	last map[types.NamespacedName]decide.Problem
+}
+
+func newProblems() *Problems { return &Problems{last: map[types.NamespacedName]decide.Problem{}} }
+
+// Change notes the problem of an object, nil if it has none, and reports whether it is another
+// one than before.
+func (p *Problems) Change(key types.NamespacedName, problem *decide.Problem) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, had := p.last[key]
+	if problem == nil {
+		delete(p.last, key)
+		return had
+	}
+	p.last[key] = *problem
+	return !had || before != *problem
 }

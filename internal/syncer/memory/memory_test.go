@@ -101,29 +101,40 @@ func TestWaiting(t *testing.T) {
 	m, clock := testMemory()
 	expect := func(when, reason string, waited time.Duration) {
 		t.Helper()
-		if r, w := m.Waiting.Since(web); r != reason || w != waited {
+		if r, w := m.Waiting(web); r != reason || w != waited {
 			t.Errorf("%s: %q for %v, want %q for %v", when, r, w, reason, waited)
 		}
 	}
 	expect("at first", "", 0)
-	m.Waiting.Note(web, &decide.Problem{Reason: "A", Message: "because"})
+	m.Reconciled(web, &decide.Problem{Reason: "A", Message: "because"})
 	clock.Step(time.Second)
-	m.Waiting.Note(web, &decide.Problem{Reason: "A", Message: "because of something else"})
+	m.Reconciled(web, &decide.Problem{Reason: "A", Message: "because of something else"})
 	expect("still", "A", time.Second)
-	m.Waiting.Note(web, &decide.Problem{Reason: "B", Message: "because"})
+	m.Reconciled(web, &decide.Problem{Reason: "B", Message: "because"})
 	expect("another problem", "B", 0)
-	m.Waiting.Note(web, nil)
+	m.Reconciled(web, nil)
 	expect("none", "", 0)
 }
 
-func TestLost(t *testing.T) {
-	m, _ := testMemory()
-	if m.Lost.Is(web, "a") || m.Lost.Is(web, "") {
-		t.Error("lost before anybody has looked")
+// TestRecord: each object has a record of its own, and one that says nothing takes no memory.
+func TestRecord(t *testing.T) {
+	m, clock := testMemory()
+	m.Change(web, func(r *Record) { r.Lost = "a" })
+	m.Change(web, func(r *Record) { r.Unanswered = "b" })
+	if got := m.Get(web); got != (Record{Lost: "a", Unanswered: "b"}) {
+		t.Errorf("got %v", got)
 	}
-	m.Lost.Set(web, "a")
-	if !m.Lost.Is(web, "a") || m.Lost.Is(web, "b") {
-		t.Error("another pod of its name is lost, or this one is not")
+	if got := m.Get(types.NamespacedName{Namespace: "team", Name: "other"}); got != (Record{}) {
+		t.Errorf("another one has %v", got)
+	}
+	m.Change(web, func(r *Record) { r.Lost, r.Unanswered = "", "" })
+	m.Reconciled(web, &decide.Problem{Reason: "A"})
+	m.Reconciled(web, nil)
+	m.RemoteChanged(web)
+	m.Shown(web, clock.Now())
+	m.Shown(web, clock.Now())
+	if len(m.records) > 0 {
+		t.Errorf("%d records say nothing", len(m.records))
 	}
 }
 
@@ -131,26 +142,27 @@ func TestRemoteChanges(t *testing.T) {
 	m, clock := testMemory()
 	expect := func(when string, want time.Time) {
 		t.Helper()
-		if got := m.Unshown.Take(web); !got.Equal(want) {
+		if got := m.Get(web).Unshown; !got.Equal(want) {
 			t.Errorf("%s: the change that is not shown yet is of %v, want %v", when, got, want)
 		}
+		m.Change(web, func(r *Record) { r.Unshown = time.Time{} })
 	}
 	expect("at first", time.Time{})
 	first := clock.Now()
-	m.Unshown.Note(web)
+	m.RemoteChanged(web)
 	clock.Step(time.Second)
-	m.Unshown.Note(web)
+	m.RemoteChanged(web)
 	expect("two changes", first)
 	expect("after that was taken", time.Time{})
 
-	m.Unshown.Note(web)
-	m.Unshown.Shown(web, clock.Now())
+	m.RemoteChanged(web)
+	m.Shown(web, clock.Now())
 	expect("after a pass with nothing to show", time.Time{})
 
 	observed := clock.Now()
 	clock.Step(time.Second)
-	m.Unshown.Note(web)
-	m.Unshown.Shown(web, observed)
+	m.RemoteChanged(web)
+	m.Shown(web, observed)
 	expect("a change that came in after the pass had looked", clock.Now())
 }
 
@@ -184,23 +196,23 @@ func TestForget(t *testing.T) {
 		m.Refusals.Note(key, "1", refused)
 		m.Overtaken.Note(key, clock.Now())
 		m.Failing.Note(key, clock.Now())
-		m.Lost.Set(key, "a")
-		m.Unanswered.Set(key, "a")
-		m.Waiting.Note(key, &refused.Problem)
-		m.Unshown.Note(key)
-		m.Unkept.Set(key, decide.Attempt{Action: decide.Action{Verb: decide.PatchStatus}})
+		m.Change(key, func(r *Record) { r.Lost = "a" })
+		m.Change(key, func(r *Record) { r.Unanswered = "a" })
+		m.Reconciled(key, &refused.Problem)
+		m.RemoteChanged(key)
+		m.Change(key, func(r *Record) { r.Unkept = decide.Attempt{Action: decide.Action{Verb: decide.PatchStatus}} })
 		for range 5 {
 			m.Statuses.Wrote(key)
 		}
 		m.Sent.Note(key, "a")
 	}
 	remembered := func(key types.NamespacedName) map[string]bool {
-		reason, _ := m.Waiting.Since(key)
+		reason, _ := m.Waiting(key)
 		later := clock.Now().Add(6 * time.Second)
 		return map[string]bool{
 			"refused": m.Refusals.Of(key, "1", "") != nil, "overtaken": m.Overtaken.Note(key, later), "failing": m.Failing.Note(key, later),
-			"lost": m.Lost.Is(key, "a"), "unanswered": m.Unanswered.Is(key, "a"), "waiting": reason != "", "unshown": !m.Unshown.Take(key).IsZero(),
-			"unkept": m.Unkept.Get(key).Verb != "", "paced": m.Statuses.Wait(key) > 0, "sent": !m.Sent.objects[key].at.IsZero(),
+			"lost": m.Get(key).Lost == "a", "unanswered": m.Get(key).Unanswered == "a", "waiting": reason != "", "unshown": !m.Get(key).Unshown.IsZero(),
+			"unkept": m.Get(key).Unkept.Verb != "", "paced": m.Statuses.Wait(key) > 0, "sent": !m.Sent.objects[key].at.IsZero(),
 		}
 	}
 	m.Forget(web)

@@ -70,7 +70,7 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 			Limits:    o.Limits(), Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		},
 	}
-	s.WaitingFor, s.Waiting = o.Memory.Waiting.Since(key)
+	s.WaitingFor, s.Waiting = o.Memory.Waiting(key)
 	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
 		return s, err
 	}
@@ -82,8 +82,9 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 	}
 	o.Refusals.Recall(&s)
 	s.Held = o.Memory.Sent.Wait(key.Namespace)
-	s.Lost = o.Memory.Lost.Is(key, s.Local.GetUID())
-	s.Unanswered = !decide.Present(s.Sites[0].Remote) && o.Memory.Unanswered.Is(key, s.Local.GetUID())
+	remembered := o.Memory.Get(key)
+	s.Lost = remembered.Lost == s.Local.GetUID()
+	s.Unanswered = !decide.Present(s.Sites[0].Remote) && remembered.Unanswered == s.Local.GetUID()
 	if o.Kind.Needs == nil || !s.Known {
 		return s, nil
 	}

@@ -15,6 +15,7 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -61,9 +62,9 @@ func TestObserveWhatIsRemembered(t *testing.T) {
 			}
 			m := rig.Memory
 			problem := decide.Problem{Reason: "Rejected", Message: "no"}
-			m.Waiting.Note(settings, &problem)
-			m.Lost.Set(settings, "local-1")
-			m.Unanswered.Set(settings, "local-1")
+			m.Reconciled(settings, &problem)
+			m.Change(settings, func(r *memory.Record) { r.Lost = "local-1" })
+			m.Change(settings, func(r *memory.Record) { r.Unanswered = "local-1" })
 			m.Refusals.Note(settings, "5", decide.Refused{Verb: decide.Create, Problem: problem})
 			for m.Sent.Wait("team") == 0 {
 				m.Sent.Note(types.NamespacedName{Namespace: "team", Name: "other"}, "uid")

@@ -60,14 +60,14 @@ func (p *Planner[T]) effective(s decide.Subject[T], made []decide.Attempt) decid
 		switch {
 		case !slices.ContainsFunc(made, func(before decide.Attempt) bool { return isRepeated(a, before) }):
 		case a.Verb == decide.PatchStatus:
-			p.Memory.Unkept.Set(s.Key, decide.Attempt{Action: a, Answer: a.Before})
+			p.Memory.Change(s.Key, func(r *memory.Record) { r.Unkept = decide.Attempt{Action: a, Answer: a.Before} })
 		case a.Side == decide.Remote && decide.Present(s.Local):
 			p.Refusals.Note(s, a, problemOfTakenBack(a, p.ClusterID))
 			p.Refusals.Recall(&s)
 			return p.due(s, p.afforded(&s))
 		}
 	}
-	unkept := p.Memory.Unkept.Get(s.Key)
+	unkept := p.Memory.Get(s.Key).Unkept
 	plan.Actions = slices.DeleteFunc(plan.Actions, func(a decide.Action) bool { return isRepeated(a, unkept) })
 	return p.due(s, plan)
 }

@@ -122,7 +122,7 @@ func (w *Watcher[T]) onRemote(e informer.Change) {
 	}
 	key := objects.LocalKey(e.Object())
 	if w.Kind.Done != nil && e.Before != nil {
-		w.Memory.Unshown.Note(key)
+		w.Memory.RemoteChanged(key)
 	}
 	priority := work.Rest
 	if w.isUrgent(e) {

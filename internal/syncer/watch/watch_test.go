@@ -153,7 +153,7 @@ func TestUnshown(t *testing.T) {
 				rig.Kind.Done = func(fixture.Subject, decide.Action, time.Time) {}
 			}
 			watcher(rig, &transcript{}).onRemote(test.change)
-			if got := !rig.Memory.Unshown.Take(types.NamespacedName{Namespace: "team", Name: "settings"}).IsZero(); got != test.want {
+			if got := !rig.Memory.Get(types.NamespacedName{Namespace: "team", Name: "settings"}).Unshown.IsZero(); got != test.want {
 				t.Errorf("it is noted: %t", got)
 			}
 		})
