@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,15 +71,26 @@ func (v *Views) follow(ctx context.Context, kind client.Object) error {
 		if e.After == nil {
 			return
 		}
-		for _, clusterID := range decide.MarkedFor(e.After) {
-			for name, view := range v.All() {
-				if view.ClusterID != clusterID {
-					continue
-				}
-				if _, err := view.Need(ctx, kind, nil); err != nil {
-					log.FromContext(ctx).Error(err, "a pinned object is not seen", "binding", name)
-				}
+		for _, view := range v.of(decide.MarkedFor(e.After)) {
+			if _, err := view.Need(ctx, kind, nil); err != nil {
+				log.FromContext(ctx).Error(err, "a pinned object is not seen", "clusterID", view.ClusterID)
 			}
 		}
 	})
+}
+
+// of returns the views of clusters.
+func (v *Views) of(clusterIDs []string) []*View {
+	if len(clusterIDs) == 0 {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var of []*View
+	for _, view := range v.views {
+		if slices.Contains(clusterIDs, view.ClusterID) {
+			of = append(of, view)
+		}
+	}
+	return of
 }

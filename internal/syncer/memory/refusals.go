@@ -53,6 +53,7 @@ func (r *Refusals) Note(key types.NamespacedName, version string, what decide.Re
 		what.Problem = r.refused[key][i].Problem
 	}
 	now, id := r.backoff.Clock.Now(), backoffID(key, what.In)
+	r.backoff.GC() // Of changes that were accepted later.
 	r.backoff.Next(id, now)
 	wait := r.backoff.Get(id)
 	if what.Passes() || what.Verb == decide.Delete {
