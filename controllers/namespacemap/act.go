@@ -55,7 +55,7 @@ type acting struct {
 	overtaken bool
 }
 
-// acting returns what carries out plans whose outcomes are kept in about.
+// acting returns an acting for a binding. It carries out plans, and keeps their outcomes in about.
 func (r *Reconciler) acting(provider cluster.Cluster, binding *v1alpha1.ClusterBinding, about *outcomes) *acting {
 	return &acting{
 		Reconciler: r, provider: provider, seen: fleet.Seen(provider), binding: binding, outcomes: about,

@@ -23,7 +23,7 @@ type Translation[T Object] interface {
 
 // Around is what a copy may depend on besides its object.
 type Around struct {
-	// Elsewhere is where what an object names in another local namespace goes.
+	// Elsewhere returns where another local namespace goes, for an object that names something there.
 	Elsewhere func(namespace string) translate.Target
 	// Limits are what the provider allows.
 	Limits *translate.Limits

@@ -75,7 +75,7 @@ func (m mapped[T]) Sync(s Snapshot[T]) Plan {
 		return act(cleanUp([]T{s.Remote})...)
 	case !known:
 		return Plan{}
-	case s.Limits != nil && s.Limits.Unknown != nil: // By limits that are not known, all would be refused.
+	case s.Limits != nil && s.Limits.Unknown != nil: // Unknown limits would refuse every copy.
 		return Plan{}
 	case !s.Remote.GetDeletionTimestamp().IsZero():
 		return wait(v1alpha1.ReasonReplacing, "its copy is being deleted in the provider, and is made again when it is gone")
@@ -102,7 +102,7 @@ func (m mapped[T]) SyncToLocal(s Snapshot[T]) Plan {
 // goes reports whether there should be a copy at the object's place, and whether that is
 // known.
 func (m mapped[T]) goes(s Snapshot[T]) (goes, known bool) {
-	// One that is being deleted holds here until its finalizers are gone, and so there.
+	// An object that is being deleted is in force until its finalizers are gone, on both sides.
 	if !s.Wanted || !s.Place.Open || withheld(s.Local) {
 		return false, true
 	}

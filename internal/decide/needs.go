@@ -69,8 +69,8 @@ func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in, right 
 	return need, plan
 }
 
-// in is the snapshot in a namespace of the provider, or, if no copy should be there, at the
-// first site. elsewhere reports that the object should be there, and not in the namespace.
+// in returns the snapshot in a namespace of the provider; if no copy should be in that namespace,
+// the one at the first site. elsewhere reports that the copy should be at that first site.
 func (s Subject[T]) in(namespace string) (at Snapshot[T], elsewhere bool) {
 	i := slices.IndexFunc(s.Sites, func(site Site[T]) bool { return site.Wanted && site.Place.Namespace == namespace })
 	at = s.At(max(i, 0))

@@ -95,8 +95,8 @@ type Site[T Object] struct {
 	Remote T
 	// Needs are what it needs there, if it is not there yet.
 	Needs []Need
-	// NamespaceUID is that of the namespace of Place in the provider, of what has an owner
-	// there and is yet to be made: one of its Needs.
+	// NamespaceUID is the UID that the place's namespace has in the provider. A new remote pod
+	// needs it, because that namespace is its owner.
 	NamespaceUID types.UID
 	// Outdated is why what Remote uses there differs from the consumer's, or is not there.
 	// The message begins with "with" or "without".

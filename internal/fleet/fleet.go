@@ -121,9 +121,9 @@ type Target struct {
 	// PinnedUID is the identity that the provider must have. While it is
 	// empty the provider is identified, and not used for anything.
 	PinnedUID string
-	// Holder is what the ClusterBinding remembers of the Lease in the provider, and
-	// TakeOver what a user lets be taken over: a generation, or the identity of the manager
-	// that may take any.
+	// Holder is what the ClusterBinding remembers of the Lease in the provider. With TakeOver a
+	// user allows a take-over of that Lease: it is the Lease's generation, or the identity of a
+	// manager, which may then take over any generation.
 	Holder   v1alpha1.HolderStatus
 	TakeOver string
 	// Budget limits its caches.

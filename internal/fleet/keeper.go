@@ -143,8 +143,8 @@ func (c *keeper) parting() Target {
 	return target
 }
 
-// run has one session after another until ctx ends. When leaving, it returns once the
-// provider was left, or that was tried in vain.
+// run runs one session after another until ctx ends. When leaving, it returns once it has left
+// the provider, or has failed to leave it.
 func (c *keeper) run(ctx context.Context) {
 	if c.previous != nil {
 		<-c.previous.done

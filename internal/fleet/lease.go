@@ -91,9 +91,9 @@ func (c *keeper) keep(ctx context.Context, r *remote, end context.CancelCauseFun
 	}
 }
 
-// unrenewed tells, of an error with the Lease, whether that is what is wrong with the
-// provider: it answers otherwise. Nothing may be written there without the Lease, so that
-// it cannot be used: most often an admission webhook fails.
+// unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease fails,
+// most often because of an admission webhook, and unrenewed returns an error that says so: without
+// the Lease we may write nothing there. Otherwise it returns err.
 func (c *keeper) unrenewed(ctx context.Context, r *remote, err error) error {
 	var refused errNotUsable
 	if errors.As(err, &refused) || c.target.Leaving || ctx.Err() != nil || c.probe(ctx, r) != nil {

@@ -133,9 +133,9 @@ func (r *remote) close() { transport.Close(r.httpClient) }
 
 // fillCaches starts the cluster, which runs until lifetime ends, and returns when
 // everything has been read once. Asking a running cache for an informer waits for
-// it, so all informers are asked for first and waited for afterwards. Of what is on demand, it
-// keeps on watching what has objects or cannot be read, and used: what an earlier connection
-// has watched until its end, for one of its writes may still get there.
+// it, so fillCaches asks for all informers first, and waits afterwards. It goes on watching a kind
+// on demand if that has objects, if we may not read it, or if it is in used: the last connection
+// watched it until its end, and one of its writes may still arrive.
 func (r *remote) fillCaches(ctx, lifetime context.Context, used []client.Object) error {
 	for _, kind := range allKinds(r.kinds) {
 		if err := r.watch(ctx, kind); err != nil {
@@ -171,8 +171,8 @@ func (r *remote) watch(ctx context.Context, kind Kind) error {
 	return err
 }
 
-// onDemand reports whether a kind is watched only while there is anything of it, or to be. Pods
-// and namespaces, which are indispensable, and nodes always are.
+// onDemand reports whether a kind is watched only if it has objects or somebody needs it. Pods,
+// namespaces and nodes are always watched: the first two are indispensable.
 func (k Kind) onDemand() bool { return k.Optional && !isNode(k.Object) }
 
 func isNode(object client.Object) bool {
@@ -197,8 +197,8 @@ func (c *keeper) newCache(config *rest.Config, options cache.Options, held *ledg
 	})
 }
 
-// opening gives a kind that is needed later as long to be read as all have at the beginning: one
-// that takes longer ends the session.
+// opening limits the time for reading a kind that is needed later, to SyncTimeout, as for all kinds
+// at the beginning. If the kind takes longer, the session ends.
 func (c *keeper) opening(missing *rights.Rights, end func(error)) func(client.Object) (read func()) {
 	return func(kind client.Object) (read func()) {
 		timer := c.fleet.options.Clock.AfterFunc(c.fleet.options.SyncTimeout, func() {
@@ -248,8 +248,8 @@ func ours(mark provenance.Mark, kind Kind) labels.Selector {
 	return mark.Selector().Add(requirements...)
 }
 
-// withoutContent keeps of what is ours all but what is never looked at: managed fields,
-// and the content of copies, of which a digest reports whether it is as it was sent.
+// withoutContent drops what nobody reads: managed fields, and the content of copies. A digest
+// replaces the content, and shows whether a copy still has what we sent.
 func withoutContent(obj any) (any, error) {
 	if object, ok := obj.(client.Object); ok && len(object.GetManagedFields()) > 0 {
 		object.SetManagedFields(nil)

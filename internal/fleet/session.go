@@ -153,8 +153,8 @@ func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	if err := remote.limits.start(syncCtx, ctx); err != nil {
 		return err
 	}
-	// Its caches have just been filled. Where its Lease had to be waited for, it last
-	// answered long ago otherwise, and the controllers would take it to be away.
+	// We have just filled the caches from the provider, so it answers. If we had to wait for its
+	// Lease, the last contact that we noted is old, and the controllers would think it away.
 	c.setState(ctx, func(s *State) { s.LastContact = c.fleet.options.Clock.Now() })
 	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{
 		remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger, remote.streams, metrics, c.hold.left,

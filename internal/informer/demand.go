@@ -52,8 +52,8 @@ type DemandOptions struct {
 	// First, if set, is the first handler of each of their informers. It is called also before a
 	// kind can be read.
 	First toolscache.ResourceEventHandler
-	// Opening, if set, is called when the informer of a kind starts after Settle, and what it
-	// returns when all objects have been read, before anybody else can read them.
+	// Opening, if set, is called when the informer of a kind starts after Settle. It returns read,
+	// which is called when the informer has all objects, before anybody else can read them.
 	Opening func(kind client.Object) (read func())
 }
 

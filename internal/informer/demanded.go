@@ -8,15 +8,15 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// each calls the followers while the kind can be read. What came before, tell tells them.
+// each calls the followers while the kind can be read. They get earlier objects from tell.
 func (k *demanded) each(do func(toolscache.ResourceEventHandler)) {
 	if k.readable.Load() {
 		k.followers.each(do)
 	}
 }
 
-// tell tells the followers of all objects that an informer has read; those that are added from
-// now on are told by begin. Nil: the kind is not watched any more.
+// tell calls the followers with all objects that an informer has read. Followers that are added
+// later get these from begin. If the informer is nil, the kind is not watched any more.
 func (k *demanded) tell(by toolscache.SharedIndexInformer) {
 	k.mu.Lock()
 	k.by = by

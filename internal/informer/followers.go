@@ -14,7 +14,7 @@ type followers struct {
 	all []*follower // Copied to be changed.
 }
 
-// follower is a handler that was added. It has synced when what it was added to has.
+// follower is a handler that was added. It has synced when the informer that it follows has.
 type follower struct {
 	toolscache.ResourceEventHandlerRegistration
 	handler toolscache.ResourceEventHandler
@@ -22,8 +22,8 @@ type follower struct {
 	ended   atomic.Bool
 }
 
-// add adds a handler. begin is called with the lock, and returns what the handler is to be
-// called with first: the objects that all others have been told of, or are about to be.
+// add adds a handler. It calls begin under the lock, and then the handler with each object that
+// begin returns: the other handlers know these, or are about to know them.
 func (s *followers) add(handler toolscache.ResourceEventHandler, begin func() ([]any, toolscache.ResourceEventHandlerRegistration, error)) (toolscache.ResourceEventHandlerRegistration, error) {
 	f := &follower{handler: handler}
 	f.mu.Lock() // Changes wait until the handler has been called with what is there.

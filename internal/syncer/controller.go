@@ -108,8 +108,8 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 	return ctrl.Result{}, fmt.Errorf("%s: %w", of, errRounds)
 }
 
-// watched reports whether the caches show the objects of the kind, before one is written. If not,
-// they will, and the object is enqueued then.
+// watched is called before a write. It reports whether the caches show the objects of the kind. If
+// not, it makes them watch the kind, and the object is enqueued once they show it.
 func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, error) {
 	then := func() { c.queue.Enqueue(work.Rest, of) }
 	here, err1 := c.observer.Locals.Need(ctx, then)
@@ -188,7 +188,7 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 	return c.waits.Tell(ctx, c.key(key))
 }
 
-// record makes an event, if there is one to be made.
+// record makes an event on the local object, unless that is gone or event is nil.
 func (c *kindController[T]) record(s decide.Subject[T], event *decide.Problem) {
 	if event != nil && decide.Present(s.Local) {
 		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, event.Reason, "Offload", "%s", conditions.Note(event.Message))

@@ -5,7 +5,7 @@
 //
 // The Engine is given each provider that is connected, and starts for it a queue (package
 // work), and a controller for each Kind, which reconciles what the queue has of that kind;
-// they end with the connection. To reconcile an object takes four steps, each a package:
+// they end with the connection. To reconcile an object takes these steps:
 //
 //   - observe reads both clusters, out of caches, into a snapshot;
 //   - plan decides, without any I/O (package decide), and leaves out what may not be
@@ -17,10 +17,10 @@
 // no reconcile waits for a cache. The caches hold no content of ConfigMaps and Secrets: it is
 // read when it is to be sent.
 //
-// What is the same for all kinds is in the engine, once: whose an object is,
-// which UID, names that are taken, what was refused and when to try again, what
-// is in the provider and should not be. A Kind is a Syncer, which decides, and
-// for most kinds that is copies with a pure translation.
+// The engine does what is the same for all kinds: it checks whose an object is and which UID it
+// has, handles names that are taken and requests that were refused, and deletes what should not
+// be in the provider. Each Kind has a Syncer, which decides the rest. Most kinds get theirs from
+// decide.NewCopies and a pure translation.
 //
 // Objects that others need (a pod's ConfigMaps) are sent because the needing
 // object is there, by a controller of their own, which tells the needing ones of

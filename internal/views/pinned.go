@@ -18,9 +18,9 @@ const fieldPinned = "spillway.pinned"
 
 func pinnedFor(obj client.Object) []string { return decide.MarkedFor(obj) }
 
-// Need has the View watch a kind from now on, and reports whether it can be read. If not yet,
-// then is called once it can be. Until then the View has no object of the kind; so what is about
-// to pin one must ask, and the Views do when the catalogue shows one that is pinned.
+// Need makes the View watch a kind from now on, and reports whether it can be read. If it cannot
+// yet, the function then is called once it can. Before that, the View shows no object of the kind.
+// So call Need before you pin one. The Views call it when the catalogue shows a pinned object.
 func (view *View) Need(ctx context.Context, kind client.Object, then func()) (readable bool, err error) {
 	return informer.Need(ctx, view.Cache, kind, then)
 }
@@ -60,8 +60,8 @@ func (v *Views) needPinned(ctx context.Context, view *View) error {
 	return nil
 }
 
-// follow has the views watch a kind when the catalogue shows a pinned object of it, until ctx
-// ends. What it shows before there is a View, the View finds when it is waited for.
+// follow makes the views watch a kind when the catalogue shows a pinned object of it, until ctx
+// ends. A View that is made later finds the earlier objects in WaitForCacheSync.
 func (v *Views) follow(ctx context.Context, kind client.Object) error {
 	metadata, err := Metadata(v.options, kind)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 )
 
-// find gets an object from the provider itself that the cache does not have: one whose name
-// is taken when it is to be created, or, if wanted has a UID, the one that the local object
-// names. The cache has only objects with our mark, and may be a moment behind.
+// find reads an object from the provider itself, because the cache has only objects with our mark,
+// and may be a moment behind. If wanted has no UID, we want to create it, and something may have
+// its name already. If it has a UID, it is the object that the local one names.
 func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 
 // Record is what is remembered of one object. Its zero value is nothing, and takes no memory.
 type Record struct {
-	// Lost is the UID of the local object whose remote one the provider said not to have.
+	// Lost is the UID of the local object, if the provider said that it has no remote one for it.
 	Lost types.UID
 	// Unanswered is the UID of the local object whose creation in the provider got no
 	// answer: it may have been carried out.

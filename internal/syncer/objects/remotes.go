@@ -21,8 +21,8 @@ import (
 // one stands for; see IndexLocal.
 const FieldLocal = "spillway.local"
 
-// IndexLocal returns the index FieldLocal of a kind. What is sent because of its namespace
-// is found by that, too: its value is no name of an object, since it ends with a slash.
+// IndexLocal returns the index FieldLocal of a kind. An object that is sent because of its
+// namespace has that namespace as a second value, with a slash, which no object's name ends with.
 func IndexLocal(selection kind.Selection) client.IndexerFunc {
 	return func(remote client.Object) []string {
 		key := LocalKey(remote)

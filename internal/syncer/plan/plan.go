@@ -25,8 +25,8 @@ type Planner[T client.Object] struct {
 	Binding, ClusterID string
 	Memory             *memory.Memory
 	Refusals           *refusal.Refusals[T]
-	// Exceeds returns what the provider would hold too much of if before, which may be nil,
-	// became after; or "".
+	// Exceeds returns what would be over the budget of the provider if after replaced before,
+	// which may be nil; or "".
 	Exceeds func(before, after client.Object) string
 	// Count is how many objects of the kind the provider has of a local namespace. It is
 	// needed for kinds with Most.

@@ -70,7 +70,7 @@ func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem decide.
 	r.Events.Eventf(s.Local, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
 }
 
-// Postpone drops the deletions of copies that were refused from a plan, until they may be
+// Postpone drops from a plan the deletions of copies that were refused, until they may be
 // retried.
 func (r *Refusals[T]) Postpone(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	if !r.Kind.Selection.Copies() || !decide.Present(s.Local) {

@@ -188,8 +188,8 @@ func (w *Watcher[T]) EnqueuePeers(ctx context.Context) {
 	}
 }
 
-// enqueueLeft enqueues the copies' local objects, because some may have gone while nothing was
-// to be done. In a single namespace that is only what is not pinned.
+// enqueueLeft enqueues the local objects of all copies: some may have gone while we could do
+// nothing about that. For a single namespace, only kinds selected by their namespace need it.
 func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {
 	if namespace != "" && w.Kind.Selection != kind.InMappedNamespace {
 		return nil
@@ -202,8 +202,8 @@ func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// enqueueUnheld enqueues those that are to be sent and are not yet: what needs a Secret may be
-// in another namespace.
+// enqueueUnheld enqueues objects that something needs and that are not pinned yet. What needs
+// an object may be in another namespace than the object.
 func (w *Watcher[T]) enqueueUnheld(ctx context.Context, namespace string) error {
 	unheld, err := w.Locals.Unheld(ctx, namespace)
 	if err != nil {

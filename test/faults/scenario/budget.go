@@ -19,9 +19,9 @@ const fewObjects = 100
 // docs/concepts.md: a provider in which there is more with our mark than its budget
 // allows is disconnected, which says so, and nothing that is there is touched. The
 // binding is paused, so that what has no original here is not taken away as it
-// comes.
+// comes. ConfigMaps are in use there: kinds that nobody needs are not watched.
 var tooLarge = Scenario{
-	Name: "too-large", Prepare: all(withNotedPod, budget(true, ptr.To[int32](fewObjects)),
+	Name: "too-large", Prepare: all(withObjects(world.P1), note(world.P1, remoteNamespace(team)), note(world.P1, remotely(team, web)), budget(true, ptr.To[int32](fewObjects)),
 		func(ctx context.Context, w *world.World) error {
 			return eventually(ctx, w, bindingIs(v1alpha1.BindingReady, metav1.ConditionFalse, v1alpha1.ReasonPaused))
 		}),
