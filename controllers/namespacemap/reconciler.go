@@ -25,6 +25,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
@@ -101,9 +102,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	mount, mountErr := r.mount(ctx, provider, binding)
 	entries, entriesErr := r.entries(ctx, provider, binding, nsm)
-	if err := errors.Join(mountErr, entriesErr); err != nil {
+	mount, mountErr := r.mount(ctx, provider, binding)
+	if mountErr != nil && entriesErr == nil && entries.RequeueAfter > 0 {
+		log.FromContext(ctx).Error(mountErr, "the mount namespace is tried again with the others")
+		return ctrl.Result{RequeueAfter: retry.Sooner(entries.RequeueAfter, firstMountRetry)}, nil
+	}
+	if err := errors.Join(entriesErr, mountErr); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: retry.Sooner(mount.RequeueAfter, entries.RequeueAfter)}, nil

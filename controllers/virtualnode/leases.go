@@ -27,13 +27,16 @@ const (
 	leaseDuration = 40 * time.Second
 	// renewInterval is how often a lease is renewed: as often as by the kubelet.
 	renewInterval = leaseDuration / 4
+	// mostSilent is how long a provider may not have answered for its node's lease to be
+	// renewed.
+	mostSilent = 15 * time.Second
 )
 
 // holder is the identity in the leases.
 const holder = "spillway"
 
 // Leases renews the lease of each virtual node, while its provider is engaged and has
-// answered within the renewInterval: one probe may have failed. It stops when the
+// answered within mostSilent, so that one request to it may have failed. It stops when the
 // provider is disengaged.
 type Leases struct {
 	Client     client.Client
@@ -64,7 +67,7 @@ func (l *Leases) Engage(ctx context.Context, name multicluster.ClusterName, _ cl
 // prepare is called before each renewal. Its error prevents the renewal.
 func (l *Leases) prepare(ctx context.Context, name, nodeName string) lease.ProcessLeaseFunc {
 	return func(lease *coordinationv1.Lease) error {
-		if age := l.Clock.Since(l.Fleet.LastContact(name)); age > renewInterval {
+		if age := l.Clock.Since(l.Fleet.LastContact(name)); age > mostSilent {
 			return fmt.Errorf("the provider has not answered for %s", age.Round(time.Second))
 		}
 		node := &corev1.Node{}

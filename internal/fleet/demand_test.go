@@ -95,27 +95,21 @@ func TestARightThatIsMissingWhenAKindIsNeeded(t *testing.T) {
 	eventually(t, f, "eu", "can read ConfigMaps", limitedTo(""))
 }
 
-// TestAKindThatIsNotReadEndsTheConnection, as at its beginning.
-func TestAKindThatIsNotReadEndsTheConnection(t *testing.T) {
-	for name, test := range map[string]struct {
-		read bool
-		want string
-	}{
-		"it is read in time": {true, ""},
-		"it is not":          {false, "reading configmaps of the provider: context deadline exceeded"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			now := clocktesting.NewFakeClock(time.Unix(0, 0))
-			c := newKeeper(New(Options{Origin: "consumer", Clock: now}), target("eu", "1", ""), nil)
-			var ended string
-			read := c.opening(rights.New(now, nil), func(err error) { ended = err.Error() })(&corev1.ConfigMap{})
-			if test.read {
-				read()
-			}
-			now.Step(c.fleet.options.SyncTimeout)
-			if ended != test.want {
-				t.Errorf("it ends with %q, want %q", ended, test.want)
-			}
-		})
+// TestAKindThatIsNotReadLimitsTheConnection until it is read.
+func TestAKindThatIsNotReadLimitsTheConnection(t *testing.T) {
+	now := clocktesting.NewFakeClock(time.Unix(0, 0))
+	c := newKeeper(New(Options{Origin: "consumer", Clock: now}), target("eu", "1", ""), nil)
+	missing := rights.New(clocktesting.NewFakeClock(now.Now()), nil) // Of its own: it is called while the other one steps.
+	opening := c.opening(missing)
+	opening(&corev1.Secret{})() // Read in time.
+	read := opening(&corev1.ConfigMap{})
+	now.Step(c.fleet.options.SyncTimeout)
+	missing.Settle()
+	if got, want := missing.String(), "list (there is no answer) configmaps"; got != want {
+		t.Errorf("it lacks %q, want %q", got, want)
+	}
+	read()
+	if got := missing.String(); got != "" {
+		t.Errorf("it lacks %q after it has been read", got)
 	}
 }

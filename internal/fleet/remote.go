@@ -77,7 +77,7 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		o.Cache = cacheOptions(c.mark(), c.fleet.options.Kinds, held, fail)
 		o.Cache.NewInformer = informer.Shared(informers(allKinds(c.fleet.options.Kinds), missing))
 		o.NewCache = func(config *rest.Config, options cache.Options) (_ cache.Cache, err error) {
-			demand, err = c.newCache(config, options, held, missing, end)
+			demand, err = c.newCache(config, options, held, missing)
 			return demand, err
 		}
 		o.Client.FieldOwner = "spillway"
@@ -181,7 +181,7 @@ func isNode(object client.Object) bool {
 }
 
 // newCache makes the cache of a session.
-func (c *keeper) newCache(config *rest.Config, options cache.Options, held *ledger, missing *rights.Rights, end func(error)) (*informer.Demand, error) {
+func (c *keeper) newCache(config *rest.Config, options cache.Options, held *ledger, missing *rights.Rights) (*informer.Demand, error) {
 	of, err := cache.New(config, options)
 	if err != nil {
 		return nil, err
@@ -193,19 +193,21 @@ func (c *keeper) newCache(config *rest.Config, options cache.Options, held *ledg
 		}
 	}
 	return informer.OnDemand(of, informer.DemandOptions{
-		Kinds: kinds, Scheme: scheme.Scheme, First: held.handler(), Opening: c.opening(missing, end),
+		Kinds: kinds, Scheme: scheme.Scheme, First: held.handler(), Opening: c.opening(missing),
 	})
 }
 
-// opening limits the time for reading a kind that is needed later, to SyncTimeout, as for all kinds
-// at the beginning. If the kind takes longer, the session ends.
-func (c *keeper) opening(missing *rights.Rights, end func(error)) func(client.Object) (read func()) {
+// opening reports a kind that is needed later and is not read within SyncTimeout. What needs it
+// waits, and all else goes on; the informer asks again by itself.
+func (c *keeper) opening(missing *rights.Rights) func(client.Object) (read func()) {
 	return func(kind client.Object) (read func()) {
+		resource := ResourceOf(kind)
 		timer := c.fleet.options.Clock.AfterFunc(c.fleet.options.SyncTimeout, func() {
-			end(fmt.Errorf("reading %s of the provider: %w", ResourceOf(kind), context.DeadlineExceeded))
+			missing.Unanswered(resource, true)
 		})
 		return func() {
 			timer.Stop()
+			missing.Unanswered(resource, false)
 			missing.Settle() // Before anybody decides on what the cache shows.
 		}
 	}

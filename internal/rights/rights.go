@@ -43,17 +43,30 @@ func New(with clock.WithDelayedExecution, changed func()) *Rights {
 // Note notes the answer to a verb, such as list, on a resource, such as configmaps. It
 // ignores errors that say nothing about rights.
 func (r *Rights) Note(resource, verb string, err error) {
-	if r == nil || err != nil && !apierrors.IsForbidden(err) {
+	if err == nil || apierrors.IsForbidden(err) {
+		r.note(resource, verb, err != nil)
+	}
+}
+
+// unanswered stands for the verb of a resource that is not listed in time, whatever the reason.
+const unanswered = "list (there is no answer)"
+
+// Unanswered notes whether the provider does not answer in time to a list of a resource. What
+// needs it waits as if the right were missing.
+func (r *Rights) Unanswered(resource string, is bool) { r.note(resource, unanswered, is) }
+
+func (r *Rights) note(resource, verb string, missing bool) {
+	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	verbs := r.refused[resource]
-	if slices.Contains(verbs, verb) == (err != nil) {
+	if slices.Contains(verbs, verb) == missing {
 		return
 	}
 	verbs = slices.DeleteFunc(slices.Clone(verbs), func(v string) bool { return v == verb })
-	if err != nil {
+	if missing {
 		verbs = append(verbs, verb)
 	}
 	slices.Sort(verbs)
