@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -85,10 +84,7 @@ func LimitsOf(cl cluster.Cluster) *translate.Limits {
 var _ toolscache.TransformingStore = &limits{}
 
 func (c *keeper) newLimits(httpClient *http.Client, held *ledger, missing *rights.Rights) (*limits, error) {
-	config := rest.CopyConfig(c.target.Config)
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	core, err := corev1client.NewForConfigAndClient(config, httpClient)
+	core, err := corev1client.NewForConfigAndClient(c.target.Config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
 	}

@@ -16,6 +16,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -57,12 +61,13 @@ func newAddress(t *testing.T) *address {
 			proxy.ServeHTTP(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+		var answer runtime.Object = &corev1.List{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
 		if strings.HasSuffix(r.URL.Path, "/namespaces/kube-system") {
-			_, _ = io.WriteString(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"kube-system","uid":"another"}}`)
-			return
+			answer = &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
+				ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "another"}}
 		}
-		_, _ = io.WriteString(w, `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)
+		_ = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(answer, w)
 	}))
 	a.EnableHTTP2, a.TLS, a.Config.ErrorLog = true, &tls.Config{MinVersion: tls.VersionTLS12}, log.New(io.Discard, "", 0)
 	a.StartTLS()

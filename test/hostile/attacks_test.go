@@ -39,12 +39,24 @@ var attacks = []struct {
 		v1alpha1.ReasonTooLarge, "a list of configmaps does not come to an end",
 	},
 	{
-		"a list that unpacks a thousand times larger", onList("configmaps", zipped("[")),
+		"a list that unpacks a thousand times larger", onList("configmaps", zipped(append(lengthy("ConfigMapList"), lengthyField(15)...))),
 		v1alpha1.ReasonTooLarge, "a list of configmaps is larger than",
 	},
 	{
-		"an event that unpacks a thousand times larger", onWatch("configmaps", zipped(`{"type":"ADDED","object":`)),
+		"an event that unpacks a thousand times larger", onWatch("configmaps", zipped([]byte{0x7F, 0xFF, 0xFF, 0xFF})),
 		v1alpha1.ReasonTooLarge, "an event of the watch of configmaps is larger than",
+	},
+	{
+		"a list in JSON", onList("configmaps", inJSON(`{"kind":"ConfigMapList","apiVersion":"v1","items":[{}]}`)),
+		v1alpha1.ReasonUnreachable, "the provider answers in JSON",
+	},
+	{
+		"a watch in JSON", onWatch("nodes", inJSON(`{"type":"ADDED","object":{"kind":"Node","apiVersion":"v1","status":{"allocatable":{"cpu":"1e10000000"}}}}`)),
+		v1alpha1.ReasonUnreachable, "the provider answers in JSON",
+	},
+	{
+		"errors that are nodes with a quantity that takes seconds", onAll(fierceError),
+		v1alpha1.ReasonUnreachable, "the provider's answer is not one of a Kubernetes API",
 	},
 	{
 		"an event that decodes to gigabytes", onWatch("pods", emptyContainers),
@@ -174,40 +186,57 @@ func hugeQuantity(w http.ResponseWriter, _ *http.Request) {
 	sendRaw(w, "ADDED", object("Node", field(3, field(2, cpu))))
 }
 
-// hugeQuantities is a list of JSON with numbers of a hundred thousand.
+// hugeQuantities is a list of nodes with numbers of a hundred thousand digits.
 func hugeQuantities(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	_, err := io.WriteString(w, `{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"status":{"allocatable":{"a/0":1`)
-	for i := 1; i < 20_000 && err == nil; i++ {
-		_, err = fmt.Fprintf(w, `,"a/%d":11111111111111111111e100000`, i)
+	var resources []byte
+	for i := range 20_000 {
+		cpu := append(field(1, fmt.Appendf(nil, "a/%d", i)), field(2, field(1, []byte("11111111111111111111e100000")))...)
+		resources = append(resources, field(2, cpu)...)
 	}
-	_, _ = io.WriteString(w, "}}}]}")
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+	_, _ = w.Write(object("NodeList", field(2, field(3, resources))))
 }
 
 func endlessItems(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	_, err := io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`)
-	for item := `{"data":{"x":"` + strings.Repeat("y", 1<<16) + `"}},`; err == nil; {
-		_, err = io.WriteString(w, item)
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+	entry := append(field(1, []byte("x")), field(2, bytes.Repeat([]byte("y"), 1<<16))...)
+	_, err := w.Write(lengthy("ConfigMapList"))
+	for item := field(2, field(2, entry)); err == nil; {
+		_, err = w.Write(item)
 	}
 }
 
 func endlessPages(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1","continue":"more"},"items":[]}`)
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+	_, _ = w.Write(object("ConfigMapList", field(1, append(field(2, []byte("1")), field(3, []byte("more"))...))))
 }
 
-// zipped is an answer that goes on with blanks, packed.
-func zipped(begin string) http.HandlerFunc {
+// inJSON answers in JSON, whatever the client has asked for.
+func inJSON(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+// zipped is an answer that goes on with zeros, packed.
+func zipped(begin []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
 		w.Header().Set("Content-Encoding", "gzip")
 		packed := gzip.NewWriter(w)
-		_, err := io.WriteString(packed, begin)
-		for blanks := strings.Repeat(" ", 1<<20); err == nil; {
-			_, err = io.WriteString(packed, blanks)
+		_, err := packed.Write(begin)
+		for zeros := make([]byte, 1<<20); err == nil; {
+			_, err = packed.Write(zeros)
 		}
 	}
+}
+
+// fierceError is an error that a client would decode as a node.
+func fierceError(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusInternalServerError)
+	_, _ = io.WriteString(w, `{"kind":"Node","apiVersion":"v1","status":{"allocatable":{"cpu":"11111111111111111111e10000000"}}}`)
 }
 
 func longError(w http.ResponseWriter, _ *http.Request) {

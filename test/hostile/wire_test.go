@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/http"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,3 +53,12 @@ func field(number int, content []byte) []byte {
 	const isBytes, bits = 2, 3
 	return append(binary.AppendUvarint([]byte{byte(number<<bits | isBytes)}, uint64(len(content))), content...)
 }
+
+// lengthy begins an object like object, with content that is longer than a list may be.
+func lengthy(kind string) []byte {
+	identity := append(field(1, []byte("v1")), field(2, []byte(kind))...)
+	return slices.Concat([]byte("k8s\x00"), field(1, identity), binary.AppendUvarint([]byte{2<<3 | 2}, 12<<20))
+}
+
+// lengthyField begins a field of nearly that length. Nobody knows the number 15.
+func lengthyField(number byte) []byte { return binary.AppendUvarint([]byte{number<<3 | 2}, 11<<20) }

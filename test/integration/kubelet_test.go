@@ -184,11 +184,9 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 		Expect(home.scrape(served.Port, t.cb)).To(BeEmpty(), "nobody serves metrics in the provider")
 		Eventually(home.condition(t.cb, v1alpha1.BindingLimited)).Should(isTrue(v1alpha1.ReasonMetricsMissing, "it serves no metrics.k8s.io"))
 
-		eu.serveMetrics()
 		remote := eu.remotePod(t.cb, local)
-		eu.putMetrics(remote, remote.Labels)
-		eu.putMetrics(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: remote.Namespace, Name: "foreign"}}, nil)
-		eu.putMetrics(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: remote.Namespace, Name: "none"}}, remote.Labels)
+		eu.serveMetrics(metricsOf(remote.Namespace, remote.Name, remote.Labels),
+			metricsOf(remote.Namespace, "foreign", nil), metricsOf(remote.Namespace, "none", remote.Labels))
 		mine := fmt.Sprintf(`container="app",namespace="%s",pod="%s"`, local.Namespace, local.Name)
 		Eventually(func() string { return home.scrape(served.Port, t.cb) }).Should(And(
 			ContainSubstring("container_memory_working_set_bytes{"+mine+"} 6.7108864e+07"), ContainSubstring("container_cpu_usage_seconds_total{"+mine+"} "),

@@ -1,65 +1,84 @@
 package integration
 
 import (
-	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 )
 
-// metricsAPI stands for metrics-server: an API of that name, with the objects that the
-// specs put into it.
+// metricsAPI leads to what stands for metrics-server.
 const metricsAPI = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: pods.metrics.k8s.io
-  annotations: {api-approved.kubernetes.io: "unapproved, in place of metrics-server"}
+apiVersion: v1
+kind: Service
+metadata: {namespace: kube-system, name: metrics}
+spec: {type: ExternalName, externalName: localhost}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta1.metrics.k8s.io}
 spec:
   group: metrics.k8s.io
-  scope: Namespaced
-  names: {plural: pods, singular: pod, kind: PodMetrics, listKind: PodMetricsList}
-  versions:
-  - name: v1beta1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+  version: v1beta1
+  groupPriorityMinimum: 100
+  versionPriority: 100
+  insecureSkipTLSVerify: true
+  service: {namespace: kube-system, name: metrics, port: %d}
 `
 
-// serveMetrics has a cluster serve metrics of pods, until the spec ends.
-func (c *controlPlane) serveMetrics() {
+// serveMetrics has a cluster serve metrics of pods, as metrics-server does, until the spec ends.
+func (c *controlPlane) serveMetrics(pods ...metricsv1beta1.PodMetrics) {
 	GinkgoHelper()
-	_, err := c.kubectl(metricsAPI, "apply", "-f", "-")
+	served := runtime.NewScheme()
+	Expect(metricsv1beta1.AddToScheme(served)).To(Succeed())
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+		if err != nil || !strings.HasSuffix(r.URL.Path, "/pods") {
+			return // The API server only looks whether there is an answer.
+		}
+		list := &metricsv1beta1.PodMetricsList{TypeMeta: metav1.TypeMeta{APIVersion: "metrics.k8s.io/v1beta1", Kind: "PodMetricsList"}}
+		for _, pod := range pods {
+			if selector.Matches(labels.Set(pod.Labels)) {
+				list.Items = append(list.Items, pod)
+			}
+		}
+		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+		_ = protobuf.NewSerializer(served, served).Encode(list, w)
+	}))
+	DeferCleanup(server.Close)
+	manifest := fmt.Sprintf(metricsAPI, server.Listener.Addr().(*net.TCPAddr).Port)
+	_, err := c.kubectl(manifest, "apply", "-f", "-")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() {
-		_, err := c.kubectl(metricsAPI, "delete", "-f", "-")
+		_, err := c.kubectl(manifest, "delete", "-f", "-")
 		Expect(err).NotTo(HaveOccurred())
 	})
-	_, err = c.kubectl("", "wait", "--for=condition=Established", "crd/pods.metrics.k8s.io", "--timeout=1m")
+	_, err = c.kubectl("", "wait", "--for=condition=Available", "apiservice/v1beta1.metrics.k8s.io", "--timeout=1m")
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// putMetrics says what the first container of a pod uses.
-func (c *controlPlane) putMetrics(pod *corev1.Pod, labels map[string]string) {
-	GinkgoHelper()
-	metrics, err := json.Marshal(map[string]any{
-		"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
-		"metadata":  map[string]any{"namespace": pod.Namespace, "name": pod.Name, "labels": labels},
-		"timestamp": time.Now().UTC().Format(time.RFC3339), "window": "15s",
-		"containers": []any{map[string]any{"name": "app", "usage": map[string]any{"cpu": "250m", "memory": "64Mi"}}},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	Eventually(func() error { // The API may be served a moment after it is said to be.
-		_, err := c.kubectl(string(metrics), "apply", "-f", "-")
-		return err
-	}).Should(Succeed())
+// metricsOf says what the first container of a pod uses.
+func metricsOf(namespace, name string, labels map[string]string) metricsv1beta1.PodMetrics {
+	usage := corev1.ResourceList{"cpu": resource.MustParse("250m"), "memory": resource.MustParse("64Mi")}
+	return metricsv1beta1.PodMetrics{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, Timestamp: metav1.Now(),
+		Window: metav1.Duration{Duration: 15 * time.Second}, Containers: []metricsv1beta1.ContainerMetrics{{Name: "app", Usage: usage}},
+	}
 }
 
 // scrape returns the metrics of the virtual node of a binding.

@@ -26,7 +26,7 @@ func TestBearer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch, err := client.Get(server.URL + "/api/v1/pods?watch=true")
+	watch, err := client.Get(server.URL + "/apis/example.com/v1/pods?watch=true")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,16 +85,20 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	tellAuthority(req, resp)
 	capRetryAfter(resp.Header)
 	body := &body{ReadCloser: resp.Body, owner: b, deadline: deadline}
+	refuse := b.mustBeProtobuf(req, resp, kind)
+	isProtobuf := isProtobuf(resp)
+	meter := meterOf(isProtobuf)
 	switch {
+	case refuse != nil:
+		body.exceeds = refuse
 	case kind == watch && resp.StatusCode == http.StatusOK:
 		deadline.lift()
-		body.exceeds = b.ofEvents(resp, resource)
+		body.exceeds = b.ofEvents(isProtobuf, resource)
 	case kind == list:
-		meter := meterOf(resp)
 		body.exceeds = func(p []byte) error { return b.excess.read(req.URL.Path, resource, p, meter) }
 	default:
 		body.limit = b.opts.MaxBytes
-		body.exceeds = ofOne(resp)
+		body.exceeds = ofOne(meter)
 	}
 	resp.Body = body
 	return resp, nil

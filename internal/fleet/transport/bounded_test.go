@@ -25,7 +25,7 @@ func expectTimeout(t *testing.T, err error, after time.Duration) {
 
 func TestDeadlines(t *testing.T) {
 	const short, long = 20 * time.Millisecond, 40 * time.Millisecond
-	const pods = "/api/v1/namespaces/team/pods"
+	const pods = "/apis/example.com/v1/namespaces/team/pods"
 	tests := map[string]struct {
 		path   string
 		server http.HandlerFunc
@@ -84,11 +84,11 @@ func TestWatchHasNoDeadlineOnceBegun(t *testing.T) {
 		_, _ = io.WriteString(w, "event")
 	})
 	client := newClient(t, configFor(server), Options{ListTimeout: time.Second})
-	resp, err := client.Get(server.URL + "/api/v1/pods?watch=true")
+	resp, err := client.Get(server.URL + "/apis/example.com/v1/pods?watch=true")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = get(t, client, server.URL+"/api/v1/pods")
+	_, _, err = get(t, client, server.URL+"/apis/example.com/v1/pods")
 	expectTimeout(t, err, time.Second)
 	close(goOn)
 	if got, err := io.ReadAll(resp.Body); err != nil || string(got) != "event" {
@@ -99,7 +99,7 @@ func TestWatchHasNoDeadlineOnceBegun(t *testing.T) {
 func TestContextOfTheCallerStillCounts(t *testing.T) {
 	server := startServer(t, hang("x"))
 	client := newClient(t, configFor(server), Options{})
-	for _, path := range []string{"/api/v1/pods", "/api/v1/pods?watch=true"} {
+	for _, path := range []string{"/apis/example.com/v1/pods", "/apis/example.com/v1/pods?watch=true"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, nil)
 		if err != nil {
@@ -125,7 +125,7 @@ func TestClosingTheBodyEndsTheRequest(t *testing.T) {
 		hang("x")(w, r)
 	})
 	client := newClient(t, configFor(server), Options{})
-	resp, err := client.Get(server.URL + "/api/v1/pods?watch=true")
+	resp, err := client.Get(server.URL + "/apis/example.com/v1/pods?watch=true")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,13 +144,13 @@ func TestSizes(t *testing.T) {
 		zip   bool
 		limit int64 // zero: none
 	}{
-		"single at the limit":   {"/api/v1/nodes/a", single, false, 0},
-		"single over the limit": {"/api/v1/nodes/a", single + 1, false, single},
-		"list at the limit":     {"/api/v1/nodes", list, false, 0},
-		"list over the limit":   {"/api/v1/nodes", list + 1, false, list},
-		"watch":                 {"/api/v1/nodes?watch=true", 100 * list, false, 0}, // Its events have a limit.
-		"compressed, fits":      {"/api/v1/nodes", list, true, 0},
-		"compressed, too large": {"/api/v1/nodes", 1 << 20, true, list},
+		"single at the limit":   {"/apis/example.com/v1/nodes/a", single, false, 0},
+		"single over the limit": {"/apis/example.com/v1/nodes/a", single + 1, false, single},
+		"list at the limit":     {"/apis/example.com/v1/nodes", list, false, 0},
+		"list over the limit":   {"/apis/example.com/v1/nodes", list + 1, false, list},
+		"watch":                 {"/apis/example.com/v1/nodes?watch=true", 100 * list, false, 0}, // Its events have a limit.
+		"compressed, fits":      {"/apis/example.com/v1/nodes", list, true, 0},
+		"compressed, too large": {"/apis/example.com/v1/nodes", 1 << 20, true, list},
 		"far over the limit":    {"/version", 10 << 20, false, single},
 	}
 	for name, test := range tests {

@@ -165,11 +165,11 @@ func TestClassifyAnswers(t *testing.T) {
 		"503":                 {raw(503, "text/plain", canary), v1alpha1.ReasonUnreachable, "the provider answered 503 Service Unavailable"},
 		"599":                 {status(599, canary), v1alpha1.ReasonUnreachable, "the provider answered 599"},
 		"a web page":          {raw(200, "text/html", page), v1alpha1.ReasonUnreachable, notKubernetes},
-		"an unknown kind":     {raw(200, "application/json", `{"kind":"c4narySecret","apiVersion":"v1"}`), v1alpha1.ReasonUnreachable, notKubernetes},
-		"broken JSON":         {raw(200, "application/json", `{"c4narySecret"`), v1alpha1.ReasonUnreachable, notKubernetes},
+		"an unknown kind":     {raw(200, "application/vnd.kubernetes.protobuf", string(object("c4narySecret", nil))), v1alpha1.ReasonUnreachable, notKubernetes},
+		"broken Protobuf":     {raw(200, "application/vnd.kubernetes.protobuf", "k8s\x00c4narySecret"), v1alpha1.ReasonUnreachable, notKubernetes},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://"+canary, http.StatusFound) },
 			v1alpha1.ReasonUnreachable, notKubernetes},
-		"too large": {raw(200, "application/json", `"`+strings.Repeat(canary, 1000)+`"`), v1alpha1.ReasonTooLarge, "the answer is larger than 4096 bytes"},
+		"too large": {raw(200, "application/vnd.kubernetes.protobuf", string(object("Namespace", field(9, []byte(strings.Repeat(canary, 1000)))))), v1alpha1.ReasonTooLarge, "the answer is larger than 4096 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

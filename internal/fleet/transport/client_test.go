@@ -191,7 +191,7 @@ func connectAndClose(t *testing.T, server *httptest.Server) {
 	t.Helper()
 	client := newClient(t, configFor(server), Options{})
 	for range 2 {
-		resp, err := client.Get(server.URL + "/api/v1/pods?watch=true")
+		resp, err := client.Get(server.URL + "/apis/example.com/v1/pods?watch=true")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +265,7 @@ func TestBlackHoleEndsAWatch(t *testing.T) {
 	cfg := configFor(server)
 	cfg.Host = "https://" + relay.addr.String()
 	client := newClient(t, cfg, Options{PingInterval: 300 * time.Millisecond, PingTimeout: 300 * time.Millisecond})
-	resp, err := client.Get(cfg.Host + "/api/v1/pods?watch=1")
+	resp, err := client.Get(cfg.Host + "/apis/example.com/v1/pods?watch=1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,16 +28,15 @@ func isProtobuf(resp *http.Response) bool {
 }
 
 // meterOf returns a meter for an object or a list.
-func meterOf(resp *http.Response) decoded.Meter {
-	if isProtobuf(resp) {
+func meterOf(isProtobuf bool) decoded.Meter {
+	if isProtobuf {
 		return decoded.NewObject()
 	}
 	return &decoded.JSON{}
 }
 
 // ofOne limits the memory of an answer that is neither list nor watch.
-func ofOne(resp *http.Response) func([]byte) error {
-	meter := meterOf(resp)
+func ofOne(meter decoded.Meter) func([]byte) error {
 	var sum int64
 	return func(p []byte) error {
 		took, err := meter.Read(p)
@@ -52,8 +51,8 @@ func ofOne(resp *http.Response) func([]byte) error {
 }
 
 // ofEvents limits each event of a watch.
-func (b *bounded) ofEvents(resp *http.Response, resource string) func([]byte) error {
-	found := &events{isProtobuf: isProtobuf(resp)}
+func (b *bounded) ofEvents(isProtobuf bool, resource string) func([]byte) error {
+	found := &events{isProtobuf: isProtobuf, text: decoded.JSON{Event: true}}
 	return func(p []byte) error {
 		excess, err := found.read(p)
 		switch {
@@ -63,6 +62,29 @@ func (b *bounded) ofEvents(resp *http.Response, resource string) func([]byte) er
 			return b.excess.tell(tooLarge("an event of the watch of %s %s", resource, excess))
 		}
 		return nil
+	}
+}
+
+// mustBeProtobuf refuses an answer that an API server would give in Protobuf, for which every
+// client here asks, unless it has no content. If a cache wants the answer, the connection ends.
+func (b *bounded) mustBeProtobuf(req *http.Request, resp *http.Response, kind requestKind) (refuse func([]byte) error) {
+	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	group, path := target(req, b.prefix)
+	if mediaType == runtime.ContentTypeProtobuf || resp.StatusCode >= http.StatusMultipleChoices || path == nil || !decoded.InProtobuf(group) {
+		return nil
+	}
+	err := &ExcessError{Reason: v1alpha1.ReasonUnreachable, Message: notKubernetes}
+	if mediaType == runtime.ContentTypeJSON {
+		err.Message = "the provider answers in JSON, although it was asked for Protobuf; if a proxy is before it, that must pass on the header Accept"
+	}
+	return func(p []byte) error {
+		switch {
+		case len(p) == 0:
+			return nil
+		case kind == single:
+			return err
+		}
+		return b.excess.tell(err)
 	}
 }
 

@@ -36,31 +36,36 @@ func kindOf(req *http.Request, prefix string) requestKind {
 // isMetrics reports whether a request is for what pods use. Such an answer is no cache's: it
 // is small, and soon old. One that is too large, or late, must not end the connection.
 func isMetrics(req *http.Request, prefix string) bool {
-	return strings.HasPrefix(req.URL.Path, strings.TrimSuffix(prefix, "/")+"/apis/metrics.k8s.io/")
+	group, _ := target(req, prefix)
+	return group == "metrics.k8s.io"
 }
 
-// collection is the resource of a request whose path is one of
-//
-//	/api/v1/[namespaces/<namespace>/]<resource>
-//	/apis/<group>/<version>/[namespaces/<namespace>/]<resource>
-//
-// and empty for any other.
+// collection is the resource of a request for a whole collection, and empty for any other.
 func collection(req *http.Request, prefix string) string {
-	path := strings.TrimPrefix(req.URL.Path, strings.TrimSuffix(prefix, "/"))
-	segments := strings.Split(strings.Trim(path, "/"), "/")
+	if _, path := target(req, prefix); len(path) == 1 {
+		return path[0]
+	}
+	return ""
+}
+
+// target is the API group of a request whose path is one of
+//
+//	/api/v1/[namespaces/<namespace>/]<resource>[/<name>…]
+//	/apis/<group>/<version>/[namespaces/<namespace>/]<resource>[/<name>…]
+//
+// and what begins with the resource. Of any other request, both are empty.
+func target(req *http.Request, prefix string) (group string, path []string) {
+	path = strings.Split(strings.Trim(strings.TrimPrefix(req.URL.Path, strings.TrimSuffix(prefix, "/")), "/"), "/")
 	switch {
-	case segments[0] == "api" && len(segments) > 2:
-		segments = segments[2:]
-	case segments[0] == "apis" && len(segments) > 3:
-		segments = segments[3:]
+	case path[0] == "api" && len(path) > 2:
+		path = path[2:]
+	case path[0] == "apis" && len(path) > 3:
+		group, path = path[1], path[3:]
 	default:
-		return ""
+		return "", nil
 	}
-	if segments[0] == "namespaces" && len(segments) > 2 {
-		segments = segments[2:]
+	if path[0] == "namespaces" && len(path) > 2 {
+		path = path[2:]
 	}
-	if len(segments) != 1 {
-		return ""
-	}
-	return segments[0]
+	return group, path
 }

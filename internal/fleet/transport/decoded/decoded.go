@@ -7,11 +7,11 @@
 //
 // A Meter follows the bytes as they come, and keeps none of them. For Protobuf it knows
 // the kinds by their Go types, and so what each field takes. For JSON it follows brackets
-// and commas, and counts each element of a list as the largest possible one: for the
-// kinds read in numbers here, no API server answers in JSON.
+// and commas, and counts each element of a list as the largest possible one.
 //
-// Even a short quantity can take seconds and megabytes to decode. In both formats a Meter
-// finds quantities by the Go types, and refuses what package quantity does not allow.
+// Even a short quantity can take seconds and megabytes to decode. In Protobuf a Meter finds
+// quantities by the Go types, and refuses what package quantity does not allow. In JSON it
+// refuses the kinds with a Go type: of those, API servers send only a Status in JSON.
 package decoded
 
 import (

@@ -2,6 +2,7 @@ package decoded
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -161,6 +162,63 @@ func TestJSON(t *testing.T) {
 	if _, err := (&JSON{}).Read([]byte(strings.Repeat("[", deepest+1))); err == nil {
 		t.Error("depth has no bound")
 	}
+}
+
+// TestKindsInJSON: whatever a decoder takes for the kind of a message with a Go type is found.
+func TestKindsInJSON(t *testing.T) {
+	for name, test := range map[string]struct {
+		text           string
+		event, refused bool
+	}{
+		"a status":                   {`{"kind":"Status","details":{"kind":"nodes"}}`, false, false},
+		"a custom resource":          {`{"kind":"HTTPRoute","spec":{"kind":"Node"},"metadata":{"ownerReferences":[{"kind":"Node"}]}}`, false, false},
+		"no kind":                    {`{"status":{},"x":"Node"}`, false, false},
+		"text with an escape":        {`{"message":"\"kind\":\"Node\"","details":{"k\u0069nd":"Node"}}`, false, false},
+		"a node":                     {`{"status":{"x":[{}]}, "kind" : "Node"}`, false, true},
+		"a list of nodes":            {`{"kind":"NodeList"}`, false, true},
+		"a node after a status":      {`{"kind":"Status","kind":"Node"}`, false, true},
+		"in large letters":           {`{"KIND":"Node"}`, false, true},
+		"in letters that look alike": {"{\"\u212Aind\":\"Node\"}", false, true},
+		"with an escape":             {`{"k\u0069nd":"Node"}`, false, true},
+		"a kind with an escape":      {`{"kind":"N\u006fde"}`, false, true},
+		"after another message":      {"{\"kind\":\"Status\"}\n{\"kind\":\"Node\"}", false, true},
+		"of an event":                {`{"type":"ADDED","object":{"kind":"Node"}}`, true, true},
+		"of a custom event":          {`{"type":"ADDED","object":{"kind":"HTTPRoute","spec":{"kind":"Node"}}}`, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			meter := JSON{Event: test.event}
+			var err error
+			for _, b := range []byte(test.text) {
+				if _, err = meter.Read([]byte{b}); err != nil {
+					break
+				}
+			}
+			if (err != nil) != test.refused {
+				t.Errorf("%v, want it refused: %t", err, test.refused)
+			}
+		})
+	}
+}
+
+// FuzzJSON decodes what was measured, for a client that asked for something else: it is no
+// kind with a Go type.
+func FuzzJSON(f *testing.F) {
+	for _, text := range []string{
+		`{"kind":"Node","apiVersion":"v1"}`, `{"apiVersion":"v1","k\u0069nd":"Node"}`, "{\"\u212AIND\":\"Node\",\"apiVersion\":\"v1\"}", `{"kind":"Status","apiVersion":"v1"}`,
+	} {
+		f.Add(text)
+	}
+	decoder := scheme.Codecs.UniversalDeserializer()
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := (&JSON{}).Read([]byte(text)); err != nil || !json.Valid([]byte(text)) {
+			return
+		}
+		if object, _, err := decoder.Decode([]byte(text), nil, nil); err == nil {
+			if _, ok := object.(*metav1.Status); !ok {
+				t.Errorf("it is decoded as %T", object)
+			}
+		}
+	})
 }
 
 // FuzzProtobuf decodes what was measured: it never takes much more.

@@ -1,11 +1,6 @@
 package decoded
 
-import (
-	"bytes"
-	"encoding/json"
-
-	"github.com/spillway-io/spillway/internal/quantity"
-)
+import "strings"
 
 const (
 	// perElement is what an element of a JSON list takes: none is larger than a pod.
@@ -19,30 +14,15 @@ const (
 
 // JSON measures a message, and finds where it ends.
 type JSON struct {
-	in             []within // From the outermost to the current one.
+	// Event says that the message is an event of a watch: the object is in a field of it.
+	Event bool
+
+	in             []bool // From the outside: whether it is a list.
 	quoted, escape bool
+	text           []byte // Of the current string, where it can be a kind.
 
-	isKey bool   // The next string is a field's name.
-	now   spot   // The next or current value.
-	text  []byte // Of a name, or of a quantity.
+	isValue, ofKind bool // The next string is a field's value; the field is the kind.
 }
-
-// within is a list or an object.
-type within struct {
-	list bool
-	spot
-}
-
-// spot is where a value stands, and the last field name on the way that the Go types
-// know.
-type spot struct {
-	place *place
-	name  string
-}
-
-// longestName limits what is kept of a field's name. No name that leads to a quantity is
-// as long, even with each character escaped as six.
-const longestName = 512
 
 // Read implements Meter.
 func (m *JSON) Read(p []byte) (int64, error) {
@@ -72,112 +52,51 @@ func (m *JSON) next(b byte) (int64, error) {
 		if len(m.in) == deepest {
 			return 0, errWire
 		}
-		m.enter(b == '[')
+		m.in, m.isValue = append(m.in, b == '['), false
 		return m.each(), nil
 	case b == '}' || b == ']':
-		err := m.amount()
 		m.in = m.in[:max(0, len(m.in)-1)]
-		return 1, err
 	case b == ',':
-		err := m.amount()
-		m.begin()
-		return m.each(), err
-	case m.now.isAmount() && bytes.IndexByte(blanks, b) < 0:
-		return 1, m.keep(b)
+		m.isValue = false
+		return m.each(), nil
+	case b == ':':
+		m.isValue = true
 	}
 	return 1, nil
 }
 
-// blanks stand before and after a number.
-var blanks = []byte(" \t\r\n:")
-
 // inQuotes measures a byte of a string.
 func (m *JSON) inQuotes(b byte) error {
-	switch {
-	case m.escape:
-		m.escape = false
-	case b == '\\':
-		m.escape = true
-	case b == '"':
+	if b == '"' && !m.escape {
 		m.quoted = false
-		if m.isKey {
-			m.known()
-			return nil
-		}
-		return m.amount()
+		return m.identify(string(m.text))
 	}
-	switch {
-	case m.isKey && len(m.text) < longestName:
+	m.escape = b == '\\' && !m.escape
+	if len(m.text) < longest {
 		m.text = append(m.text, b)
-	case m.isKey:
-	case m.now.isAmount():
-		return m.keep(b)
 	}
 	return nil
 }
 
-// enter begins a list or an object.
-func (m *JSON) enter(list bool) {
-	if len(m.in) == 0 {
-		m.now = spot{place: outermost()}
+// identify refuses a message that names a kind with a Go type, other than Status: a client
+// would decode it as that kind, whatever it asked for. Decoders ignore the case of the name.
+// No API server escapes a name or a kind.
+func (m *JSON) identify(text string) error {
+	if depth := len(m.in); depth != 1 && !(m.Event && depth == 2) {
+		return nil
 	}
-	m.in = append(m.in, within{list, m.now})
-	m.begin()
-}
-
-// begin prepares for the next element of a list, or field of an object.
-func (m *JSON) begin() {
-	m.now, m.isKey, m.text = spot{}, false, m.text[:0]
-	if len(m.in) == 0 {
-		return
+	if !m.isValue {
+		m.ofKind = strings.EqualFold(text, "kind")
 	}
-	if top := m.in[len(m.in)-1]; top.list {
-		m.now = spot{top.place.in(), top.name}
-	} else {
-		m.isKey = true
-	}
-}
-
-// known handles a complete field name.
-func (m *JSON) known() {
-	m.isKey = false
-	if len(m.in) == 0 {
-		return
-	}
-	top := m.in[len(m.in)-1]
-	key := string(m.text)
-	if bytes.IndexByte(m.text, '\\') >= 0 {
-		_ = json.Unmarshal([]byte(`"`+key+`"`), &key) // A name that fails is unknown.
-	}
-	m.now = spot{top.place.of(key), top.name}
-	if top.place != nil && top.place.fields[key] != nil {
-		m.now.name = key
-	}
-	m.text = m.text[:0]
-}
-
-func (s spot) isAmount() bool { return s.place != nil && s.place.amount }
-
-// keep notes a byte of a quantity.
-func (m *JSON) keep(b byte) error {
-	m.text = append(m.text, b)
-	if len(m.text) > quantity.MaxLength {
-		return &QuantityError{m.now.name}
-	}
-	return nil
-}
-
-// amount checks a complete value.
-func (m *JSON) amount() error {
-	if m.now.isAmount() && !quantity.Bounded(string(m.text)) {
-		return &QuantityError{m.now.name}
+	if escaped := strings.Contains(text, `\`); escaped && (m.ofKind || !m.isValue) || m.ofKind && m.isValue && text != "Status" && names[text] {
+		return errWire
 	}
 	return nil
 }
 
 // each is what the start of a list or an object, or a comma, takes.
 func (m *JSON) each() int64 {
-	if len(m.in) > 0 && m.in[len(m.in)-1].list {
+	if len(m.in) > 0 && m.in[len(m.in)-1] {
 		return perElement
 	}
 	return perField

@@ -62,6 +62,18 @@ var kinds = func() map[schema.GroupVersionKind]reflect.Type {
 	return s.AllKnownTypes() // A new map each time.
 }()
 
+// names are those of kinds, and groups their API groups, which API servers serve in Protobuf.
+var names, groups = func() (names, groups map[string]bool) {
+	names, groups = map[string]bool{}, map[string]bool{}
+	for gvk := range kinds {
+		names[gvk.Kind], groups[gvk.Group] = true, true
+	}
+	return names, groups
+}()
+
+// InProtobuf reports whether API servers serve a group in Protobuf.
+func InProtobuf(group string) bool { return groups[group] }
+
 // unversioned is the one kind that API servers send without a version.
 const unversioned = "APIResourceList"
 
