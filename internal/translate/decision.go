@@ -33,6 +33,14 @@ func privileged(why string) decision     { return decision{limited, ReasonPodSec
 // decisions are those about one type, by the name of the field in Go.
 type decisions map[string]decision
 
+// and adds the same decision about several fields.
+func (all decisions) and(d decision, fields ...string) decisions {
+	for _, field := range fields {
+		all[field] = d
+	}
+	return all
+}
+
 // plan carries out the decisions about T. It looks the fields up once, which makes it
 // cheap enough for every pod.
 type plan[T any] struct {

@@ -9,66 +9,28 @@ var containerFields = decisions{
 	"EnvFrom":         change("names"),
 	"VolumeMounts":    change("those of the injected service account token are left out"),
 	"SecurityContext": change("see securityContextFields"),
-
-	"Name":                     send(),
-	"Image":                    send(),
-	"Command":                  send(),
-	"Args":                     send(),
-	"WorkingDir":               send(),
-	"Ports":                    send(),
-	"Resources":                send(),
-	"ResizePolicy":             send(),
-	"RestartPolicy":            send(),
-	"RestartPolicyRules":       send(),
-	"VolumeDevices":            send(),
-	"LivenessProbe":            send(),
-	"ReadinessProbe":           send(),
-	"StartupProbe":             send(),
-	"Lifecycle":                send(),
-	"TerminationMessagePath":   send(),
-	"TerminationMessagePolicy": send(),
-	"ImagePullPolicy":          send(),
-	"Stdin":                    send(),
-	"StdinOnce":                send(),
-	"TTY":                      send(),
-}
+}.and(send(), "Name", "Image", "Command", "Args", "WorkingDir", "Ports", "Resources", "ResizePolicy", "RestartPolicy",
+	"RestartPolicyRules", "VolumeDevices", "LivenessProbe", "ReadinessProbe", "StartupProbe", "Lifecycle", "TerminationMessagePath",
+	"TerminationMessagePolicy", "ImagePullPolicy", "Stdin", "StdinOnce", "TTY")
 
 var ephemeralContainerFields = decisions{
 	"EphemeralContainerCommon": change("see containerFields"),
-	"TargetContainerName":      send(),
-}
+}.and(send(), "TargetContainerName")
 
 var securityContextFields = decisions{
-	"Capabilities":             send(),
-	"SELinuxOptions":           send(),
-	"WindowsOptions":           send(),
-	"RunAsUser":                send(),
-	"RunAsGroup":               send(),
-	"RunAsNonRoot":             send(),
-	"ReadOnlyRootFilesystem":   send(),
-	"AllowPrivilegeEscalation": send(),
-	"ProcMount":                send(),
-	"SeccompProfile":           send(),
-	"AppArmorProfile":          send(),
-
 	"Privileged": privileged("the container would be root on a node of the provider"),
-}
+}.and(send(), "Capabilities", "SELinuxOptions", "WindowsOptions", "RunAsUser", "RunAsGroup", "RunAsNonRoot", "ReadOnlyRootFilesystem",
+	"AllowPrivilegeEscalation", "ProcMount", "SeccompProfile", "AppArmorProfile")
 
 // envVarSourceFields and envFromSourceFields are sent whole. The tables exist so that a
 // new field is noticed, since it may name an object.
 var envVarSourceFields = decisions{
-	"FieldRef":         change("see fieldReferences"),
-	"ConfigMapKeyRef":  change("names"),
-	"SecretKeyRef":     change("names"),
-	"ResourceFieldRef": send(),
-	"FileKeyRef":       send(),
-}
+	"FieldRef": change("see fieldReferences"),
+}.and(change("names"), "ConfigMapKeyRef", "SecretKeyRef").
+	and(send(), "ResourceFieldRef", "FileKeyRef")
 
-var envFromSourceFields = decisions{
-	"Prefix":       send(),
-	"ConfigMapRef": change("names"),
-	"SecretRef":    change("names"),
-}
+var envFromSourceFields = decisions{}.and(send(), "Prefix").
+	and(change("names"), "ConfigMapRef", "SecretRef")
 
 var (
 	containerPlan          = planFor[corev1.Container](containerFields)

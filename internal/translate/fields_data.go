@@ -5,38 +5,23 @@ import corev1 "k8s.io/api/core/v1"
 var configMapFields = decisions{
 	"TypeMeta":   drop("typed clients fill it in"),
 	"ObjectMeta": change("see Metadata"),
-	"Data":       send(),
-	"BinaryData": send(),
-	"Immutable":  send(),
-}
+}.and(send(), "Data", "BinaryData", "Immutable")
 
 var secretFields = decisions{
 	"TypeMeta":   drop("typed clients fill it in"),
 	"ObjectMeta": change("see Metadata"),
-	"Data":       send(),
-	"Type":       send(),
-	"Immutable":  send(),
 	"StringData": drop("the API server turns it into Data, and never returns it"),
-}
+}.and(send(), "Data", "Type", "Immutable")
 
 var persistentVolumeClaimSpecFields = decisions{
-	"AccessModes":      send(),
-	"Resources":        send(),
-	"VolumeMode":       send(),
-	"VolumeName":       change("the remote volume"),
-	"StorageClassName": change("never nil, lest the provider's default class is filled in"),
-
+	"VolumeName":                change("the remote volume"),
+	"StorageClassName":          change("never nil, lest the provider's default class is filled in"),
 	"Selector":                  drop("the volume is named"),
-	"DataSource":                drop("the volume is filled already"),
-	"DataSourceRef":             drop("the volume is filled already"),
 	"VolumeAttributesClassName": drop(consumerOnly),
-}
+}.and(send(), "AccessModes", "Resources", "VolumeMode").
+	and(drop("the volume is filled already"), "DataSource", "DataSourceRef")
 
 var persistentVolumeSpecFields = decisions{
-	"Capacity":               send(),
-	"AccessModes":            send(),
-	"MountOptions":           send(),
-	"VolumeMode":             send(),
 	"PersistentVolumeSource": change("see persistentVolumeSourceFields"),
 	"ClaimRef":               change("the remote claim"),
 	"StorageClassName":       change("the claim's"),
@@ -46,9 +31,8 @@ var persistentVolumeSpecFields = decisions{
 		"sent as it is: it says from where the storage can be reached, in words of the storage driver, which means the same " +
 			"elsewhere; a pod that cannot reach it shall stay unscheduled rather than hang in mounting. " +
 			"A volume that is bound to a node by its name is refused"),
-
 	"VolumeAttributesClassName": drop(consumerOnly),
-}
+}.and(send(), "Capacity", "AccessModes", "MountOptions", "VolumeMode")
 
 var (
 	configMapPlan             = planFor[corev1.ConfigMap](configMapFields)

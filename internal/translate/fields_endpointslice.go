@@ -5,29 +5,15 @@ import discoveryv1 "k8s.io/api/discovery/v1"
 const namesOfConsumer = "it names something of the consumer, and the provider may have another one of that name"
 
 var endpointFields = decisions{
-	"Addresses":  change("those that the provider allows, in order; without any the endpoint is left out"),
-	"Conditions": send(),
-	"Hostname":   send(),
-
-	"TargetRef":          drop(namesOfConsumer),
+	"Addresses":          change("those that the provider allows, in order; without any the endpoint is left out"),
 	"DeprecatedTopology": drop("it cannot be written, and names nodes and zones of the consumer"),
-	"NodeName":           drop(namesOfConsumer),
-	"Zone":               drop(namesOfConsumer),
 	"Hints":              drop("it names zones and nodes of the consumer, from which nobody there sends"),
-}
+}.and(send(), "Conditions", "Hostname").
+	and(drop(namesOfConsumer), "TargetRef", "NodeName", "Zone")
 
-var endpointConditionsFields = decisions{
-	"Ready":       send(),
-	"Serving":     send(),
-	"Terminating": send(),
-}
+var endpointConditionsFields = decisions{}.and(send(), "Ready", "Serving", "Terminating")
 
-var endpointPortFields = decisions{
-	"Name":        send(),
-	"Protocol":    send(),
-	"Port":        send(),
-	"AppProtocol": send(),
-}
+var endpointPortFields = decisions{}.and(send(), "Name", "Protocol", "Port", "AppProtocol")
 
 var (
 	endpointPlan           = planFor[discoveryv1.Endpoint](endpointFields)

@@ -3,39 +3,27 @@ package translate
 import networkingv1 "k8s.io/api/networking/v1"
 
 var networkPolicySpecFields = decisions{
-	"PodSelector": send(),
 	"Ingress":     change("see networkPolicyIngressRuleFields"),
 	"Egress":      change("see networkPolicyEgressRuleFields"),
 	"PolicyTypes": change("never empty: the default depends on egress rules, which may have been left out"),
-}
+}.and(send(), "PodSelector")
 
 var networkPolicyIngressRuleFields = decisions{
-	"Ports": send(),
-	"From":  change("see networkPolicyPeerFields"),
-}
+	"From": change("see networkPolicyPeerFields"),
+}.and(send(), "Ports")
 
 var networkPolicyEgressRuleFields = decisions{
-	"Ports": send(),
-	"To":    change("see networkPolicyPeerFields"),
-}
+	"To": change("see networkPolicyPeerFields"),
+}.and(send(), "Ports")
 
 var networkPolicyPeerFields = decisions{
-	"PodSelector":       send(),
 	"NamespaceSelector": change("the names of namespaces in the provider"),
-	"IPBlock":           send(),
-}
+}.and(send(), "PodSelector", "IPBlock")
 
 // Ports and ipBlocks are sent whole.
 var (
-	networkPolicyPortFields = decisions{
-		"Protocol": send(),
-		"Port":     send(),
-		"EndPort":  send(),
-	}
-	ipBlockFields = decisions{
-		"CIDR":   send(),
-		"Except": send(),
-	}
+	networkPolicyPortFields = decisions{}.and(send(), "Protocol", "Port", "EndPort")
+	ipBlockFields           = decisions{}.and(send(), "CIDR", "Except")
 )
 
 var (

@@ -10,8 +10,6 @@ const (
 
 var podSpecFields = decisions{
 	"Volumes":             change("see volumeSourceFields; the injected service account token is left out"),
-	"InitContainers":      change("see containerFields"),
-	"Containers":          change("see containerFields"),
 	"EphemeralContainers": drop("a pod is not created with any; PodUpdate sends them"),
 	"ImagePullSecrets":    change("names"),
 	"Hostname":            change("where names are hashed, it is the local name of the pod"),
@@ -20,60 +18,24 @@ var podSpecFields = decisions{
 	"Affinity":            change("what nodes require, as NodeSelector"),
 	"AutomountServiceAccountToken": change(
 		"always false: a token of the provider's would be no use to the pod, and a right that nobody granted"),
-
-	"RestartPolicy":                 send(),
-	"TerminationGracePeriodSeconds": send(),
-	"ActiveDeadlineSeconds":         send(),
-	"DNSPolicy":                     send(),
-	"DNSConfig":                     send(),
-	"HostAliases":                   send(),
-	"Subdomain":                     send(),
-	"SetHostnameAsFQDN":             send(),
-	"HostnameOverride":              send(),
-	"HostUsers":                     send(),
-	"ShareProcessNamespace":         send(),
-	"SecurityContext":               change("see podSecurityContextFields"),
-	"RuntimeClassName":              send(),
-	"EnableServiceLinks":            send(),
-	"OS":                            send(),
-	"Resources":                     send(),
-
-	"NodeName":                  drop(providerSchedules),
-	"TopologySpreadConstraints": drop(providerSchedules),
-	"SchedulerName":             drop(providerSchedules),
-	"SchedulingGates":           drop("they are open: the pod is bound"),
-	"SchedulingGroup":           drop(consumerOnly),
-	"PriorityClassName":         drop(consumerOnly),
-	"Priority":                  drop("what is urgent in the provider is for the provider"),
-	"PreemptionPolicy":          drop("what is urgent in the provider is for the provider"),
-	"ServiceAccountName":        drop(consumerOnly),
-	"DeprecatedServiceAccount":  drop(consumerOnly),
-	"Overhead":                  drop("admission sets it out of the provider's RuntimeClass"),
-	"ReadinessGates":            drop("their conditions are set in the consumer, and counted there"),
-
-	"HostNetwork":    privileged(hostNamespace),
-	"HostPID":        privileged(hostNamespace),
-	"HostIPC":        privileged(hostNamespace),
-	"ResourceClaims": refuse(ReasonResourceClaims, "claims are allocated by drivers of the consumer"),
-}
+	"SecurityContext": change("see podSecurityContextFields"),
+	"SchedulingGates": drop("they are open: the pod is bound"),
+	"Overhead":        drop("admission sets it out of the provider's RuntimeClass"),
+	"ReadinessGates":  drop("their conditions are set in the consumer, and counted there"),
+	"ResourceClaims":  refuse(ReasonResourceClaims, "claims are allocated by drivers of the consumer"),
+}.and(change("see containerFields"), "InitContainers", "Containers").
+	and(send(), "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy", "DNSConfig", "HostAliases",
+		"Subdomain", "SetHostnameAsFQDN", "HostnameOverride", "HostUsers", "ShareProcessNamespace", "RuntimeClassName", "EnableServiceLinks",
+		"OS", "Resources").
+	and(drop(providerSchedules), "NodeName", "TopologySpreadConstraints", "SchedulerName").
+	and(drop(consumerOnly), "SchedulingGroup", "PriorityClassName", "ServiceAccountName", "DeprecatedServiceAccount").
+	and(drop("what is urgent in the provider is for the provider"), "Priority", "PreemptionPolicy").
+	and(privileged(hostNamespace), "HostNetwork", "HostPID", "HostIPC")
 
 // podSecurityContextFields and securityContextFields list what is refused whatever its
 // value; baseline.go has the rest.
-var podSecurityContextFields = decisions{
-	"SELinuxOptions":           send(),
-	"WindowsOptions":           send(),
-	"RunAsUser":                send(),
-	"RunAsGroup":               send(),
-	"RunAsNonRoot":             send(),
-	"SupplementalGroups":       send(),
-	"SupplementalGroupsPolicy": send(),
-	"FSGroup":                  send(),
-	"FSGroupChangePolicy":      send(),
-	"Sysctls":                  send(),
-	"SeccompProfile":           send(),
-	"AppArmorProfile":          send(),
-	"SELinuxChangePolicy":      send(),
-}
+var podSecurityContextFields = decisions{}.and(send(), "SELinuxOptions", "WindowsOptions", "RunAsUser", "RunAsGroup", "RunAsNonRoot", "SupplementalGroups",
+	"SupplementalGroupsPolicy", "FSGroup", "FSGroupChangePolicy", "Sysctls", "SeccompProfile", "AppArmorProfile", "SELinuxChangePolicy")
 
 var (
 	podSpecPlan            = planFor[corev1.PodSpec](podSpecFields)

@@ -9,86 +9,41 @@ const (
 )
 
 var volumeFields = decisions{
-	"Name":         send(),
 	"VolumeSource": change("see volumeSourceFields"),
-}
+}.and(send(), "Name")
 
 var volumeSourceFields = decisions{
-	"ConfigMap":             change("names"),
-	"Secret":                change("names"),
-	"Projected":             change("see volumeProjectionFields"),
-	"DownwardAPI":           change("see fieldReferences"),
-	"PersistentVolumeClaim": change("names"),
-	"Ephemeral":             change("it becomes a persistentVolumeClaim: the claim was made in the consumer"),
-	"CSI":                   change("the name in nodePublishSecretRef"),
-	"ISCSI":                 change("the name in secretRef"),
-
-	"EmptyDir": send(),
-	"Image":    send(),
-	"NFS":      send(),
-	"FC":       send(),
-
-	"HostPath": privileged("the pod would see the files of a node of the provider"),
-
-	"GitRepo":              refuse(ReasonVolumeNotPortable, unplugged),
-	"FlexVolume":           refuse(ReasonVolumeNotPortable, unplugged),
-	"Flocker":              refuse(ReasonVolumeNotPortable, unplugged),
-	"Glusterfs":            refuse(ReasonVolumeNotPortable, unplugged),
-	"RBD":                  refuse(ReasonVolumeNotPortable, unplugged),
-	"CephFS":               refuse(ReasonVolumeNotPortable, unplugged),
-	"Quobyte":              refuse(ReasonVolumeNotPortable, unplugged),
-	"ScaleIO":              refuse(ReasonVolumeNotPortable, unplugged),
-	"StorageOS":            refuse(ReasonVolumeNotPortable, unplugged),
-	"PhotonPersistentDisk": refuse(ReasonVolumeNotPortable, unplugged),
-	"PortworxVolume":       refuse(ReasonVolumeNotPortable, unplugged),
-
-	"AWSElasticBlockStore": refuse(ReasonVolumeNotPortable, inCloud),
-	"GCEPersistentDisk":    refuse(ReasonVolumeNotPortable, inCloud),
-	"AzureDisk":            refuse(ReasonVolumeNotPortable, inCloud),
-	"AzureFile":            refuse(ReasonVolumeNotPortable, inCloud),
-	"Cinder":               refuse(ReasonVolumeNotPortable, inCloud),
-	"VsphereVolume":        refuse(ReasonVolumeNotPortable, inCloud),
-}
+	"Projected":   change("see volumeProjectionFields"),
+	"DownwardAPI": change("see fieldReferences"),
+	"Ephemeral":   change("it becomes a persistentVolumeClaim: the claim was made in the consumer"),
+	"CSI":         change("the name in nodePublishSecretRef"),
+	"ISCSI":       change("the name in secretRef"),
+	"HostPath":    privileged("the pod would see the files of a node of the provider"),
+}.and(change("names"), "ConfigMap", "Secret", "PersistentVolumeClaim").
+	and(send(), "EmptyDir", "Image", "NFS", "FC").
+	and(refuse(ReasonVolumeNotPortable, unplugged), "GitRepo", "FlexVolume", "Flocker", "Glusterfs", "RBD", "CephFS", "Quobyte", "ScaleIO",
+		"StorageOS", "PhotonPersistentDisk", "PortworxVolume").
+	and(refuse(ReasonVolumeNotPortable, inCloud), "AWSElasticBlockStore", "GCEPersistentDisk", "AzureDisk", "AzureFile", "Cinder",
+		"VsphereVolume")
 
 var volumeProjectionFields = decisions{
-	"ConfigMap":   change("names"),
-	"Secret":      change("names"),
-	"DownwardAPI": change("see fieldReferences"),
-
+	"DownwardAPI":         change("see fieldReferences"),
 	"ServiceAccountToken": refuse(ReasonCredentials, "tokens of the consumer are not sent"),
 	"PodCertificate":      refuse(ReasonCredentials, "the certificate would be one of the consumer's signers"),
 	"ClusterTrustBundle":  refuse(ReasonVolumeNotPortable, consumerOnly),
-}
+}.and(change("names"), "ConfigMap", "Secret")
 
 // persistentVolumeSourceFields: a volume that is reached over a network, with only what
 // is in the volume itself, can be reached from another cluster.
 var persistentVolumeSourceFields = decisions{
 	"CSI":   change("Secrets"),
 	"ISCSI": change("the Secret"),
-	"NFS":   send(),
-	"FC":    send(),
-
-	"HostPath": refuse(ReasonVolumeNotPortable, onNodes),
-	"Local":    refuse(ReasonVolumeNotPortable, onNodes),
-
-	"FlexVolume":           refuse(ReasonVolumeNotPortable, unplugged),
-	"Flocker":              refuse(ReasonVolumeNotPortable, unplugged),
-	"Glusterfs":            refuse(ReasonVolumeNotPortable, unplugged),
-	"RBD":                  refuse(ReasonVolumeNotPortable, unplugged),
-	"CephFS":               refuse(ReasonVolumeNotPortable, unplugged),
-	"Quobyte":              refuse(ReasonVolumeNotPortable, unplugged),
-	"ScaleIO":              refuse(ReasonVolumeNotPortable, unplugged),
-	"StorageOS":            refuse(ReasonVolumeNotPortable, unplugged),
-	"PhotonPersistentDisk": refuse(ReasonVolumeNotPortable, unplugged),
-	"PortworxVolume":       refuse(ReasonVolumeNotPortable, unplugged),
-
-	"AWSElasticBlockStore": refuse(ReasonVolumeNotPortable, inCloud),
-	"GCEPersistentDisk":    refuse(ReasonVolumeNotPortable, inCloud),
-	"AzureDisk":            refuse(ReasonVolumeNotPortable, inCloud),
-	"AzureFile":            refuse(ReasonVolumeNotPortable, inCloud),
-	"Cinder":               refuse(ReasonVolumeNotPortable, inCloud),
-	"VsphereVolume":        refuse(ReasonVolumeNotPortable, inCloud),
-}
+}.and(send(), "NFS", "FC").
+	and(refuse(ReasonVolumeNotPortable, onNodes), "HostPath", "Local").
+	and(refuse(ReasonVolumeNotPortable, unplugged), "FlexVolume", "Flocker", "Glusterfs", "RBD", "CephFS", "Quobyte", "ScaleIO",
+		"StorageOS", "PhotonPersistentDisk", "PortworxVolume").
+	and(refuse(ReasonVolumeNotPortable, inCloud), "AWSElasticBlockStore", "GCEPersistentDisk", "AzureDisk", "AzureFile", "Cinder",
+		"VsphereVolume")
 
 var (
 	volumePlan                 = planFor[corev1.Volume](volumeFields)
