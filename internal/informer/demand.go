@@ -98,6 +98,7 @@ func OnDemand(of cache.Cache, o DemandOptions) (*Demand, error) {
 			return nil, fmt.Errorf("the list of %s: %w", gvk.Kind, err)
 		}
 		kind := &demanded{of: d, object: object}
+		kind.begin = kind.beginning
 		d.kinds[reflect.TypeOf(object)], d.kinds[reflect.TypeOf(list)] = kind, kind
 	}
 	return d, nil

@@ -3,7 +3,6 @@ package informer
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	toolscache "k8s.io/client-go/tools/cache"
 )
@@ -24,12 +23,12 @@ func (k *demanded) tell(by toolscache.SharedIndexInformer) {
 	k.mu.Unlock()
 	for _, f := range all {
 		if by != nil {
-			f.begin(by.GetStore())
+			f.show(by.GetStore())
 		}
 	}
 }
 
-func (k *demanded) begin() ([]any, toolscache.ResourceEventHandlerRegistration, error) {
+func (k *demanded) beginning() ([]any, toolscache.ResourceEventHandlerRegistration, error) {
 	switch {
 	case k.by == nil:
 		return nil, k, nil
@@ -37,21 +36,6 @@ func (k *demanded) begin() ([]any, toolscache.ResourceEventHandlerRegistration, 
 		return nil, nil, errors.New("the informer has stopped")
 	}
 	return k.by.GetStore().List(), k, nil
-}
-
-// AddEventHandler implements cache.Informer.
-func (k *demanded) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
-	return k.add(handler, k.begin)
-}
-
-// AddEventHandlerWithResyncPeriod implements cache.Informer. The period is the informer's.
-func (k *demanded) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler, _ time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
-	return k.AddEventHandler(handler)
-}
-
-// AddEventHandlerWithOptions implements cache.Informer, without the options.
-func (k *demanded) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler, _ toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
-	return k.AddEventHandler(handler)
 }
 
 // AddIndexers implements cache.Informer: indexes are added by Demand.IndexField.

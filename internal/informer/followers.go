@@ -4,12 +4,17 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
 // followers are handlers that are called one after the other.
 type followers struct {
+	// begin is called with the lock when a handler is added. The handler is then called with each
+	// object that begin returns: the other handlers know these, or are about to know them.
+	begin func() (there []any, own toolscache.ResourceEventHandlerRegistration, err error)
+
 	mu  sync.Mutex  // Never held while a handler is called.
 	all []*follower // Copied to be changed.
 }
@@ -22,13 +27,12 @@ type follower struct {
 	ended   atomic.Bool
 }
 
-// add adds a handler. It calls begin under the lock, and then the handler with each object that
-// begin returns: the other handlers know these, or are about to know them.
-func (s *followers) add(handler toolscache.ResourceEventHandler, begin func() ([]any, toolscache.ResourceEventHandlerRegistration, error)) (toolscache.ResourceEventHandlerRegistration, error) {
+// AddEventHandler implements SharedInformer.
+func (s *followers) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
 	f := &follower{handler: handler}
 	f.mu.Lock() // Changes wait until the handler has been called with what is there.
 	defer f.mu.Unlock()
-	there, err := s.insert(f, begin)
+	there, err := s.insert(f)
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +42,20 @@ func (s *followers) add(handler toolscache.ResourceEventHandler, begin func() ([
 	return f, nil
 }
 
-func (s *followers) insert(f *follower, begin func() ([]any, toolscache.ResourceEventHandlerRegistration, error)) (there []any, err error) {
+// AddEventHandlerWithResyncPeriod implements SharedInformer. The period is the informer's.
+func (s *followers) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler, _ time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandler(handler)
+}
+
+// AddEventHandlerWithOptions implements SharedInformer, without the options.
+func (s *followers) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler, _ toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandler(handler)
+}
+
+func (s *followers) insert(f *follower) (there []any, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if there, f.ResourceEventHandlerRegistration, err = begin(); err != nil {
+	if there, f.ResourceEventHandlerRegistration, err = s.begin(); err != nil {
 		return nil, err
 	}
 	s.all = append(slices.Clip(s.all), f)
@@ -71,8 +85,8 @@ func (s *followers) each(do func(toolscache.ResourceEventHandler)) {
 	}
 }
 
-// begin calls the handler with all objects of a store.
-func (f *follower) begin(with toolscache.Store) {
+// show calls the handler with all objects of a store.
+func (f *follower) show(with toolscache.Store) {
 	f.mu.Lock() // Changes wait meanwhile.
 	defer f.mu.Unlock()
 	for _, obj := range with.List() {

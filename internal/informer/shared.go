@@ -22,41 +22,26 @@ type NewFunc = func(toolscache.ListerWatcher, runtime.Object, time.Duration, too
 // cache. Handlers are called one after the other, and hold up those after them.
 func Shared(informer NewFunc) NewFunc {
 	return func(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-		return &shared{SharedIndexInformer: informer(from, object, resync, indexers)}
+		s := &shared{plain: plain{informer(from, object, resync, indexers)}}
+		s.begin = s.beginning
+		return s
 	}
 }
 
+// plain is an informer of whose methods followers has some in its place.
+type plain struct{ toolscache.SharedIndexInformer }
+
 // shared has one handler, which calls those that are added.
 type shared struct {
-	toolscache.SharedIndexInformer
+	plain
 	followers
 
 	own toolscache.ResourceEventHandlerRegistration // Under the lock of the followers.
 }
 
-// AddEventHandler implements SharedInformer.
-func (s *shared) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
-	return s.add(handler, s.begin)
-}
-
-// AddEventHandlerWithResyncPeriod implements SharedInformer. The period is the informer's.
-func (s *shared) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler, _ time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
-	return s.AddEventHandler(handler)
-}
-
-// AddEventHandlerWithOptions implements SharedInformer, without the options.
-func (s *shared) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler, _ toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
-	return s.AddEventHandler(handler)
-}
-
-// RemoveEventHandler implements SharedInformer.
-func (s *shared) RemoveEventHandler(registration toolscache.ResourceEventHandlerRegistration) error {
-	return s.followers.RemoveEventHandler(registration)
-}
-
-// begin adds the informer's own handler before the first follower. Later ones begin with the
+// beginning adds the informer's own handler before the first follower. Later ones begin with the
 // objects that it has been called with, or is about to be.
-func (s *shared) begin() (there []any, own toolscache.ResourceEventHandlerRegistration, err error) {
+func (s *shared) beginning() (there []any, own toolscache.ResourceEventHandlerRegistration, err error) {
 	switch {
 	case s.own == nil:
 		if s.own, err = s.SharedIndexInformer.AddEventHandler(handlerBy(s.each)); err != nil {
