@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/spillway-io/spillway/controllers/clusterbinding"
@@ -97,17 +96,6 @@ func Kinds() []syncer.Registration {
 	}
 }
 
-// copied are the kinds that are sent to the providers because pods need them.
-func copied() []client.Object {
-	var objects []client.Object
-	for _, kind := range Kinds() {
-		if kind.Pins() {
-			objects = append(objects, kind.Object())
-		}
-	}
-	return objects
-}
-
 // Setup adds every controller to the manager.
 func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
@@ -119,7 +107,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
 	cached := local.GetClient()
-	present := inventory.New(o.Views, local.GetScheme(), copied())
+	present := inventory.New(o.Views)
 	left := run.counter(present)
 	for name, err := range map[string]error{
 		"sync":      run.all.Add(engine),
@@ -128,7 +116,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"clusterbinding": (&clusterbinding.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
-			Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals,
+			Inventory: present, Views: o.Views, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals,
 		}).SetupWithManager(run.local),
 		"eviction": (&eviction.Reconciler{
 			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now},
@@ -155,7 +143,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"unscheduledpod": (&unscheduledpod.Reconciler{Client: cached, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod")}).SetupWithManager(local),
 		"webhookremoval": only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local),
 		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
-		"unpin":          (&unpin.Reconciler{Client: cached, Inventory: present}).SetupWithManager(local),
+		"unpin":          (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local),
 		"waitingpod": (&waitingpod.Reconciler{
 			Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
 		}).SetupWithManager(run.local),

@@ -2,7 +2,6 @@ package clusterbinding
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,37 +16,14 @@ import (
 // one before: whoever replaced the Secret waits for that.
 const reasonRotated = "CredentialsRotated"
 
-// rotations has the fingerprint of each binding's last credentials that were accepted. A
-// restarted manager has none, and reports nothing about earlier replacements.
-type rotations struct {
-	mu   sync.Mutex
-	last map[string]string
-}
-
-// connected records a connection, and reports whether its credentials differ from the
-// last one's.
-func (r *rotations) connected(binding, fingerprint string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.last == nil {
-		r.last = map[string]string{}
-	}
-	before := r.last[binding]
-	r.last[binding] = fingerprint
-	return before != "" && before != fingerprint
-}
-
-func (r *rotations) forget(binding string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.last, binding)
-}
-
 // tellRotation reports that new credentials are in use, unless they are renewed so often
 // that nobody waits for it.
 func (r *Reconciler) tellRotation(o *observed) {
-	if o.Credentials != nil || o.Duplicate() || o.Connection.Phase != connection.Connected || o.Connection.Untried ||
-		!r.rotations.connected(o.Binding.Name, o.fingerprint) || o.Validity.Brief() {
+	if o.Credentials != nil || o.Duplicate() || o.Connection.Phase != connection.Connected || o.Connection.Untried {
+		return
+	}
+	before, known := r.accepted.Swap(o.Binding.Name, o.fingerprint)
+	if !known || before == o.fingerprint || o.Validity.Brief() {
 		return
 	}
 	note := fmt.Sprintf("connected with the new credentials in Secret %s", o.Binding.Spec.KubeconfigSecretRef.Name)

@@ -61,7 +61,7 @@ func TestRotation(t *testing.T) {
 			t.Errorf("of a token that %s it is told %q", what, told)
 		}
 	}
-	r.rotations.forget("eu")
+	r.accepted.Delete("eu")
 	if told := pass("d", connection.Connected); told != "" {
 		t.Errorf("of a binding that was made anew it is told %q", told)
 	}

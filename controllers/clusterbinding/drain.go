@@ -1,6 +1,7 @@
 package clusterbinding
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -21,30 +22,36 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// drain takes the next step of an ordered deletion: it reports the step, then takes it.
-func (r *Reconciler) drain(ctx context.Context, o *observed) (ctrl.Result, error) {
-	if !controllerutil.ContainsFinalizer(o.Binding, v1alpha1.FinalizerBinding) || o.unknown {
+// deletion is the ordered deletion of a binding, in one reconcile.
+type deletion struct {
+	*Reconciler
+	*observed
+}
+
+// step takes the next step of the deletion: it reports the step, then takes it.
+func (d *deletion) step(ctx context.Context) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(d.Binding, v1alpha1.FinalizerBinding) || d.unknown {
 		return ctrl.Result{}, nil // Enqueued again once it is known what is left.
 	}
-	s := o.drain
-	s.Connected, s.Unreachable, s.Now = o.Connection.Phase == fleet.Connected, r.unreachable(o), r.Clock.Now()
-	s.Limited = o.Connection.Limited
-	s.LeaseGone = o.Connection.Phase == fleet.Left
-	if o.Credentials != nil || o.Connection.Phase == fleet.Disconnected {
-		s.LeaseStays = r.unreachable(o)
+	s := d.drain
+	s.Connected, s.Unreachable, s.Now = d.Connection.Phase == fleet.Connected, d.unreachable(), d.Clock.Now()
+	s.Limited = d.Connection.Limited
+	s.LeaseGone = d.Connection.Phase == fleet.Left
+	if d.Credentials != nil || d.Connection.Phase == fleet.Disconnected {
+		s.LeaseStays = s.Unreachable
 	}
 	plan := drain.Decide(s)
 	again := plan.RetryAfter
-	if wait := r.progress(o, plan); wait > 0 {
+	if wait := d.progress(plan); wait > 0 {
 		again = retry.Sooner(again, wait)
 	} else if plan.Action != drain.RemoveFinalizer {
-		status := clusterbinding.Decide(o.Snapshot)
-		conditions.Set(&status.Conditions, o.Binding.Generation, plan.Drained)
-		if err := r.report(ctx, o, status); err != nil {
+		status := clusterbinding.Decide(d.Snapshot)
+		conditions.Set(&status.Conditions, d.Binding.Generation, plan.Drained)
+		if err := d.report(ctx, d.observed, status); err != nil {
 			return retry.Done(err)
 		}
 	}
-	if err := r.act(ctx, o, plan); err != nil {
+	if err := d.act(ctx, plan); err != nil {
 		return retry.Done(err)
 	}
 	if plan.Action == drain.Release {
@@ -55,92 +62,86 @@ func (r *Reconciler) drain(ctx context.Context, o *observed) (ctrl.Result, error
 
 // progress is how long a report waits that is about the same step: each pod that leaves
 // would write another number.
-func (r *Reconciler) progress(o *observed, plan drain.Plan) time.Duration {
-	if conditions.Reason(o.Binding.Status.Conditions, v1alpha1.BindingDrained) != plan.Drained.Reason {
-		r.Pace.Wrote(o.Binding.Name)
-		return 0
+func (d *deletion) progress(plan drain.Plan) time.Duration {
+	said := meta.FindStatusCondition(d.Binding.Status.Conditions, v1alpha1.BindingDrained)
+	if said != nil && said.Reason == plan.Drained.Reason {
+		if said.Message == plan.Drained.Message {
+			return 0
+		}
+		if wait := d.Pace.Wait(d.Binding.Name); wait > 0 {
+			return wait
+		}
 	}
-	said := meta.FindStatusCondition(o.Binding.Status.Conditions, v1alpha1.BindingDrained)
-	if said.Message == plan.Drained.Message {
-		return 0
-	}
-	wait := r.Pace.Wait(o.Binding.Name)
-	if wait == 0 {
-		r.Pace.Wrote(o.Binding.Name)
-	}
-	return wait
+	d.Pace.Wrote(d.Binding.Name)
+	return 0
 }
 
 // unreachable says why the provider cannot be reached.
-func (r *Reconciler) unreachable(o *observed) string {
-	switch {
-	case o.Credentials != nil:
+func (o *observed) unreachable() string {
+	if o.Credentials != nil {
 		return o.Credentials.Message
-	case o.Connection.Message != "":
-		return o.Connection.Message
-	default:
-		return "it is not connected yet"
 	}
+	return cmp.Or(o.Connection.Message, "it is not connected yet")
 }
 
-func (r *Reconciler) act(ctx context.Context, o *observed, plan drain.Plan) error {
+func (d *deletion) act(ctx context.Context, plan drain.Plan) error {
 	if plan.LeftBehind != "" {
-		r.Events.Eventf(o.Binding, nil, corev1.EventTypeWarning, "LeftBehind", "Drain", "%s", conditions.Note(plan.LeftBehind))
+		d.Events.Eventf(d.Binding, nil, corev1.EventTypeWarning, "LeftBehind", "Drain", "%s", conditions.Note(plan.LeftBehind))
 	}
 	switch plan.Action {
 	case drain.Wait:
 		return nil
 	case drain.Cordon:
-		before := o.Node.DeepCopy()
-		o.Node.Spec.Unschedulable = true
-		if err := r.Client.Patch(ctx, o.Node, precondition.Locked(before)); err != nil {
-			return fmt.Errorf("cordoning Node %s: %w", o.Node.Name, err)
+		before := d.Node.DeepCopy()
+		d.Node.Spec.Unschedulable = true
+		if err := d.Client.Patch(ctx, d.Node, precondition.Locked(before)); err != nil {
+			return fmt.Errorf("cordoning Node %s: %w", d.Node.Name, err)
 		}
 		return nil
 	case drain.DeleteNamespaceMap:
 		// The resourceVersion too: the map must not have got a new entry since.
-		version := o.NamespaceMap.ResourceVersion
-		exactly := precondition.Exactly(o.NamespaceMap)
+		version := d.NamespaceMap.ResourceVersion
+		exactly := precondition.Exactly(d.NamespaceMap)
 		exactly.ResourceVersion = &version
-		if err := r.Client.Delete(ctx, o.NamespaceMap, exactly); retry.IgnoreGone(err) != nil {
-			return fmt.Errorf("deleting NamespaceMap %s: %w", o.NamespaceMap.Name, err)
+		if err := d.Client.Delete(ctx, d.NamespaceMap, exactly); retry.IgnoreGone(err) != nil {
+			return fmt.Errorf("deleting NamespaceMap %s: %w", d.NamespaceMap.Name, err)
 		}
 		return nil
 	case drain.Release:
-		return r.release(ctx, o)
+		return d.release(ctx)
 	case drain.DeleteNode:
-		return r.deleteNode(ctx, o)
+		return d.deleteNode(ctx)
 	case drain.RemoveFinalizer:
-		return r.removeFinalizer(ctx, o)
+		return d.removeFinalizer(ctx)
 	default:
 		return fmt.Errorf("unknown action %q", plan.Action)
 	}
 }
 
 // deleteNode ends the connection first, and with it the renewal of the lease.
-func (r *Reconciler) deleteNode(ctx context.Context, o *observed) error {
-	r.Fleet.Disconnect(o.Binding.Name)
+func (d *deletion) deleteNode(ctx context.Context) error {
+	d.Fleet.Disconnect(d.Binding.Name)
 	lease := &coordinationv1.Lease{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: corev1.NamespaceNodeLease, Name: o.Node.Name}, lease)
+	err := d.Live.Get(ctx, client.ObjectKey{Namespace: corev1.NamespaceNodeLease, Name: d.Node.Name}, lease)
 	if err == nil {
-		err = r.Client.Delete(ctx, lease, precondition.Exactly(lease))
+		err = d.Client.Delete(ctx, lease, precondition.Exactly(lease))
 	}
 	if retry.IgnoreGone(err) != nil {
-		return fmt.Errorf("deleting the lease of Node %s: %w", o.Node.Name, err)
+		return fmt.Errorf("deleting the lease of Node %s: %w", d.Node.Name, err)
 	}
-	if err := r.Client.Delete(ctx, o.Node, precondition.Exactly(o.Node)); retry.IgnoreGone(err) != nil {
-		return fmt.Errorf("deleting Node %s: %w", o.Node.Name, err)
+	if err := d.Client.Delete(ctx, d.Node, precondition.Exactly(d.Node)); retry.IgnoreGone(err) != nil {
+		return fmt.Errorf("deleting Node %s: %w", d.Node.Name, err)
 	}
 	return nil
 }
 
-func (r *Reconciler) removeFinalizer(ctx context.Context, o *observed) error {
-	r.Fleet.Disconnect(o.Binding.Name)
-	before := o.Binding.DeepCopy()
-	controllerutil.RemoveFinalizer(o.Binding, v1alpha1.FinalizerBinding)
-	if err := r.Client.Patch(ctx, o.Binding, precondition.Locked(before)); err != nil {
-		return fmt.Errorf("removing the finalizer of ClusterBinding %s: %w", o.Binding.Name, err)
+func (d *deletion) removeFinalizer(ctx context.Context) error {
+	d.Fleet.Disconnect(d.Binding.Name)
+	before := d.Binding.DeepCopy()
+	controllerutil.RemoveFinalizer(d.Binding, v1alpha1.FinalizerBinding)
+	if err := d.Client.Patch(ctx, d.Binding, precondition.Locked(before)); err != nil {
+		return fmt.Errorf("removing the finalizer of ClusterBinding %s: %w", d.Binding.Name, err)
 	}
-	r.written.Wrote(o.Binding)
+	d.written.Wrote(d.Binding)
 	return nil
 }

@@ -84,17 +84,17 @@ func (r *Reconciler) observeLeft(ctx context.Context, o *observed) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, catalogueTimeout)
 	defer cancel()
-	marked, err := r.Inventory.Marked(ctx, o.Binding.Spec.ClusterID)
+	marked, err := inventory.Marked(ctx, r.Views, o.Binding.Spec.ClusterID)
 	o.drain.Marked = len(marked)
 	return err
 }
 
 // release removes the mark from all objects of the consumer that carry it, without
 // asking the provider. The connection ends first, so that nobody marks them again.
-func (r *Reconciler) release(ctx context.Context, o *observed) error {
-	r.Fleet.Disconnect(o.Binding.Name)
-	clusterID := o.Binding.Spec.ClusterID
-	marked, err := r.Inventory.Marked(ctx, clusterID)
+func (d *deletion) release(ctx context.Context) error {
+	d.Fleet.Disconnect(d.Binding.Name)
+	clusterID := d.Binding.Spec.ClusterID
+	marked, err := inventory.Marked(ctx, d.Views, clusterID)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (r *Reconciler) release(ctx context.Context, o *observed) error {
 		if !decide.Unpin(marked[i], clusterID) {
 			return
 		}
-		if err := r.Client.Patch(ctx, marked[i], precondition.LockedKeeping(before)); client.IgnoreNotFound(err) != nil {
+		if err := d.Client.Patch(ctx, marked[i], precondition.LockedKeeping(before)); client.IgnoreNotFound(err) != nil {
 			errs[i] = fmt.Errorf("taking the mark of cluster %s off %s %s/%s: %w", clusterID, before.Kind, before.Namespace, before.Name, err)
 		}
 	})

@@ -34,6 +34,7 @@ import (
 	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/throttle"
+	"github.com/spillway-io/spillway/internal/views"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch;patch
@@ -52,6 +53,7 @@ type Reconciler struct {
 	Live      client.Reader
 	Fleet     *fleet.Fleet
 	Inventory *inventory.Inventory
+	Views     *views.Views
 	// Owner says which bindings this replica connects.
 	Owner shard.Owner
 	// Namespace is the manager's own, with the kubeconfig Secrets.
@@ -67,8 +69,10 @@ type Reconciler struct {
 	// Pace limits the reports of one step of a deletion.
 	Pace *throttle.Pacer
 
-	written   ownwrites.Versions
-	rotations rotations
+	written ownwrites.Versions
+	// accepted has the fingerprint of each binding's last credentials that were accepted. A
+	// restarted manager has none, and reports nothing about earlier replacements.
+	accepted sync.Map
 	// told has the names of the bindings on which we have reported that another manager
 	// holds the provider.
 	told sync.Map
@@ -94,16 +98,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, cb); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Fleet.Leave(req.Name)
-			r.told.Delete(req.Name)
-			r.Inventory.Close(req.Name)
-			r.Pace.Forget(req.Name)
-			r.rotations.forget(req.Name)
+			r.forget(req.Name)
 			r.written.Forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !r.Owner.Owns(cb.Name) {
-		r.yield(cb.Name)
+		// Another replica works for it, and writes its status. The Lease in the provider is
+		// given back.
+		r.Fleet.Disconnect(cb.Name)
+		r.forget(cb.Name)
 		return ctrl.Result{}, nil
 	}
 	if r.written.Behind(cb) {
@@ -117,12 +121,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	r.connect(o)
-	o.Connection = r.explained(o, r.Fleet.State(cb.Name))
+	o.Connection = o.explained(r.Fleet.State(cb.Name))
 	if r.contradicted(o) {
 		return ctrl.Result{}, nil
 	}
 	if !cb.DeletionTimestamp.IsZero() {
-		return r.drain(ctx, o)
+		return (&deletion{r, o}).step(ctx)
 	}
 	if before := cb.DeepCopy(); !heldLate(o) && controllerutil.AddFinalizer(cb, v1alpha1.FinalizerBinding) {
 		if err := r.Client.Patch(ctx, cb, precondition.Locked(before)); err != nil {
@@ -136,14 +140,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// yield ends all work for a binding in this replica, and gives its Lease in the provider
-// back: another replica works for it, and writes its status.
-func (r *Reconciler) yield(name string) {
-	r.Fleet.Disconnect(name)
+// forget drops what this replica holds for a binding.
+func (r *Reconciler) forget(name string) {
 	r.Inventory.Close(name)
 	r.told.Delete(name)
 	r.Pace.Forget(name)
-	r.rotations.forget(name)
+	r.accepted.Delete(name)
 }
 
 // contradicted reports whether somebody has reverted our report that another manager
@@ -277,14 +279,14 @@ func (r *Reconciler) connect(o *observed) {
 
 // explained adds, if the provider does not accept the credentials, that they have
 // expired, if they have.
-func (r *Reconciler) explained(o *observed, state fleet.State) fleet.State {
+func (o *observed) explained(state fleet.State) fleet.State {
 	if state.Reason != v1alpha1.ReasonUnauthorized || o.config == nil {
 		return state
 	}
-	if expiry, ok := kubeconfig.TokenExpiry(o.config.BearerToken); ok && expiry.Before(r.Clock.Now()) {
+	if expiry, ok := kubeconfig.TokenExpiry(o.config.BearerToken); ok && expiry.Before(o.Now) {
 		state.Message += fmt.Sprintf("; the token expired at %s", expiry.UTC().Format(time.RFC3339))
 	}
-	if expiry, ok := kubeconfig.CertificateExpiry(o.config.CertData); ok && expiry.Before(r.Clock.Now()) {
+	if expiry, ok := kubeconfig.CertificateExpiry(o.config.CertData); ok && expiry.Before(o.Now) {
 		state.Message += fmt.Sprintf("; the client certificate expired at %s", expiry.UTC().Format(time.RFC3339))
 	}
 	return state
@@ -304,14 +306,9 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 		return fmt.Errorf("writing the status of ClusterBinding %s: %w", o.Binding.Name, err)
 	}
 	r.written.Wrote(o.Binding)
-	r.tell(before, o.Binding)
+	for _, news := range clusterbinding.NewsOf(before.Status.Conditions, status.Conditions) {
+		r.Events.Eventf(o.Binding, nil, news.Type, news.Reason, "Reconcile", "%s", conditions.Note(news.Message))
+	}
 	r.tellExpiry(before, o.Binding)
 	return nil
-}
-
-// tell records the events that users should see.
-func (r *Reconciler) tell(before, after *v1alpha1.ClusterBinding) {
-	for _, news := range clusterbinding.NewsOf(before.Status.Conditions, after.Status.Conditions) {
-		r.Events.Eventf(after, nil, news.Type, news.Reason, "Reconcile", "%s", conditions.Note(news.Message))
-	}
 }

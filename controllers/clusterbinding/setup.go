@@ -25,50 +25,51 @@ import (
 
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	of := func(concerns func(changed client.Object, cb *v1alpha1.ClusterBinding) bool) handler.EventHandler {
+		return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, changed client.Object) []reconcile.Request {
+			return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return concerns(changed, cb) })
+		})
+	}
 	b := ctrl.NewControllerManagedBy(mgr)
 	if r.Webhook {
-		b = b.Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, handler.EnqueueRequestsFromMapFunc(r.all))
+		b = b.Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, of(all))
 	}
 	return b.Named("clusterbinding").
 		For(&v1alpha1.ClusterBinding{}).
 		Owns(&v1alpha1.NamespaceMap{}).
-		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.sameClusterID)).
+		Watches(&v1alpha1.ClusterBinding{}, of(sameClusterID)).
 		Watches(&v1alpha1.ClusterBinding{}, trigger.SharedWith(r.Client)).
-		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.routed), builder.WithPredicates(rangeChanges())).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.ofNode)).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.routed), builder.WithPredicates(rangeChanges())).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
+		Watches(&v1alpha1.ClusterBinding{}, of(routed), builder.WithPredicates(rangeChanges())).
+		Watches(&corev1.Node{}, of(func(node client.Object, cb *v1alpha1.ClusterBinding) bool {
+			return cb.VirtualNodeName() == node.GetName()
+		})).
+		Watches(&corev1.Node{}, of(routed), builder.WithPredicates(rangeChanges())).
+		Watches(&corev1.Secret{}, of(func(secret client.Object, cb *v1alpha1.ClusterBinding) bool {
+			return cb.Spec.KubeconfigSecretRef.Name == secret.GetName() || r.Webhook && secret.GetName() == v1alpha1.WebhookSecret
+		})).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, r.ofResidents)).
 		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
 		WatchesRawSource(source.TypedChannel(r.Refusals.Events(), handler.TypedEnqueueRequestsFromMapFunc(
-			func(ctx context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request { return r.all(ctx, cb) }))).
-		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), handler.TypedEnqueueRequestsFromMapFunc(
-			func(_ context.Context, cb *v1alpha1.ClusterBinding) []reconcile.Request {
-				return []reconcile.Request{trigger.Named(cb.Name)}
+			func(ctx context.Context, _ *v1alpha1.ClusterBinding) []reconcile.Request {
+				return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
 			}))).
+		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), &handler.TypedEnqueueRequestForObject[*v1alpha1.ClusterBinding]{})).
 		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 
-func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
-	return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
-}
+func all(client.Object, *v1alpha1.ClusterBinding) bool { return true }
 
 // sameClusterID are the other bindings with a clusterID: another one may hold it now.
-func (r *Reconciler) sameClusterID(ctx context.Context, obj client.Object) []reconcile.Request {
-	cb, ok := obj.(*v1alpha1.ClusterBinding)
-	if !ok {
-		return nil
-	}
-	return trigger.Bindings(ctx, r.Client, func(other *v1alpha1.ClusterBinding) bool {
-		return other.Name != cb.Name && other.Spec.ClusterID == cb.Spec.ClusterID
-	})
+func sameClusterID(changed client.Object, cb *v1alpha1.ClusterBinding) bool {
+	other, ok := changed.(*v1alpha1.ClusterBinding)
+	return ok && other.Name != cb.Name && other.Spec.ClusterID == cb.Spec.ClusterID
 }
 
 // routed are the bindings whose ranges may have become somebody else's, or no longer
 // are.
-func (r *Reconciler) routed(ctx context.Context, _ client.Object) []reconcile.Request {
-	return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return cb.Spec.Network.Mode == v1alpha1.NetworkRouted })
+func routed(_ client.Object, cb *v1alpha1.ClusterBinding) bool {
+	return cb.Spec.Network.Mode == v1alpha1.NetworkRouted
 }
 
 // rangeChanges passes the events of bindings and nodes whose address ranges change.
@@ -88,17 +89,4 @@ func rangesOf(obj client.Object) any {
 		}
 	}
 	return nil
-}
-
-func (r *Reconciler) ofNode(ctx context.Context, node client.Object) []reconcile.Request {
-	return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return cb.VirtualNodeName() == node.GetName() })
-}
-
-func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	if r.Webhook && secret.GetName() == v1alpha1.WebhookSecret {
-		return r.all(ctx, secret)
-	}
-	return trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool {
-		return cb.Spec.KubeconfigSecretRef.Name == secret.GetName()
-	})
 }

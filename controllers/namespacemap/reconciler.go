@@ -103,7 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, err
 	}
 	entries, entriesErr := r.entries(ctx, provider, binding, nsm)
-	mount, mountErr := r.mount(ctx, provider, binding)
+	mount, mountErr := r.acting(provider, binding, r.mounts).mount(ctx)
 	if mountErr != nil && entriesErr == nil && entries.RequeueAfter > 0 {
 		log.FromContext(ctx).Error(mountErr, "the mount namespace is tried again with the others")
 		return ctrl.Result{RequeueAfter: retry.Sooner(entries.RequeueAfter, firstMountRetry)}, nil
@@ -239,14 +239,21 @@ func (r *Reconciler) report(ctx context.Context, nsm *v1alpha1.NamespaceMap, sta
 	if wait := r.Pace.Wait(nsm.Name); wait > 0 {
 		return wait, nil
 	}
+	if err := r.write(ctx, nsm, status); err != nil {
+		return 0, err
+	}
+	r.Pace.Wrote(nsm.Name)
+	return 0, nil
+}
+
+func (r *Reconciler) write(ctx context.Context, nsm *v1alpha1.NamespaceMap, status v1alpha1.NamespaceMapStatus) error {
 	before := nsm.DeepCopy()
 	nsm.Status = status
 	if err := r.Client.Status().Patch(ctx, nsm, precondition.Locked(before)); err != nil {
-		return 0, fmt.Errorf("writing the status of NamespaceMap %s: %w", nsm.Name, err)
+		return fmt.Errorf("writing the status of NamespaceMap %s: %w", nsm.Name, err)
 	}
 	r.written.Wrote(nsm)
-	r.Pace.Wrote(nsm.Name)
-	return 0, nil
+	return nil
 }
 
 // begin records in the status of a new map, before anything is created for it in the
@@ -256,13 +263,7 @@ func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) erro
 	if nsm.Status.ObservedGeneration != 0 {
 		return nil
 	}
-	before := nsm.DeepCopy()
-	nsm.Status = namespacemap.Report(nsm, nil, metav1.NewTime(r.Clock.Now()))
-	if err := r.Client.Status().Patch(ctx, nsm, precondition.Locked(before)); err != nil {
-		return fmt.Errorf("writing the first status of NamespaceMap %s: %w", nsm.Name, err)
-	}
-	r.written.Wrote(nsm)
-	return nil
+	return r.write(ctx, nsm, namespacemap.Report(nsm, nil, metav1.NewTime(r.Clock.Now())))
 }
 
 // reportUnreachable reports on every entry that nothing newer is known, once it is

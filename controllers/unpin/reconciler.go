@@ -23,6 +23,7 @@ import (
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/views"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
@@ -36,13 +37,13 @@ type Request struct {
 
 // Reconciler reconciles objects that have finalizers of Spillway and are being deleted.
 type Reconciler struct {
-	Client    client.Client
-	Inventory *inventory.Inventory
+	Client client.Client
+	Views  *views.Views
 }
 
 // Reconcile releases one object.
 func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, error) {
-	obj, err := r.Inventory.Listed(ctx, req.GroupVersionKind, req.NamespacedName)
+	obj, err := inventory.Listed(ctx, r.Views, req.GroupVersionKind, req.NamespacedName)
 	if err != nil || obj == nil {
 		return ctrl.Result{}, err
 	}

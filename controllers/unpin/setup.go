@@ -21,7 +21,7 @@ import (
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return builder.TypedControllerManagedBy[Request](mgr).
 		Named("unpin").
-		WatchesRawSource(inventory.Listing(r.Inventory, requests)).
+		WatchesRawSource(inventory.Listing(r.Views, requests)).
 		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(leaves())).
 		WithOptions(trigger.Options[Request](mgr, 1)).
 		Complete(r)
@@ -53,7 +53,7 @@ func (r *Reconciler) ofBinding(ctx context.Context, obj client.Object) []Request
 	if !ok {
 		return nil
 	}
-	marked, err := r.Inventory.Marked(ctx, binding.Spec.ClusterID)
+	marked, err := inventory.Marked(ctx, r.Views, binding.Spec.ClusterID)
 	if err != nil { // The catalogue is ending, and the manager with it.
 		log.FromContext(ctx).Error(err, "an event is lost", "clusterbinding", binding.Name)
 		return nil

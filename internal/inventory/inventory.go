@@ -16,9 +16,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -27,9 +25,7 @@ import (
 
 // Inventory watches the views.
 type Inventory struct {
-	views  *views.Views
-	scheme *runtime.Scheme
-	copied []client.Object
+	views *views.Views
 
 	mu       sync.Mutex
 	running  context.Context // Set by Start; nil before.
@@ -70,10 +66,8 @@ var (
 	_ manager.LeaderElectionRunnable = &Inventory{}
 )
 
-// New watches the views: their pods, and the copied kinds.
-func New(v *views.Views, scheme *runtime.Scheme, copied []client.Object) *Inventory {
-	return &Inventory{views: v, scheme: scheme, copied: copied, nodes: map[string]*node{}}
-}
+// New watches the views: their pods, and their kinds.
+func New(v *views.Views) *Inventory { return &Inventory{views: v, nodes: map[string]*node{}} }
 
 // NeedLeaderElection is true, as for the views.
 func (*Inventory) NeedLeaderElection() bool { return true }

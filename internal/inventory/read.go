@@ -7,15 +7,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 )
 
@@ -86,74 +80,14 @@ func (r *Inventory) Copies(ctx context.Context, binding string) ([]string, error
 		return nil, ErrUnknown
 	}
 	var names []string
-	for _, kind := range r.copied {
-		gvk, err := apiutil.GVKForObject(kind, r.scheme)
+	for _, kind := range r.views.Kinds {
+		err := n.view.Each(ctx, kind, func(obj client.Object) { names = append(names, kind.Metadata.Kind+" "+fullName(obj)) })
 		if err != nil {
-			return nil, fmt.Errorf("the kind of %T: %w", kind, err)
-		}
-		made, err := r.scheme.New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err != nil {
-			return nil, fmt.Errorf("listing %s: %w", gvk.Kind, err)
-		}
-		list, ok := made.(client.ObjectList)
-		if !ok {
-			return nil, fmt.Errorf("%T is no list", made)
-		}
-		if err := n.view.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("listing %s for ClusterBinding %s: %w", gvk.Kind, binding, err)
-		}
-		if err := meta.EachListItem(list, func(item runtime.Object) error {
-			if obj, ok := item.(client.Object); ok {
-				names = append(names, gvk.Kind+" "+fullName(obj))
-			}
-			return nil
-		}); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("listing what is sent because of pods for ClusterBinding %s: %w", binding, err)
 		}
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-// Marked returns the consumer's objects that carry the mark of a clusterID, label or
-// finalizer, in any state. They are copies of metadata only, and may be changed. It reads
-// all objects of the copied kinds.
-func (r *Inventory) Marked(ctx context.Context, clusterID string) ([]*metav1.PartialObjectMetadata, error) {
-	var marked []*metav1.PartialObjectMetadata
-	for _, kind := range r.copied {
-		gvk, err := apiutil.GVKForObject(kind, r.scheme)
-		if err != nil {
-			return nil, fmt.Errorf("the kind of %T: %w", kind, err)
-		}
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := r.views.Catalogue.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("listing the metadata of %s: %w", gvk.Kind, err)
-		}
-		for i := range list.Items {
-			item := &list.Items[i]
-			_, labelled := item.Labels[v1alpha1.LabelSyncedTo+clusterID]
-			if labelled || slices.Contains(item.Finalizers, v1alpha1.FinalizerSync+clusterID) {
-				own := item.DeepCopy()
-				own.SetGroupVersionKind(gvk)
-				marked = append(marked, own)
-			}
-		}
-	}
-	return marked, nil
-}
-
-// Listed returns the metadata of one of the consumer's objects of a copied kind, or nil.
-// It is a copy.
-func (r *Inventory) Listed(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
-	obj := &metav1.PartialObjectMetadata{}
-	obj.SetGroupVersionKind(gvk)
-	if err := r.views.Catalogue.Get(ctx, key, obj); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	obj = obj.DeepCopy()
-	obj.SetGroupVersionKind(gvk)
-	return obj, nil
 }
 
 func fullName(obj client.Object) string {

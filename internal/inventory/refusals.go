@@ -11,23 +11,24 @@ import (
 // NoteRefused keeps the API server's answer to the eviction of a pod; "" clears it. It
 // sends a change if the answer is new.
 func (r *Inventory) NoteRefused(binding string, pod *corev1.Pod, answer string) {
-	key := client.ObjectKeyFromObject(pod)
-	if answer == "" {
-		if r.forget(binding, key) {
-			r.tell(Change{Binding: binding, Pod: pod})
-		}
-		return
-	}
-	r.mu.Lock()
-	n, ok := r.nodes[binding]
-	news := ok && n.refused[key] != answer
-	if ok {
-		n.refused[key] = answer
-	}
-	r.mu.Unlock()
-	if news {
+	if r.refuse(binding, client.ObjectKeyFromObject(pod), answer) {
 		r.tell(Change{Binding: binding, Pod: pod})
 	}
+}
+
+// refuse keeps an answer, and reports whether it is new.
+func (r *Inventory) refuse(binding string, key types.NamespacedName, answer string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, ok := r.nodes[binding]
+	if !ok {
+		return false
+	}
+	before := n.refused[key]
+	if n.refused[key] = answer; answer == "" {
+		delete(n.refused, key)
+	}
+	return before != answer
 }
 
 func (r *Inventory) refusals(binding string) map[types.NamespacedName]string {
@@ -37,17 +38,4 @@ func (r *Inventory) refusals(binding string) map[types.NamespacedName]string {
 		return maps.Clone(n.refused)
 	}
 	return nil
-}
-
-// forget drops the answer about a pod, and reports whether there was one.
-func (r *Inventory) forget(binding string, key types.NamespacedName) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n, ok := r.nodes[binding]
-	if !ok {
-		return false
-	}
-	_, had := n.refused[key]
-	delete(n.refused, key)
-	return had
 }

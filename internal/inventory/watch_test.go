@@ -40,7 +40,7 @@ func TestMatters(t *testing.T) {
 }
 
 func TestRefusalsAreNews(t *testing.T) {
-	r := New(nil, nil, nil)
+	r := New(nil)
 	r.nodes["eu"] = &node{refused: map[types.NamespacedName]string{}}
 	var told int
 	r.subscribe(func(change Change) {
@@ -67,7 +67,7 @@ func TestRefusalsAreNews(t *testing.T) {
 }
 
 func TestThoseWhoComeLateAreToldWhatIsKnown(t *testing.T) {
-	r := New(nil, nil, nil)
+	r := New(nil)
 	r.nodes["eu"], r.nodes["us"] = &node{full: true}, &node{}
 	var told []Change
 	r.subscribe(func(change Change) { told = append(told, change) })

@@ -105,6 +105,9 @@ func (s Selection) Pins() bool { return s == Referenced }
 // condition tells that.
 func (s Selection) Copies() bool { return s != OnVirtualNode }
 
+// Whole reports whether all of the consumer's objects are held, for all bindings together.
+func (s Selection) Whole() bool { return s == InMappedNamespace }
+
 // Scope says whether the objects of a kind are in namespaces.
 type Scope string
 

@@ -36,6 +36,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/podadmission"
@@ -225,8 +226,8 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 // remoteKinds are the kinds that the caches of the providers hold.
 func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
 	var remote []fleet.Kind
-	for _, kind := range kinds {
-		remote = append(remote, fleet.Kind{Object: kind.Object(), ClusterScoped: kind.IsClusterScoped(), Optional: kind.IsCopied(), Labels: kind.CopyLabels()})
+	for _, k := range kinds {
+		remote = append(remote, fleet.Kind{Object: k.New(), ClusterScoped: k.Scope == kind.ScopeCluster, Optional: k.Selection.Copies(), Labels: k.Labels})
 	}
 	return remote
 }
@@ -238,13 +239,13 @@ func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Regis
 	}
 	for _, kind := range kinds {
 		switch {
-		case kind.IsWhole():
-			options.Whole = append(options.Whole, kind.Index())
+		case kind.Selection.Whole():
+			options.Whole = append(options.Whole, kind.Index)
 			continue
-		case kind.Pins():
-			options.Kinds = append(options.Kinds, kind.Object())
+		case kind.Selection.Pins():
+			options.Kinds = append(options.Kinds, kind.New())
 		}
-		options.Indexes = append(options.Indexes, kind.Index())
+		options.Indexes = append(options.Indexes, kind.Index)
 	}
 	v, err := views.New(ctx, options)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -71,9 +72,9 @@ func (c *connected) follow(ctx context.Context) error {
 	if err := errors.Join(c.namespaces.followOffloadings(ctx, c.Cache), c.namespaces.followLabels(ctx, c.Cache)); err != nil {
 		return err
 	}
-	for _, kind := range c.graph.kinds {
+	for name, kind := range c.graph.kinds {
 		if err := kind.Start(ctx); err != nil {
-			return err
+			return fmt.Errorf("watching for the %s controller of ClusterBinding %s: %w", name, c.binding, err)
 		}
 	}
 	return errors.Join(c.followNamespaces(ctx), c.namespaces.follow(ctx, c.Cache))
@@ -115,9 +116,8 @@ func lacking(of *rights.Rights, resource string) string {
 	return ""
 }
 
-// attach implements Registration.
-func (k registration[T]) attach(c *connected) error {
-	kind := &k.Kind
+// attach makes the controller of a kind for a connection.
+func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), c.Consumer.Scheme())
 	if err != nil {
 		return fmt.Errorf("the kind of a %s: %w", kind.Name, err)
@@ -128,14 +128,14 @@ func (k registration[T]) attach(c *connected) error {
 		Kind: kind, ClusterID: clusterID, View: c.view, Catalogue: c.Views.Catalogue, Seen: c.local, Listed: c.listed,
 		Metadata: metav1.TypeMeta{APIVersion: apiVersion, Kind: typeName},
 	}
-	if k.IsWhole() {
+	if kind.Selection.Whole() {
 		locals.View, locals.Seen = c.Views.Catalogue, c.whole
 	}
 	remotes := &objects.Remotes[T]{
 		Kind: kind, ClusterID: clusterID, Mark: c.mark, Cache: c.provider.GetCache(), Seen: c.remote, Live: c.provider.GetAPIReader(),
 	}
 	refusals := &refusal.Refusals[T]{Kind: kind, Memory: remembered.Refusals, Events: c.Events}
-	if k.IsWhole() {
+	if kind.Selection.Whole() {
 		refusals.Told = c.told.Of(c.uid, kind.Name, memory.NewTold)
 	}
 	if kind.Ended != nil {
@@ -143,7 +143,11 @@ func (k registration[T]) attach(c *connected) error {
 	}
 	resource := fleet.ResourceOf(kind.New())
 	controller := &kindController[T]{
-		queue: c.workers, kind: kind, binding: c.binding, memory: remembered, refusals: refusals, events: c.Events,
+		Watcher: &watch.Watcher[T]{
+			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: c.workers,
+			Concerns: c.namespaces.concerns,
+		},
+		refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals,
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Limits: c.limits.Load, Clock: c.Clock,
@@ -159,10 +163,6 @@ func (k registration[T]) attach(c *connected) error {
 			Sent: func(obj client.Object) { fleet.Sent(c.provider, obj) }, Fenced: func() error { return fleet.Fenced(c.provider) }, Clock: c.Clock,
 		},
 		paused: c.namespaces.paused, lacking: func() string { return lacking(c.rights, resource) }, waits: c.waits,
-	}
-	controller.watcher = &watch.Watcher[T]{
-		Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: c.workers,
-		Concerns: c.namespaces.concerns,
 	}
 	c.graph.kinds[kind.Name], c.graph.runners[kind.Name] = controller, controller
 	c.workers.Add(kind.Name, kind.Workers, retry.Backoff[decide.Key]())

@@ -42,15 +42,11 @@ var errRounds = errors.New("the decisions do not come to an end")
 
 // kindController reconciles the objects of one kind, in one connection.
 type kindController[T client.Object] struct {
-	queue    queue
-	kind     *kind.Kind[T]
-	binding  string
-	watcher  *watch.Watcher[T]
+	*watch.Watcher[T]
 	observer *observe.Observer[T]
 	planner  *plan.Planner[T]
 	actor    *act.Actor[T]
 	refusals *refusal.Refusals[T]
-	memory   *memory.Memory
 	events   events.EventRecorder
 	// paused reports whether the binding is paused, and lacking which right on the kind the
 	// provider does not give, or "".
@@ -58,14 +54,6 @@ type kindController[T client.Object] struct {
 	lacking func() string
 	// waits is told of objects that others may need.
 	waits *waits.Waits
-}
-
-// Start implements Runner.
-func (c *kindController[T]) Start(ctx context.Context) error {
-	if err := c.watcher.Start(ctx); err != nil {
-		return fmt.Errorf("watching for the %s controller of ClusterBinding %s: %w", c.kind.Name, c.binding, err)
-	}
-	return nil
 }
 
 // Reconcile implements Runner: it decides and acts until nothing is left to do.
@@ -111,21 +99,21 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 // watched is called before a write. It reports whether the caches show the objects of the kind. If
 // not, it makes them watch the kind, and the object is enqueued once they show it.
 func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, error) {
-	then := func() { c.queue.Enqueue(work.Rest, of) }
-	here, err1 := c.observer.Locals.Need(ctx, then)
-	there, err2 := c.observer.Remotes.Need(ctx, then)
+	then := func() { c.Queue.Enqueue(work.Rest, of) }
+	here, err1 := c.Locals.Need(ctx, then)
+	there, err2 := c.Remotes.Need(ctx, then)
 	return here && there, errors.Join(err1, err2)
 }
 
 // report tells dependants of the outcome, and returns when to reconcile again.
 func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], plan decide.Plan) (ctrl.Result, error) {
-	c.memory.Reconciled(s.Key, plan.Problem)
+	c.Memory.Reconciled(s.Key, plan.Problem)
 	again := plan.RetryAfter
 	if again == 0 {
-		c.memory.Shown(s.Key, s.Now)
+		c.Memory.Shown(s.Key, s.Now)
 	}
 	if s.Gone() {
-		c.memory.Forget(s.Key)
+		c.Memory.Forget(s.Key)
 		c.waits.Forget(c.key(s.Key))
 	}
 	if c.observer.Ahead(s) {
@@ -142,12 +130,12 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], pla
 
 // key names an object of the kind.
 func (c *kindController[T]) key(name types.NamespacedName) decide.Key {
-	return decide.Key{Kind: c.kind.Name, NamespacedName: name}
+	return decide.Key{Kind: c.Kind.Name, NamespacedName: name}
 }
 
 // isNeeded reports whether other objects may need those of the kind.
 func (c *kindController[T]) isNeeded() bool {
-	return c.kind.Selection == kind.Referenced || c.kind.Precedes != nil
+	return c.Kind.Selection == kind.Referenced || c.Kind.Precedes != nil
 }
 
 // tell makes an event of the problem of a plan without actions, if the plan tells it, and no
@@ -181,7 +169,7 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 	if err != nil {
 		return err
 	}
-	c.tell(s, decide.Lacking(s, c.kind.Syncer, c.kind.Title(), right))
+	c.tell(s, decide.Lacking(s, c.Kind.Syncer, c.Kind.Title(), right))
 	if !c.isNeeded() {
 		return nil
 	}
@@ -210,34 +198,26 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 		return need, false, err
 	}
 	assess := decide.Assess[T]
-	if c.kind.Precedes != nil {
+	if c.Kind.Precedes != nil {
 		assess = decide.AssessPreceding[T]
 	}
-	need, plan := assess(s, c.kind.Syncer, ref, c.kind.Title(), in, c.lacking())
+	need, plan := assess(s, c.Kind.Syncer, ref, c.Kind.Title(), in, c.lacking())
 	due := func(a decide.Action) bool {
-		wait, _ := c.memory.Undone.Wait(s.Key, a) // So has one that somebody undoes again and again.
+		wait, _ := c.Memory.Undone.Wait(s.Key, a) // So has one that somebody undoes again and again.
 		return wait == 0
 	}
-	if slices.ContainsFunc(plan.Actions, due) && !c.memory.Refusals.Has(s.Key) {
-		c.queue.Enqueue(work.Rest, c.key(s.Key))
+	if slices.ContainsFunc(plan.Actions, due) && !c.Memory.Refusals.Has(s.Key) {
+		c.Queue.Enqueue(work.Rest, c.key(s.Key))
 	}
-	return need, decide.Present(s.Local) || c.kind.Precedes != nil && !s.Gone(), nil
+	return need, decide.Present(s.Local) || c.Kind.Precedes != nil && !s.Gone(), nil
 }
-
-// EnqueueNamespace implements Runner.
-func (c *kindController[T]) EnqueueNamespace(ctx context.Context, namespace string) {
-	c.watcher.EnqueueNamespace(ctx, namespace)
-}
-
-// EnqueuePeers implements runner.
-func (c *kindController[T]) EnqueuePeers(ctx context.Context) { c.watcher.EnqueuePeers(ctx) }
 
 // Unsent implements runner.
 func (c *kindController[T]) Unsent(ctx context.Context, namespace string) ([]decide.Key, error) {
-	if c.kind.Selection != kind.OnVirtualNode {
+	if c.Kind.Selection != kind.OnVirtualNode {
 		return nil, nil
 	}
-	held, err := c.observer.Locals.Held(ctx, namespace)
+	held, err := c.Locals.Held(ctx, namespace)
 	var unsent []decide.Key
 	for _, pod := range held {
 		if remote := provenance.RemoteOf(pod); remote.UID == "" || remote.For != pod.GetUID() {
@@ -249,19 +229,19 @@ func (c *kindController[T]) Unsent(ctx context.Context, namespace string) ([]dec
 
 // before implements preceding.
 func (c *kindController[T]) before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error) {
-	held, err := c.observer.Locals.Held(ctx, pod.Namespace)
+	held, err := c.Locals.Held(ctx, pod.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	copies, err := c.observer.Remotes.Of(ctx, pod.Namespace)
+	copies, err := c.Remotes.Of(ctx, pod.Namespace)
 	keys := sets.Set[types.NamespacedName]{}
 	for _, local := range held {
-		if c.kind.Precedes(local, pod) {
+		if c.Kind.Precedes(local, pod) {
 			keys.Insert(client.ObjectKeyFromObject(local))
 		}
 	}
 	for _, remote := range copies { // Of an earlier state, or of an object that is gone here.
-		if c.kind.Precedes(remote, pod) {
+		if c.Kind.Precedes(remote, pod) {
 			keys.Insert(objects.LocalKey(remote))
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/plan"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 	"github.com/spillway-io/spillway/internal/syncer/waits"
+	"github.com/spillway-io/spillway/internal/syncer/watch"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -61,7 +62,8 @@ func newWorld() *world {
 	g, pods, _ := kinds()
 	w.pods = pods
 	w.controller = &kindController[*corev1.ConfigMap]{
-		queue: w.pods, kind: rig.Kind, binding: "eu", memory: rig.Memory, refusals: rig.Refusals, events: rig.Refusals.Events,
+		Watcher:  &watch.Watcher[*corev1.ConfigMap]{Kind: rig.Kind, Locals: rig.Locals, Remotes: rig.Remotes, Memory: rig.Memory, Queue: w.pods},
+		refusals: rig.Refusals, events: rig.Refusals.Events,
 		observer: &observe.Observer[*corev1.ConfigMap]{
 			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: g, Memory: rig.Memory, Refusals: rig.Refusals,
 			Mapping: func() *mapping.Mapping { return w.namespaces }, Limits: func() *translate.Limits { return w.limits }, Clock: rig.Clock,

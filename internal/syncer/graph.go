@@ -27,11 +27,6 @@ type graph struct {
 	near func(at decide.Place, namespace string) decide.Place
 }
 
-// queue takes the keys of objects to reconcile. A work.Workers is one.
-type queue interface {
-	Enqueue(priority int, keys ...decide.Key)
-}
-
 // runner is the controller of a kind that is sent.
 type runner interface {
 	Runner

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -13,9 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/informer"
 )
 
@@ -62,25 +61,18 @@ func addIndexes(ctx context.Context, to cache.Cache, all []Index) error {
 
 // neverSent are the types of Secrets that let their holder act as somebody in the
 // consumer. They are not even read.
-var neverSent = []corev1.SecretType{corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken}
+var neverSent = fields.AndSelectors(fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
+	fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeBootstrapToken)))
 
 // newCatalogue makes the cache that all bindings share.
-func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
+func newCatalogue(ctx context.Context, o Options, kinds []Kind) (cache.Cache, error) {
 	objects := map[client.Object]cache.ByObject{}
-	for _, kind := range o.Kinds {
-		metadata, err := Metadata(o, kind)
-		if err != nil {
-			return nil, err
-		}
+	for _, kind := range kinds {
 		var config cache.ByObject
-		if metadata.Kind == "Secret" {
-			var terms []fields.Selector
-			for _, t := range neverSent {
-				terms = append(terms, fields.OneTermNotEqualSelector("type", string(t)))
-			}
-			config.Field = fields.AndSelectors(terms...)
+		if _, isSecret := kind.Object.(*corev1.Secret); isSecret {
+			config.Field = neverSent
 		}
-		objects[metadata] = config
+		objects[kind.Metadata] = config
 	}
 	for _, kind := range o.Whole {
 		objects[kind.Object] = cache.ByObject{Transform: func(obj any) (any, error) { return Held(obj), nil }}
@@ -98,25 +90,10 @@ func newCatalogue(ctx context.Context, o Options) (cache.Cache, error) {
 			return nil, fmt.Errorf("watching %T for the catalogue: %w", kind, err)
 		}
 	}
-	for _, kind := range o.Kinds {
-		metadata, err := Metadata(o, kind)
-		if err != nil {
-			return nil, err
-		}
-		if err := catalogue.IndexField(ctx, metadata, fieldPinned, pinnedFor); err != nil {
-			return nil, fmt.Errorf("indexing the metadata of %T: %w", kind, err)
+	for _, kind := range kinds {
+		if err := catalogue.IndexField(ctx, kind.Metadata, fieldPinned, func(obj client.Object) []string { return decide.MarkedFor(obj) }); err != nil {
+			return nil, fmt.Errorf("indexing the metadata of %T: %w", kind.Object, err)
 		}
 	}
 	return catalogue, addIndexes(ctx, catalogue, o.Whole)
-}
-
-// Metadata is the object with which to ask the catalogue for a kind.
-func Metadata(o Options, kind client.Object) (*metav1.PartialObjectMetadata, error) {
-	gvk, err := apiutil.GVKForObject(kind, o.Scheme)
-	if err != nil {
-		return nil, fmt.Errorf("the kind of %T: %w", kind, err)
-	}
-	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(gvk)
-	return metadata, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -15,8 +14,6 @@ import (
 
 // fieldPinned is the index of the catalogue by the clusterIDs for which an object is pinned.
 const fieldPinned = "spillway.pinned"
-
-func pinnedFor(obj client.Object) []string { return decide.MarkedFor(obj) }
 
 // Need makes the View watch a kind from now on, and reports whether it can be read. If it cannot
 // yet, the function then is called once it can. Before that, the View shows no object of the kind.
@@ -40,20 +37,15 @@ func (view *View) WaitForCacheSync(ctx context.Context) bool {
 
 // needPinned has a View watch the kinds of which the catalogue shows a pinned object.
 func (v *Views) needPinned(ctx context.Context, view *View) error {
-	for _, kind := range v.options.Kinds {
-		metadata, err := Metadata(v.options, kind)
-		if err != nil {
-			return err
-		}
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(metadata.GroupVersionKind().GroupVersion().WithKind(metadata.Kind + "List"))
+	for _, kind := range v.Kinds {
+		list := kind.List()
 		if err := v.Catalogue.List(ctx, list, client.MatchingFields{fieldPinned: view.ClusterID}, client.Limit(1), client.UnsafeDisableDeepCopy); err != nil {
-			return fmt.Errorf("listing the metadata of %s: %w", metadata.Kind, err)
+			return fmt.Errorf("listing the metadata of %s: %w", kind.Metadata.Kind, err)
 		}
 		if len(list.Items) == 0 {
 			continue
 		}
-		if _, err := view.Need(ctx, kind, nil); err != nil {
+		if _, err := view.Need(ctx, kind.Object, nil); err != nil {
 			return err
 		}
 	}
@@ -62,17 +54,13 @@ func (v *Views) needPinned(ctx context.Context, view *View) error {
 
 // follow makes the views watch a kind when the catalogue shows a pinned object of it, until ctx
 // ends. A View that is made later finds the earlier objects in WaitForCacheSync.
-func (v *Views) follow(ctx context.Context, kind client.Object) error {
-	metadata, err := Metadata(v.options, kind)
-	if err != nil {
-		return err
-	}
-	return informer.Watch(ctx, v.Catalogue, metadata, func(e informer.Change) {
+func (v *Views) follow(ctx context.Context, kind Kind) error {
+	return informer.Watch(ctx, v.Catalogue, kind.Metadata, func(e informer.Change) {
 		if e.After == nil {
 			return
 		}
 		for _, view := range v.of(decide.MarkedFor(e.After)) {
-			if _, err := view.Need(ctx, kind, nil); err != nil {
+			if _, err := view.Need(ctx, kind.Object, nil); err != nil {
 				log.FromContext(ctx).Error(err, "a pinned object is not seen", "clusterID", view.ClusterID)
 			}
 		}

@@ -18,14 +18,17 @@ package views
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
@@ -53,8 +56,25 @@ type Index struct {
 	Extract client.IndexerFunc
 }
 
+// Kind is a kind of which objects are held when they carry a binding's label.
+type Kind struct {
+	// Object is an empty one, and Metadata what the Catalogue is asked for.
+	Object   client.Object
+	Metadata *metav1.PartialObjectMetadata
+	list     runtime.Object // An empty one of such objects.
+}
+
+// List is an empty list of the metadata of the kind.
+func (k Kind) List() *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(k.Metadata.GroupVersionKind().GroupVersion().WithKind(k.Metadata.Kind + "List"))
+	return list
+}
+
 // Views holds one View for each ClusterBinding.
 type Views struct {
+	// Kinds are those of the Options.
+	Kinds []Kind
 	// Catalogue holds the metadata of all objects of the Kinds, and all of the Whole ones.
 	Catalogue cache.Cache
 	options   Options
@@ -81,11 +101,23 @@ type View struct {
 
 // New returns Views without any View.
 func New(ctx context.Context, o Options) (*Views, error) {
-	catalogue, err := newCatalogue(ctx, o)
-	if err != nil {
-		return nil, err
+	v := &Views{options: o, views: map[string]*View{}}
+	for _, object := range o.Kinds {
+		gvk, err := apiutil.GVKForObject(object, o.Scheme)
+		if err != nil {
+			return nil, fmt.Errorf("the kind of %T: %w", object, err)
+		}
+		list, err := o.Scheme.New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err != nil {
+			return nil, fmt.Errorf("the list of %s: %w", gvk.Kind, err)
+		}
+		metadata := &metav1.PartialObjectMetadata{}
+		metadata.SetGroupVersionKind(gvk)
+		v.Kinds = append(v.Kinds, Kind{object, metadata, list})
 	}
-	return &Views{Catalogue: catalogue, options: o, views: map[string]*View{}}, nil
+	var err error
+	v.Catalogue, err = newCatalogue(ctx, o, v.Kinds)
+	return v, err
 }
 
 // NeedLeaderElection is true: only the replica that works needs the memory.
@@ -93,7 +125,7 @@ func (*Views) NeedLeaderElection() bool { return true }
 
 // Start runs the catalogue and the views until ctx ends.
 func (v *Views) Start(ctx context.Context) error {
-	for _, kind := range v.options.Kinds {
+	for _, kind := range v.Kinds {
 		if err := v.follow(ctx, kind); err != nil {
 			return err
 		}
@@ -154,11 +186,24 @@ func (v *Views) Get(name string) *View {
 func (v *Views) All() map[string]*View {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	all := make(map[string]*View, len(v.views))
-	for name, view := range v.views {
-		all[name] = view
+	return maps.Clone(v.views)
+}
+
+// Each calls do with each object of a kind that the View holds, which must not be changed.
+func (view *View) Each(ctx context.Context, kind Kind, do func(client.Object)) error {
+	list, ok := kind.list.DeepCopyObject().(client.ObjectList)
+	if !ok {
+		return fmt.Errorf("%T is no list", kind.list)
 	}
-	return all
+	if err := view.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		if obj, ok := item.(client.Object); ok {
+			do(obj)
+		}
+		return nil
+	})
 }
 
 func (view *View) start(ctx context.Context) {

@@ -94,9 +94,9 @@ func restarted(ctx context.Context, s *stage) error {
 	if err := s.rests(ctx); err != nil {
 		return err
 	}
-	resources := []string{fleet.ResourceOf(s.kind.Object())}
+	resources := []string{fleet.ResourceOf(s.kind.New())}
 	for _, kind := range controllers.Kinds() {
-		resources = append(resources, fleet.ResourceOf(kind.Object()))
+		resources = append(resources, fleet.ResourceOf(kind.New()))
 	}
 	var errs []error
 	for _, point := range s.injector.Points() {

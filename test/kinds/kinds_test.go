@@ -59,8 +59,8 @@ func TestKinds(t *testing.T) {
 	var group sync.WaitGroup
 	for _, kind := range controllers.Kinds() {
 		group.Go(func() {
-			t.Run(kind.KindName(), func(t *testing.T) {
-				if testing.Short() && alike[kind.KindName()] {
+			t.Run(kind.Name, func(t *testing.T) {
+				if testing.Short() && alike[kind.Name] {
 					t.Skip("another kind takes the same paths; make test-long PART=kinds plays this one")
 				}
 				lane := <-free

@@ -219,9 +219,9 @@ func deletedHere(ctx context.Context, s *stage) error {
 func (u *subject) staysUntilGone(ctx context.Context) error {
 	local, err := u.local(ctx)
 	switch {
-	case u.kind.IsWhole() && apierrors.IsNotFound(err):
+	case u.kind.Selection.Whole() && apierrors.IsNotFound(err):
 		return nil
-	case u.kind.IsWhole():
+	case u.kind.Selection.Whole():
 		return fmt.Errorf("something keeps it: %s, %w", brief(local), err)
 	case err != nil:
 		return fmt.Errorf("it must stay until it is gone in the provider: %w", err)
@@ -329,7 +329,7 @@ func foreignInTheWay(ctx context.Context, s *stage) error {
 	if err := first.remove(ctx); err != nil {
 		return err
 	}
-	foreign := s.kind.Sample()(team, name, "").Object
+	foreign := s.kind.Sample(team, name, "").Object
 	foreign.SetNamespace(remote.GetNamespace())
 	foreign.SetName(remote.GetName())
 	foreign.SetLabels(s.stranger())
@@ -344,7 +344,7 @@ func foreignInTheWay(ctx context.Context, s *stage) error {
 	if err := s.eventually(ctx, "somebody to be told of the foreign object", told); err != nil {
 		return err
 	}
-	is := s.kind.Object()
+	is := s.kind.New()
 	if err := s.there().Get(ctx, client.ObjectKeyFromObject(foreign), is); err != nil {
 		return err
 	}
@@ -367,7 +367,7 @@ func longName(ctx context.Context, s *stage) error {
 	var seen []client.ObjectKey
 	for _, end := range []string{"a", "b"} {
 		name := strings.Repeat("n", longest-1) + end
-		probe := s.kind.Sample()(team, name, "").Object
+		probe := s.kind.Sample(team, name, "").Object
 		if err := s.here().Create(ctx, probe, client.DryRunAll); apierrors.IsInvalid(err) {
 			name = name[longest-label:]
 		} else if err != nil {

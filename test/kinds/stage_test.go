@@ -52,8 +52,8 @@ func play(ctx context.Context, lane *world.Lane, kind syncer.Registration, patie
 }
 
 func (s *stage) play(ctx context.Context, parts []part) ([]verdict, error) {
-	if s.kind.Sample() == nil {
-		return nil, fmt.Errorf("the kind %s has no sample", s.kind.KindName())
+	if s.kind.Sample == nil {
+		return nil, fmt.Errorf("the kind %s has no sample", s.kind.Name)
 	}
 	var err error
 	if s.managed, err = manage(ctx, s.World); err != nil {

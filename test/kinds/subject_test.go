@@ -35,7 +35,7 @@ type subject struct {
 
 // create creates a sample of the kind.
 func (s *stage) create(ctx context.Context, namespace, name string) (*subject, error) {
-	u := &subject{stage: s, Sample: s.kind.Sample()(namespace, name, v1alpha1.VirtualNodePrefix+world.P1), namespace: namespace, name: name}
+	u := &subject{stage: s, Sample: s.kind.Sample(namespace, name, v1alpha1.VirtualNodePrefix+world.P1), namespace: namespace, name: name}
 	u.key = client.ObjectKeyFromObject(u.Object)
 	err := s.Create(ctx, u.all()...)
 	u.uid = u.Object.GetUID()
@@ -63,7 +63,7 @@ func (u *subject) all() []client.Object {
 
 // local is the local object as it is now.
 func (u *subject) local(ctx context.Context) (client.Object, error) {
-	local := u.kind.Object()
+	local := u.kind.New()
 	return local, u.here().Get(ctx, u.key, local)
 }
 
@@ -72,7 +72,7 @@ func (s *stage) mark() provenance.Mark { return provenance.Mark{Origin: s.Origin
 
 // remotes are all objects of the kind in the provider that are the consumer's.
 func (s *stage) remotes(ctx context.Context) ([]client.Object, error) {
-	gvk, err := apiutil.GVKForObject(s.kind.Object(), s.there().Scheme())
+	gvk, err := apiutil.GVKForObject(s.kind.New(), s.there().Scheme())
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (u *subject) standIns(ctx context.Context) ([]client.Object, error) {
 // what it shows, and is recorded on it, if the kind does that; and returns that.
 func (u *subject) sent(ctx context.Context) (client.Object, error) {
 	var remote client.Object
-	return remote, u.eventually(ctx, fmt.Sprintf("%s %s to be sent", u.kind.KindName(), u.key), func(ctx context.Context) error {
+	return remote, u.eventually(ctx, fmt.Sprintf("%s %s to be sent", u.kind.Name, u.key), func(ctx context.Context) error {
 		var err error
 		remote, err = u.isSent(ctx)
 		return err
@@ -139,13 +139,13 @@ func (u *subject) isSent(ctx context.Context) (client.Object, error) {
 	if u.Reported != nil {
 		errs = append(errs, same("what is reported here", u.Reported(local), u.Reported(remote)))
 	}
-	if !u.kind.IsClusterScoped() {
+	if u.kind.Scope == kind.ScopeNamespaced {
 		errs = append(errs, same("its namespace", remote.GetNamespace(), u.Remote(u.namespace)))
 	}
 	switch {
-	case u.kind.IsWhole():
+	case u.kind.Selection.Whole():
 		errs = append(errs, notMarked(local))
-	case !u.kind.Pins():
+	case !u.kind.Selection.Pins():
 		errs = append(errs, same("the UID that is recorded", provenance.RemoteOf(local).UID, remote.GetUID()))
 	default:
 		errs = append(errs,
@@ -176,7 +176,7 @@ func (u *subject) remove(ctx context.Context) error {
 
 // gone waits until local objects are gone, and nothing in the provider stands for that of the kind.
 func (u *subject) gone(ctx context.Context, objects ...client.Object) error {
-	return u.eventually(ctx, fmt.Sprintf("%s %s to be gone on both sides", u.kind.KindName(), u.key), func(ctx context.Context) error {
+	return u.eventually(ctx, fmt.Sprintf("%s %s to be gone on both sides", u.kind.Name, u.key), func(ctx context.Context) error {
 		for _, object := range objects {
 			object = object.DeepCopyObject().(client.Object)
 			err := u.here().Get(ctx, client.ObjectKeyFromObject(object), object)
@@ -243,7 +243,7 @@ func (u *subject) told(ctx context.Context, reason string) error {
 // that is not to be gone.
 func (u *subject) unmarked(ctx context.Context) error {
 	local, err := u.local(ctx)
-	if !u.kind.IsCopied() {
+	if !u.kind.Selection.Copies() {
 		if err == nil {
 			return fmt.Errorf("it is there: %s", brief(local))
 		}

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -26,24 +27,24 @@ func (m *Mapping) Peers() []translate.PeerNamespace {
 			note(namespace)
 		}
 	}
-	taken := m.names()
-	shared := slices.DeleteFunc(m.shared(), func(name string) bool { return taken[name] })
-	for _, name := range shared {
+	taken := remoteNames(m)
+	both := slices.DeleteFunc(shared(m.binding), func(name string) bool { return taken[name] })
+	for _, name := range both {
 		note(name)
 	}
-	return translate.PeerNamespaces(labels, mapped, shared, m.binding.Spec.MountNamespace)
+	return translate.PeerNamespaces(labels, mapped, both, m.binding.Spec.MountNamespace)
 }
 
 // IsPeer reports whether the labels of a local namespace may matter to Peers.
 func (m *Mapping) IsPeer(namespace string) bool {
-	return m.Concerns(namespace) || slices.Contains(m.shared(), namespace)
+	return m.Concerns(namespace) || slices.Contains(shared(m.binding), namespace)
 }
 
 // shared are the names of namespaces that mean the same in both clusters. The DNS is in
 // kube-system: without that, hardly any policy for what pods may reach would be of use.
-func (m *Mapping) shared() []string {
+func shared(binding *v1alpha1.ClusterBinding) []string {
 	all := []string{metav1.NamespaceSystem}
-	for _, name := range m.binding.Spec.Network.SharedNamespaces {
+	for _, name := range binding.Spec.Network.SharedNamespaces {
 		if !slices.Contains(all, string(name)) {
 			all = append(all, string(name))
 		}
@@ -51,8 +52,8 @@ func (m *Mapping) shared() []string {
 	return all
 }
 
-// names are those of all remote namespaces that the NamespaceMap has.
-func (m *Mapping) names() map[string]bool {
+// remoteNames are those of all remote namespaces that the NamespaceMap has.
+func remoteNames(m *Mapping) map[string]bool {
 	all := map[string]bool{}
 	for _, desired := range m.desired {
 		all[desired.RemoteNamespace] = true

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
@@ -39,12 +40,12 @@ func contents(c *rig.Cluster) [][]schema.GroupVersionKind {
 // for.
 func sent(clusterScoped bool) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
-	for _, kind := range controllers.Kinds() {
-		gvk, err := apiutil.GVKForObject(kind.Object(), manager.Scheme())
+	for _, k := range controllers.Kinds() {
+		gvk, err := apiutil.GVKForObject(k.New(), manager.Scheme())
 		if err != nil {
 			panic(err) // The manager would not start either.
 		}
-		if clusterScoped || !kind.IsClusterScoped() {
+		if clusterScoped || k.Scope == kind.ScopeNamespaced {
 			kinds = append(kinds, gvk)
 		}
 	}
