@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // Next decides what to do about one object. It handles what is the same for all kinds:
@@ -44,12 +45,7 @@ func (p Plan) and(other Plan) Plan {
 	case other.Problem != nil:
 		p.Problem = &Problem{p.Problem.Reason, p.Problem.Message + "; " + other.Problem.Message}
 	}
-	switch {
-	case p.RetryAfter == 0:
-		p.RetryAfter = other.RetryAfter
-	case other.RetryAfter > 0:
-		p.RetryAfter = min(p.RetryAfter, other.RetryAfter)
-	}
+	p.RetryAfter = retry.Sooner(p.RetryAfter, other.RetryAfter)
 	return p
 }
 

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,13 +58,18 @@ func podSpecRefusal(pod *corev1.Pod, under standard) *Refusal {
 			return refusal
 		}
 	}
-	for i := range pod.Spec.InitContainers {
-		if refusal := containerRefusal("initContainers", &pod.Spec.InitContainers[i], &pod.Spec, under); refusal != nil {
+	return firstRefusal(&pod.Spec, func(list string, c *corev1.Container) *Refusal { return containerRefusal(list, c, &pod.Spec, under) })
+}
+
+// firstRefusal is the first refusal of a container, or nil. list is the field that has it.
+func firstRefusal(spec *corev1.PodSpec, of func(list string, c *corev1.Container) *Refusal) *Refusal {
+	for i := range spec.InitContainers {
+		if refusal := of("initContainers", &spec.InitContainers[i]); refusal != nil {
 			return refusal
 		}
 	}
-	for i := range pod.Spec.Containers {
-		if refusal := containerRefusal("containers", &pod.Spec.Containers[i], &pod.Spec, under); refusal != nil {
+	for i := range spec.Containers {
+		if refusal := of("containers", &spec.Containers[i]); refusal != nil {
 			return refusal
 		}
 	}
@@ -120,16 +126,12 @@ func volumeRefusal(v *corev1.Volume, under standard) *Refusal {
 
 // secretAttribute is the first attribute that names a Secret to some drivers.
 func secretAttribute(attributes map[string]string) string {
-	var found []string
-	for key := range attributes {
+	for _, key := range slices.Sorted(maps.Keys(attributes)) {
 		if _, after, ok := strings.Cut(strings.ToLower(key), "secret"); ok && strings.Contains(after, "name") {
-			found = append(found, key)
+			return key
 		}
 	}
-	if len(found) == 0 {
-		return ""
-	}
-	return slices.Min(found)
+	return ""
 }
 
 func containerRefusal(list string, c *corev1.Container, spec *corev1.PodSpec, under standard) *Refusal {

@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -108,11 +107,7 @@ func withheldKeys(local, remote *corev1.Pod, limits *Limits) string {
 		return ""
 	}
 	slices.Sort(keys)
-	shown := strings.Join(keys[:min(len(keys), withheldShown)], ", ")
-	if more := len(keys) - withheldShown; more > 0 {
-		shown += fmt.Sprintf(" and %d more", more)
-	}
-	return shown + ": the provider does not let that in (" + limitMetadataKeys + ", " + limitReservedKeys + " in ConfigMap spillway-provider/limits)"
+	return few(keys, withheldShown) + ": the provider does not let that in (" + limitMetadataKeys + ", " + limitReservedKeys + " in ConfigMap spillway-provider/limits)"
 }
 
 // withheldValue is the consumer's value of a field that is a label or annotation of the

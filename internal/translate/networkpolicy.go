@@ -2,6 +2,8 @@ package translate
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -128,15 +130,20 @@ func Omitted(all []Omission) string {
 		return ""
 	}
 	var shown []string
-	for _, o := range all[:min(len(all), omissionsShown)] {
+	for _, o := range all {
 		shown = append(shown, o.Field+" ("+o.Why+")")
 	}
-	text := strings.Join(shown, ", ")
-	if more := len(all) - omissionsShown; more > 0 {
+	text := "left out in the provider, where less is allowed than here: " + few(shown, omissionsShown)
+	return strings.ToValidUTF8(text[:min(len(text), mostOmitted)], "")
+}
+
+// few names the first of many, and how many more there are.
+func few(all []string, most int) string {
+	text := strings.Join(all[:min(len(all), most)], ", ")
+	if more := len(all) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	text = "left out in the provider, where less is allowed than here: " + text
-	return strings.ToValidUTF8(text[:min(len(text), mostOmitted)], "")
+	return text
 }
 
 // unsentLabel is a label that a selector names and that is not sent with pods, or "". The
@@ -145,19 +152,21 @@ func unsentLabel(selector *metav1.LabelSelector, limits *Limits) string {
 	if selector == nil {
 		return ""
 	}
-	var keys []string
-	for key := range selector.MatchLabels {
-		keys = append(keys, key)
-	}
+	keys := slices.Collect(maps.Keys(selector.MatchLabels))
 	for i := range selector.MatchExpressions {
 		keys = append(keys, selector.MatchExpressions[i].Key)
 	}
-	slices.Sort(keys)
-	i := slices.IndexFunc(keys, func(key string) bool { return !isSentLabel(key, limits) })
-	if i < 0 {
-		return ""
+	return unsentKey(slices.Values(keys), limits)
+}
+
+// unsentKey is the first key, in order, that no remote pod has as a label, or "".
+func unsentKey(keys iter.Seq[string], limits *Limits) string {
+	for _, key := range slices.Sorted(keys) {
+		if !isSentLabel(key, limits) {
+			return key
+		}
 	}
-	return keys[i]
+	return ""
 }
 
 // SelectedBy reports whether a NetworkPolicy of the pod's namespace selects a pod with

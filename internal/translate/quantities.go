@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,10 +23,7 @@ func podQuantities(spec *corev1.PodSpec) *Refusal {
 			return quantityRefusal("spec.resources." + name)
 		}
 	}
-	if refusal := containerQuantities("initContainers", spec.InitContainers); refusal != nil {
-		return refusal
-	}
-	if refusal := containerQuantities("containers", spec.Containers); refusal != nil {
+	if refusal := firstRefusal(spec, containerQuantities); refusal != nil {
 		return refusal
 	}
 	for i := range spec.Volumes {
@@ -37,11 +35,9 @@ func podQuantities(spec *corev1.PodSpec) *Refusal {
 	return nil
 }
 
-func containerQuantities(list string, containers []corev1.Container) *Refusal {
-	for i := range containers {
-		if name := unboundedRequirement(&containers[i].Resources); name != "" {
-			return quantityRefusal("spec." + list + "[" + containers[i].Name + "].resources." + name)
-		}
+func containerQuantities(list string, c *corev1.Container) *Refusal {
+	if name := unboundedRequirement(&c.Resources); name != "" {
+		return quantityRefusal("spec." + list + "[" + c.Name + "].resources." + name)
 	}
 	return nil
 }
@@ -59,16 +55,12 @@ func unboundedRequirement(r *corev1.ResourceRequirements) string {
 
 // unbounded names the first quantity that may not be sent.
 func unbounded(list corev1.ResourceList) string {
-	var names []string
-	for name, q := range list {
-		if !isBounded(q) {
-			names = append(names, string(name))
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if !isBounded(list[name]) {
+			return string(name)
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return slices.Min(names)
+	return ""
 }
 
 // isBounded checks a quantity as it is written, which is also how it comes back.

@@ -1,7 +1,7 @@
 package translate
 
 import (
-	"slices"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -52,12 +52,12 @@ func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP ==
 // ServiceNotice is what the owner of a Service that is sent should know of the remote one,
 // or nil.
 func ServiceNotice(local *corev1.Service, limits *Limits) *Refusal {
-	unsent := unsentLabels(local.Spec.Selector, limits)
+	unsent := unsentKey(maps.Keys(local.Spec.Selector), limits)
 	switch {
-	case len(unsent) > 0:
+	case unsent != "":
 		return refusalf(ReasonServiceWithoutEndpoints,
 			"spec.selector[%s]: the provider does not let this label in (%s, %s in ConfigMap spillway-provider/limits), so no pod there has it, and the Service has no endpoints there",
-			unsent[0], limitMetadataKeys, limitReservedKeys)
+			unsent, limitMetadataKeys, limitReservedKeys)
 	case len(local.Spec.Selector) == 0 && (limits == nil || len(limits.EndpointCIDRs) == 0):
 		return refusalf(ReasonServiceWithoutEndpoints,
 			"spec.selector is empty: the Service has the endpoints of its EndpointSlices, and none in the provider, which allows no address (%s in ConfigMap spillway-provider/limits)",
@@ -71,18 +71,6 @@ func ServiceNotice(local *corev1.Service, limits *Limits) *Refusal {
 	default:
 		return nil
 	}
-}
-
-// unsentLabels are those of a selector that no remote pod has as a label, in order.
-func unsentLabels(selector map[string]string, limits *Limits) []string {
-	var keys []string
-	for key := range selector {
-		if !isSentLabel(key, limits) {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // isSentLabel reports whether remote pods have this label of the local ones.

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +31,7 @@ func conditions(local *corev1.Pod, remote []corev1.PodCondition) []corev1.PodCon
 	var done [len(remoteConditions)]bool
 	for i := range local.Status.Conditions {
 		c := &local.Status.Conditions[i]
-		n := indexOf(c.Type)
+		n := slices.Index(remoteConditions[:], c.Type)
 		if n < 0 {
 			all = append(all, *c)
 			continue
@@ -55,15 +56,6 @@ func conditions(local *corev1.Pod, remote []corev1.PodCondition) []corev1.PodCon
 		}
 	}
 	return all
-}
-
-func indexOf(kind corev1.PodConditionType) int {
-	for i := range remoteConditions {
-		if remoteConditions[i] == kind {
-			return i
-		}
-	}
-	return -1
 }
 
 // remoteCondition is the condition as local should have it. The provider's observed
@@ -124,9 +116,14 @@ func later(a, b metav1.Time) metav1.Time {
 }
 
 func find(conditions []corev1.PodCondition, kind corev1.PodConditionType) *corev1.PodCondition {
-	for i := range conditions {
-		if conditions[i].Type == kind {
-			return &conditions[i]
+	return first(conditions, func(c *corev1.PodCondition) bool { return c.Type == kind })
+}
+
+// first is the first element for which is holds, or nil.
+func first[E any](all []E, is func(*E) bool) *E {
+	for i := range all {
+		if is(&all[i]) {
+			return &all[i]
 		}
 	}
 	return nil

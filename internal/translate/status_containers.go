@@ -155,10 +155,5 @@ func terminated(from *corev1.ContainerStateTerminated) *corev1.ContainerStateTer
 }
 
 func statusOf(statuses []corev1.ContainerStatus, name string) *corev1.ContainerStatus {
-	for i := range statuses {
-		if statuses[i].Name == name {
-			return &statuses[i]
-		}
-	}
-	return nil
+	return first(statuses, func(s *corev1.ContainerStatus) bool { return s.Name == name })
 }

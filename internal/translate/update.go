@@ -131,10 +131,5 @@ func withEphemeralContainers(remote, local *corev1.Pod, ephemeral []corev1.Ephem
 }
 
 func byName(containers []corev1.Container, name string) *corev1.Container {
-	for i := range containers {
-		if containers[i].Name == name {
-			return &containers[i]
-		}
-	}
-	return nil
+	return first(containers, func(c *corev1.Container) bool { return c.Name == name })
 }

@@ -146,9 +146,8 @@ func connected(s Snapshot) *metav1.Condition {
 		return nil
 	default:
 		return unlessDecided(s, v1alpha1.BindingConnected, "the first connection is being made",
-			v1alpha1.ReasonConnected, v1alpha1.ReasonUnreachable, v1alpha1.ReasonWrongCA, v1alpha1.ReasonIdentityChanged, v1alpha1.ReasonSameCluster,
-			v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseNotRenewed, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable, v1alpha1.ReasonStartFailed,
-			v1alpha1.ReasonTooLarge)
+			append([]string{v1alpha1.ReasonConnected, v1alpha1.ReasonUnreachable, v1alpha1.ReasonWrongCA, v1alpha1.ReasonIdentityChanged, v1alpha1.ReasonSameCluster,
+				v1alpha1.ReasonStartFailed, v1alpha1.ReasonTooLarge}, fences...)...)
 	}
 }
 
@@ -181,22 +180,15 @@ func limitsKnown(s Snapshot) *metav1.Condition {
 	}
 }
 
-// isFence reports whether a provider is refused because of its Lease.
-func isFence(reason string) bool {
-	switch reason {
-	case v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseNotRenewed, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable:
-		return true
-	}
-	return false
-}
+// fences are why a provider is refused because of its Lease.
+var fences = []string{v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseNotRenewed, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable}
+
+func isFence(reason string) bool { return slices.Contains(fences, reason) }
 
 // unlessDecided is Connecting, or nil if an earlier verdict is still valid.
 func unlessDecided(s Snapshot, kind, message string, verdicts ...string) *metav1.Condition {
-	reason := conditions.Reason(s.Binding.Status.Conditions, kind)
-	for _, v := range verdicts {
-		if reason == v {
-			return nil
-		}
+	if slices.Contains(verdicts, conditions.Reason(s.Binding.Status.Conditions, kind)) {
+		return nil
 	}
 	return condition(kind, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, message)
 }

@@ -85,11 +85,7 @@ func Desired(current []v1alpha1.DesiredMapping, wanted []Wanted) []v1alpha1.Desi
 }
 
 func newEntries(missing map[string]Wanted) []v1alpha1.DesiredMapping {
-	added := make([]Wanted, 0, len(missing))
-	for _, w := range missing {
-		added = append(added, w)
-	}
-	slices.SortFunc(added, func(a, b Wanted) int {
+	added := slices.SortedFunc(maps.Values(missing), func(a, b Wanted) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Namespace, b.Namespace))
 	})
 	entries := make([]v1alpha1.DesiredMapping, 0, len(added))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // deletionStep names what the deletion waits for: pods first.
@@ -110,7 +111,7 @@ func LeftBehind(s Snapshot) []string {
 // Removable reports whether a deletion is finished, so that the finalizer can go; if
 // not, when a timeout is due, zero for never.
 func Removable(s Snapshot) (bool, time.Duration) {
-	var retry time.Duration
+	var again time.Duration
 	removable := true
 	for _, c := range s.Clusters {
 		if c.released(s) {
@@ -118,11 +119,8 @@ func Removable(s Snapshot) (bool, time.Duration) {
 		}
 		removable = false
 		if c.timed() {
-			wait := s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout).Sub(s.Now)
-			if retry == 0 || wait < retry {
-				retry = wait
-			}
+			again = retry.Sooner(again, s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout).Sub(s.Now))
 		}
 	}
-	return removable, retry
+	return removable, again
 }

@@ -2,6 +2,7 @@ package namespaceoffloading
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -155,10 +156,5 @@ func Selects(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding
 }
 
 func hasFinalizer(nso *v1alpha1.NamespaceOffloading) bool {
-	for _, f := range nso.Finalizers {
-		if f == v1alpha1.FinalizerOffloading {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(nso.Finalizers, v1alpha1.FinalizerOffloading)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // outageToldAfter is how long a provider may be away before teams are told. Most
@@ -53,9 +54,7 @@ func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 			continue
 		}
 		if wait := outageToldAfter - s.Now.Sub(c.AwaySince); wait > 0 {
-			if again == 0 || wait < again {
-				again = wait
-			}
+			again = retry.Sooner(again, wait)
 			continue
 		}
 		if c.Away == v1alpha1.ReasonPaused {

@@ -9,6 +9,7 @@ package virtualnode
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -79,7 +80,7 @@ func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 		annotations[key] = string(value)
 	}
 	taints := wantedTaints(binding, offer)
-	now := applied{Labels: sortedKeys(labels), Annotations: sortedKeys(annotations)}
+	now := applied{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
 	for _, taint := range taints {
 		now.Taints = append(now.Taints, taintKey(taint))
 	}
@@ -116,25 +117,11 @@ func wantedTaints(binding *v1alpha1.ClusterBinding, offer Offer) []corev1.Taint 
 // Kubernetes tells taints apart by key and effect.
 func taintKey(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
 
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 func merged(current, wanted map[string]string, before []string) map[string]string {
 	result := make(map[string]string, len(current)+len(wanted))
-	for key, value := range current {
-		if _, keep := wanted[key]; keep || !slices.Contains(before, key) {
-			result[key] = value
-		}
-	}
-	for key, value := range wanted {
-		result[key] = value
-	}
+	maps.Copy(result, current)
+	maps.DeleteFunc(result, func(key, _ string) bool { return slices.Contains(before, key) })
+	maps.Copy(result, wanted)
 	return result
 }
 

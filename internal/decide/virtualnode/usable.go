@@ -46,12 +46,9 @@ func Differs(before, after *corev1.Node) bool {
 }
 
 func isReady(node *corev1.Node) bool {
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // mirrored are the taints by which Kubernetes repeats, a moment later, what the node
