@@ -101,12 +101,13 @@ bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500
 # many times; LANES=n so many runs at a time (7); SHARD=k/n the k-th of n parts
 # of all runs, which are added up when the last one is done, or by MERGE=1;
 # RESUME=1 goes on with what was broken off; UPDATE_DOCS=1 renews
-# docs/reliability.md. The tag seeded builds in the bugs that have to be caught;
-# in all other parts they are off.
+# docs/reliability.md. The overlay builds in the bugs that have to be caught; in all
+# other parts they are off.
 faults: ## Crash, cut and fault the manager at every write, and compare the end state (FAST=1 for a part).
 	@hack/have-tests.sh test/faults
 	@$(MAKE) --no-print-directory kube
-	$(GO) test -tags faults,seeded -count=1 -v -timeout 24h $(ARGS) ./test/faults
+	$(GO) run ./test/faults/seeded/overlay bin/faults/seeded
+	$(GO) test -tags faults,seeded -overlay bin/faults/seeded/overlay.json -count=1 -v -timeout 24h $(ARGS) ./test/faults
 
 upgrade: ## Say what there is to upgrade from: nothing, until the first release.
 	@echo 'There is no release yet, so there is nothing to upgrade from.'

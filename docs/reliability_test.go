@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/test/faults/seeded"
 	"github.com/spillway-io/spillway/test/faults/scenario"
 )
 

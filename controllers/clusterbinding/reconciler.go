@@ -31,7 +31,6 @@ import (
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/throttle"
 	"github.com/spillway-io/spillway/internal/views"
@@ -128,7 +127,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !cb.DeletionTimestamp.IsZero() {
 		return (&deletion{r, o}).step(ctx)
 	}
-	if before := cb.DeepCopy(); !heldLate(o) && controllerutil.AddFinalizer(cb, v1alpha1.FinalizerBinding) {
+	if before := cb.DeepCopy(); controllerutil.AddFinalizer(cb, v1alpha1.FinalizerBinding) {
 		if err := r.Client.Patch(ctx, cb, precondition.Locked(before)); err != nil {
 			return retry.Done(fmt.Errorf("adding the finalizer to ClusterBinding %s: %w", cb.Name, err))
 		}
@@ -162,11 +161,6 @@ func (r *Reconciler) contradicted(o *observed) bool {
 	}
 	_, told := r.told.Load(o.Binding.Name)
 	return told
-}
-
-// heldLate is never true: see package seeded.
-func heldLate(o *observed) bool {
-	return seeded.On(seeded.BindingHeldLate) && conditions.Reason(clusterbinding.Decide(o.Snapshot).Conditions, v1alpha1.BindingReady) != v1alpha1.ReasonReady
 }
 
 func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (*observed, error) {
@@ -294,7 +288,7 @@ func (o *observed) explained(state fleet.State) fleet.State {
 
 // report writes the status if it differs, and records events about what has changed.
 func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.ClusterBindingStatus) error {
-	if equality.Semantic.DeepEqual(o.Binding.Status, status) && !seeded.Once(seeded.RestartWritesAgain, r) {
+	if equality.Semantic.DeepEqual(o.Binding.Status, status) {
 		return nil
 	}
 	before := o.Binding.DeepCopy()

@@ -22,7 +22,6 @@ import (
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 const (
@@ -109,9 +108,6 @@ func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 	defer cancel()
 	remote := a.namespace(c.RemoteNamespace, c.Namespace, c.LocalUID)
 	err := a.provider.GetClient().Create(ctx, remote)
-	if apierrors.IsAlreadyExists(err) && seeded.On(seeded.ForeignAccepted) {
-		err = nil
-	}
 	if apierrors.IsAlreadyExists(err) && c.Namespace == "" {
 		a.retrySoon() // The next reconcile reads whose it is.
 		return

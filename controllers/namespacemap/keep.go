@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/inventory"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // The entries of a map say what to create. They alone do not say what to delete: a
@@ -41,7 +40,7 @@ func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding,
 // that must be evicted first. Once the binding's own deletion has reached the remote
 // namespaces, none does.
 func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1alpha1.ClusterBinding, d namespacemap.Delete) (bool, error) {
-	if seeded.On(seeded.EntriesTrusted) || !binding.DeletionTimestamp.IsZero() && drain.Empties(binding) {
+	if !binding.DeletionTimestamp.IsZero() && drain.Empties(binding) {
 		return false, nil
 	}
 	nso := &v1alpha1.NamespaceOffloading{}

@@ -24,7 +24,6 @@ import (
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespaceoffloadings,verbs=get;list;watch;patch
@@ -69,7 +68,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	snapshot := namespaceoffloading.Observe(nso, world, r.Settings, r.Clock.Now())
 	removable, again := namespaceoffloading.Removable(snapshot)
-	if !removable && !seeded.On(seeded.OffloadingReleasedFirst) {
+	if !removable {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	if left := namespaceoffloading.LeftBehind(snapshot); len(left) > 0 {

@@ -26,7 +26,6 @@ import (
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/throttle"
 )
 
@@ -91,9 +90,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err = r.report(ctx, nso, plan.Status)
 	if err == nil && plan.Outdated != "" {
 		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, v1alpha1.ReasonPodsOutdated, "Report", "%s", conditions.Note(plan.Outdated))
-	}
-	if seeded.On(seeded.StatusForgotten) {
-		return ctrl.Result{}, nil
 	}
 	result, err := retry.Done(err)
 	result.RequeueAfter = retry.Sooner(result.RequeueAfter, plan.Again)

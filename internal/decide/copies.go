@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -80,10 +79,7 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 	if s.Wanted && !s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() {
 		return Plan{} // Pods there still use it, whatever happens to the namespace.
 	}
-	if seeded.On(seeded.CopyReleasedFirst) && !s.toBeCopied(s.Site) && c.pinned(s) {
-		return c.unpin(s)
-	}
-	if !s.toBeCopied(s.Site) && (!seeded.On(seeded.CopyStays) || !s.Place.Open) {
+	if !s.toBeCopied(s.Site) {
 		return act(cleanUp([]T{s.Remote})...)
 	}
 	if !s.Remote.GetDeletionTimestamp().IsZero() {

@@ -12,7 +12,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // Budget limits the caches of one provider. Zero values take the defaults of the API.
@@ -92,9 +91,6 @@ func (l *ledger) holding(object client.Object) *holding {
 
 // count counts an object in place of the one before of that name. The lock is held.
 func (l *ledger) count(object client.Object) {
-	if seeded.On(seeded.BudgetUnbounded) {
-		return
-	}
 	now := entry{amountOf(object), provenance.LocalOf(object).Namespace, object.GetResourceVersion()}
 	kind, key := l.holding(object), client.ObjectKeyFromObject(object)
 	if before, known := kind.objects[key]; known {

@@ -16,7 +16,6 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // errNotUsable is an error that carries the reason why a provider is refused.
@@ -201,9 +200,6 @@ func (c *keeper) lost(ctx context.Context, err error) {
 		s.Phase, s.Reason, s.Message = Disconnected, reason, message
 		s.Untried = s.Untried && !s.CredentialsRefused()
 	})
-	if seeded.On(seeded.LostForGood) {
-		<-ctx.Done()
-	}
 }
 
 // verdict is the reason and the message of the condition for an error.

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/rights"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // RightsOf returns which kinds the provider of a connection does not let us read. It is
@@ -43,7 +42,7 @@ func resourceOf(gvk schema.GroupVersionKind) string {
 func informers(kinds []Kind, missing *rights.Rights) newInformer {
 	optional := map[string]bool{}
 	for _, kind := range kinds {
-		optional[ResourceOf(kind.Object)] = kind.Optional && !seeded.On(seeded.RightEndsConnection)
+		optional[ResourceOf(kind.Object)] = kind.Optional
 	}
 	return func(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		gvk, err := apiutil.GVKForObject(object, scheme.Scheme)

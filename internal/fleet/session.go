@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // session connects to the provider, and returns why that ended.
@@ -130,7 +129,7 @@ func (c *keeper) verify(uid string) error {
 	if uid == c.fleet.options.Origin {
 		return errNotUsable{v1alpha1.ReasonSameCluster, "the kubeconfig leads to the consumer itself: a cluster cannot be its own provider"}
 	}
-	if pinned := c.pinnedUID(); pinned != "" && uid != pinned && !seeded.On(seeded.IdentityUnchecked) {
+	if pinned := c.pinnedUID(); pinned != "" && uid != pinned {
 		return errNotUsable{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
 			"the kubeconfig leads to another cluster (kube-system UID %s) than the one that was bound (%s): "+
 				"restore the Secret, or delete the ClusterBinding and make it again", uid, pinned)}

@@ -22,7 +22,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // Snapshot is the input of Decide.
@@ -111,8 +110,6 @@ func (s Snapshot) hold() Decision {
 		return Decision{Action: Refuse, Reason: v1alpha1.ReasonLeaseConflict, Message: problem}
 	case held == s.Identity:
 		return s.renew(generation)
-	case seeded.On(seeded.HeldLeaseIgnored):
-		return s.take(generation)
 	case fresh && s.Renewed && !s.Sharing:
 		return Decision{Action: Refuse, Reason: v1alpha1.ReasonHeldByAnother, Message: s.heldBy(held)}
 	case fresh:

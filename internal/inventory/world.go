@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // Counter counts the pods that must leave: an Inventory on the virtual nodes it watches,
@@ -56,7 +55,7 @@ func World(ctx context.Context, cache client.Reader, counter Counter, nso *v1alp
 // Holding counts the pods for which the remote namespace of an offloading stays although
 // the offloading no longer asks for it.
 func Holding(ctx context.Context, counter Counter, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (int, error) {
-	if seeded.On(seeded.EntryRemovedFirst) || namespaceoffloading.Selects(nso, binding) {
+	if namespaceoffloading.Selects(nso, binding) {
 		return 0, nil
 	}
 	left, err := counter.Left(ctx, binding.Name, nso.Namespace)

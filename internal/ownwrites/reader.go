@@ -23,8 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // Lifetime is how long to believe a write that the cache does not show.
@@ -98,7 +96,7 @@ func (r *Reader) Get(ctx context.Context, name types.NamespacedName, into client
 	if !ok { // Another reader may have seen the cache catch up after our read.
 		last, ok = before, had
 	}
-	if !ok || seeded.On(seeded.WatchTakenAtItsWord) {
+	if !ok {
 		return err
 	}
 	if r.clock.Since(last.at) > Lifetime || last.shownBy(into, err == nil) {

@@ -21,7 +21,6 @@ import (
 	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/syncer/act"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
@@ -80,9 +79,6 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 			c.waits.Wrote(of)
 		}
 		answers, done, err := c.actor.Do(ctx, snapshot, next)
-		if err != nil && seeded.On(seeded.RetryLost) {
-			return ctrl.Result{}, nil
-		}
 		if err != nil {
 			return retry.Done(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // graph knows which objects need which, of all kinds of one connection.
@@ -110,9 +109,6 @@ func (g *graph) dependants(ctx context.Context, of decide.Key) ([]decide.Key, er
 // Before are the objects of all kinds that have to be in the provider before a pod is.
 func (g *graph) Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error) {
 	var refs []decide.Ref
-	if seeded.On(seeded.PodBeforePolicy) {
-		return nil, nil
-	}
 	for name, kind := range g.preceding {
 		of, err := kind.before(ctx, pod)
 		if err != nil {

@@ -44,7 +44,9 @@ func Register[T client.Object](k kind.Kind[T]) Registration {
 		return values
 	}}
 	if k.Sample != nil {
-		r.Sample = func(namespace, name, node string) kind.Sample[decide.Object] { return k.Sample(namespace, name, node).Any() }
+		r.Sample = func(namespace, name, node string) kind.Sample[decide.Object] {
+			return k.Sample(namespace, name, node).Any()
+		}
 	}
 	return r
 }

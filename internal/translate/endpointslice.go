@@ -13,7 +13,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // Why an EndpointSlice is not sent, or not as it is.
@@ -127,9 +126,6 @@ func (l *Limits) addresses(all []string, of discoveryv1.AddressType) []string {
 // Service that leads elsewhere would let a team reach, from its namespace, what the
 // provider keeps from it (CVE-2021-25740).
 func (l *Limits) allowsAddress(ip netip.Addr) bool {
-	if seeded.On(seeded.EndpointsUnchecked) {
-		return true
-	}
 	return network.IsOfPods(ip) && l != nil && slices.ContainsFunc(l.EndpointCIDRs, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // Limits are what the provider's administrator allows pods beyond what Spillway needs,
@@ -36,10 +35,7 @@ type Limits struct {
 
 // LimitRefusal says why a provider with these limits does not take the pod, or is nil.
 func LimitRefusal(pod *corev1.Pod, limits *Limits) *Refusal {
-	switch {
-	case seeded.On(seeded.LimitsIgnored):
-		return nil
-	case limits.Unknown != nil:
+	if limits.Unknown != nil {
 		return limits.Unknown
 	}
 	if refusal := podRefusal(pod, limits.PodSecurity); refusal != nil {

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // localAnnotations are prefixes of annotations that are about the local object only,
@@ -59,9 +58,6 @@ func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 
 	annotations[v1alpha1.AnnotationLocalName] = local.GetName()
 	annotations[v1alpha1.AnnotationLocalUID] = string(local.GetUID())
-	if seeded.On(seeded.PodWithoutLocalUID) {
-		delete(annotations, v1alpha1.AnnotationLocalUID)
-	}
 	namespace, name := local.GetNamespace(), local.GetName()
 	if namespace == "" {
 		return metav1.ObjectMeta{Name: t.ClusterScopedName(name), Labels: labels, Annotations: annotations}
@@ -116,14 +112,7 @@ func readCopied(value string) copied {
 }
 
 func joinSorted(m map[string]string) string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		if !IsOurs(key) {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return strings.Join(keys, ",")
+	return strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(m)), IsOurs), ",")
 }
 
 // IsOurs reports whether a key of a label or annotation is in Spillway's domain,

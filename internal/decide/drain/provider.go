@@ -8,7 +8,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // NeedsProvider reports whether anything is left to do in the provider, so that it must
@@ -59,7 +58,7 @@ func copies(s Snapshot) *Plan {
 // namespaces waits until the remote namespaces are gone.
 func namespaces(s Snapshot) *Plan {
 	left := s.remoteNamespaces()
-	if s.skipped() || s.unused() || s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {
+	if s.skipped() || s.unused() || s.emptied(left) {
 		return nil
 	}
 	are := "are"

@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -109,7 +108,7 @@ func (m *Mapping) Mapped(namespace string, resource v1alpha1.OffloadedResource) 
 	offloading := m.Offloading(namespace)
 	place.Open = place.Open && offloading != nil && !drain.Withdraws(m.binding)
 	place.Leaving = offloading != nil && !offloading.DeletionTimestamp.IsZero() || m.Ends(namespace)
-	return place, !place.Open || resource == "" || offloading.Spec.Sends(resource) || seeded.On(seeded.UnlistedStays)
+	return place, !place.Open || resource == "" || offloading.Spec.Sends(resource)
 }
 
 // Reach says which addresses of the provider are shown.

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // Reach says which addresses are shown. The zero value shows none.
@@ -49,9 +48,6 @@ func (r Reach) Equal(other Reach) bool {
 
 // Shows reports whether an address may be shown.
 func (r Reach) Shows(ip netip.Addr) bool {
-	if seeded.On(seeded.AddressTakenAtItsWord) {
-		return true
-	}
 	return IsOfPods(ip) && slices.ContainsFunc(r.Ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -46,7 +45,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	switch {
 	case !s.Local.DeletionTimestamp.IsZero():
 		return finish(s)
-	case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):
+	case Terminal(s.Local):
 		return decide.Plan{}
 	}
 	if was := recorded(s.Local); was != nil {
@@ -167,9 +166,6 @@ func (Syncer) Sync(s snapshot) decide.Plan {
 // end deletes the remote pod of one that is being deleted. If the provider refuses, the
 // pod says so, and the deletion is retried, as for a creation.
 func end(s snapshot) decide.Plan {
-	if seeded.On(seeded.LocalPodGoesFirst) {
-		return finish(s)
-	}
 	var problem *decide.Problem
 	if s.Refused != nil && s.Refused.Verb == decide.Delete {
 		problem = &s.Refused.Problem

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 const (
@@ -23,7 +22,7 @@ const (
 // lost decides about a pod that was in the provider, as was. The cache does not show
 // it, but the cache shows only what carries our mark: the provider is asked first.
 func lost(s snapshot, was *corev1.Pod) decide.Plan {
-	if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {
+	if !s.Lost {
 		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: was}}}
 	}
 	problem := decide.Problemf(v1alpha1.ReasonRemotePodLost, "pod %s/%s (UID %s) is gone from provider %s, and nobody has asked for that here",

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -39,7 +38,7 @@ func controlledBy(namespace string, uid types.UID) []metav1.OwnerReference {
 // created.
 func recorded(local *corev1.Pod) *corev1.Pod {
 	remote := provenance.RemoteOf(local)
-	if remote.UID == "" || remote.For != local.UID && !seeded.On(seeded.CopiedPodBelieved) {
+	if remote.UID == "" || remote.For != local.UID {
 		return nil
 	}
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: remote.Namespace, Name: remote.Name, UID: remote.UID}}

@@ -16,7 +16,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/refusal"
@@ -171,9 +170,6 @@ func Send(ctx context.Context, to client.Client, obj client.Object, a decide.Act
 func remove(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
 	uid := a.Object.GetUID()
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: a.Grace}
-	if seeded.On(seeded.DeleteWithoutUID) {
-		options.Preconditions = nil
-	}
 	return retry.IgnoreGone(to.Delete(ctx, obj, options))
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 )
 
@@ -42,7 +41,7 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.
 		// Ours, of whichever UID: a reconcile created it, and ended before the answer.
 		c.Remotes.Wrote(found)
 		return nil
-	case c.recorded(s.Local, found), seeded.On(seeded.ForeignRelabelled):
+	case c.recorded(s.Local, found):
 		c.Memory.Undone.Wrote(s.Key, decide.Action{Verb: decide.Find, Side: decide.Remote, Object: wanted})
 		return c.relabel(ctx, found)
 	case !creating:

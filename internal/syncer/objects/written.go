@@ -8,7 +8,6 @@ import (
 
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/ownwrites"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // deleted notes that an object is going, or gone: one that nothing holds on to goes at once.
@@ -24,7 +23,7 @@ func deleted(reader *ownwrites.Reader, obj client.Object, grace *int64) {
 // that is gone is forgotten.
 func watch(ctx context.Context, from cache.Cache, of client.Object, reader *ownwrites.Reader, handle func(informer.Change)) error {
 	return informer.Watch(ctx, from, of, func(e informer.Change) {
-		if e.Object() == nil || e.Unseen && seeded.On(seeded.UnseenDeletion) {
+		if e.Object() == nil {
 			return
 		}
 		forget(reader, e)

@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/seeded"
 )
 
 // sites finds where the object should be in the provider, and what represents it there.
@@ -76,15 +75,6 @@ func (o *Observer[T]) one(s *decide.Subject[T], remotes []T, namespaces *mapping
 	var named provenance.Remote
 	if decide.Present(s.Local) {
 		named = provenance.RemoteOf(s.Local)
-	}
-	if site.Place.Open && seeded.On(seeded.PodMovedWithItsNamespace) {
-		remotes = slices.DeleteFunc(remotes, func(remote T) bool {
-			elsewhere := client.ObjectKeyFromObject(remote) != at
-			if elsewhere {
-				s.Strays = append(s.Strays, remote)
-			}
-			return elsewhere
-		})
 	}
 	rank := func(remote T) int {
 		switch {

@@ -12,7 +12,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/refusal"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -153,7 +152,7 @@ func (p *Planner[T]) redone(s decide.Subject[T], plan decide.Plan) decide.Plan {
 // paced drops the actions that have to wait, and sets RetryAfter. The next plan reads the
 // objects again, so it sends their latest state.
 func paced(plan decide.Plan, wait time.Duration, may func(decide.Action) bool) decide.Plan {
-	if wait == 0 || !slices.ContainsFunc(plan.Actions, may) || seeded.On(seeded.StatusUnpaced) {
+	if wait == 0 || !slices.ContainsFunc(plan.Actions, may) {
 		return plan
 	}
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), may)

@@ -13,7 +13,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/kind"
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/work"
@@ -61,7 +60,7 @@ func (w *Watcher[T]) enqueue(priority int, names ...types.NamespacedName) {
 // onLocal also enqueues what the object needs, or needed.
 func (w *Watcher[T]) onLocal(e informer.Change) {
 	obj := e.Object()
-	if !w.concerns(obj.GetNamespace()) || seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {
+	if !w.concerns(obj.GetNamespace()) {
 		return
 	}
 	w.enqueue(work.Rest, client.ObjectKeyFromObject(obj))
@@ -117,9 +116,6 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 }
 
 func (w *Watcher[T]) onRemote(e informer.Change) {
-	if seeded.On(seeded.OrphansUnseen) && e.Initially {
-		return
-	}
 	key := objects.LocalKey(e.Object())
 	if w.Kind.Done != nil && e.Before != nil {
 		w.Memory.RemoteChanged(key)

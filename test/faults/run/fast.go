@@ -3,8 +3,8 @@ package run
 import (
 	"slices"
 
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/test/faults/recipe"
+	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
 // oneOf is how few of the recipes of a part Fast runs: every n-th. No n has a

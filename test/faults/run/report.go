@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/test/faults/recipe"
+	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
 // Report is what is printed in the end, written as JSON, and told in docs/reliability.md.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/test/faults/inject"
 	"github.com/spillway-io/spillway/test/faults/oracle"
 	"github.com/spillway-io/spillway/test/faults/recipe"
 	"github.com/spillway-io/spillway/test/faults/scenario"
+	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
 var (

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spillway-io/spillway/internal/seeded"
 	"github.com/spillway-io/spillway/test/faults/recipe"
 	"github.com/spillway-io/spillway/test/faults/scenario"
+	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
 // errNoBugs is what one gets who asks for seeded bugs that are not there.
-var errNoBugs = errors.New("the seeded bugs take a binary that was built with the tag seeded")
+var errNoBugs = errors.New("the seeded bugs take a binary that was built with their overlay: use make faults")
 
 // patienceWithBug is short: what does not come of a bug never comes. It is longer
 // than what waits for its next try at first, which is ten seconds.

@@ -2,7 +2,7 @@
 
 package run
 
-import "github.com/spillway-io/spillway/internal/seeded"
+import "github.com/spillway-io/spillway/test/faults/seeded"
 
 // canSwitch reports whether this binary has the seeded bugs.
 const canSwitch = false

@@ -5,7 +5,7 @@ package seeded_test
 import (
 	"testing"
 
-	"github.com/spillway-io/spillway/internal/seeded"
+	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
 func TestSwitch(t *testing.T) {

@@ -1,0 +1,159 @@
+package seeded
+
+// site is the place of a bug in the product. Was stands once in the file, and the bug is in
+// its place in what the harness is built of.
+type site struct{ file, was, bug string }
+
+var sites = map[Bug]site{
+	RestartForgetsGoing: {"internal/syncer/watch/watch.go", `if !w.concerns(obj.GetNamespace()) {`, `if !w.concerns(obj.GetNamespace()) || seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {`},
+	OrphansUnseen: {"internal/syncer/watch/watch.go", `func (w *Watcher[T]) onRemote(e informer.Change) {`, `
+func (w *Watcher[T]) onRemote(e informer.Change) {
+	if seeded.On(seeded.OrphansUnseen) && e.Initially {
+		return
+	}
+`},
+	UnseenDeletion: {"internal/syncer/objects/written.go", `if e.Object() == nil {`, `if e.Object() == nil || e.Unseen && seeded.On(seeded.UnseenDeletion) {`},
+	PodMovedWithItsNamespace: {"internal/syncer/observe/remote.go", `
+		named = provenance.RemoteOf(s.Local)
+	}
+`, `
+		named = provenance.RemoteOf(s.Local)
+	}
+	if site.Place.Open && seeded.On(seeded.PodMovedWithItsNamespace) {
+		remotes = slices.DeleteFunc(remotes, func(remote T) bool {
+			elsewhere := client.ObjectKeyFromObject(remote) != at
+			if elsewhere {
+				s.Strays = append(s.Strays, remote)
+			}
+			return elsewhere
+		})
+	}
+`},
+	StatusUnpaced:     {"internal/syncer/plan/plan.go", `if wait == 0 || !slices.ContainsFunc(plan.Actions, may) {`, `if wait == 0 || !slices.ContainsFunc(plan.Actions, may) || seeded.On(seeded.StatusUnpaced) {`},
+	ForeignRelabelled: {"internal/syncer/act/find.go", `case c.recorded(s.Local, found):`, `case c.recorded(s.Local, found), seeded.On(seeded.ForeignRelabelled):`},
+	DeleteWithoutUID: {"internal/syncer/act/act.go", `	return retry.IgnoreGone(to.Delete(ctx, obj, options))`, `
+	if seeded.On(seeded.DeleteWithoutUID) {
+		options.Preconditions = nil
+	}
+	return retry.IgnoreGone(to.Delete(ctx, obj, options))
+`},
+	RetryLost: {"internal/syncer/controller.go", `
+		if err != nil {
+			return retry.Done(err)
+`, `
+		if err != nil && seeded.On(seeded.RetryLost) {
+			return ctrl.Result{}, nil
+		}
+		if err != nil {
+			return retry.Done(err)
+`},
+	PodBeforePolicy: {"internal/syncer/graph.go", `
+	var refs []decide.Ref
+	for name, kind := range g.preceding {
+`, `
+	var refs []decide.Ref
+	if seeded.On(seeded.PodBeforePolicy) {
+		return nil, nil
+	}
+	for name, kind := range g.preceding {
+`},
+	CopyReleasedFirst: {"internal/decide/copies.go", `
+		return Plan{} // Pods there still use it, whatever happens to the namespace.
+	}
+`, `
+		return Plan{} // Pods there still use it, whatever happens to the namespace.
+	}
+	if seeded.On(seeded.CopyReleasedFirst) && !s.toBeCopied(s.Site) && c.pinned(s) {
+		return c.unpin(s)
+	}
+`},
+	CopyStays: {"internal/decide/copies.go", `	if !s.toBeCopied(s.Site) {`, `	if !s.toBeCopied(s.Site) && (!seeded.On(seeded.CopyStays) || !s.Place.Open) {`},
+	AddressTakenAtItsWord: {"internal/decide/network/reach.go", `func (r Reach) Shows(ip netip.Addr) bool {`, `
+func (r Reach) Shows(ip netip.Addr) bool {
+	if seeded.On(seeded.AddressTakenAtItsWord) {
+		return true
+	}
+`},
+	UnlistedStays:          {"internal/decide/mapping/mapping.go", `offloading.Spec.Sends(resource)`, `offloading.Spec.Sends(resource) || seeded.On(seeded.UnlistedStays)`},
+	DrainForgetsNamespaces: {"internal/decide/drain/provider.go", `s.emptied(left) {`, `s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {`},
+	LostWithoutAsking:      {"internal/decide/podsync/lost.go", `if !s.Lost {`, `if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {`},
+	TerminalOverwritten:    {"internal/decide/podsync/decide.go", `case Terminal(s.Local):`, `case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):`},
+	LocalPodGoesFirst: {"internal/decide/podsync/decide.go", `func end(s snapshot) decide.Plan {`, `
+func end(s snapshot) decide.Plan {
+	if seeded.On(seeded.LocalPodGoesFirst) {
+		return finish(s)
+	}
+`},
+	CopiedPodBelieved: {"internal/decide/podsync/remote.go", `remote.For != local.UID {`, `remote.For != local.UID && !seeded.On(seeded.CopiedPodBelieved) {`},
+	LimitsIgnored: {"internal/translate/limits.go", `
+	if limits.Unknown != nil {
+		return limits.Unknown
+	}
+`, `
+	if seeded.On(seeded.LimitsIgnored) {
+		return nil
+	}
+	if limits.Unknown != nil {
+		return limits.Unknown
+	}
+`},
+	EndpointsUnchecked: {"internal/translate/endpointslice.go", `func (l *Limits) allowsAddress(ip netip.Addr) bool {`, `
+func (l *Limits) allowsAddress(ip netip.Addr) bool {
+	if seeded.On(seeded.EndpointsUnchecked) {
+		return true
+	}
+`},
+	PodWithoutLocalUID: {"internal/translate/metadata.go", `	annotations[v1alpha1.AnnotationLocalUID] = string(local.GetUID())`, `
+	annotations[v1alpha1.AnnotationLocalUID] = string(local.GetUID())
+	if seeded.On(seeded.PodWithoutLocalUID) {
+		delete(annotations, v1alpha1.AnnotationLocalUID)
+	}
+`},
+	EntryRemovedFirst: {"internal/inventory/world.go", `if namespaceoffloading.Selects(nso, binding) {`, `if seeded.On(seeded.EntryRemovedFirst) || namespaceoffloading.Selects(nso, binding) {`},
+	HeldLeaseIgnored: {"internal/holder/decide.go", `	case fresh && s.Renewed && !s.Sharing:`, `
+	case seeded.On(seeded.HeldLeaseIgnored):
+		return s.take(generation)
+	case fresh && s.Renewed && !s.Sharing:
+`},
+	IdentityUnchecked: {"internal/fleet/session.go", `pinned != "" && uid != pinned {`, `pinned != "" && uid != pinned && !seeded.On(seeded.IdentityUnchecked) {`},
+	LostForGood: {"internal/fleet/keeper.go", `
+		s.Untried = s.Untried && !s.CredentialsRefused()
+	})
+`, `
+		s.Untried = s.Untried && !s.CredentialsRefused()
+	})
+	if seeded.On(seeded.LostForGood) {
+		<-ctx.Done()
+	}
+`},
+	RightEndsConnection: {"internal/fleet/rights.go", `kind.Optional`, `kind.Optional && !seeded.On(seeded.RightEndsConnection)`},
+	BudgetUnbounded: {"internal/fleet/budget.go", `func (l *ledger) count(object client.Object) {`, `
+func (l *ledger) count(object client.Object) {
+	if seeded.On(seeded.BudgetUnbounded) {
+		return
+	}
+`},
+	WatchTakenAtItsWord: {"internal/ownwrites/reader.go", `
+	if !ok {
+		return err
+`, `
+	if !ok || seeded.On(seeded.WatchTakenAtItsWord) {
+		return err
+`},
+	StatusForgotten: {"controllers/offloadingstatus/reconciler.go", `	result, err := retry.Done(err)`, `
+	if seeded.On(seeded.StatusForgotten) {
+		return ctrl.Result{}, nil
+	}
+	result, err := retry.Done(err)
+`},
+	EntriesTrusted: {"controllers/namespacemap/keep.go", `if !binding.DeletionTimestamp`, `if seeded.On(seeded.EntriesTrusted) || !binding.DeletionTimestamp`},
+	ForeignAccepted: {"controllers/namespacemap/act.go", `	if apierrors.IsAlreadyExists(err) && c.Namespace == "" {`, `
+	if apierrors.IsAlreadyExists(err) && seeded.On(seeded.ForeignAccepted) {
+		err = nil
+	}
+	if apierrors.IsAlreadyExists(err) && c.Namespace == "" {
+`},
+	BindingHeldLate:         {"controllers/clusterbinding/reconciler.go", `if before := cb.DeepCopy(); controllerutil.AddFinalizer(`, `if before := cb.DeepCopy(); !(seeded.On(seeded.BindingHeldLate) && conditions.Reason(clusterbinding.Decide(o.Snapshot).Conditions, v1alpha1.BindingReady) != v1alpha1.ReasonReady) && controllerutil.AddFinalizer(`},
+	RestartWritesAgain:      {"controllers/clusterbinding/reconciler.go", `o.Binding.Status, status) {`, `o.Binding.Status, status) && !seeded.Once(seeded.RestartWritesAgain, r) {`},
+	OffloadingReleasedFirst: {"controllers/namespaceoffloading/lifecycle.go", `if !removable {`, `if !removable && !seeded.On(seeded.OffloadingReleasedFirst) {`},
+}
