@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -74,9 +73,9 @@ func routed(_ client.Object, cb *v1alpha1.ClusterBinding) bool {
 
 // rangeChanges passes the events of bindings and nodes whose address ranges change.
 func rangeChanges() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return !equality.Semantic.DeepEqual(rangesOf(e.ObjectOld), rangesOf(e.ObjectNew))
-	}}
+	return trigger.Updated(func(before, after client.Object) bool {
+		return !equality.Semantic.DeepEqual(rangesOf(before), rangesOf(after))
+	})
 }
 
 func rangesOf(obj client.Object) any {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,8 +19,6 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-type queue = workqueue.TypedRateLimitingInterface[Request]
-
 // workers is how many pods are evicted at a time. An eviction costs the API server
 // three requests, one of which changes a budget that the next one needs.
 const workers = 8
@@ -34,7 +31,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(later(), trigger.NotStatus())).
 		Watches(&corev1.Node{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofNode), builder.WithPredicates(later(), cordoned())).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofOffloading), builder.WithPredicates(later(), trigger.NotStatus())).
-		Watches(&v1alpha1.NamespaceMap{}, handler.TypedFuncs[client.Object, Request]{UpdateFunc: r.onMap}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.NamespaceMap{}, trigger.OnChange(r.ofMap), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(trigger.Options[Request](mgr, workers)).
 		Complete(r)
 }
@@ -49,11 +46,7 @@ func later() predicate.Predicate {
 
 // cordoned passes a node that has become unschedulable.
 func cordoned() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok1 := e.ObjectOld.(*corev1.Node)
-		after, ok2 := e.ObjectNew.(*corev1.Node)
-		return ok1 && ok2 && !before.Spec.Unschedulable && after.Spec.Unschedulable
-	}}
+	return trigger.Updated(func(before, after *corev1.Node) bool { return !before.Spec.Unschedulable && after.Spec.Unschedulable })
 }
 
 // ofChange are the pods that a change concerns and that must leave, or had to; the
@@ -91,18 +84,16 @@ func (r *Reconciler) ofOffloading(ctx context.Context, nso client.Object) []Requ
 	return requests
 }
 
-// onMap enqueues the pods of the namespaces whose entries differ.
-func (r *Reconciler) onMap(ctx context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
-	before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
-	after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
-	if !ok1 || !ok2 {
-		return
+// ofMap are the pods of the namespaces whose entries differ.
+func (r *Reconciler) ofMap(ctx context.Context, before, after *v1alpha1.NamespaceMap) []Request {
+	if before == nil || after == nil {
+		return nil
 	}
+	var requests []Request
 	for namespace := range namespacemap.Changed(before, after) {
-		for _, request := range r.leaving(ctx, after.Name, namespace) {
-			q.Add(request)
-		}
+		requests = append(requests, r.leaving(ctx, after.Name, namespace)...)
 	}
+	return requests
 }
 
 // leaving are the pods that must leave the virtual node of a binding, of one namespace

@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -54,14 +53,9 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 // empties passes the event that the deletion of a binding has reached the remote
 // namespaces: for some of them the map may have no entry left to remove.
 func empties() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
-			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
-			return ok1 && ok2 && drain.Empties(before) != drain.Empties(after)
-		},
-	}
+	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
+		return drain.Empties(before) != drain.Empties(after)
+	})
 }
 
 // asking are the maps that ask for a local namespace that was created or deleted.
@@ -74,9 +68,7 @@ func (r *Reconciler) asking(ctx context.Context, namespace client.Object) []reco
 // remoteChanges passes what matters about a remote namespace: that it exists, whose it
 // is, and that it is being deleted.
 func remoteChanges() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return mark(e.ObjectOld) != mark(e.ObjectNew)
-	}}
+	return trigger.Updated(func(before, after client.Object) bool { return mark(before) != mark(after) })
 }
 
 type marked struct {

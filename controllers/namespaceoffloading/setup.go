@@ -1,15 +1,14 @@
 package namespaceoffloading
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -23,26 +22,12 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
 // SetupWithManager adds the controller to the manager.
 func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("namespaceoffloading").
 		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotStatus())).
-		Watches(&v1alpha1.NamespaceMap{}, handler.Funcs{
-			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-				enqueueDropped(e.ObjectOld, e.ObjectNew, q)
-				if nsm, ok := e.ObjectNew.(*v1alpha1.NamespaceMap); ok && (nsm.Status.ObservedGeneration == nsm.Generation || countChanges(e)) {
-					for _, request := range r.deleting(ctx, nsm) {
-						q.Add(request)
-					}
-				}
-			},
-			DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
-				enqueueDropped(e.Object, &v1alpha1.NamespaceMap{}, q)
-			},
-		}).
+		Watches(&v1alpha1.NamespaceMap{}, trigger.OnChange(r.ofMap)).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.deleting), builder.WithPredicates(trigger.Reach())).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(ctx context.Context, change inventory.Change) []reconcile.Request {
 			return trigger.OffloadingsOf(inventory.Offloadings(ctx, r.Client, change))
@@ -51,27 +36,21 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// countChanges reports whether a map's counts of pods that must leave have changed.
-func countChanges(e event.UpdateEvent) bool {
-	before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
-	after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
-	return ok1 && ok2 && !equality.Semantic.DeepEqual(before.Status.LeavingPods, after.Status.LeavingPods)
+// ofMap are the offloadings for whose deletion a change of a map may matter: their entries have
+// gone, or those that are being deleted.
+func (r *Lifecycle) ofMap(ctx context.Context, was, is *v1alpha1.NamespaceMap) []reconcile.Request {
+	none := &v1alpha1.NamespaceMap{}
+	gone := namespacemap.Namespaces(cmp.Or(was, none)).Difference(namespacemap.Namespaces(cmp.Or(is, none)))
+	requests := trigger.OffloadingsOf(gone.UnsortedList())
+	if was != nil && is != nil && (is.Status.ObservedGeneration == is.Generation || countChanges(was, is)) {
+		requests = append(requests, r.deleting(ctx, is)...)
+	}
+	return requests
 }
 
-// enqueueDropped enqueues the offloadings whose entries have gone: a deletion may wait
-// for that.
-func enqueueDropped(before, after client.Object, q queue) {
-	was, ok1 := before.(*v1alpha1.NamespaceMap)
-	is, ok2 := after.(*v1alpha1.NamespaceMap)
-	if !ok1 || !ok2 {
-		return
-	}
-	left := namespacemap.Namespaces(is)
-	for namespace := range namespacemap.Namespaces(was) {
-		if !left.Has(namespace) {
-			q.Add(trigger.Offloading(namespace))
-		}
-	}
+// countChanges reports whether a map's counts of pods that must leave have changed.
+func countChanges(before, after *v1alpha1.NamespaceMap) bool {
+	return !equality.Semantic.DeepEqual(before.Status.LeavingPods, after.Status.LeavingPods)
 }
 
 // deleting are the offloadings that are being deleted.
@@ -84,7 +63,7 @@ func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("namespacemapping").
 		For(&v1alpha1.ClusterBinding{}, builder.WithPredicates(mappingChanges())).
-		Watches(&v1alpha1.NamespaceMap{}, handler.EnqueueRequestsFromMapFunc(sameName), builder.WithPredicates(entryChanges())).
+		Watches(&v1alpha1.NamespaceMap{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(entryChanges())).
 		Watches(&v1alpha1.ClusterBinding{}, trigger.SharedWith(r.Client)).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.allBindings), builder.WithPredicates(trigger.NotStatus())).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(ctx context.Context, change inventory.Change) []reconcile.Request {
@@ -100,29 +79,21 @@ func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
 // mappingChanges passes the changes of a binding that affect its map: its spec, its
 // deletion, and the step that this has reached.
 func mappingChanges() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
-		after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
-		return !ok1 || !ok2 || before.Generation != after.Generation || placement.Identified(before, after) ||
+	return trigger.Updated(func(before, after *v1alpha1.ClusterBinding) bool {
+		return before.Generation != after.Generation || placement.Identified(before, after) ||
 			conditions.Reason(before.Status.Conditions, v1alpha1.BindingDrained) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingDrained) ||
 			conditions.Reason(before.Status.Conditions, v1alpha1.BindingReady) != conditions.Reason(after.Status.Conditions, v1alpha1.BindingReady)
-	}}
+	})
 }
 
 // entryChanges passes changes of a map's spec, a remote namespace in the status that
 // has no entry, the first report on one, and counts of pods that must leave: an entry
 // that nobody wants any more may have waited for that.
 func entryChanges() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok1 := e.ObjectOld.(*v1alpha1.NamespaceMap)
-		after, ok2 := e.ObjectNew.(*v1alpha1.NamespaceMap)
-		return !ok1 || !ok2 || before.Generation != after.Generation || namespacemap.Answered(before, after) || countChanges(e) ||
+	return trigger.Updated(func(before, after *v1alpha1.NamespaceMap) bool {
+		return before.Generation != after.Generation || namespacemap.Answered(before, after) || countChanges(before, after) ||
 			len(namespacemap.Entries(after)) > len(after.Spec.DesiredMapping)
-	}}
-}
-
-func sameName(_ context.Context, obj client.Object) []reconcile.Request {
-	return []reconcile.Request{trigger.Named(obj.GetName())}
+	})
 }
 
 // allBindings enqueues every binding.

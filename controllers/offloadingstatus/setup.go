@@ -1,10 +1,10 @@
 package offloadingstatus
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,39 +22,19 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.firsts.since = r.Clock.Now()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("offloadingstatus").
 		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotOurs(&r.written))).
-		Watches(&v1alpha1.NamespaceMap{}, handler.Funcs{
-			CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
-				if !e.IsInInitialList {
-					enqueueChanged(&v1alpha1.NamespaceMap{}, e.Object, q)
-				}
-			},
-			UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { enqueueChanged(e.ObjectOld, e.ObjectNew, q) },
-			DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
-				enqueueChanged(e.Object, &v1alpha1.NamespaceMap{}, q)
-			},
-		}).
-		Watches(&v1alpha1.ClusterBinding{}, handler.Funcs{
-			CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
-				if !e.IsInInitialList {
-					r.enqueueAffected(ctx, nil, e.Object, q)
-				}
-			},
-			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-				r.enqueueAffected(ctx, e.ObjectOld, e.ObjectNew, q)
-			},
-			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueAffected(ctx, e.Object, nil, q) },
-		}).
+		Watches(&v1alpha1.NamespaceMap{}, trigger.OnChange(changed)).
+		Watches(&v1alpha1.ClusterBinding{}, trigger.OnChange(r.affected)).
 		Watches(&corev1.Pod{}, handler.Funcs{
-			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { r.enqueueOutdated(ctx, e.ObjectNew, q) },
-			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueOutdated(ctx, e.Object, q) },
+			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q trigger.Queue) {
+				r.enqueueOutdated(ctx, e.ObjectNew, q)
+			},
+			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q trigger.Queue) { r.enqueueOutdated(ctx, e.Object, q) },
 		}).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(ctx context.Context, change inventory.Change) []reconcile.Request {
 			return trigger.OffloadingsOf(inventory.Offloadings(ctx, r.Client, change))
@@ -65,7 +45,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // enqueueOutdated enqueues the offloading of a pod that no longer waits for a node, if
 // that offloading reports pods with an earlier affinity.
-func (r *Reconciler) enqueueOutdated(ctx context.Context, pod client.Object, q queue) {
+func (r *Reconciler) enqueueOutdated(ctx context.Context, pod client.Object, q trigger.Queue) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: v1alpha1.OffloadingName}
 	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && namespaceoffloading.SaysOutdated(nso) {
@@ -73,29 +53,18 @@ func (r *Reconciler) enqueueOutdated(ctx context.Context, pod client.Object, q q
 	}
 }
 
-// enqueueChanged enqueues the offloadings whose entries differ.
-func enqueueChanged(before, after client.Object, q queue) {
-	was, ok1 := before.(*v1alpha1.NamespaceMap)
-	is, ok2 := after.(*v1alpha1.NamespaceMap)
-	if !ok1 || !ok2 {
-		return
-	}
-	for namespace := range namespacemap.Changed(was, is) {
-		q.Add(trigger.Offloading(namespace))
-	}
+// changed are the offloadings whose entries differ.
+func changed(_ context.Context, was, is *v1alpha1.NamespaceMap) []reconcile.Request {
+	none := &v1alpha1.NamespaceMap{}
+	return trigger.OffloadingsOf(namespacemap.Changed(cmp.Or(was, none), cmp.Or(is, none)).UnsortedList())
 }
 
-// enqueueAffected enqueues the offloadings that a change of a binding affects.
-func (r *Reconciler) enqueueAffected(ctx context.Context, before, after client.Object, q queue) {
-	was, _ := before.(*v1alpha1.ClusterBinding)
-	is, _ := after.(*v1alpha1.ClusterBinding)
-	concerned := concernedBy(was, is)
-	if concerned == nil {
-		return
+// affected are the offloadings that a change of a binding affects.
+func (r *Reconciler) affected(ctx context.Context, was, is *v1alpha1.ClusterBinding) []reconcile.Request {
+	if concerned := concernedBy(was, is); concerned != nil {
+		return trigger.Offloadings(ctx, r.Client, concerned)
 	}
-	for _, request := range trigger.Offloadings(ctx, r.Client, concerned) {
-		q.Add(request)
-	}
+	return nil
 }
 
 // concernedBy returns which offloadings a change of a binding affects: those that

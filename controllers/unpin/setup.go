@@ -7,7 +7,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -29,14 +28,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // leaves passes a binding whose provider goes away, and one that is gone.
 func leaves() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
-			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
-			return ok1 && ok2 && away(after) && !away(before)
-		},
-	}
+	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool { return away(after) && !away(before) })
 }
 
 // requests is an object that waits.

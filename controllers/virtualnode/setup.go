@@ -7,7 +7,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -66,9 +65,5 @@ func (limitChanges) ForCluster(name multicluster.ClusterName, cl cluster.Cluster
 // offerChanges passes the events that change what a provider offers. Its nodes report
 // all the time.
 func offerChanges() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok1 := e.ObjectOld.(*corev1.Node)
-		after, ok2 := e.ObjectNew.(*corev1.Node)
-		return !ok1 || !ok2 || virtualnode.Differs(before, after)
-	}}
+	return trigger.Updated(virtualnode.Differs)
 }

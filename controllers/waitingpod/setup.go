@@ -7,7 +7,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -31,15 +30,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // goesAway passes a binding whose provider has become unusable, or is so for another
 // cause. What exists at the start is handled when the pods are known.
 func goesAway() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
-			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
-			return ok1 && ok2 && away(after) != "" && away(before) != away(after)
-		},
-	}
+	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
+		return away(after) != "" && away(before) != away(after)
+	})
 }
 
 func away(binding *v1alpha1.ClusterBinding) string {

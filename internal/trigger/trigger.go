@@ -131,13 +131,45 @@ func NotOurs(written *ownwrites.Versions) predicate.Predicate {
 // Reach passes the changes of a ClusterBinding's spec, and of whether its
 // provider can be reached and why not.
 func Reach() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
-			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
-			return !ok1 || !ok2 || before.Generation != after.Generation ||
-				namespaceoffloading.Unreachable(before) != namespaceoffloading.Unreachable(after)
+	return OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
+		return before.Generation != after.Generation || namespaceoffloading.Unreachable(before) != namespaceoffloading.Unreachable(after)
+	})
+}
+
+// Updated passes of all updates those that differ, and what comes and goes.
+func Updated[T client.Object](differs func(before, after T) bool) predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok1 := e.ObjectOld.(T)
+		after, ok2 := e.ObjectNew.(T)
+		return ok1 && ok2 && differs(before, after)
+	}}
+}
+
+// OnlyUpdated is Updated without what comes.
+func OnlyUpdated[T client.Object](differs func(before, after T) bool) predicate.Predicate {
+	only := Updated(differs)
+	only.CreateFunc = func(event.CreateEvent) bool { return false }
+	return only
+}
+
+// OnChange enqueues what requests makes of both states of an object that has changed: before
+// is nil if it has come, and after if it has gone. What exists at the start has not come.
+func OnChange[T client.Object, R comparable](requests func(ctx context.Context, before, after T) []R) handler.TypedEventHandler[client.Object, R] {
+	type queue = workqueue.TypedRateLimitingInterface[R]
+	add := func(ctx context.Context, before, after client.Object, q queue) {
+		was, _ := before.(T)
+		is, _ := after.(T)
+		for _, request := range requests(ctx, was, is) {
+			q.Add(request)
+		}
+	}
+	return handler.TypedFuncs[client.Object, R]{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			if !e.IsInInitialList {
+				add(ctx, nil, e.Object, q)
+			}
 		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { add(ctx, e.ObjectOld, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, nil, q) },
 	}
 }
