@@ -3,6 +3,7 @@ package decide
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -15,8 +16,8 @@ type Translation[T Object] interface {
 	RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName
 	// Remote is the copy, or why there is none.
 	Remote(local T, t translate.Target, around Around) (T, *translate.Refusal)
-	// Merge returns remote as it should be, given the copy that would be created now, or
-	// remote itself if nothing differs. replace reports that an update cannot make the change.
+	// Merge returns remote as it should be, given the copy that would be created now. replace
+	// reports that an update cannot make the change.
 	Merge(desired, remote T) (merged T, replace bool)
 }
 
@@ -104,7 +105,7 @@ func correct[T Object](t Translation[T], s Snapshot[T], desired T) Plan {
 	switch {
 	case replace:
 		return act(cleanUp([]T{s.Remote})...)
-	case any(merged) == any(s.Remote):
+	case equality.Semantic.DeepEqual(merged, s.Remote):
 		return Plan{}
 	case s.Refused != nil && s.Refused.Wait > 0:
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
@@ -150,8 +149,7 @@ func (l *Limits) cureOfAddresses() string {
 }
 
 // MergeEndpointSlice is remote with what EndpointSlice decides about, and with labels and
-// annotations that the provider has added; remote itself if nothing differs. replace
-// reports another type of addresses, which cannot be changed.
+// annotations that the provider has added. replace reports another type of addresses, which cannot be changed.
 func MergeEndpointSlice(desired, remote *discoveryv1.EndpointSlice) (merged *discoveryv1.EndpointSlice, replace bool) {
 	merged = remote.DeepCopy()
 	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
@@ -159,9 +157,5 @@ func MergeEndpointSlice(desired, remote *discoveryv1.EndpointSlice) (merged *dis
 		delete(merged.Annotations, v1alpha1.AnnotationLeftOut)
 	}
 	merged.Endpoints, merged.Ports = desired.Endpoints, desired.Ports
-	replace = desired.AddressType != remote.AddressType
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote, replace
-	}
-	return merged, replace
+	return merged, desired.AddressType != remote.AddressType
 }

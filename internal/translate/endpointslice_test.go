@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"k8s.io/apimachinery/pkg/api/equality"
 	"net/netip"
 	"strings"
 	"testing"
@@ -217,13 +218,13 @@ func TestMergeEndpointSlice(t *testing.T) {
 			test.change(remote)
 			before := remote.DeepCopy()
 			merged, replace := MergeEndpointSlice(desired, remote)
-			if (merged == remote) != test.same || replace != test.replace {
-				t.Errorf("the same: %t, replaced: %t", merged == remote, replace)
+			if equality.Semantic.DeepEqual(merged, remote) != test.same || replace != test.replace {
+				t.Errorf("%v, replaced: %t", merged, replace)
 			}
 			if diff := cmp.Diff(before, remote); diff != "" {
 				t.Errorf("what is there was changed:\n%s", diff)
 			}
-			if again, _ := MergeEndpointSlice(desired, merged); again != merged {
+			if again, _ := MergeEndpointSlice(desired, merged); !equality.Semantic.DeepEqual(again, merged) {
 				t.Error("it is not as it should be")
 			}
 			if diff := cmp.Diff(desired.Endpoints, merged.Endpoints); diff != "" {

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -54,8 +53,7 @@ func NetworkPolicy(local *networkingv1.NetworkPolicy, t Target, limits *Limits, 
 	return remote, p.omitted, nil
 }
 
-// MergeNetworkPolicy is remote with the spec that NetworkPolicy makes, or remote itself if
-// nothing differs. That something else is left out is a difference, too, even if the spec
+// MergeNetworkPolicy is remote with the spec that NetworkPolicy makes. That something else is left out is a difference, too, even if the spec
 // is the same.
 func MergeNetworkPolicy(desired, remote *networkingv1.NetworkPolicy) *networkingv1.NetworkPolicy {
 	merged := remote.DeepCopy()
@@ -64,9 +62,6 @@ func MergeNetworkPolicy(desired, remote *networkingv1.NetworkPolicy) *networking
 		delete(merged.Annotations, v1alpha1.AnnotationLeftOut)
 	}
 	merged.Spec = desired.Spec
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote
-	}
 	return merged
 }
 

@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // Why a Service is not sent, or not as it is; see Service and ServiceNotice.
@@ -77,8 +76,7 @@ func ServiceNotice(local *corev1.Service, limits *Limits) *Refusal {
 func isSentLabel(key string, limits *Limits) bool { return isCopiedLabel(key) && limits.Sends(key) }
 
 // MergeService is remote with what Service decides about, and with what the provider has
-// filled in: addresses, IP families, defaults. It returns remote itself if nothing
-// differs. replace reports that a Service has become headless, or is no longer: its
+// filled in: addresses, IP families, defaults. replace reports that a Service has become headless, or is no longer: its
 // address cannot be changed.
 func MergeService(desired, remote *corev1.Service) (merged *corev1.Service, replace bool) {
 	merged = remote.DeepCopy()
@@ -94,11 +92,7 @@ func MergeService(desired, remote *corev1.Service) (merged *corev1.Service, repl
 		is.InternalTrafficPolicy = should.InternalTrafficPolicy
 	}
 	closeToOutside(is)
-	replace = isHeadless(desired) != isHeadless(remote)
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote, replace
-	}
-	return merged, replace
+	return merged, isHeadless(desired) != isHeadless(remote)
 }
 
 // closeToOutside takes away what somebody in the provider has opened a Service with. The

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"k8s.io/apimachinery/pkg/api/equality"
 	"strings"
 	"testing"
 
@@ -145,8 +146,8 @@ func TestMergeService(t *testing.T) {
 			remote := serviceOf(t, test.remote)
 			remote.ObjectMeta = *desired.ObjectMeta.DeepCopy()
 			got, replace := MergeService(desired, remote)
-			if (got == remote) != (test.want == "") || replace != test.replace {
-				t.Errorf("the same: %t, replace: %t", got == remote, replace)
+			if equality.Semantic.DeepEqual(got, remote) != (test.want == "") || replace != test.replace {
+				t.Errorf("%v, replace: %t", got, replace)
 			}
 			if test.want == "" {
 				return
@@ -155,7 +156,7 @@ func TestMergeService(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if got.Spec.Type == corev1.ServiceTypeClusterIP && !replace {
-				if again, _ := MergeService(desired, got); again != got {
+				if again, _ := MergeService(desired, got); !equality.Semantic.DeepEqual(again, got) {
 					t.Errorf("it is merged once more: %s", cmp.Diff(got, again))
 				}
 			}

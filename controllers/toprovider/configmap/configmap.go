@@ -36,9 +36,6 @@ func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, 
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
 	merged.Data, merged.BinaryData = translate.MergeContent(desired.Data, remote.Data), translate.MergeContent(desired.BinaryData, remote.BinaryData)
 	merged.Immutable = desired.Immutable
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote, false
-	}
 	frozen := remote.Immutable != nil && *remote.Immutable
 	same := equality.Semantic.DeepEqual(merged.Data, remote.Data) && equality.Semantic.DeepEqual(merged.BinaryData, remote.BinaryData) &&
 		equality.Semantic.DeepEqual(merged.Immutable, remote.Immutable)

@@ -4,7 +4,6 @@ package persistentvolume
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide"
@@ -70,9 +69,6 @@ func (translation) Merge(desired, remote *corev1.PersistentVolume) (*corev1.Pers
 	merged.Spec.MountOptions = desired.Spec.MountOptions
 	if remote.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain && unbindable(desired, remote) {
 		return remote, true
-	}
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote, false
 	}
 	return merged, false
 }

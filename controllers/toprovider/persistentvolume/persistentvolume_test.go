@@ -1,6 +1,7 @@
 package persistentvolume
 
 import (
+	"k8s.io/apimachinery/pkg/api/equality"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,8 +37,8 @@ func TestMergeReplaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			merged, replace := translation{}.Merge(desired, test.remote)
-			if replace != test.replace || (merged != test.remote) != test.changed {
-				t.Errorf("replace %t, changed %t", replace, merged != test.remote)
+			if replace != test.replace || equality.Semantic.DeepEqual(merged, test.remote) == test.changed {
+				t.Errorf("replace %t, %v", replace, merged)
 			}
 		})
 	}

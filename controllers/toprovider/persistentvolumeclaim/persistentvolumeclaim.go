@@ -4,7 +4,6 @@ package persistentvolumeclaim
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide"
@@ -45,8 +44,5 @@ func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Targe
 func (translation) Merge(desired, remote *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, bool) {
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote, false
-	}
 	return merged, false
 }

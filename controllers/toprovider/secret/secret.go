@@ -35,9 +35,6 @@ func (translation) Merge(desired, remote *corev1.Secret) (*corev1.Secret, bool) 
 	merged := remote.DeepCopy()
 	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
 	merged.Data, merged.Immutable, merged.Type = translate.MergeContent(desired.Data, remote.Data), desired.Immutable, desired.Type
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote, false
-	}
 	frozen := remote.Immutable != nil && *remote.Immutable
 	same := equality.Semantic.DeepEqual(merged.Data, remote.Data) && equality.Semantic.DeepEqual(merged.Immutable, remote.Immutable)
 	return merged, merged.Type != remote.Type || (frozen && !same)
