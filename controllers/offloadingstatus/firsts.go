@@ -17,8 +17,7 @@ type firsts struct {
 	// since is when this process started.
 	since time.Time
 
-	mu     sync.Mutex
-	before map[types.NamespacedName]types.UID
+	before sync.Map // Their UIDs, by name.
 }
 
 // note remembers an offloading about which nothing has been reported yet.
@@ -26,12 +25,7 @@ func (f *firsts) note(nso *v1alpha1.NamespaceOffloading) {
 	if nso.Status.OffloadingPhase != "" || nso.CreationTimestamp.Time.Before(f.since) {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.before == nil {
-		f.before = map[types.NamespacedName]types.UID{}
-	}
-	f.before[client.ObjectKeyFromObject(nso)] = nso.UID
+	f.before.Store(client.ObjectKeyFromObject(nso), nso.UID)
 }
 
 // ready reports, once, whether a noted offloading is Ready now with the spec it was
@@ -41,16 +35,8 @@ func (f *firsts) ready(nso *v1alpha1.NamespaceOffloading) bool {
 	if phase == v1alpha1.OffloadingPhaseInProgress {
 		return false
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	key := client.ObjectKeyFromObject(nso)
-	uid, noted := f.before[key]
-	delete(f.before, key)
+	uid, noted := f.before.LoadAndDelete(client.ObjectKeyFromObject(nso))
 	return noted && uid == nso.UID && phase == v1alpha1.OffloadingPhaseReady && nso.Generation == 1
 }
 
-func (f *firsts) forget(key types.NamespacedName) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.before, key)
-}
+func (f *firsts) forget(key types.NamespacedName) { f.before.Delete(key) }

@@ -44,9 +44,10 @@ func TestOnlyTheFirstTimeOfWhatWasSeenFromItsCreationCounts(t *testing.T) {
 				t.Errorf("counted %d times, want %d", got, test.want)
 			}
 			f.forget(client.ObjectKeyFromObject(nso))
-			if len(f.before) > 0 {
-				t.Errorf("it remembers %v", f.before)
-			}
+			f.before.Range(func(name, _ any) bool {
+				t.Errorf("it remembers %v", name)
+				return true
+			})
 		})
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 const (
@@ -102,8 +103,8 @@ func (r *Refusals) Said() (text string, again time.Duration) {
 		for path, at := range w.paths {
 			if left := refusedFor - now.Sub(at); left <= 0 {
 				delete(w.paths, path)
-			} else if again == 0 || left < again {
-				again = left
+			} else {
+				again = retry.Sooner(again, left)
 			}
 		}
 		if len(w.paths) == 0 {

@@ -2,6 +2,8 @@ package shard
 
 import (
 	"context"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -31,7 +33,7 @@ type Coordinator struct {
 	clock    clock.WithTicker
 
 	mu       sync.Mutex
-	owned    map[string]bool
+	owned    sets.Set[string]
 	handlers []func(binding string)
 }
 
@@ -42,14 +44,14 @@ var _ mcmanager.Coordinator = &Coordinator{}
 
 // New makes a Coordinator that owns nothing until it runs.
 func New(registry peers.Registry, holders Holders, c clock.WithTicker) *Coordinator {
-	return &Coordinator{Coordinator: basic.New(), registry: registry, holders: holders, clock: c, owned: map[string]bool{}}
+	return &Coordinator{Coordinator: basic.New(), registry: registry, holders: holders, clock: c, owned: sets.New[string]()}
 }
 
 // Owns reports whether this replica works for the binding.
 func (c *Coordinator) Owns(binding string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.owned[binding]
+	return c.owned.Has(binding)
 }
 
 // Subscribe calls handle with each binding that is gained or lost from now on, once Owns
@@ -101,12 +103,8 @@ func (c *Coordinator) decide(ctx context.Context) {
 		}
 		assigned = shard.Assign(replicas, holders)
 	}
-	owned := map[string]bool{}
-	for binding, replica := range assigned {
-		if replica == self {
-			owned[binding] = true
-		}
-	}
+	maps.DeleteFunc(assigned, func(_, replica string) bool { return replica != self })
+	owned := sets.KeySet(assigned)
 	changed, handlers := c.take(owned)
 	if len(changed) > 0 {
 		log.FromContext(ctx).Info("this replica works for other bindings than before", "replicas", len(replicas), "bindings", len(owned), "changed", changed)
@@ -119,21 +117,11 @@ func (c *Coordinator) decide(ctx context.Context) {
 }
 
 // take sets what this replica owns, and returns what has changed, in order.
-func (c *Coordinator) take(owned map[string]bool) (changed []string, handlers []func(string)) {
+func (c *Coordinator) take(owned sets.Set[string]) (changed []string, handlers []func(string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for binding := range owned {
-		if !c.owned[binding] {
-			changed = append(changed, binding)
-		}
-	}
-	for binding := range c.owned {
-		if !owned[binding] {
-			changed = append(changed, binding)
-		}
-	}
+	changed = sets.List(c.owned.SymmetricDifference(owned))
 	c.owned = owned
-	slices.Sort(changed)
 	return changed, slices.Clone(c.handlers)
 }
 

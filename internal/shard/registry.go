@@ -1,11 +1,13 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,13 +62,10 @@ type RegistryOptions struct {
 
 // NewRegistry makes a Registry. It sends no request before Run.
 func NewRegistry(o RegistryOptions) *Registry {
-	if o.Duration == 0 {
-		o.Duration = DefaultDuration
-	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	return &Registry{leases: o.Leases, identity: o.Identity, duration: o.Duration, clock: o.Clock, peers: newPeerTable()}
+	return &Registry{leases: o.Leases, identity: o.Identity, duration: cmp.Or(o.Duration, DefaultDuration), clock: o.Clock, peers: newPeerTable()}
 }
 
 // Self is this replica. All have the same weight.
@@ -93,12 +92,7 @@ func (r *Registry) Snapshot() []sharder.PeerInfo {
 func (r *Registry) Lives(identity string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, living := range r.peers.living(r.clock.Now(), r.duration) {
-		if living == identity {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.peers.living(r.clock.Now(), r.duration), identity)
 }
 
 // Run renews the Lease of this replica and reads the others' until ctx ends. Then it

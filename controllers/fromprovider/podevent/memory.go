@@ -13,9 +13,7 @@ import (
 // influence when one is forgotten.
 type memory struct {
 	clock clock.PassiveClock
-
-	mu   sync.Mutex
-	pods map[types.UID]*written
+	pods  sync.Map // What was written, by the UID of the pod.
 }
 
 // written is about the events of one pod.
@@ -26,25 +24,11 @@ type written struct {
 	created map[string]bool
 }
 
-func newMemory(clock clock.PassiveClock) *memory {
-	return &memory{clock: clock, pods: map[types.UID]*written{}}
-}
-
 // of returns what is remembered of a pod. Only Reconcile uses it, for one pod at a time.
 func (m *memory) of(pod types.UID) *written {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	found, ok := m.pods[pod]
-	if !ok {
-		found = &written{Pacer: throttle.New(interval, most, m.clock), created: map[string]bool{}}
-		m.pods[pod] = found
-	}
-	return found
+	found, _ := m.pods.LoadOrStore(pod, &written{Pacer: throttle.New(interval, most, m.clock), created: map[string]bool{}})
+	return found.(*written) //nolint:forcetypeassert // Nothing else is stored.
 }
 
 // forget drops what is remembered of a pod that is gone.
-func (m *memory) forget(pod types.UID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.pods, pod)
-}
+func (m *memory) forget(pod types.UID) { m.pods.Delete(pod) }

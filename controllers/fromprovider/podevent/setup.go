@@ -24,7 +24,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -130,17 +129,14 @@ func (k *Kind) Attach(ctx context.Context, c syncer.Connection) (syncer.Runner, 
 		Connection: c, consumer: k.Consumer, remote: c.Provider.GetCache(), shown: k.shown, local: k.local, clock: k.Clock, events: events,
 		shelf:  podevent.NewShelf(podevent.MostKept),
 		early:  podevent.NewShelf(podevent.MostEarly),
-		memory: newMemory(k.Clock),
+		memory: &memory{clock: k.Clock},
 	}, nil
 }
 
 // eventsOf is a client for the events of a provider. The cluster's own would cache them
 // all.
 func eventsOf(provider cluster.Cluster) (corev1client.EventInterface, error) {
-	config := rest.CopyConfig(provider.GetConfig())
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	core, err := corev1client.NewForConfigAndClient(config, provider.GetHTTPClient())
+	core, err := corev1client.NewForConfigAndClient(provider.GetConfig(), provider.GetHTTPClient())
 	if err != nil {
 		return nil, err
 	}

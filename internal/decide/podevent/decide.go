@@ -1,11 +1,14 @@
 package podevent
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 const (
@@ -59,9 +62,7 @@ func Decide(s Snapshot) Plan {
 		case shown && says(before, o), !shown && (room <= 0 || s.isStale(o)):
 			continue
 		case s.Waits[name] > 0:
-			if plan.RetryAfter == 0 || s.Waits[name] < plan.RetryAfter {
-				plan.RetryAfter = s.Waits[name]
-			}
+			plan.RetryAfter = retry.Sooner(plan.RetryAfter, s.Waits[name])
 		case shown:
 			plan.Update = append(plan.Update, Update{before, s.changed(before, o)})
 		default:
@@ -89,12 +90,7 @@ func says(event *corev1.Event, o Occurrence) bool {
 	return event.Reason == reason(o) && event.Message == o.Message && event.Count == o.Count
 }
 
-func reason(o Occurrence) string {
-	if o.Reason == "" {
-		return unknownReason
-	}
-	return o.Reason
-}
+func reason(o Occurrence) string { return cmp.Or(o.Reason, unknownReason) }
 
 func (s Snapshot) isStale(o Occurrence) bool { return s.Now.Sub(s.last(o)) > stale }
 

@@ -2,6 +2,7 @@ package podevent
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -187,11 +188,7 @@ func (s *Shelf) Known(target Target) bool {
 func (s *Shelf) Targets() []Target {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []Target
-	for target := range s.pods {
-		all = append(all, target)
-	}
-	return all
+	return slices.Collect(maps.Keys(s.pods))
 }
 
 // Release drops everything about the pods of a namespace, and passes it to keep.

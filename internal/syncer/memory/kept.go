@@ -19,7 +19,7 @@ type Told struct {
 }
 
 // NewTold returns a Told of nothing.
-func NewTold() *Told { return &Told{Problems: newProblems(), Notices: newProblems()} }
+func NewTold() *Told { return &Told{Problems: &Problems{}, Notices: &Problems{}} }
 
 // Forget forgets an object that is gone.
 func (t *Told) Forget(key types.NamespacedName) {
@@ -61,23 +61,15 @@ func (k *Kept[V]) Keep(bindings sets.Set[types.UID]) {
 }
 
 // Problems are the last problem of each object that has one.
-type Problems struct {
-	mu   sync.Mutex
-	last map[types.NamespacedName]decide.Problem
-}
-
-func newProblems() *Problems { return &Problems{last: map[types.NamespacedName]decide.Problem{}} }
+type Problems struct{ last sync.Map }
 
 // Change notes the problem of an object, nil if it has none, and reports whether it is another
 // one than before.
 func (p *Problems) Change(key types.NamespacedName, problem *decide.Problem) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	before, had := p.last[key]
 	if problem == nil {
-		delete(p.last, key)
+		_, had := p.last.LoadAndDelete(key)
 		return had
 	}
-	p.last[key] = *problem
+	before, had := p.last.Swap(key, *problem)
 	return !had || before != *problem
 }

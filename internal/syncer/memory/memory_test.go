@@ -168,7 +168,7 @@ func TestRemoteChanges(t *testing.T) {
 
 // TestProblems: a change is another problem, or the end of one.
 func TestProblems(t *testing.T) {
-	problems := newProblems()
+	problems := &Problems{}
 	for i, step := range []struct {
 		problem *decide.Problem
 		want    bool
