@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/inventory"
 )
@@ -50,16 +51,12 @@ type Reconciler struct {
 // Reconcile evicts one pod, if it must leave.
 func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, error) {
 	pod, err := r.Inventory.Pod(ctx, req.Binding, req.NamespacedName)
-	if errors.Is(err, inventory.ErrUnknown) {
-		r.Tries.Forget(req) // The binding is gone, or will enqueue all its pods.
+	switch {
+	case errors.Is(err, inventory.ErrUnknown) || err == nil && pod == nil:
+		r.Tries.Forget(req) // The binding is gone, or will enqueue all its pods; or the pod is gone.
 		return ctrl.Result{}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("getting pod %s: %w", req.NamespacedName, err)
-	}
-	if pod == nil {
-		r.Tries.Forget(req)
-		return ctrl.Result{}, nil
 	}
 	cause, err := r.cause(ctx, req.Binding, pod)
 	if err != nil {
@@ -137,19 +134,13 @@ func (r *Reconciler) cause(ctx context.Context, name string, pod *corev1.Pod) (e
 	s := eviction.Snapshot{
 		Pod: pod, Binding: &v1alpha1.ClusterBinding{}, Offloading: &v1alpha1.NamespaceOffloading{}, NamespaceMap: &v1alpha1.NamespaceMap{},
 	}
-	// What is only read need not be copied: a map may have thousands of entries.
-	get := func(key client.ObjectKey, obj client.Object) (bool, error) {
-		err := r.Client.Get(ctx, key, obj, client.UnsafeDisableDeepCopy)
-		return err == nil, client.IgnoreNotFound(err)
-	}
-	bound, err1 := get(client.ObjectKey{Name: name}, s.Binding)
-	offloaded, err2 := get(client.ObjectKey{Namespace: pod.Namespace, Name: v1alpha1.OffloadingName}, s.Offloading)
-	mapped, err3 := get(client.ObjectKey{Name: name}, s.NamespaceMap)
+	bound, err1 := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: name}, s.Binding)
+	offloaded, err2 := consumer.Exists(ctx, r.Client, client.ObjectKey{Namespace: pod.Namespace, Name: v1alpha1.OffloadingName}, s.Offloading)
+	mapped, err3 := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: name}, s.NamespaceMap)
 	node := &corev1.Node{}
-	virtual, err4 := get(client.ObjectKey{Name: pod.Spec.NodeName}, node)
-	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	_, err5 := get(client.ObjectKey{Name: pod.Namespace}, namespace)
+	virtual, err4 := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: pod.Spec.NodeName}, node)
+	namespace := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+	_, err5 := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: pod.Namespace}, namespace)
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil || !bound {
 		return eviction.Stays, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,8 +63,7 @@ func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1al
 // ofEarlier reports whether the remote namespace represents an earlier local namespace
 // of that name: the offloading does not ask for that.
 func (r *Reconciler) ofEarlier(ctx context.Context, d namespacemap.Delete) (bool, error) {
-	local := &metav1.PartialObjectMetadata{}
-	local.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	local := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: d.Namespace}, local); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			return false, nil

@@ -162,8 +162,7 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 		WasThere: namespacemap.WasThere(nsm),
 	}
 	for _, entry := range s.Desired {
-		local := &metav1.PartialObjectMetadata{}
-		local.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		local := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 		err := r.Client.Get(ctx, client.ObjectKey{Name: entry.Namespace}, local)
 		if client.IgnoreNotFound(err) != nil {
 			return s, 0, fmt.Errorf("getting namespace %s: %w", entry.Namespace, err)

@@ -10,6 +10,7 @@ package unpin
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -64,12 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 // worked reports whether objects may wait for a provider: a binding names it, and it is
 // not away.
 func worked(bindings []v1alpha1.ClusterBinding, clusterID string) bool {
-	for i := range bindings {
-		if bindings[i].Spec.ClusterID == clusterID && !away(&bindings[i]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(bindings, func(cb v1alpha1.ClusterBinding) bool { return cb.Spec.ClusterID == clusterID && !away(&cb) })
 }
 
 func away(binding *v1alpha1.ClusterBinding) bool {

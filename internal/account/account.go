@@ -65,18 +65,8 @@ func isMark(object client.Object) bool {
 // first right comes last, so that it marks a first time that was not broken off. Whoever
 // deletes them begins with it.
 func InOrder[T client.Object](objects []T) []T {
-	objects = slices.Clone(objects)
-	slices.SortStableFunc(objects, func(a, b T) int {
-		switch {
-		case isMark(a) == isMark(b):
-			return 0
-		case isMark(b):
-			return -1
-		default:
-			return 1
-		}
-	})
-	return objects
+	marks := slices.DeleteFunc(slices.Clone(objects), func(object T) bool { return !isMark(object) })
+	return append(slices.DeleteFunc(slices.Clone(objects), func(object T) bool { return isMark(object) }), marks...)
 }
 
 // Due are those of the objects of a provider that are to be applied, in order. Rights that may

@@ -10,6 +10,12 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
+// Exists reads an object of a cache, which must not be changed, and reports whether there is one.
+func Exists(ctx context.Context, cache client.Reader, key client.ObjectKey, object client.Object) (bool, error) {
+	err := cache.Get(ctx, key, object, client.UnsafeDisableDeepCopy)
+	return err == nil, client.IgnoreNotFound(err)
+}
+
 // Bindings compares all ClusterBindings of a cache, for one pass. They are shared, and must
 // not be changed.
 func Bindings(ctx context.Context, cache client.Reader) (placement.Index, error) {

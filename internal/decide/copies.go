@@ -66,6 +66,12 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	if refusal != nil {
 		return refused(refusal)
 	}
+	return create(s, desired)
+}
+
+// create creates the desired copy, unless the provider has just refused that, or the copy needs
+// what is not there yet.
+func create[T Object](s Snapshot[T], desired T) Plan {
 	if s.Refused != nil && s.Refused.Wait > 0 {
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
 	}

@@ -56,13 +56,7 @@ func (m mapped[T]) SyncToRemote(s Snapshot[T]) Plan {
 	if refusal != nil {
 		return tell(refused(refusal))
 	}
-	if s.Refused != nil && s.Refused.Wait > 0 {
-		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
-	}
-	if need := s.Unready(); need != nil {
-		return wait(need.Problem.Reason, need.Problem.Message)
-	}
-	return m.notice(s, desired, act(Action{Verb: Create, Side: Remote, Object: desired}))
+	return m.notice(s, desired, create(s, desired))
 }
 
 // Sync updates the copy, or deletes it when it should not be there any more.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 )
 
@@ -81,18 +82,13 @@ func (r *Inventory) Copies(ctx context.Context, binding string) ([]string, error
 	}
 	var names []string
 	for _, kind := range r.views.Kinds {
-		err := n.view.Each(ctx, kind, func(obj client.Object) { names = append(names, kind.Metadata.Kind+" "+fullName(obj)) })
+		err := n.view.Each(ctx, kind, func(obj client.Object) {
+			names = append(names, kind.Metadata.Kind+" "+decide.Location(decide.KeyOf(obj)))
+		})
 		if err != nil {
 			return nil, fmt.Errorf("listing what is sent because of pods for ClusterBinding %s: %w", binding, err)
 		}
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-func fullName(obj client.Object) string {
-	if obj.GetNamespace() == "" {
-		return obj.GetName()
-	}
-	return obj.GetNamespace() + "/" + obj.GetName()
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/leavingpods"
 )
@@ -26,9 +27,9 @@ var _ Counter = Reported{}
 // Left implements Counter. Where nobody counts, nothing needs counting.
 func (r Reported) Left(ctx context.Context, binding, namespace string) (eviction.Left, error) {
 	cb, nsm, nso := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}, &v1alpha1.NamespaceOffloading{}
-	bound, err1 := r.get(ctx, client.ObjectKey{Name: binding}, cb)
-	mapped, err2 := r.get(ctx, client.ObjectKey{Name: binding}, nsm)
-	offloaded, err3 := r.get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso)
+	bound, err1 := consumer.Exists(ctx, r.Reader, client.ObjectKey{Name: binding}, cb)
+	mapped, err2 := consumer.Exists(ctx, r.Reader, client.ObjectKey{Name: binding}, nsm)
+	offloaded, err3 := consumer.Exists(ctx, r.Reader, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return eviction.Left{}, fmt.Errorf("reading what is left of namespace %s for ClusterBinding %s: %w", namespace, binding, err)
 	}
@@ -40,10 +41,4 @@ func (r Reported) Left(ctx context.Context, binding, namespace string) (eviction
 		return eviction.Left{}, ErrUnknown
 	}
 	return left, nil
-}
-
-// get reads an object without copying it, and reports whether it exists.
-func (r Reported) get(ctx context.Context, key client.ObjectKey, obj client.Object) (bool, error) {
-	err := r.Reader.Get(ctx, key, obj, client.UnsafeDisableDeepCopy)
-	return err == nil, client.IgnoreNotFound(err)
 }

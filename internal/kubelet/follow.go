@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
-	"github.com/spillway-io/spillway/internal/views"
 )
 
 // Follower ends the streams that must end: because one of the two pods is gone, the binding
@@ -27,9 +26,7 @@ type Follower struct {
 	// Bindings is the consumer's cache.
 	Bindings cache.Cache
 
-	mu sync.Mutex
-	// views are those that are followed, by the name of their binding.
-	views map[string]*views.View
+	views sync.Map // Those that are followed, by the name of their binding.
 }
 
 // Follow follows the bindings until ctx ends.
@@ -37,7 +34,7 @@ func (f *Follower) Follow(ctx context.Context) error {
 	f.World.Owner.Subscribe(func(binding string) { f.check(ctx, f.open.through(binding)) })
 	return informer.Watch(ctx, f.Bindings, &v1alpha1.ClusterBinding{}, func(change informer.Change) {
 		if change.After == nil {
-			f.forget(change.Object().GetName())
+			f.views.Delete(change.Object().GetName())
 		}
 		f.check(ctx, f.open.through(change.Object().GetName()))
 	})
@@ -71,27 +68,18 @@ func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, pr
 
 // followView follows the pods of a binding until its View ends.
 func (f *Follower) followView(ctx context.Context, binding string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	view := f.World.Views.Get(binding)
-	if view == nil || view == f.views[binding] {
-		return nil // It has gone meanwhile, or is followed already.
+	if view == nil {
+		return nil // It has gone meanwhile.
 	}
-	if err := informer.Watch(ctx, view, &corev1.Pod{}, f.pods(ctx, client.ObjectKeyFromObject)); err != nil {
-		return err
+	if before, _ := f.views.Swap(binding, view); before == view {
+		return nil // It is followed already.
 	}
-	if f.views == nil {
-		f.views = map[string]*views.View{}
+	err := informer.Watch(ctx, view, &corev1.Pod{}, f.pods(ctx, client.ObjectKeyFromObject))
+	if err != nil {
+		f.views.CompareAndDelete(binding, view)
 	}
-	f.views[binding] = view
-	return nil
-}
-
-// forget drops what is held for a binding that is gone.
-func (f *Follower) forget(binding string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.views, binding)
+	return err
 }
 
 // pods checks the streams to a pod whenever it changes. key is the name of the pod in the

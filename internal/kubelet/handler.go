@@ -13,6 +13,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,20 +163,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, request kubeleta
 		return internal(ctx, err)
 	}
 	out.Header = header
-	relay.timeout(orDefault(h.AnswerTimeout))
+	relay.timeout(cmp.Or(h.AnswerTimeout, answerTimeout))
 	began := time.Now()
 	defer func() { relay.report(ctx, began) }()
 	if request.Action == kubeletapi.Logs {
 		return relay.logs(w, out)
 	}
 	return relay.upgrade(w, out)
-}
-
-func orDefault(d time.Duration) time.Duration {
-	if d == 0 {
-		return answerTimeout
-	}
-	return d
 }
 
 // over says why a stream must end now, or is nil.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -123,11 +124,7 @@ func count(to map[metrics.StreamsOf]metrics.StreamUsage, one *stream, open int) 
 func (s *streams) ofPod(pod types.NamespacedName) []*stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []*stream
-	for one := range s.pods[pod] {
-		found = append(found, one)
-	}
-	return found
+	return slices.Collect(maps.Keys(s.pods[pod]))
 }
 
 // through are the streams through a ClusterBinding.

@@ -30,13 +30,8 @@ var conditionsOfBindings = []string{
 // leaves no metrics.
 type Bindings struct{ Reader Lister }
 
-var _ prometheus.Collector = &Bindings{}
-
 // Describe implements prometheus.Collector.
-func (*Bindings) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- conditionDesc
-	descriptions <- expirationDesc
-}
+func (*Bindings) Describe(to chan<- *prometheus.Desc) { describe(to, conditionDesc, expirationDesc) }
 
 // Collect implements prometheus.Collector.
 func (b *Bindings) Collect(values chan<- prometheus.Metric) {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 )
 
 // OffloadingReady is the time, in seconds, from the creation of a
@@ -53,13 +54,16 @@ type State struct {
 	Connected func() int
 }
 
-var _ prometheus.Collector = &State{}
+var _ = []prometheus.Collector{&State{}, &Bindings{}, &Pods{}, &Streams{}, &Usage{}}
+
+func describe(to chan<- *prometheus.Desc, all ...*prometheus.Desc) {
+	for _, desc := range all {
+		to <- desc
+	}
+}
 
 // Describe implements prometheus.Collector.
-func (s *State) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- connectedDesc
-	descriptions <- namespacesDesc
-}
+func (*State) Describe(to chan<- *prometheus.Desc) { describe(to, connectedDesc, namespacesDesc) }
 
 // Collect implements prometheus.Collector.
 func (s *State) Collect(values chan<- prometheus.Metric) {
@@ -79,20 +83,15 @@ func (s *State) Collect(values chan<- prometheus.Metric) {
 
 func phases(nsm *v1alpha1.NamespaceMap) map[string]int {
 	counts := map[string]int{
-		"Pending":                        0,
-		string(v1alpha1.MappingAccepted): 0,
+		string(v1alpha1.MappingAccepted):            0,
 		string(v1alpha1.MappingCreationLoopBackOff): 0,
 		string(v1alpha1.MappingTerminating):         0,
 	}
-	known := make(map[string]bool, len(nsm.Status.CurrentMapping))
+	pending := namespacemap.Asked(nsm)
 	for i := range nsm.Status.CurrentMapping {
-		known[nsm.Status.CurrentMapping[i].Namespace] = true
+		pending.Delete(nsm.Status.CurrentMapping[i].Namespace)
 		counts[string(nsm.Status.CurrentMapping[i].Phase)]++
 	}
-	for i := range nsm.Spec.DesiredMapping {
-		if !known[nsm.Spec.DesiredMapping[i].Namespace] {
-			counts["Pending"]++
-		}
-	}
+	counts["Pending"] = len(pending)
 	return counts
 }

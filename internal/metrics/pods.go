@@ -50,13 +50,9 @@ type Pods struct {
 	Views func() map[string]*views.View
 }
 
-var _ prometheus.Collector = &Pods{}
-
 // Describe implements prometheus.Collector.
-func (*Pods) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- podsDesc
-	descriptions <- dependentsDesc
-	descriptions <- refusedDesc
+func (*Pods) Describe(to chan<- *prometheus.Desc) {
+	describe(to, podsDesc, dependentsDesc, refusedDesc)
 }
 
 // Collect implements prometheus.Collector. It skips caches that cannot be read: they are

@@ -47,13 +47,8 @@ type Streams struct {
 	Of func() map[StreamsOf]StreamUsage
 }
 
-var _ prometheus.Collector = &Streams{}
-
 // Describe implements prometheus.Collector.
-func (*Streams) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- streamsDesc
-	descriptions <- streamBytesDesc
-}
+func (*Streams) Describe(to chan<- *prometheus.Desc) { describe(to, streamsDesc, streamBytesDesc) }
 
 // Collect implements prometheus.Collector.
 func (s *Streams) Collect(values chan<- prometheus.Metric) {

@@ -22,13 +22,9 @@ type Usage struct {
 	Of func() []connection.Usage
 }
 
-var _ prometheus.Collector = &Usage{}
-
 // Describe implements prometheus.Collector.
-func (*Usage) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{usedMemoryDesc, maxMemoryDesc, usedObjectsDesc, maxObjectsDesc} {
-		descriptions <- desc
-	}
+func (*Usage) Describe(to chan<- *prometheus.Desc) {
+	describe(to, usedMemoryDesc, maxMemoryDesc, usedObjectsDesc, maxObjectsDesc)
 }
 
 // Collect implements prometheus.Collector.

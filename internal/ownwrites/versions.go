@@ -15,10 +15,7 @@ const BehindRetry = 100 * time.Millisecond
 // Versions remembers which version of each object this process wrote last, for callers
 // that need no more: deciding on an older one repeats a write, or has it refused if it is
 // locked to a version. The zero value is ready. It is for objects of one kind.
-type Versions struct {
-	mu      sync.Mutex
-	written map[types.NamespacedName]version
-}
+type Versions struct{ written sync.Map }
 
 type version struct {
 	number string
@@ -27,35 +24,28 @@ type version struct {
 
 // Wrote notes the version in the API server's answer to a write.
 func (v *Versions) Wrote(obj client.Object) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.written == nil {
-		v.written = map[types.NamespacedName]version{}
-	}
-	v.written[client.ObjectKeyFromObject(obj)] = version{obj.GetResourceVersion(), time.Now()}
+	v.written.Store(client.ObjectKeyFromObject(obj), version{obj.GetResourceVersion(), time.Now()})
+}
+
+func (v *Versions) last(obj client.Object) (version, bool) {
+	found, _ := v.written.Load(client.ObjectKeyFromObject(obj))
+	last, ok := found.(version)
+	return last, ok
 }
 
 // Behind reports whether a cached object is older than the last write, within its
 // Lifetime: an API server restored from a backup may never reach that version again.
 func (v *Versions) Behind(cached client.Object) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	last, ok := v.written[client.ObjectKeyFromObject(cached)]
+	last, ok := v.last(cached)
 	return ok && time.Since(last.at) <= Lifetime && olderVersion(cached.GetResourceVersion(), last.number)
 }
 
 // IsLast reports whether an object is as last written. If not, somebody else may have
 // changed it.
 func (v *Versions) IsLast(obj client.Object) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	last, ok := v.written[client.ObjectKeyFromObject(obj)]
+	last, ok := v.last(obj)
 	return ok && obj.GetResourceVersion() == last.number
 }
 
 // Forget drops what is known of a deleted object.
-func (v *Versions) Forget(name types.NamespacedName) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.written, name)
-}
+func (v *Versions) Forget(name types.NamespacedName) { v.written.Delete(name) }

@@ -97,18 +97,17 @@ func newEntries(missing map[string]Wanted) []v1alpha1.DesiredMapping {
 
 // FindDesired is the entry of that local namespace, or nil.
 func FindDesired(entries []v1alpha1.DesiredMapping, namespace string) *v1alpha1.DesiredMapping {
-	for i := range entries {
-		if entries[i].Namespace == namespace {
-			return &entries[i]
-		}
-	}
-	return nil
+	return find(entries, func(e *v1alpha1.DesiredMapping) bool { return e.Namespace == namespace })
 }
 
 // FindCurrent is the entry of that local namespace, or nil.
 func FindCurrent(entries []v1alpha1.CurrentMapping, namespace string) *v1alpha1.CurrentMapping {
+	return find(entries, func(e *v1alpha1.CurrentMapping) bool { return e.Namespace == namespace })
+}
+
+func find[E any](entries []E, is func(*E) bool) *E {
 	for i := range entries {
-		if entries[i].Namespace == namespace {
+		if is(&entries[i]) {
 			return &entries[i]
 		}
 	}

@@ -203,14 +203,15 @@ func (c *connections) newPool(cfg *rest.Config, opts Options) (*http.Transport, 
 	}, nil
 }
 
+// dialer probes idle connections as pings do for HTTP/2, for providers with HTTP/1 only.
+var dialer = &net.Dialer{
+	Timeout:         dialTimeout,
+	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
+}
+
 // dial opens a connection that close will find. If close runs meanwhile, one of the two
 // checks of closed finds it.
 func (c *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := &net.Dialer{
-		Timeout: dialTimeout,
-		// As pings do for HTTP/2, for providers with HTTP/1 only.
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
-	}
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err

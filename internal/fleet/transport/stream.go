@@ -105,10 +105,6 @@ type streamDialer struct {
 }
 
 func (d *streamDialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := &net.Dialer{
-		Timeout:         dialTimeout,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
-	}
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
