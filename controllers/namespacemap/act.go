@@ -158,7 +158,12 @@ func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	if asks, err := a.asks(ctx, a.Live, a.binding, d); err != nil || asks {
-		a.spared(d, err)
+		a.note(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
+		if err != nil {
+			a.failed(err)
+		} else {
+			a.retrySoon()
+		}
 		return
 	}
 	remote := a.namespace(d.RemoteNamespace, d.Namespace, d.LocalUID)

@@ -72,14 +72,3 @@ func (r *Reconciler) ofEarlier(ctx context.Context, d namespacemap.Delete) (bool
 	}
 	return local.UID != d.LocalUID, nil
 }
-
-// spared records that a remote namespace was not deleted: because the offloading asks
-// for it after all, or because that could not be determined.
-func (a *acting) spared(d namespacemap.Delete, err error) {
-	a.note(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
-	if err != nil {
-		a.failed(err)
-		return
-	}
-	a.retrySoon()
-}

@@ -36,7 +36,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 		For(&v1alpha1.NamespaceMap{}, engage[0], engage[1], mcbuilder.WithPredicates(trigger.NotOurs(&r.written))).
 		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(&handler.EnqueueRequestForObject{}), engage[0], engage[1],
 			mcbuilder.WithPredicates(predicate.Or(trigger.Reach(), empties()))).
-		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(r.asking)), engage[0], engage[1],
+		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(asking(r.Client))), engage[0], engage[1],
 			mcbuilder.WithPredicates(predicate.Funcs{UpdateFunc: trigger.MadeAgain})).
 		Watches(&corev1.Namespace{}, trigger.ToBinding,
 			mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithEngageWithProviderClusters(true),
@@ -59,10 +59,12 @@ func empties() predicate.Predicate {
 }
 
 // asking are the maps that ask for a local namespace that was created or deleted.
-func (r *Reconciler) asking(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return trigger.Matching(ctx, r.Client, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
-		return namespacemap.FindDesired(nsm.Spec.DesiredMapping, namespace.GetName()) != nil
-	})
+func asking(cache client.Reader) handler.MapFunc {
+	return func(ctx context.Context, namespace client.Object) []reconcile.Request {
+		return trigger.Matching(ctx, cache, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
+			return namespacemap.FindDesired(nsm.Spec.DesiredMapping, namespace.GetName()) != nil
+		})
+	}
 }
 
 // remoteChanges passes what matters about a remote namespace: that it exists, whose it

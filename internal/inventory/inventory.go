@@ -27,10 +27,15 @@ import (
 type Inventory struct {
 	views *views.Views
 
-	mu       sync.Mutex
-	running  context.Context // Set by Start; nil before.
-	nodes    map[string]*node
-	handlers []func(Change)
+	known
+	running  context.Context // Set by Start; nil before. Under the lock.
+	handlers []func(Change)  // Likewise.
+}
+
+// known are the nodes that are watched, by the name of the binding.
+type known struct {
+	mu    sync.Mutex
+	nodes map[string]*node
 }
 
 // node is the virtual node of one binding.
@@ -67,7 +72,9 @@ var (
 )
 
 // New watches the views: their pods, and their kinds.
-func New(v *views.Views) *Inventory { return &Inventory{views: v, nodes: map[string]*node{}} }
+func New(v *views.Views) *Inventory {
+	return &Inventory{views: v, known: known{nodes: map[string]*node{}}}
+}
 
 // NeedLeaderElection is true, as for the views.
 func (*Inventory) NeedLeaderElection() bool { return true }
@@ -174,7 +181,7 @@ func (r *Inventory) tell(change Change) {
 }
 
 // full returns the node of a binding whose view is full, or nil.
-func (r *Inventory) full(name string) *node {
+func (r *known) full(name string) *node {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n, ok := r.nodes[name]; ok && n.full {

@@ -46,7 +46,7 @@ func (r *Inventory) Pods(ctx context.Context, binding, namespace string) ([]core
 }
 
 // Bindings returns the names of the bindings whose views are full.
-func (r *Inventory) Bindings() []string {
+func (r *known) Bindings() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var names []string

@@ -17,7 +17,7 @@ func (r *Inventory) NoteRefused(binding string, pod *corev1.Pod, answer string) 
 }
 
 // refuse keeps an answer, and reports whether it is new.
-func (r *Inventory) refuse(binding string, key types.NamespacedName, answer string) bool {
+func (r *known) refuse(binding string, key types.NamespacedName, answer string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n, ok := r.nodes[binding]
@@ -31,7 +31,7 @@ func (r *Inventory) refuse(binding string, key types.NamespacedName, answer stri
 	return before != answer
 }
 
-func (r *Inventory) refusals(binding string) map[types.NamespacedName]string {
+func (r *known) refusals(binding string) map[types.NamespacedName]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n, ok := r.nodes[binding]; ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/leavingpods"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 )
 
@@ -68,12 +69,7 @@ func Holding(ctx context.Context, counter Counter, nso *v1alpha1.NamespaceOffloa
 // Leaves reports whether the pods of the offloading's namespace must leave the virtual
 // node of the binding.
 func Leaves(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
-	return !nso.DeletionTimestamp.IsZero() || evictedByBinding(binding) || eviction.Unselected(nso, binding, nsm)
-}
-
-// evictedByBinding reports whether deleting the binding evicts all pods.
-func evictedByBinding(binding *v1alpha1.ClusterBinding) bool {
-	return !binding.DeletionTimestamp.IsZero() && binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan
+	return !nso.DeletionTimestamp.IsZero() || leavingpods.EvictsAll(binding) || eviction.Unselected(nso, binding, nsm)
 }
 
 // Awaits reports whether the fate of an offloading depends on its pods on the virtual

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/client-go/kubernetes"
@@ -33,8 +34,7 @@ const (
 
 // Validate returns an error for a mode that there is not.
 func (m CertificateMode) Validate() error {
-	switch m {
-	case "", SelfSigned, CSR, File:
+	if slices.Contains([]CertificateMode{"", SelfSigned, CSR, File}, m) {
 		return nil
 	}
 	return fmt.Errorf("it must be %s, %s or %s", SelfSigned, CSR, File)

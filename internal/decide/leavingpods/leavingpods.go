@@ -45,13 +45,13 @@ func Reports(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding
 		return false
 	}
 	if mapped.Has(nso.Namespace) {
-		return !namespaceoffloading.Selects(nso, binding) || evictsAll(binding)
+		return !namespaceoffloading.Selects(nso, binding) || EvictsAll(binding)
 	}
 	return !nso.DeletionTimestamp.IsZero() && binding.Spec.MountNamespace != ""
 }
 
-// evictsAll reports whether the deletion of the binding takes all pods along.
-func evictsAll(binding *v1alpha1.ClusterBinding) bool {
+// EvictsAll reports whether the deletion of the binding takes all pods along.
+func EvictsAll(binding *v1alpha1.ClusterBinding) bool {
 	return !binding.DeletionTimestamp.IsZero() && binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan
 }
 

@@ -135,7 +135,7 @@ func WritesRefused(binding *v1alpha1.ClusterBinding) string {
 // binding, and nothing holds it: its pods, or an answer that is still to come
 // (namespacemap.Unanswered).
 func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, asked, held bool, settings Settings) (namespacemap.Wanted, bool) {
-	if !asked && !hasFinalizer(nso) || namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
+	if !asked && !slices.Contains(nso.Finalizers, v1alpha1.FinalizerOffloading) || namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
 		return namespacemap.Wanted{}, false
 	}
 	if !held && !Selects(nso, binding) {
@@ -153,8 +153,4 @@ func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding,
 func Selects(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {
 	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
 	return selected && err == nil && nso.DeletionTimestamp.IsZero()
-}
-
-func hasFinalizer(nso *v1alpha1.NamespaceOffloading) bool {
-	return slices.Contains(nso.Finalizers, v1alpha1.FinalizerOffloading)
 }
