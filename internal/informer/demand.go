@@ -75,7 +75,7 @@ type demanded struct {
 type opened struct {
 	informer toolscache.SharedIndexInformer
 	late     bool // It started after Settle.
-	then     []func()
+	then     map[any]func() // By who waits.
 	done     chan struct{} // Closed when it can be read, and the followers have been told.
 }
 
@@ -105,19 +105,19 @@ func OnDemand(of cache.Cache, o DemandOptions) (*Demand, error) {
 }
 
 // Need is Demand.Need of a cache, which need not be a Demand: others watch all kinds.
-func Need(ctx context.Context, in cache.Cache, kind client.Object, then func()) (readable bool, err error) {
+func Need(ctx context.Context, in cache.Cache, kind client.Object, who any, then func()) (readable bool, err error) {
 	if demand, ok := in.(interface {
-		Need(ctx context.Context, kind client.Object, then func()) (bool, error)
+		Need(ctx context.Context, kind client.Object, who any, then func()) (bool, error)
 	}); ok {
-		return demand.Need(ctx, kind, then)
+		return demand.Need(ctx, kind, who, then)
 	}
 	return true, nil
 }
 
 // Need has a kind watched for as long as the cache runs, and reports whether its objects can be
-// read. If not yet, then is called once they can be, unless the cache ends before. It never
-// waits.
-func (d *Demand) Need(ctx context.Context, kind client.Object, then func()) (readable bool, err error) {
+// read. If not yet, then is called once they can be, unless the cache ends before: the last one
+// for each who. It never waits.
+func (d *Demand) Need(ctx context.Context, kind client.Object, who any, then func()) (readable bool, err error) {
 	k := d.kinds[reflect.TypeOf(kind)]
 	if k == nil {
 		return true, nil
@@ -132,7 +132,7 @@ func (d *Demand) Need(ctx context.Context, kind client.Object, then func()) (rea
 		return true, nil
 	}
 	if then != nil {
-		k.open.then = append(k.open.then, then)
+		k.open.then[who] = then
 	}
 	return false, nil
 }
@@ -158,7 +158,7 @@ func (d *Demand) begin(ctx context.Context, k *demanded) error {
 	if err != nil {
 		return fmt.Errorf("watching %T: %w", k.object, err)
 	}
-	k.open = &opened{informer: informer, late: d.settled, done: make(chan struct{})}
+	k.open = &opened{informer: informer, late: d.settled, then: map[any]func(){}, done: make(chan struct{})}
 	if d.running != nil {
 		go d.await(d.running, k, k.open) //nolint:contextcheck // It outlives the call, and ends with the cache.
 	}

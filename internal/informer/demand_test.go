@@ -188,7 +188,7 @@ func (d *demanding) names(t *testing.T) []string {
 func (d *demanding) need(t *testing.T) {
 	t.Helper()
 	then := make(chan struct{})
-	readable, err := d.Need(t.Context(), &corev1.ConfigMap{}, func() { close(then) })
+	readable, err := d.Need(t.Context(), &corev1.ConfigMap{}, "a", func() { close(then) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestDemand(t *testing.T) {
 		want outcome
 	}{
 		"nobody needs it":                     {[]string{"a"}, func(t *testing.T, d *demanding) { d.start(t) }, outcome{}},
-		"needed before the start":             {[]string{"a"}, func(t *testing.T, d *demanding) { _, _ = d.Need(t.Context(), &corev1.ConfigMap{}, nil); d.start(t) }, outcome{[]string{"a"}, true, 1, nil}},
+		"needed before the start":             {[]string{"a"}, func(t *testing.T, d *demanding) { _, _ = d.Need(t.Context(), &corev1.ConfigMap{}, nil, nil); d.start(t) }, outcome{[]string{"a"}, true, 1, nil}},
 		"needed later":                        {[]string{"a"}, func(t *testing.T, d *demanding) { d.start(t); d.need(t) }, outcome{[]string{"a"}, true, 1, nil}},
 		"needed twice":                        {[]string{"a"}, func(t *testing.T, d *demanding) { d.start(t); d.need(t); d.need(t) }, outcome{[]string{"a"}, true, 1, nil}},
 		"empty at the beginning":              {nil, func(t *testing.T, d *demanding) { filled(t, d, false) }, outcome{nil, false, 1, nil}},
@@ -228,7 +228,7 @@ func TestDemand(t *testing.T) {
 		"there at the beginning":              {[]string{"a"}, func(t *testing.T, d *demanding) { filled(t, d, false) }, outcome{[]string{"a"}, true, 1, nil}},
 		"empty at the beginning, then needed": {nil, func(t *testing.T, d *demanding) { filled(t, d, false); d.of.server.Add(configMap("a", "1")); d.need(t) }, outcome{[]string{"a"}, true, 2, late}},
 		"needed before it is settled": {nil, func(t *testing.T, d *demanding) {
-			_, _ = d.Need(t.Context(), &corev1.ConfigMap{}, nil)
+			_, _ = d.Need(t.Context(), &corev1.ConfigMap{}, nil, nil)
 			filled(t, d, false)
 		}, outcome{nil, true, 1, nil}},
 	} {
@@ -283,7 +283,7 @@ func TestDemandTellsFollowers(t *testing.T) {
 	}
 	all := []*seen{follow()}
 	then := make(chan struct{})
-	if readable, err := d.Need(t.Context(), &corev1.ConfigMap{}, func() { close(then) }); readable || err != nil {
+	if readable, err := d.Need(t.Context(), &corev1.ConfigMap{}, "a", func() { close(then) }); readable || err != nil {
 		t.Fatalf("readable %t, %v", readable, err)
 	}
 	all = append(all, follow())
@@ -342,10 +342,10 @@ func TestDemandIsAsked(t *testing.T) {
 	if err != nil || informer == nil || d.of.started > 0 {
 		t.Errorf("%v, %d started", err, d.of.started)
 	}
-	if readable, err := d.Need(t.Context(), &corev1.Pod{}, nil); !readable || err != nil {
+	if readable, err := d.Need(t.Context(), &corev1.Pod{}, nil, nil); !readable || err != nil {
 		t.Errorf("pods are not on demand: %t, %v", readable, err)
 	}
-	if readable, err := Need(t.Context(), d.of, &corev1.ConfigMap{}, nil); !readable || err != nil {
+	if readable, err := Need(t.Context(), d.of, &corev1.ConfigMap{}, nil, nil); !readable || err != nil {
 		t.Errorf("nothing is, in other caches: %t, %v", readable, err)
 	}
 	d.start(t)

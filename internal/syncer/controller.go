@@ -96,8 +96,8 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 // not, it makes them watch the kind, and the object is enqueued once they show it.
 func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, error) {
 	then := func() { c.Queue.Enqueue(work.Rest, of) }
-	here, err1 := c.Locals.Need(ctx, then)
-	there, err2 := c.Remotes.Need(ctx, then)
+	here, err1 := c.Locals.Need(ctx, of, then)
+	there, err2 := c.Remotes.Need(ctx, of, then)
 	return here && there, errors.Join(err1, err2)
 }
 

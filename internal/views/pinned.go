@@ -18,8 +18,8 @@ const fieldPinned = "spillway.pinned"
 // Need makes the View watch a kind from now on, and reports whether it can be read. If it cannot
 // yet, the function then is called once it can. Before that, the View shows no object of the kind.
 // So call Need before you pin one. The Views call it when the catalogue shows a pinned object.
-func (view *View) Need(ctx context.Context, kind client.Object, then func()) (readable bool, err error) {
-	return informer.Need(ctx, view.Cache, kind, then)
+func (view *View) Need(ctx context.Context, kind client.Object, who any, then func()) (readable bool, err error) {
+	return informer.Need(ctx, view.Cache, kind, who, then)
 }
 
 // WaitForCacheSync implements cache.Cache: it waits until the View holds all that is pinned for
@@ -45,7 +45,7 @@ func (v *Views) needPinned(ctx context.Context, view *View) error {
 		if len(list.Items) == 0 {
 			continue
 		}
-		if _, err := view.Need(ctx, kind.Object, nil); err != nil {
+		if _, err := view.Need(ctx, kind.Object, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (v *Views) follow(ctx context.Context, kind Kind) error {
 			return
 		}
 		for _, view := range v.of(decide.MarkedFor(e.After)) {
-			if _, err := view.Need(ctx, kind.Object, nil); err != nil {
+			if _, err := view.Need(ctx, kind.Object, nil, nil); err != nil {
 				log.FromContext(ctx).Error(err, "a pinned object is not seen", "clusterID", view.ClusterID)
 			}
 		}

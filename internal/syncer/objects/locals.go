@@ -140,11 +140,11 @@ func (l *Locals[T]) Deleted(obj client.Object, grace *int64) { deleted(l.Seen, o
 
 // Need has the view watch the kind from now on, if its objects are pinned, and reports whether
 // it can be read. If not yet, then is called once it can be.
-func (l *Locals[T]) Need(ctx context.Context, then func()) (bool, error) {
+func (l *Locals[T]) Need(ctx context.Context, who any, then func()) (bool, error) {
 	if !l.Kind.Selection.Pins() {
 		return true, nil
 	}
-	return informer.Need(ctx, l.View, l.Kind.New(), then)
+	return informer.Need(ctx, l.View, l.Kind.New(), who, then)
 }
 
 // Watch calls held for each change of what the view holds, and listed for each of what

@@ -133,8 +133,8 @@ func (r *Remotes[T]) Deleted(obj client.Object, grace *int64) { deleted(r.Seen, 
 
 // Need has the kind watched from now on, and reports whether it can be read. If not yet, then is
 // called once it can be. While it is not watched, nothing in the provider carries our mark.
-func (r *Remotes[T]) Need(ctx context.Context, then func()) (bool, error) {
-	return informer.Need(ctx, r.Cache, r.Kind.New(), then)
+func (r *Remotes[T]) Need(ctx context.Context, who any, then func()) (bool, error) {
+	return informer.Need(ctx, r.Cache, r.Kind.New(), who, then)
 }
 
 // Watch calls handle for each change of what the cache holds, until ctx ends.

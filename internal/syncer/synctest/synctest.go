@@ -113,7 +113,7 @@ type Cache struct {
 }
 
 // Need is as that of an informer.Demand.
-func (c *Cache) Need(_ context.Context, _ client.Object, then func()) (bool, error) {
+func (c *Cache) Need(_ context.Context, _ client.Object, _ any, then func()) (bool, error) {
 	if c.Unwatched {
 		c.then = append(c.then, then)
 	}
