@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
@@ -111,5 +112,30 @@ func TestAKindThatIsNotReadLimitsTheConnection(t *testing.T) {
 	read()
 	if got := missing.String(); got != "" {
 		t.Errorf("it lacks %q after it has been read", got)
+	}
+}
+
+// lateClock has timers that fire only when the test says so, even after they were stopped.
+type lateClock struct {
+	*clocktesting.FakeClock
+	fire []func()
+}
+
+func (l *lateClock) AfterFunc(d time.Duration, fire func()) clock.Timer {
+	l.fire = append(l.fire, fire)
+	return l.NewTimer(d)
+}
+
+// TestAKindThatIsReadAtTheLastMoment is not reported, though its timer has fired already.
+func TestAKindThatIsReadAtTheLastMoment(t *testing.T) {
+	now := &lateClock{FakeClock: clocktesting.NewFakeClock(time.Unix(0, 0))}
+	c := newKeeper(New(Options{Origin: "consumer", Clock: now}), target("eu", "1", ""), nil)
+	missing := rights.New(now, nil)
+	read := c.opening(missing)(&corev1.ConfigMap{})
+	read()
+	now.fire[0]()
+	missing.Settle()
+	if got := missing.String(); got != "" {
+		t.Errorf("it lacks %q, and has been read", got)
 	}
 }

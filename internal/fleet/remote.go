@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -197,17 +198,26 @@ func (c *keeper) newCache(config *rest.Config, options cache.Options, held *ledg
 	})
 }
 
-// opening reports a kind that is needed later and is not read within SyncTimeout. What needs it
-// waits, and all else goes on; the informer asks again by itself.
+// opening reports a kind that is needed later if it is not read within SyncTimeout. What needs
+// it waits, and all else goes on; the informer asks again by itself.
 func (c *keeper) opening(missing *rights.Rights) func(client.Object) (read func()) {
 	return func(kind client.Object) (read func()) {
 		resource := ResourceOf(kind)
+		var mu sync.Mutex // The timer may fire at the very moment when the kind is read.
+		var isRead bool
 		timer := c.fleet.options.Clock.AfterFunc(c.fleet.options.SyncTimeout, func() {
-			missing.Unanswered(resource, true)
+			mu.Lock()
+			defer mu.Unlock()
+			if !isRead {
+				missing.Unanswered(resource, true)
+			}
 		})
 		return func() {
 			timer.Stop()
+			mu.Lock()
+			isRead = true
 			missing.Unanswered(resource, false)
+			mu.Unlock()
 			missing.Settle() // Before anybody decides on what the cache shows.
 		}
 	}
