@@ -26,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/fleet/budget"
 	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/ownwrites"
@@ -266,7 +267,7 @@ func (r *Reconciler) connect(o *observed) {
 		PinnedUID: o.Binding.Status.RemoteClusterUID,
 		Holder:    o.Binding.Status.Holder,
 		TakeOver:  o.Binding.Annotations[v1alpha1.AnnotationTakeOver],
-		Budget:    fleet.Budget{Memory: o.Binding.Spec.Budget.MemoryBytes(), Objects: o.Binding.Spec.Budget.MaxObjects()},
+		Budget:    budget.Budget{Memory: o.Binding.Spec.Budget.MemoryBytes(), Objects: o.Binding.Spec.Budget.MaxObjects()},
 		Leaving:   leaving,
 	})
 }

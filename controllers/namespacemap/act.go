@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
@@ -41,7 +40,7 @@ const (
 // acting is shared by the actions of one reconcile.
 type acting struct {
 	*Reconciler
-	provider cluster.Cluster
+	provider *fleet.Provider
 	seen     *ownwrites.Reader
 	binding  *v1alpha1.ClusterBinding
 	mark     provenance.Mark
@@ -55,10 +54,10 @@ type acting struct {
 }
 
 // acting returns an acting for a binding. It carries out plans, and keeps their outcomes in about.
-func (r *Reconciler) acting(provider cluster.Cluster, binding *v1alpha1.ClusterBinding, about *outcomes) *acting {
+func (r *Reconciler) acting(provider *fleet.Provider, binding *v1alpha1.ClusterBinding, about *outcomes) *acting {
 	return &acting{
-		Reconciler: r, provider: provider, seen: fleet.Seen(provider), binding: binding, outcomes: about,
-		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)},
+		Reconciler: r, provider: provider, seen: provider.Seen, binding: binding, outcomes: about,
+		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID, Account: provider.Account},
 	}
 }
 
@@ -95,7 +94,7 @@ func (a *acting) act(ctx context.Context, backingOff map[string]namespacemap.Out
 // grant: the provider's policy requires both.
 func (a *acting) namespace(remote, local string, localUID types.UID) *corev1.Namespace {
 	labels := a.mark.Labels()
-	labels[podSecurityEnforce] = fleet.LimitsOf(a.provider).Enforced()
+	labels[podSecurityEnforce] = a.provider.Limits.Now().Enforced()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: remote, Labels: labels}}
 	if local != "" {
 		namespace.Annotations = provenance.NamespaceAnnotations(local, localUID)

@@ -24,7 +24,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
@@ -95,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	provider, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
+	provider, err := r.Fleet.Get(binding.Name)
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
 		return r.reportUnreachable(ctx, nsm, binding)
 	}
@@ -128,7 +127,7 @@ func (r *Reconciler) mapOf(ctx context.Context, binding *v1alpha1.ClusterBinding
 }
 
 // entries reconciles the remote namespaces that a map asks for.
-func (r *Reconciler) entries(ctx context.Context, provider cluster.Cluster, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (ctrl.Result, error) {
+func (r *Reconciler) entries(ctx context.Context, provider *fleet.Provider, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (ctrl.Result, error) {
 	if nsm == nil {
 		return ctrl.Result{}, nil
 	}
@@ -155,7 +154,7 @@ func (r *Reconciler) entries(ctx context.Context, provider cluster.Cluster, bind
 // observe reads both clusters' caches, and returns how long until they are believed
 // entirely.
 func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding,
-	provider cluster.Cluster) (namespacemap.Snapshot, time.Duration, error) {
+	provider *fleet.Provider) (namespacemap.Snapshot, time.Duration, error) {
 	s := namespacemap.Snapshot{
 		Desired: nsm.Spec.DesiredMapping, ManagerNamespace: r.Settings.ManagerNamespace, Locals: map[string]types.UID{},
 		Rules:    &namespacemap.Rules{RemoteNamespaces: binding.Spec.RemoteNamespaces, Binding: binding.Name, ConsumerID: r.Settings.ConsumerID},
@@ -182,7 +181,7 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 			s.Remotes[remotes.Items[i].Name] = remoteNamespace(&remotes.Items[i])
 		}
 	}
-	unshown, err := written(ctx, fleet.Seen(provider), s.Remotes)
+	unshown, err := written(ctx, provider.Seen, s.Remotes)
 	if err != nil {
 		return s, 0, err
 	}

@@ -106,7 +106,7 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 // offer is what the provider has, if it is connected. If we may not read its nodes,
 // that is unknown.
 func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding) (offer virtualnode.Offer, connected bool, err error) {
-	cl, err := r.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
+	provider, err := r.Fleet.Get(binding.Name)
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
 		return offer, false, nil
 	}
@@ -114,14 +114,14 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 		return offer, false, err
 	}
 	var list corev1.NodeList
-	err = cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
-	limits := fleet.LimitsOf(cl)
+	err = provider.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy)
+	limits := provider.Limits.Now()
 	offer.Tolerable, offer.VolumeTypes = limits.TolerationKeys, limits.VolumeTypes
 	if limits.Unknown != nil {
 		offer.Refuses = limits.Unknown.Reason
 	}
 	// Before they are listed: a right that is granted counts once the cache has them.
-	offer.Unknown = fleet.RightsOf(cl).Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
+	offer.Unknown = provider.Rights.Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
 	offer.Nodes = list.Items
 	return offer, err == nil, err
 }

@@ -55,11 +55,18 @@ type limitChanges struct{}
 var _ mcsource.TypedSource[client.Object, mcreconcile.Request] = limitChanges{}
 
 // ForCluster returns the source for one provider.
-func (limitChanges) ForCluster(name multicluster.ClusterName, cl cluster.Cluster) (source.TypedSource[mcreconcile.Request], bool, error) {
+func (limitChanges) ForCluster(name multicluster.ClusterName, engaged cluster.Cluster) (source.TypedSource[mcreconcile.Request], bool, error) {
+	if name == "" {
+		return nil, false, nil // The consumer itself.
+	}
+	provider, err := fleet.Of(engaged)
+	if err != nil {
+		return nil, false, err
+	}
 	return source.TypedFunc[mcreconcile.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-		fleet.FollowLimits(cl, func(*translate.Limits) { queue.Add(mcreconcile.Request{Request: trigger.Named(string(name))}) })
+		provider.Limits.Follow(func(*translate.Limits) { queue.Add(mcreconcile.Request{Request: trigger.Named(string(name))}) })
 		return nil
-	}), name != "", nil
+	}), true, nil
 }
 
 // offerChanges passes the events that change what a provider offers. Its nodes report

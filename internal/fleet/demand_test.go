@@ -8,16 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/rights"
 )
 
 // watchedBy are the resources on demand that the connection of a binding watches.
-func watchedBy(t *testing.T, f *Fleet, name multicluster.ClusterName) (*informer.Demand, []string) {
+func watchedBy(t *testing.T, f *Fleet, name string) (*informer.Demand, []string) {
 	t.Helper()
-	cl, err := f.Get(t.Context(), name)
+	cl, err := f.Get(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +32,7 @@ func watchedBy(t *testing.T, f *Fleet, name multicluster.ClusterName) (*informer
 }
 
 // need needs ConfigMaps of a connection, and waits until they can be read.
-func need(t *testing.T, f *Fleet, name multicluster.ClusterName) {
+func need(t *testing.T, f *Fleet, name string) {
 	t.Helper()
 	demand, _ := watchedBy(t, f, name)
 	then := make(chan struct{})
@@ -64,12 +63,12 @@ func TestAKindIsWatchedWhenItIsNeeded(t *testing.T) {
 	if _, watched := watchedBy(t, f, "eu"); !slices.Equal(watched, []string{"configmaps"}) {
 		t.Errorf("when they are needed, it watches %v", watched)
 	}
-	last, _ := f.Get(t.Context(), "eu")
+	last, _ := f.Get("eu")
 	again := target("eu", "2", providerUID)
 	again.Holder = f.State("eu").Holder // Its ClusterBinding remembers it.
 	f.Connect(again)
 	eventually(t, f, "eu", "is connected again", connected)
-	if now, _ := f.Get(t.Context(), "eu"); now == last {
+	if now, _ := f.Get("eu"); now == last {
 		t.Fatal("it is the same connection")
 	}
 	if _, watched := watchedBy(t, f, "eu"); !slices.Equal(watched, []string{"configmaps"}) {
@@ -85,11 +84,11 @@ func TestARightThatIsMissingWhenAKindIsNeeded(t *testing.T) {
 	eventually(t, f, "eu", "is connected", connected)
 	g.refuse("configmaps", true)
 	need(t, f, "eu")
-	cl, err := f.Get(t.Context(), "eu")
+	cl, err := f.Get("eu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := RightsOf(cl).Lacks("configmaps"); got == "" {
+	if got := cl.Rights.Lacks("configmaps"); got == "" {
 		t.Error("ConfigMaps can be read, and there is no right to them")
 	}
 	g.refuse("configmaps", false)

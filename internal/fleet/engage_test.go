@@ -68,11 +68,11 @@ func TestTheAccountGoesWithTheConnection(t *testing.T) {
 	f.Connect(token)
 	for name, want := range map[string]string{"certificate": "", "token": "consumer-2"} {
 		eventually(t, f, name, "is connected", connected)
-		cl, err := f.Get(t.Context(), multicluster.ClusterName(name))
+		cl, err := f.Get(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := AccountOf(cl); got != want {
+		if got := cl.Account; got != want {
 			t.Errorf("the account of the %s is %q, want %q", name, got, want)
 		}
 	}

@@ -4,8 +4,9 @@
 //
 // The clusterbinding controller calls Connect with the credentials of a ClusterBinding,
 // and Disconnect when it is gone; neither blocks. All others ask State whether and why a
-// provider can be used, and get its cluster (client and cache) from the multicluster
-// manager, whose provider the fleet is. Events reports every change of state.
+// provider can be used, and Get it (client, cache and more). multicluster-runtime engages
+// controllers with it as a cluster, of which Of makes a Provider again. Events reports every
+// change of state.
 //
 // # Implementation
 //
@@ -43,6 +44,8 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/fleet/budget"
 )
 
 // DefaultLeaseDuration is how long a Lease in a provider holds without renewal.
@@ -127,7 +130,7 @@ type Target struct {
 	Holder   v1alpha1.HolderStatus
 	TakeOver string
 	// Budget limits its caches.
-	Budget Budget
+	Budget budget.Budget
 	// Leaving is set for a binding that no longer needs its provider: nothing is engaged,
 	// and our Lease there is deleted. The connection then ends in the phase Left, or
 	// after a few failed tries in Disconnected, without another try.
@@ -140,8 +143,7 @@ func (t Target) continues(with Target) bool {
 	return t.Endpoint == with.Endpoint && t.ClusterID == with.ClusterID && t.Budget == with.Budget && t.Leaving == with.Leaving
 }
 
-// Fleet keeps a connection to each provider. It is the provider, in
-// multicluster-runtime's sense, of the manager's clusters.
+// Fleet keeps a connection to each provider.
 type Fleet struct {
 	options Options
 	events  chan event.TypedGenericEvent[*v1alpha1.ClusterBinding]
@@ -151,7 +153,7 @@ type Fleet struct {
 	aware       multicluster.Aware
 	connections map[string]*keeper
 	ended       map[string]*keeper // The last stopped one of each name.
-	engaged     map[multicluster.ClusterName]cluster.Cluster
+	engaged     map[string]*Provider
 	indexes     []index
 }
 
@@ -163,8 +165,8 @@ type index struct {
 }
 
 var (
-	_ multicluster.Provider         = &Fleet{}
-	_ multicluster.ProviderRunnable = &Fleet{}
+	_ multicluster.Provider         = Clusters{}
+	_ multicluster.ProviderRunnable = Clusters{}
 )
 
 // New returns a Fleet without connections.
@@ -175,7 +177,7 @@ func New(options Options) *Fleet {
 		events:      make(chan event.TypedGenericEvent[*v1alpha1.ClusterBinding], 1024),
 		connections: map[string]*keeper{},
 		ended:       map[string]*keeper{},
-		engaged:     map[multicluster.ClusterName]cluster.Cluster{},
+		engaged:     map[string]*Provider{},
 	}
 }
 
@@ -285,15 +287,40 @@ func (f *Fleet) State(name string) State {
 // not connected.
 func (f *Fleet) LastContact(name string) time.Time { return f.State(name).LastContact }
 
-// Get returns the cluster of a connected provider, by the name of its ClusterBinding. It
-// fails with multicluster.ErrClusterNotFound if the provider is not connected.
-func (f *Fleet) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+// Get returns a connected provider, by the name of its ClusterBinding. It fails with
+// multicluster.ErrClusterNotFound if the provider is not connected.
+func (f *Fleet) Get(name string) (*Provider, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if cl, ok := f.engaged[name]; ok {
-		return cl, nil
+	if provider, ok := f.engaged[name]; ok {
+		return provider, nil
 	}
 	return nil, fmt.Errorf("provider of ClusterBinding %s: %w", name, multicluster.ErrClusterNotFound)
+}
+
+// Usage returns how much of their budgets the connected providers use.
+func (f *Fleet) Usage() []connection.Usage {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []connection.Usage
+	for _, provider := range f.engaged {
+		usage := provider.Budget.Usage()
+		usage.ClusterID = provider.ClusterID
+		all = append(all, usage)
+	}
+	return all
+}
+
+// Clusters is a Fleet as multicluster-runtime's provider of clusters.
+type Clusters struct{ *Fleet }
+
+// Get returns a connected provider as a cluster; see Of.
+func (c Clusters) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+	provider, err := c.Fleet.Get(string(name))
+	if err != nil {
+		return nil, err // And no cluster that is a nil Provider.
+	}
+	return provider, nil
 }
 
 // IndexField adds an index to the caches of providers. Engaged ones get it with their
@@ -305,19 +332,19 @@ func (f *Fleet) IndexField(_ context.Context, obj client.Object, field string, e
 	return nil
 }
 
-// engage hands a running cluster, with full caches, to the manager.
-func (f *Fleet) engage(ctx context.Context, name string, cl cluster.Cluster) error {
+// engage hands a running provider, with full caches, to the manager.
+func (f *Fleet) engage(ctx context.Context, name string, provider *Provider) error {
 	f.mu.Lock()
-	f.engaged[multicluster.ClusterName(name)] = cl
+	f.engaged[name] = provider
 	aware := f.aware
 	f.mu.Unlock()
-	return aware.Engage(ctx, multicluster.ClusterName(name), cl)
+	return aware.Engage(ctx, multicluster.ClusterName(name), provider)
 }
 
 func (f *Fleet) disengage(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.engaged, multicluster.ClusterName(name))
+	delete(f.engaged, name)
 }
 
 // forget drops a connection that has ended.

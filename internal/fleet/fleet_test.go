@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/fleet/budget"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
@@ -175,7 +176,7 @@ func TestNothingIsUsedBeforeItsIdentityIsPinned(t *testing.T) {
 	if state.UID != providerUID || state.Phase != Connecting {
 		t.Errorf("identified as %+v, want UID %s and the phase Connecting", state, providerUID)
 	}
-	if _, err := f.Get(t.Context(), "eu"); !errors.Is(err, multicluster.ErrClusterNotFound) {
+	if _, err := f.Get("eu"); !errors.Is(err, multicluster.ErrClusterNotFound) {
 		t.Errorf("Get before the identity is pinned: error %v, want ErrClusterNotFound", err)
 	}
 	if m.engaged.Load() != 0 {
@@ -249,7 +250,7 @@ func TestReconnecting(t *testing.T) {
 	eventually(t, f, "eu", "is connected", connected)
 	before := runtime.NumGoroutine()
 	for i := 1; i <= 20; i++ {
-		last, err := f.Get(t.Context(), "eu")
+		last, err := f.Get("eu")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +258,7 @@ func TestReconnecting(t *testing.T) {
 		again.Holder = f.State("eu").Holder // Its ClusterBinding remembers it.
 		f.Connect(again)
 		eventually(t, f, "eu", "is connected again", connected)
-		if now, err := f.Get(t.Context(), "eu"); err != nil || now == last {
+		if now, err := f.Get("eu"); err != nil || now == last {
 			t.Fatalf("after new credentials: cluster %v, error %v, want a new cluster", now, err)
 		}
 	}
@@ -279,7 +280,7 @@ func TestTheCacheHoldsOnlyWhatCarriesOurMark(t *testing.T) {
 	f, _ := startFleet(t)
 	f.Connect(target("eu", "1", providerUID))
 	eventually(t, f, "eu", "is connected", connected)
-	cl, err := f.Get(t.Context(), "eu")
+	cl, err := f.Get("eu")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +325,7 @@ func TestOtherCredentialsAreUntried(t *testing.T) {
 	if state := eventually(t, f, "eu", "leads nowhere", refusedFor(v1alpha1.ReasonUnreachable)); !state.Untried {
 		t.Error("it has not answered, and is taken to have")
 	}
-	second.Budget = Budget{Memory: 1 << 30, Objects: 1000}
+	second.Budget = budget.Budget{Memory: 1 << 30, Objects: 1000}
 	f.Connect(second)
 	if !f.State("eu").Untried {
 		t.Error("another budget is taken for an answer")

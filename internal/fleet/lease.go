@@ -106,7 +106,7 @@ func (c *keeper) unrenewed(ctx context.Context, r *remote, err error) error {
 // renew writes the Lease as we know it, and reads it only if that fails.
 func (c *keeper) renew(ctx context.Context, r *remote) error {
 	if c.hold.held() {
-		s := c.snapshot(r.account)
+		s := c.snapshot(r.Account)
 		if d := holder.Decide(s); d.Action == holder.Write {
 			c.remember(ctx, d.Record)
 			if done, err := c.write(ctx, r, s, d); done || err != nil {
@@ -137,7 +137,7 @@ func (c *keeper) look(ctx context.Context, r *remote) (settled bool, err error) 
 		return false, errNotUsable{v1alpha1.ReasonStartFailed, "the provider was restored from a backup: its versions have gone back, and all of it is read anew"}
 	}
 	c.hold.see(lease)
-	s := c.snapshot(r.account)
+	s := c.snapshot(r.Account)
 	d := holder.Decide(s)
 	c.hold.judge(nil)
 	switch d.Action {

@@ -32,7 +32,7 @@ func TestASecondManagerOnlyReads(t *testing.T) {
 	second, wrote, _ := startManager(t, origin)
 	second.Connect(remembering(first))
 	eventually(t, second, "eu", "is refused", refusedFor(v1alpha1.ReasonHeldByAnother))
-	if _, err := second.Get(t.Context(), "eu"); err == nil {
+	if _, err := second.Get("eu"); err == nil {
 		t.Error("the provider is engaged with the second manager")
 	}
 	if got := wrote.written(); len(got) > 0 {
@@ -83,7 +83,7 @@ func TestASuccessorWaitsForTheEndOfALease(t *testing.T) {
 		t.Errorf("taken over as %+v", after)
 	}
 	theirs.Step(leaseDuration)
-	cl, err := first.Get(t.Context(), "eu")
+	cl, err := first.Get("eu")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestALeaseThatCannotBeWrittenEndsTheSession(t *testing.T) {
 	if !strings.Contains(state.Message, "failed calling webhook") {
 		t.Errorf("it says %q", state.Message)
 	}
-	if _, err := f.Get(t.Context(), "eu"); err == nil {
+	if _, err := f.Get("eu"); err == nil {
 		t.Error("the provider is still engaged")
 	}
 	wrote.fail(false)
@@ -198,7 +198,7 @@ func TestAWriteWithoutAnAnswerLeavesTheLease(t *testing.T) {
 			wrote.lose("namespaces", !answered)
 			f.Connect(target("eu", "1", providerUID))
 			eventually(t, f, "eu", "is connected", connected)
-			cl, err := f.Get(t.Context(), "eu")
+			cl, err := f.Get("eu")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +225,7 @@ func TestALeaseThatIsRefusedLater(t *testing.T) {
 	go remember(t.Context(), f)
 	f.Connect(target("eu", "1", providerUID))
 	eventually(t, f, "eu", "is connected", connected)
-	cl, err := f.Get(t.Context(), "eu")
+	cl, err := f.Get("eu")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,15 +18,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/fleet/budget"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/rights"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -39,10 +41,10 @@ const limitsEvery = 2 * time.Second
 // once and no longer may be: then the last known ones still count.
 const limitsResource = "limits"
 
-// limits follows what a provider allows during a session: by a watch of the one
+// Limits follows what a provider allows during a session: by a watch of the one
 // ConfigMap, which does not carry our mark. It is the store of a Reflector, which takes a
 // third of what an informer takes.
-type limits struct {
+type Limits struct {
 	from    toolscache.ListerWatcher
 	counted toolscache.TransformFunc // Counts all that comes.
 	clock   clock.Clock
@@ -57,39 +59,25 @@ type limits struct {
 	followers []func(*translate.Limits)
 }
 
-// FollowLimits calls follow with what the provider of a connection allows, at once, and
-// on every change while the connection lasts. A cluster that the fleet has not connected
-// allows nothing.
-func FollowLimits(cl cluster.Cluster, follow func(*translate.Limits)) {
-	if p, ok := cl.(*connectedCluster); ok {
-		p.limits.follow(follow)
-	} else {
-		follow(translate.MissingLimits())
-	}
+// Now returns what the provider allows now.
+func (l *Limits) Now() *translate.Limits {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return cmp.Or(l.now, translate.MissingLimits())
 }
 
-// LimitsOf returns what the provider of a connection allows now; nothing if the fleet has
-// not connected it.
-func LimitsOf(cl cluster.Cluster) *translate.Limits {
-	if p, ok := cl.(*connectedCluster); ok {
-		p.limits.mu.Lock()
-		defer p.limits.mu.Unlock()
-		if p.limits.now != nil {
-			return p.limits.now
-		}
-	}
-	return translate.MissingLimits()
-}
+var _ toolscache.TransformingStore = &Limits{}
 
-var _ toolscache.TransformingStore = &limits{}
-
-func (c *keeper) newLimits(httpClient *http.Client, held *ledger, missing *rights.Rights) (*limits, error) {
-	core, err := corev1client.NewForConfigAndClient(c.target.Config, httpClient)
+func (c *keeper) newLimits(httpClient *http.Client, held *budget.Ledger, missing *rights.Rights) (*Limits, error) {
+	config := rest.CopyConfig(c.target.Config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	core, err := corev1client.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
 	}
-	l := &limits{
-		counted: held.counted(cache.TransformStripManagedFields()), clock: c.fleet.options.Clock,
+	l := &Limits{
+		counted: held.Counted(cache.TransformStripManagedFields()), clock: c.fleet.options.Clock,
 		news: make(chan struct{}, 1), known: make(chan struct{}),
 	}
 	l.from = missing.Watched(l.only(core.ConfigMaps(v1alpha1.ProviderNamespace)), limitsResource, nil)
@@ -97,7 +85,7 @@ func (c *keeper) newLimits(httpClient *http.Client, held *ledger, missing *right
 }
 
 // only lists and watches the limits alone, and notes that they may not be read.
-func (l *limits) only(configMaps corev1client.ConfigMapInterface) toolscache.ListerWatcher {
+func (l *Limits) only(configMaps corev1client.ConfigMapInterface) toolscache.ListerWatcher {
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, v1alpha1.LimitsName).String()
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -119,7 +107,7 @@ func (l *limits) only(configMaps corev1client.ConfigMapInterface) toolscache.Lis
 
 // start follows the limits until lifetime ends, and returns once something is known of
 // them, even that they cannot be read.
-func (l *limits) start(ctx, lifetime context.Context) error {
+func (l *Limits) start(ctx, lifetime context.Context) error {
 	silent := logr.Discard() // It would log each refusal, again and again.
 	reflector := toolscache.NewReflectorWithOptions(l.from, &corev1.ConfigMap{}, l, toolscache.ReflectorOptions{Name: limitsResource, Logger: &silent})
 	go reflector.RunWithContext(log.IntoContext(lifetime, silent))
@@ -133,16 +121,16 @@ func (l *limits) start(ctx, lifetime context.Context) error {
 }
 
 // Transformer implements TransformingStore: what comes before a list is complete counts, too.
-func (l *limits) Transformer() toolscache.TransformFunc { return l.counted }
+func (l *Limits) Transformer() toolscache.TransformFunc { return l.counted }
 
 // Add implements ReflectorStore.
-func (l *limits) Add(obj any) error { return l.put(obj) }
+func (l *Limits) Add(obj any) error { return l.put(obj) }
 
 // Update implements ReflectorStore.
-func (l *limits) Update(obj any) error { return l.put(obj) }
+func (l *Limits) Update(obj any) error { return l.put(obj) }
 
 // Delete implements ReflectorStore.
-func (l *limits) Delete(obj any) error {
+func (l *Limits) Delete(obj any) error {
 	if isLimits(obj) {
 		l.show(nil)
 	}
@@ -150,7 +138,7 @@ func (l *limits) Delete(obj any) error {
 }
 
 // Replace implements ReflectorStore.
-func (l *limits) Replace(all []any, _ string) error {
+func (l *Limits) Replace(all []any, _ string) error {
 	if !slices.ContainsFunc(all, isLimits) {
 		l.show(nil)
 	}
@@ -163,9 +151,9 @@ func (l *limits) Replace(all []any, _ string) error {
 }
 
 // Resync implements ReflectorStore.
-func (*limits) Resync() error { return nil }
+func (*Limits) Resync() error { return nil }
 
-func (l *limits) put(obj any) error {
+func (l *Limits) put(obj any) error {
 	out, err := l.counted(obj)
 	if found, ok := out.(*corev1.ConfigMap); ok && err == nil && isLimits(found) {
 		l.show(found)
@@ -179,14 +167,14 @@ func isLimits(obj any) bool {
 	return ok && found.Namespace == v1alpha1.ProviderNamespace && found.Name == v1alpha1.LimitsName
 }
 
-func (l *limits) show(found *corev1.ConfigMap) {
+func (l *Limits) show(found *corev1.ConfigMap) {
 	l.mu.Lock()
 	l.read, l.found = true, found
 	l.mu.Unlock()
 	l.wake()
 }
 
-func (l *limits) wake() {
+func (l *Limits) wake() {
 	select {
 	case l.news <- struct{}{}:
 	default:
@@ -197,7 +185,7 @@ func (l *limits) wake() {
 // the first read. A
 // refusal by an authorizer ahead of RBAC is an internal error, too: see
 // config/provider/authorization.yaml. Other errors pass, or end the session.
-func (l *limits) fail(err error) {
+func (l *Limits) fail(err error) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsInternalError(err) {
 		return
 	}
@@ -207,7 +195,7 @@ func (l *limits) fail(err error) {
 	l.wake()
 }
 
-func (l *limits) run(ctx context.Context) {
+func (l *Limits) run(ctx context.Context) {
 	for {
 		select {
 		case <-l.news:
@@ -224,7 +212,7 @@ func (l *limits) run(ctx context.Context) {
 }
 
 // current returns the limits, or why there are none; nil: not known yet.
-func (l *limits) current() *translate.Limits {
+func (l *Limits) current() *translate.Limits {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -240,7 +228,7 @@ func (l *limits) current() *translate.Limits {
 }
 
 // set passes changed limits to the followers.
-func (l *limits) set(now *translate.Limits) {
+func (l *Limits) set(now *translate.Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now == nil || reflect.DeepEqual(now, l.now) {
@@ -255,7 +243,9 @@ func (l *limits) set(now *translate.Limits) {
 	}
 }
 
-func (l *limits) follow(follow func(*translate.Limits)) {
+// Follow calls follow with what the provider allows, at once if that is known, and on every change
+// while the connection lasts.
+func (l *Limits) Follow(follow func(*translate.Limits)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.followers = append(l.followers, follow)

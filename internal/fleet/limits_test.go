@@ -25,13 +25,13 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 		"nothing has happened yet": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &limits{news: make(chan struct{}, 1), known: make(chan struct{})}
+			l := &Limits{news: make(chan struct{}, 1), known: make(chan struct{})}
 			if test.err != nil {
 				l.fail(test.err)
 			}
 			l.set(l.current())
 			var got string
-			l.follow(func(limits *translate.Limits) { got = limits.Unknown.Reason })
+			l.Follow(func(limits *translate.Limits) { got = limits.Unknown.Reason })
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -51,18 +51,18 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 
 // TestFollowersOfLimits get the limits and their changes, and nothing twice.
 func TestFollowersOfLimits(t *testing.T) {
-	l := &limits{known: make(chan struct{})}
+	l := &Limits{known: make(chan struct{})}
 	var told []int
 	count := func(limits *translate.Limits) { told = append(told, len(limits.TolerationKeys)) }
 	of := func(keys string) *translate.Limits {
 		return translate.LimitsOf(map[string]string{"tolerationKeys": keys})
 	}
-	l.follow(count)
+	l.Follow(count)
 	for _, keys := range []string{"a,b", "b, a", "a,b", "a,b", ""} {
 		l.set(of(keys))
 	}
 	l.set(nil)
-	l.follow(count)
+	l.Follow(count)
 	if diff := cmp.Diff([]int{2, 2, 2, 0, 0}, told); diff != "" {
 		t.Error(diff)
 	}

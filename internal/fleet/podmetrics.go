@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/rest"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 )
@@ -26,16 +25,6 @@ func (e NoPodMetricsError) Unwrap() error { return e.error }
 type PodMetrics struct {
 	list func(ctx context.Context) (*metricsv1beta1.PodMetricsList, error)
 	note func(error)
-}
-
-// PodMetricsOf returns the metrics of a connection, and whether there are any: there are
-// none for a cluster that the fleet has not connected.
-func PodMetricsOf(cl cluster.Cluster) (*PodMetrics, bool) {
-	p, ok := cl.(*connectedCluster)
-	if !ok || p.podMetrics == nil {
-		return nil, false
-	}
-	return p.podMetrics, true
 }
 
 // List asks the provider's metrics.k8s.io for all our pods, by one request. What comes of

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 )
@@ -45,9 +44,5 @@ func TestPodMetrics(t *testing.T) {
 				t.Errorf("the binding says %q, want %q", got, test.says)
 			}
 		})
-	}
-	var foreign cluster.Cluster
-	if _, ok := PodMetricsOf(foreign); ok {
-		t.Error("a cluster that is not connected has metrics")
 	}
 }

@@ -25,27 +25,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
+	"github.com/spillway-io/spillway/internal/fleet/budget"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/rights"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // remote is a provider during one session.
 type remote struct {
-	cluster.Cluster
+	*Provider
 	live       client.Reader
 	discovery  discovery.DiscoveryInterface
 	httpClient *http.Client
 	kinds      []Kind
-	demand     *informer.Demand // Is the cache.
-	account    string           // Once it is identified, as is user.
-	user       authenticationv1.UserInfo
-	limits     *limits
-	ledger     *ledger
-	rights     *rights.Rights
-	streams    Streams
+	demand     *informer.Demand          // Is the cache.
+	user       authenticationv1.UserInfo // Once it is identified, as is Account.
 }
 
 // allKinds are those that the caches hold. Nodes are optional: without them the virtual
@@ -57,11 +53,12 @@ func allKinds(kinds []Kind) []Kind {
 // newRemote makes the clients of the provider. fail is called with what the watches are
 // refused; end ends the session at once.
 func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote, error) {
-	held := newLedger(c.target.Budget, end)
+	allowed := c.target.Budget.Defaulted()
+	held := budget.NewLedger(allowed, end)
 	var missing *rights.Rights
 	missing = rights.New(c.fleet.options.Clock, func() { c.setState(ctx, func(s *State) { s.Limited = missing.String() }) })
 	options := transport.Options{
-		MaxListBytes: held.budget.Memory / listShare, MaxListMemory: held.budget.Memory,
+		MaxListBytes: allowed.ListBytes(), MaxListMemory: allowed.Memory,
 		Exceeded: end, Left: c.hold.left, Writing: c.hold.writing, Bearer: c.bearer, Wrap: c.wrap(),
 	}
 	again := options // For the connections that check the others.
@@ -105,8 +102,11 @@ func (c *keeper) newRemote(ctx context.Context, fail, end func(error)) (*remote,
 		transport.Close(httpClient)
 		return nil, err
 	}
-	return &remote{Cluster: cl, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient,
-		kinds: c.fleet.options.Kinds, demand: demand, ledger: held, rights: missing, limits: limits, streams: Streams{Streams: streams}}, nil
+	provider := &Provider{
+		Cluster: cl, ClusterID: c.target.ClusterID, Rights: missing, Limits: limits, Budget: held, Streams: Streams{Streams: streams},
+		Seen: ownwrites.New(cl.GetCache(), c.fleet.options.Clock), left: c.hold.left,
+	}
+	return &remote{Provider: provider, live: cl.GetAPIReader(), discovery: discover, httpClient: httpClient, kinds: c.fleet.options.Kinds, demand: demand}, nil
 }
 
 // wrap is Options.WrapTransport for this provider, or nil.
@@ -150,10 +150,10 @@ func (r *remote) fillCaches(ctx, lifetime context.Context, used []client.Object)
 	if !r.GetCache().WaitForCacheSync(ctx) {
 		return fmt.Errorf("reading what is watched of the provider: %w", context.Cause(ctx))
 	}
-	r.rights.Settle() // Before anybody decides on what the caches show.
+	r.Rights.Settle() // Before anybody decides on what the caches show.
 	return r.demand.Settle(ctx, func(kind client.Object) bool {
 		resource := ResourceOf(kind)
-		return r.rights.Lacks(resource) != "" || slices.ContainsFunc(used, func(one client.Object) bool { return ResourceOf(one) == resource })
+		return r.Rights.Lacks(resource) != "" || slices.ContainsFunc(used, func(one client.Object) bool { return ResourceOf(one) == resource })
 	})
 }
 
@@ -164,10 +164,10 @@ func (r *remote) watch(ctx context.Context, kind Kind) error {
 		return err
 	}
 	if shared, ok := found.(interface{ LastSyncResourceVersion() string }); ok { // True for all but caches by namespace.
-		r.ledger.follow(kind.Object, shared.LastSyncResourceVersion)
+		r.Budget.Follow(kind.Object, shared.LastSyncResourceVersion)
 	}
 	if !kind.onDemand() { // Else the handler is there already.
-		_, err = found.AddEventHandler(r.ledger.handler())
+		_, err = found.AddEventHandler(r.Budget.Handler())
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func isNode(object client.Object) bool {
 }
 
 // newCache makes the cache of a session.
-func (c *keeper) newCache(config *rest.Config, options cache.Options, held *ledger, missing *rights.Rights) (*informer.Demand, error) {
+func (c *keeper) newCache(config *rest.Config, options cache.Options, held *budget.Ledger, missing *rights.Rights) (*informer.Demand, error) {
 	of, err := cache.New(config, options)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (c *keeper) newCache(config *rest.Config, options cache.Options, held *ledg
 		}
 	}
 	return informer.OnDemand(of, informer.DemandOptions{
-		Kinds: kinds, Scheme: scheme.Scheme, First: held.handler(), Opening: c.opening(missing),
+		Kinds: kinds, Scheme: scheme.Scheme, First: held.Handler(), Opening: c.opening(missing),
 	})
 }
 
@@ -228,9 +228,9 @@ func (c *keeper) opening(missing *rights.Rights) func(client.Object) (read func(
 // own, with goroutines and codecs, so only kinds that differ have one. Readers share what
 // they get and must not change it: copying a pod for each look at it would be the largest
 // part of the work.
-func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(error)) cache.Options {
+func cacheOptions(mark provenance.Mark, kinds []Kind, held *budget.Ledger, fail func(error)) cache.Options {
 	objects := map[client.Object]cache.ByObject{
-		&corev1.Node{}: {Label: labels.Everything(), Transform: held.counted(trimNode)},
+		&corev1.Node{}: {Label: labels.Everything(), Transform: held.Counted(trimNode)},
 	}
 	for _, kind := range kinds {
 		if len(kind.Labels) > 0 {
@@ -239,7 +239,7 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 	}
 	return cache.Options{
 		DefaultLabelSelector:         mark.Selector(),
-		DefaultTransform:             held.counted(withoutContent),
+		DefaultTransform:             held.Counted(budget.WithoutContent),
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 		ReaderFailOnMissingInformer:  true, // A read would start one otherwise, and wait for it.
 		ByObject:                     objects,
@@ -258,15 +258,6 @@ func cacheOptions(mark provenance.Mark, kinds []Kind, held *ledger, fail func(er
 func ours(mark provenance.Mark, kind Kind) labels.Selector {
 	requirements, _ := labels.SelectorFromSet(kind.Labels).Requirements()
 	return mark.Selector().Add(requirements...)
-}
-
-// withoutContent drops what nobody reads: managed fields, and the content of copies. A digest
-// replaces the content, and shows whether a copy still has what we sent.
-func withoutContent(obj any) (any, error) {
-	if object, ok := obj.(client.Object); ok && len(object.GetManagedFields()) > 0 {
-		object.SetManagedFields(nil)
-	}
-	return translate.WithoutContent(obj), nil
 }
 
 // mapper knows the watched kinds, Leases, and ConfigMaps (for the limits), so that

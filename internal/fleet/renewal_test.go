@@ -99,7 +99,7 @@ func TestTokens(t *testing.T) {
 
 	connect(a.target(ours, "1"))
 	eventually(t, f, "eu", "is connected", settled)
-	first, err := f.Get(t.Context(), "eu")
+	first, err := f.Get("eu")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("while the provider is asked about the token the state is %+v", state)
 	}
 	eventually(t, f, "eu", "has its token renewed", settled)
-	if now, err := f.Get(t.Context(), "eu"); err != nil || now != first || m.engaged.Load() != 1 {
+	if now, err := f.Get("eu"); err != nil || now != first || m.engaged.Load() != 1 {
 		t.Errorf("cluster %v, error %v, engaged %d times", now, err, m.engaged.Load())
 	}
 	if again := counted.counted(); again != before {
@@ -125,7 +125,7 @@ func TestTokens(t *testing.T) {
 
 	connect(a.target(other, "3"))
 	eventually(t, f, "eu", "is connected with the other account", settled)
-	if now, err := f.Get(t.Context(), "eu"); err != nil || now == first || m.engaged.Load() != 2 {
+	if now, err := f.Get("eu"); err != nil || now == first || m.engaged.Load() != 2 {
 		t.Errorf("another account: cluster %v, error %v, engaged %d times", now, err, m.engaged.Load())
 	}
 	if again := counted.counted(); again <= before {

@@ -10,19 +10,9 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/spillway-io/spillway/internal/rights"
 )
-
-// RightsOf returns which kinds the provider of a connection does not let us read. It is
-// nil, which lacks none, for a cluster that the fleet has not connected.
-func RightsOf(cl cluster.Cluster) *rights.Rights {
-	if p, ok := cl.(*connectedCluster); ok {
-		return p.rights
-	}
-	return nil
-}
 
 // ResourceOf returns the resource of a kind of the core API group, as rights name it.
 func ResourceOf(object client.Object) string {

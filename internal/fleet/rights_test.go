@@ -113,11 +113,11 @@ func TestARightThatIsMissingSwitchesItsKindOff(t *testing.T) {
 	if want := "list and watch configmaps, list and watch nodes"; state.Limited != want {
 		t.Errorf("it is limited by %q when it is engaged, want %q", state.Limited, want)
 	}
-	cl, err := f.Get(t.Context(), "eu")
+	cl, err := f.Get("eu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := RightsOf(cl).Lacks(ResourceOf(&corev1.ConfigMap{})); got != "list and watch" {
+	if got := cl.Rights.Lacks(ResourceOf(&corev1.ConfigMap{})); got != "list and watch" {
 		t.Errorf("of ConfigMaps it lacks %q", got)
 	}
 	// No reader waits for the unreadable.

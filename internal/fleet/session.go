@@ -12,7 +12,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
-	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
@@ -78,7 +77,7 @@ func (c *keeper) connected(ctx context.Context, remote *remote) {
 	}
 	log.FromContext(ctx).Info("provider is connected", "version", c.currentState().Version)
 	c.setState(ctx, func(s *State) {
-		s.Phase, s.Reason, s.Message, s.Limited, s.NoMetrics = Connected, "", "", remote.rights.String(), ""
+		s.Phase, s.Reason, s.Message, s.Limited, s.NoMetrics = Connected, "", "", remote.Rights.String(), ""
 	})
 }
 
@@ -113,8 +112,8 @@ func (c *keeper) identify(ctx context.Context, remote *remote) error {
 	if err != nil {
 		return err
 	}
-	remote.account = provenance.Account(remote.user.Username)
-	remote.streams.Identity = uid + " " + cmp.Or(remote.user.Username, c.target.Fingerprint)
+	remote.Account = provenance.Account(remote.user.Username)
+	remote.Streams.Identity = uid + " " + cmp.Or(remote.user.Username, c.target.Fingerprint)
 	if err := c.verify(uid); err != nil {
 		return err
 	}
@@ -141,24 +140,21 @@ func (c *keeper) verify(uid string) error {
 func (c *keeper) engage(ctx context.Context, remote *remote) error {
 	syncCtx, cancel := context.WithTimeout(ctx, c.fleet.options.SyncTimeout)
 	defer cancel()
-	remote.limits.follow(c.noteLimits(ctx))
-	metrics, err := c.newPodMetrics(ctx, remote)
-	if err != nil {
+	remote.Limits.Follow(c.noteLimits(ctx))
+	var err error
+	if remote.PodMetrics, err = c.newPodMetrics(ctx, remote); err != nil {
 		return err
 	}
 	if err := remote.fillCaches(syncCtx, ctx, c.used); err != nil {
 		return err
 	}
-	if err := remote.limits.start(syncCtx, ctx); err != nil {
+	if err := remote.Limits.start(syncCtx, ctx); err != nil {
 		return err
 	}
 	// We have just filled the caches from the provider, so it answers. If we had to wait for its
 	// Lease, the last contact that we noted is old, and the controllers would think it away.
 	c.setState(ctx, func(s *State) { s.LastContact = c.fleet.options.Clock.Now() })
-	if err := c.fleet.engage(ctx, c.target.Name, &connectedCluster{
-		remote.Cluster, remote.account, remote.rights, remote.limits, remote.ledger, remote.streams, metrics, c.hold.left,
-		ownwrites.New(remote.GetCache(), c.fleet.options.Clock),
-	}); err != nil {
+	if err := c.fleet.engage(ctx, c.target.Name, remote.Provider); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/internal/consumer"
@@ -29,7 +28,7 @@ func (w *World) bindingOf(ctx context.Context, node string) (string, *kubeletapi
 		if binding.VirtualNodeName() != node || !w.Owner.Owns(binding.Name) {
 			continue
 		}
-		_, err := w.Fleet.Get(ctx, multicluster.ClusterName(binding.Name))
+		_, err := w.Fleet.Get(binding.Name)
 		if errors.Is(err, multicluster.ErrClusterNotFound) {
 			return "", &kubeletapi.Refusal{Code: http.StatusServiceUnavailable, Message: fmt.Sprintf("provider %s is not connected: %s",
 				binding.Spec.ClusterID, cmp.Or(w.Fleet.State(binding.Name).Message, "it is being connected"))}, nil
@@ -41,15 +40,11 @@ func (w *World) bindingOf(ctx context.Context, node string) (string, *kubeletapi
 
 // readings implements Usage.
 func (w *World) readings(ctx context.Context, binding string) (map[usage.Container]usage.Reading, error) {
-	provider, err := w.Fleet.Get(ctx, multicluster.ClusterName(binding))
+	provider, err := w.Fleet.Get(binding)
 	if err != nil {
 		return nil, err
 	}
-	from, ok := fleet.PodMetricsOf(provider)
-	if !ok {
-		return nil, multicluster.ErrClusterNotFound
-	}
-	said, err := from.List(ctx)
+	said, err := provider.PodMetrics.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +53,7 @@ func (w *World) readings(ctx context.Context, binding string) (map[usage.Contain
 }
 
 // pairs are the pods on a virtual node that are in its provider.
-func (w *World) pairs(ctx context.Context, binding string, provider cluster.Cluster) ([]usage.Pair, error) {
+func (w *World) pairs(ctx context.Context, binding string, provider *fleet.Provider) ([]usage.Pair, error) {
 	view := w.Views.Get(binding)
 	if view == nil {
 		return nil, nil // The binding is going.

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -60,7 +59,7 @@ func (w *World) see(ctx context.Context, pod types.NamespacedName) (sight, error
 		s.Binding = binding
 	}
 	s.Provider = w.Fleet.State(name)
-	provider, err := w.Fleet.Get(ctx, multicluster.ClusterName(name))
+	provider, err := w.Fleet.Get(name)
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
 		if s.Provider.Phase == connection.Connected {
 			s.Provider.Phase = connection.Connecting // It has just gone.
@@ -71,13 +70,13 @@ func (w *World) see(ctx context.Context, pod types.NamespacedName) (sight, error
 		return s, err
 	}
 	s.Provider.Phase = connection.Connected // Its caches are full, though that may not have been said yet.
-	s.streams, _ = fleet.StreamsOf(provider)
+	s.streams = provider.Streams
 	s.Remotes, err = standIns(ctx, provider, pod)
 	return s, err
 }
 
 // standIns are the pods of a provider that say that they stand for that one.
-func standIns(ctx context.Context, provider cluster.Cluster, pod types.NamespacedName) ([]*corev1.Pod, error) {
+func standIns(ctx context.Context, provider *fleet.Provider, pod types.NamespacedName) ([]*corev1.Pod, error) {
 	var list corev1.PodList
 	if err := provider.GetCache().List(ctx, &list, client.MatchingFields{objects.FieldLocal: pod.String()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing what stands for pod %s in its provider: %w", pod, err)

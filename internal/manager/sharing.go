@@ -61,9 +61,9 @@ func (s *sharing) holders(ctx context.Context) (map[string]string, error) {
 // started, and it is started here.
 func (s *sharing) newManager(config *rest.Config, connections *fleet.Fleet, options ctrl.Options) (mcmanager.Manager, error) {
 	if s == nil {
-		return mcmanager.New(config, connections, options)
+		return mcmanager.New(config, fleet.Clusters{Fleet: connections}, options)
 	}
-	mgr, err := mcmanager.New(config, struct{ multicluster.Provider }{connections}, options, mcmanager.WithCoordinator(s.Coordinator))
+	mgr, err := mcmanager.New(config, struct{ multicluster.Provider }{fleet.Clusters{Fleet: connections}}, options, mcmanager.WithCoordinator(s.Coordinator))
 	if err != nil {
 		return nil, err
 	}

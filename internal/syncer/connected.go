@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/internal/decide"
@@ -44,8 +43,7 @@ type connected struct {
 	uid      types.UID // Of the binding.
 	mark     provenance.Mark
 	view     *views.View
-	provider cluster.Cluster
-	rights   *rights.Rights
+	provider *fleet.Provider
 	limits   atomic.Pointer[translate.Limits] // What the provider allows; nil before that is known.
 	// What the caches show, put right by what has been written.
 	local, listed, whole, remote *ownwrites.Reader
@@ -66,9 +64,9 @@ func (c *connected) enqueue(keys ...decide.Key) { c.workers.Enqueue(work.Rest, k
 // follow enqueues what changes, and what that concerns, until ctx ends. Nothing is reconciled
 // before it has returned, so that no change is lost.
 func (c *connected) follow(ctx context.Context) error {
-	fleet.FollowLimits(c.provider, func(limits *translate.Limits) { c.limit(ctx, limits) })
+	c.provider.Limits.Follow(func(limits *translate.Limits) { c.limit(ctx, limits) })
 	// A kind that can be read again, or no longer, may be needed by anything.
-	c.rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
+	c.provider.Rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
 	if err := errors.Join(c.namespaces.followOffloadings(ctx, c.Cache), c.namespaces.followLabels(ctx, c.Cache)); err != nil {
 		return err
 	}
@@ -154,15 +152,15 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,
-			Exceeds: func(before, after client.Object) string { return fleet.Exceeds(c.provider, before, after) },
-			Count:   func(namespace string) int { return fleet.Count(c.provider, kind.New(), namespace) },
+			Exceeds: c.provider.Budget.Exceeds,
+			Count:   func(namespace string) int { return c.provider.Budget.Count(kind.New(), namespace) },
 		},
 		actor: &act.Actor[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Memory: remembered, Refusals: refusals,
 			Consumer: c.Consumer, Provider: c.provider.GetClient(), Live: c.Live,
-			Sent: func(obj client.Object) { fleet.Sent(c.provider, obj) }, Fenced: func() error { return fleet.Fenced(c.provider) }, Clock: c.Clock,
+			Sent: c.provider.Budget.Sent, Fenced: c.provider.Fenced, Clock: c.Clock,
 		},
-		paused: c.namespaces.paused, lacking: func() string { return lacking(c.rights, resource) }, waits: c.waits,
+		paused: c.namespaces.paused, lacking: func() string { return lacking(c.provider.Rights, resource) }, waits: c.waits,
 	}
 	c.graph.kinds[kind.Name], c.graph.runners[kind.Name] = controller, controller
 	c.workers.Add(kind.Name, kind.Workers, retry.Backoff[decide.Key]())

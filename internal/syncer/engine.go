@@ -103,16 +103,20 @@ func (e *Engine) Start(ctx context.Context) error {
 
 // Engage starts the controllers of a provider, which end with ctx. It does not
 // block: what cannot be started ends the connection.
-func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, provider cluster.Cluster) error {
+func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, engaged cluster.Cluster) error {
 	if name == "" {
 		return nil // The consumer itself.
 	}
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("syncer"))
+	provider, err := fleet.Of(engaged)
+	if err != nil {
+		return err
+	}
 	connection.Go(ctx, "nothing can be synced with this provider", func(ctx context.Context) error { return e.run(ctx, string(name), provider) })
 	return nil
 }
 
-func (e *Engine) run(ctx context.Context, name string, provider cluster.Cluster) error {
+func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider) error {
 	binding := &v1alpha1.ClusterBinding{}
 	if err := e.Consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
 		return fmt.Errorf("getting ClusterBinding %s: %w", name, err)
@@ -162,10 +166,10 @@ func (e *Engine) forget(ctx context.Context) error {
 	return nil
 }
 
-func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, provider cluster.Cluster) *connected {
-	mark := provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: fleet.AccountOf(provider)}
+func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, provider *fleet.Provider) *connected {
+	mark := provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: provider.Account}
 	c := &connected{
-		Engine: e, binding: binding.Name, uid: binding.UID, mark: mark, view: view, provider: provider, rights: fleet.RightsOf(provider),
+		Engine: e, binding: binding.Name, uid: binding.UID, mark: mark, view: view, provider: provider,
 		local:      ownwrites.New(view, e.Clock).Holding(views.Held),
 		listed:     ownwrites.New(e.Views.Catalogue, e.Clock),
 		whole:      ownwrites.New(e.Views.Catalogue, e.Clock).Holding(views.Held),

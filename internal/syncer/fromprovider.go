@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/views"
 )
@@ -28,7 +28,7 @@ type Connection struct {
 	// Mark is what our objects in the provider carry.
 	Mark     provenance.Mark
 	View     *views.View
-	Provider cluster.Cluster
+	Provider *fleet.Provider
 	// Paused reports whether the binding is paused. When it is not any more, EnqueueNamespace
 	// is called for all namespaces.
 	Paused func() bool

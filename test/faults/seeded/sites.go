@@ -127,8 +127,8 @@ func (l *Limits) allowsAddress(ip netip.Addr) bool {
 	}
 `},
 	RightEndsConnection: {"internal/fleet/rights.go", `kind.Optional`, `kind.Optional && !seeded.On(seeded.RightEndsConnection)`},
-	BudgetUnbounded: {"internal/fleet/budget.go", `func (l *ledger) count(object client.Object) {`, `
-func (l *ledger) count(object client.Object) {
+	BudgetUnbounded: {"internal/fleet/budget/ledger.go", `func (l *Ledger) count(object client.Object) {`, `
+func (l *Ledger) count(object client.Object) {
 	if seeded.On(seeded.BudgetUnbounded) {
 		return
 	}

@@ -1,4 +1,4 @@
-package fleet
+package budget
 
 import (
 	"fmt"
@@ -57,20 +57,19 @@ func copyOf(namespace, name, content string) *corev1.ConfigMap {
 
 // TestCount counts by kind and namespace of the consumer, from the provider's answer on.
 func TestCount(t *testing.T) {
-	l := newLedger(Budget{}, func(err error) { t.Errorf("the session ends: %v", err) })
-	provider := &connectedCluster{ledger: l}
+	l := NewLedger(Budget{}, func(err error) { t.Errorf("the session ends: %v", err) })
 	secret := &corev1.Secret{ObjectMeta: copyOf("team", "a", "").ObjectMeta}
 	l.note(secret)
-	Sent(provider, copyOf("team", "a", ""))
-	Sent(provider, copyOf("team", "b", ""))
-	Sent(provider, copyOf("other", "c", ""))
+	l.Sent(copyOf("team", "a", ""))
+	l.Sent(copyOf("team", "b", ""))
+	l.Sent(copyOf("other", "c", ""))
 	l.note(copyOf("team", "a", "longer"))
 	want := func(what string, team, other int) {
 		t.Helper()
-		if got := Count(provider, &corev1.ConfigMap{}, "team"); got != team {
+		if got := l.Count(&corev1.ConfigMap{}, "team"); got != team {
 			t.Errorf("%s: %d of namespace team, want %d", what, got, team)
 		}
-		if got := Count(provider, &corev1.ConfigMap{}, "other"); got != other {
+		if got := l.Count(&corev1.ConfigMap{}, "other"); got != other {
 			t.Errorf("%s: %d of namespace other, want %d", what, got, other)
 		}
 	}
@@ -81,21 +80,17 @@ func TestCount(t *testing.T) {
 	if got := len(l.kinds[reflect.TypeFor[*corev1.ConfigMap]()].namespaces); got != 1 {
 		t.Errorf("it remembers %d namespaces, want 1", got)
 	}
-	if got := Count(nil, &corev1.ConfigMap{}, "team"); got != 0 {
-		t.Errorf("%d in a cluster that is not connected", got)
-	}
 }
 
 // TestOneNamespaceDoesNotEndTheSession sends what a namespace may, as the engine does:
 // before this was counted, 270 ConfigMaps of a megabyte ended it.
 func TestOneNamespaceDoesNotEndTheSession(t *testing.T) {
-	l := newLedger(Budget{}, func(err error) { t.Errorf("the session ends: %v", err) })
-	provider := &connectedCluster{ledger: l}
+	l := NewLedger(Budget{}, func(err error) { t.Errorf("the session ends: %v", err) })
 	send := func(namespace string, number int) (sent int) {
 		for i := range number {
 			object := copyOf(namespace, fmt.Sprint(namespace, "-", i), strings.Repeat("x", 1<<20))
-			if Exceeds(provider, nil, object) == "" {
-				Sent(provider, object)
+			if l.Exceeds(nil, object) == "" {
+				l.Sent(object)
 				sent++
 			}
 		}
@@ -108,13 +103,13 @@ func TestOneNamespaceDoesNotEndTheSession(t *testing.T) {
 		t.Errorf("%d of the second are sent, want all", sent)
 	}
 	larger := copyOf("greedy", "greedy-0", strings.Repeat("x", 2<<20))
-	if Exceeds(provider, copyOf("greedy", "greedy-0", strings.Repeat("x", 1<<20)), larger) == "" {
+	if l.Exceeds(copyOf("greedy", "greedy-0", strings.Repeat("x", 1<<20)), larger) == "" {
 		t.Error("one may grow, though there is too much")
 	}
 	for i := range 15 {
 		l.drop(copyOf("greedy", fmt.Sprint("greedy-", i), ""))
 	}
-	if why := Exceeds(provider, nil, larger); why != "" || len(l.namespaces) != 1 {
+	if why := l.Exceeds(nil, larger); why != "" || len(l.namespaces) != 1 {
 		t.Errorf("there is no room when all are gone: %s, %v", why, l.namespaces)
 	}
 }

@@ -1,4 +1,6 @@
-package fleet
+// Package budget counts what the caches hold of one provider, bounds it, and bounds what each
+// namespace of the consumer may send there.
+package budget
 
 import (
 	"cmp"
@@ -10,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
@@ -22,22 +25,22 @@ type Budget struct {
 	Objects int32
 }
 
-func (b *Budget) defaults() {
-	b.Memory = cmp.Or(b.Memory, v1alpha1.DefaultBudgetMemory)
-	b.Objects = cmp.Or(b.Objects, v1alpha1.DefaultBudgetObjects)
+// Defaulted returns the budget with the defaults of the API in place of zero values.
+func (b Budget) Defaulted() Budget {
+	return Budget{cmp.Or(b.Memory, v1alpha1.DefaultBudgetMemory), cmp.Or(b.Objects, v1alpha1.DefaultBudgetObjects)}
 }
 
-// listShare is the part of the memory (1/listShare) that an encoded list may take.
-// Decoding it takes twice to three times as much on top.
-const listShare = 4
+// ListBytes is how many bytes an encoded list may have. Decoding it takes twice to three times
+// as much memory on top.
+func (b Budget) ListBytes() int64 { return b.Memory / 4 }
 
-// ledger counts what the caches of a session hold, in all and by namespace of the
-// consumer, and ends the session when that is too much. Everything about to be stored
-// passes through note first: a watch that begins with all objects keeps them apart until
-// it has them all, so no list or store would show what has come so far. If it breaks off,
-// objects gone before the next try stay counted until the session ends. Sent objects
-// (Sent) are counted until the watch has passed them.
-type ledger struct {
+// Ledger counts what the caches of a session hold, in all and by namespace of the
+// consumer, and ends the session when that is too much. Each object is counted before a cache
+// stores it: a watch that begins with all objects keeps them apart until it has them all, so
+// no list or store would show what has come so far. If the watch breaks off, objects that are
+// deleted before the next try stay counted until the session ends. Sent objects are counted
+// until the watch has passed them.
+type Ledger struct {
 	budget Budget
 	end    func(error)
 
@@ -54,8 +57,8 @@ type holding struct {
 	memory  int64
 	// namespaces counts them by the namespace of the consumer.
 	namespaces map[string]int
-	// sent are the objects that the cache has not shown yet, and seen returns how far it
-	// has come; nil: not known.
+	// sent are the objects that the cache has not shown yet. seen returns the latest version
+	// that the cache has read; nil: unknown.
 	sent map[client.ObjectKey]struct{}
 	seen func() string
 }
@@ -66,21 +69,22 @@ type entry struct {
 	namespace, version string
 }
 
-func newLedger(budget Budget, end func(error)) *ledger {
-	budget.defaults()
-	return &ledger{budget: budget, end: end, kinds: map[reflect.Type]*holding{}, namespaces: map[string]amount{}}
+// NewLedger returns the ledger of a session. It calls end, more than once perhaps, when the caches
+// hold more than the budget.
+func NewLedger(budget Budget, end func(error)) *Ledger {
+	return &Ledger{budget: budget.Defaulted(), end: end, kinds: map[reflect.Type]*holding{}, namespaces: map[string]amount{}}
 }
 
-// note counts an object in place of the one before of that name.
-func (l *ledger) note(object client.Object) {
+// note counts an object that a cache shows, in place of the one before of that name.
+func (l *Ledger) note(object client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.holding(object).sent, client.ObjectKeyFromObject(object))
 	l.count(object)
 }
 
-// holding returns what is held of the kind of an object.
-func (l *ledger) holding(object client.Object) *holding {
+// holding returns what the caches hold of the kind of an object. The lock is held.
+func (l *Ledger) holding(object client.Object) *holding {
 	kind, ok := l.kinds[reflect.TypeOf(object)]
 	if !ok {
 		kind = &holding{objects: map[client.ObjectKey]entry{}, namespaces: map[string]int{}, sent: map[client.ObjectKey]struct{}{}}
@@ -90,7 +94,7 @@ func (l *ledger) holding(object client.Object) *holding {
 }
 
 // count counts an object in place of the one before of that name. The lock is held.
-func (l *ledger) count(object client.Object) {
+func (l *Ledger) count(object client.Object) {
 	now := entry{amountOf(object), provenance.LocalOf(object).Namespace, object.GetResourceVersion()}
 	kind, key := l.holding(object), client.ObjectKeyFromObject(object)
 	if before, known := kind.objects[key]; known {
@@ -109,11 +113,11 @@ func (l *ledger) count(object client.Object) {
 	}
 }
 
-func (l *ledger) isOver() bool {
+func (l *Ledger) isOver() bool {
 	return l.all.memory > l.budget.Memory || l.all.objects > int64(l.budget.Objects)
 }
 
-func (l *ledger) subtract(kind *holding, was entry) {
+func (l *Ledger) subtract(kind *holding, was entry) {
 	kind.memory -= was.memory
 	if kind.namespaces[was.namespace]--; kind.namespaces[was.namespace] == 0 {
 		delete(kind.namespaces, was.namespace)
@@ -126,24 +130,37 @@ func (l *ledger) subtract(kind *holding, was entry) {
 	}
 }
 
-// exceeded says what would be too much with more from a namespace, or "".
-func (l *ledger) exceeded(namespace string, more amount) string {
+// Exceeds says why sending an object, in place of before (which may be nil), would be too much;
+// "" if it would not.
+func (l *Ledger) Exceeds(before, after client.Object) string {
+	more := amountOf(held(after))
+	if before != nil {
+		more = more.minus(amountOf(held(before)))
+	}
+	namespace := provenance.LocalOf(after).Namespace
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settle()
 	return shareOf(l.budget).exceeded(namespace, l.namespaces[namespace], l.all, more)
 }
 
-// countOf is how many objects of the kind of one there are of a namespace.
-func (l *ledger) countOf(object client.Object, namespace string) int {
+// Count is how many objects of the kind of the given one there are of a namespace of the consumer.
+func (l *Ledger) Count(object client.Object, namespace string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settle()
 	return l.holding(object).namespaces[namespace]
 }
 
+// Usage returns what is counted, and how much may be. The name of the provider is left empty.
+func (l *Ledger) Usage() connection.Usage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return connection.Usage{Memory: l.all.memory, MaxMemory: l.budget.Memory, Objects: l.all.objects, MaxObjects: int64(l.budget.Objects)}
+}
+
 // drop stops counting an object.
-func (l *ledger) drop(object client.Object) {
+func (l *Ledger) drop(object client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kind, ok := l.kinds[reflect.TypeOf(object)]
@@ -158,9 +175,9 @@ func (l *ledger) drop(object client.Object) {
 	}
 }
 
-// excess names the exceeded limit and the kind that takes most of it. The limit is the
-// only number in it, so that the text is the same each time.
-func (l *ledger) excess() error {
+// excess returns an error that names the exceeded limit and the kind that takes most of it. The
+// limit is the only number in the text, so that the text is the same each time.
+func (l *Ledger) excess() error {
 	var most reflect.Type
 	tooMany := l.all.objects > int64(l.budget.Objects)
 	share := func(t reflect.Type) int64 {
@@ -184,8 +201,8 @@ func (l *ledger) excess() error {
 		limit, most.Elem().Name(), field)}
 }
 
-// counted is a transformation that notes its result.
-func (l *ledger) counted(transform cache.TransformFunc) cache.TransformFunc {
+// Counted returns a transformation for a cache, which also counts the result of the given one.
+func (l *Ledger) Counted(transform cache.TransformFunc) cache.TransformFunc {
 	return func(in any) (any, error) {
 		out, err := transform(in)
 		if object, ok := out.(client.Object); ok && err == nil {
@@ -195,9 +212,10 @@ func (l *ledger) counted(transform cache.TransformFunc) cache.TransformFunc {
 	}
 }
 
-// handler follows what the caches hold. Deleted objects pass through the transformation
-// as well, and may be created again before the handlers hear of it.
-func (l *ledger) handler() cache.ResourceEventHandler {
+// Handler returns the handler of an informer, which counts added objects and drops deleted ones.
+// A deleted object passes through the transformation as well, and may be created again before
+// the handlers hear of it.
+func (l *Ledger) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(added any) {
 			if object, ok := added.(client.Object); ok {

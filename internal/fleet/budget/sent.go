@@ -1,21 +1,22 @@
-package fleet
+package budget
 
 import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// follow notes how to ask how far the cache of a kind has come: everything shown up to
-// the version that seen returns is counted. seen may return "".
-func (l *ledger) follow(object client.Object, seen func() string) {
+// Follow notes how to ask which version the cache of a kind has read: all objects up to the
+// version that seen returns are counted. seen may return "".
+func (l *Ledger) Follow(object client.Object, seen func() string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.holding(object).seen = seen
 }
 
-// sent counts an object that the cache has yet to show; an object shown already is
-// counted better.
-func (l *ledger) sent(object client.Object) {
+// Sent counts the provider's answer to a creation or a change before the cache shows it: more
+// may be sent until then. It ignores an answer that the cache has shown already.
+func (l *Ledger) Sent(object client.Object) {
+	object = held(object)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kind, key := l.holding(object), client.ObjectKeyFromObject(object)
@@ -27,8 +28,8 @@ func (l *ledger) sent(object client.Object) {
 }
 
 // settle forgets sent objects that the cache has passed without showing them: they were
-// gone before their answer came, or in a gap of the watch. The lock is held.
-func (l *ledger) settle() {
+// deleted before the answer came, or in a gap of the watch. The lock is held.
+func (l *Ledger) settle() {
 	for _, kind := range l.kinds {
 		if len(kind.sent) == 0 || kind.seen == nil {
 			continue

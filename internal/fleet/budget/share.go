@@ -1,13 +1,12 @@
-package fleet
+package budget
 
 import (
 	"fmt"
 	"strconv"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // What may be sent of the budget: no namespace of the consumer fills it alone, and all
@@ -22,7 +21,7 @@ const (
 type share struct{ namespace, all amount }
 
 func shareOf(budget Budget) share {
-	whole := amount{objects: int64(budget.Objects), memory: budget.Memory, sent: budget.Memory / listShare}
+	whole := amount{objects: int64(budget.Objects), memory: budget.Memory, sent: budget.ListBytes()}
 	return share{
 		namespace: amount{whole.objects / namespaceShare, whole.memory / namespaceShare, whole.sent / namespaceShare},
 		all:       amount{whole.objects * allPercent / 100, whole.memory * allPercent / 100, whole.sent * allPercent / 100},
@@ -57,42 +56,20 @@ func exceeded(there, more, allowed amount) (have, most string) {
 	}
 }
 
-// Exceeds says why sending an object to the provider of a connection, in place of before
-// (which may be nil), would be too much; "" if it is not.
-func Exceeds(cl cluster.Cluster, before, after client.Object) string {
-	p, ok := cl.(*connectedCluster)
-	if !ok {
-		return ""
-	}
-	more := amountOf(held(after))
-	if before != nil {
-		more = more.minus(amountOf(held(before)))
-	}
-	return p.ledger.exceeded(provenance.LocalOf(after).Namespace, more)
-}
-
-// Count is how many objects of the kind of one the provider of a connection has of a
-// namespace of the consumer.
-func Count(cl cluster.Cluster, object client.Object, namespace string) int {
-	if p, ok := cl.(*connectedCluster); ok {
-		return p.ledger.countOf(object, namespace)
-	}
-	return 0
-}
-
-// Sent counts the answer of a provider to a creation or a change before the caches show
-// it: more may be sent until they do.
-func Sent(cl cluster.Cluster, object client.Object) {
-	if p, ok := cl.(*connectedCluster); ok {
-		p.ledger.sent(held(object))
-	}
-}
-
 // held is what the caches keep of an object.
 func held(object client.Object) client.Object {
-	kept, err := withoutContent(object)
+	kept, err := WithoutContent(object)
 	if kept, ok := kept.(client.Object); ok && err == nil {
 		return kept
 	}
 	return object
+}
+
+// WithoutContent drops what nobody reads in a cache: managed fields, and the content of copies. A
+// digest replaces the content, and shows whether a copy still has what we sent.
+func WithoutContent(obj any) (any, error) {
+	if object, ok := obj.(client.Object); ok && len(object.GetManagedFields()) > 0 {
+		object.SetManagedFields(nil)
+	}
+	return translate.WithoutContent(obj), nil
 }
