@@ -67,7 +67,7 @@ func (l *Leases) Engage(ctx context.Context, name multicluster.ClusterName, _ cl
 // prepare is called before each renewal. Its error prevents the renewal.
 func (l *Leases) prepare(ctx context.Context, name, nodeName string) lease.ProcessLeaseFunc {
 	return func(lease *coordinationv1.Lease) error {
-		if age := l.Clock.Since(l.Fleet.LastContact(name)); age > mostSilent {
+		if age := l.Clock.Since(l.Fleet.State(name).LastContact); age > mostSilent {
 			return fmt.Errorf("the provider has not answered for %s", age.Round(time.Second))
 		}
 		node := &corev1.Node{}

@@ -98,12 +98,11 @@ func TestARightThatIsMissingWhenAKindIsNeeded(t *testing.T) {
 // TestAKindThatIsNotReadLimitsTheConnection until it is read.
 func TestAKindThatIsNotReadLimitsTheConnection(t *testing.T) {
 	now := clocktesting.NewFakeClock(time.Unix(0, 0))
-	c := newKeeper(New(Options{Origin: "consumer", Clock: now}), target("eu", "1", ""), nil)
 	missing := rights.New(clocktesting.NewFakeClock(now.Now()), nil) // Of its own: it is called while the other one steps.
-	opening := c.opening(missing)
-	opening(&corev1.Secret{})() // Read in time.
-	read := opening(&corev1.ConfigMap{})
-	now.Step(c.fleet.options.SyncTimeout)
+	c := &caches{options: &Options{Clock: now, SyncTimeout: time.Minute}, rights: missing}
+	c.opening(&corev1.Secret{})() // Read in time.
+	read := c.opening(&corev1.ConfigMap{})
+	now.Step(time.Minute)
 	missing.Settle()
 	if got, want := missing.String(), "list (there is no answer) configmaps"; got != want {
 		t.Errorf("it lacks %q, want %q", got, want)
@@ -128,9 +127,9 @@ func (l *lateClock) AfterFunc(d time.Duration, fire func()) clock.Timer {
 // TestAKindThatIsReadAtTheLastMoment is not reported, though its timer has fired already.
 func TestAKindThatIsReadAtTheLastMoment(t *testing.T) {
 	now := &lateClock{FakeClock: clocktesting.NewFakeClock(time.Unix(0, 0))}
-	c := newKeeper(New(Options{Origin: "consumer", Clock: now}), target("eu", "1", ""), nil)
 	missing := rights.New(now, nil)
-	read := c.opening(missing)(&corev1.ConfigMap{})
+	c := &caches{options: &Options{Clock: now, SyncTimeout: time.Minute}, rights: missing}
+	read := c.opening(&corev1.ConfigMap{})
 	read()
 	now.fire[0]()
 	missing.Settle()

@@ -79,7 +79,7 @@ func TestAProviderThatHasJustStartedIsAskedAgain(t *testing.T) {
 				f.mu.Lock()
 				c := f.connections["eu"]
 				f.mu.Unlock()
-				state := c.currentState()
+				state := c.report.now()
 				c.hold.record(state.Holder, "")
 				if state.Phase == Disconnected {
 					said.Add(1)

@@ -127,7 +127,7 @@ func remember(ctx context.Context, f *Fleet, told ...func(State)) {
 		case e := <-f.Events():
 			f.mu.Lock()
 			if c, ok := f.connections[e.Object.Name]; ok {
-				state := c.currentState()
+				state := c.report.now()
 				if state.Holder.Generation > 0 {
 					c.hold.record(state.Holder, "")
 				}

@@ -3,11 +3,12 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -23,45 +24,86 @@ type errNotUsable struct{ reason, message string }
 
 func (e errNotUsable) Error() string { return e.message }
 
-// keeper keeps one provider connected, over any number of sessions.
+// isRefused reports whether an error is an errNotUsable.
+func isRefused(err error) bool {
+	_, refused := errors.AsType[errNotUsable](err)
+	return refused
+}
+
+// link is what outlives the sessions of one connection.
+type link struct {
+	options *Options
+	// target is the first one: credentials has the current token and the pinned identity.
+	target      Target
+	credentials *credentials
+	report      *report
+	hold        *hold
+	fence       *fence
+}
+
+// mark is carried by our objects in the provider.
+func (l *link) mark() provenance.Mark {
+	return provenance.Mark{Origin: l.options.Origin, ClusterID: l.target.ClusterID}
+}
+
+// wrap is Options.WrapTransport for this provider, or nil.
+func (l *link) wrap() func(http.RoundTripper) http.RoundTripper {
+	wrap := l.options.WrapTransport
+	if wrap == nil {
+		return nil
+	}
+	return func(rt http.RoundTripper) http.RoundTripper { return wrap(l.target.Name, rt) }
+}
+
+// verify refuses the consumer itself, and any cluster but the bound one.
+func (l *link) verify(uid string) error {
+	if uid == l.options.Origin {
+		return errNotUsable{v1alpha1.ReasonSameCluster, "the kubeconfig leads to the consumer itself: a cluster cannot be its own provider"}
+	}
+	if pinned := l.credentials.now().PinnedUID; pinned != "" && uid != pinned {
+		return errNotUsable{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
+			"the kubeconfig leads to another cluster (kube-system UID %s) than the one that was bound (%s): "+
+				"restore the Secret, or delete the ClusterBinding and make it again", uid, pinned)}
+	}
+	return nil
+}
+
+// next returns a target for the connection after this one, with what this one knows.
+func (l *link) next(target Target) Target {
+	target.PinnedUID = l.credentials.now().PinnedUID
+	target.Holder, target.TakeOver = l.hold.remembered()
+	return target
+}
+
+// keeper keeps one provider connected: it runs one session after another, and reports why each
+// ended.
 type keeper struct {
+	*link
 	fleet *Fleet
-
-	mu     sync.Mutex
-	target Target
-	state  State
-	pinned chan struct{} // Closed once target.PinnedUID is set.
-	cancel context.CancelFunc
-	// offered is the target with a token that is to replace the one in use, inUse is set
-	// while a session can take one, and offers is filled when there is one.
-	offered *Target
-	inUse   bool
-	offers  chan struct{}
-
-	bearer *transport.Bearer // Of target.Config; nil: it has no token.
-
-	hold  *hold
-	doubt doubt // Used only by the goroutine of the sessions, as is used.
-	// used are the kinds on demand that were watched at the end of the last session: what was
-	// on its way then may still get there.
+	doubt doubt
+	// used are the kinds on demand that were watched at the end of the last session: writes of
+	// that time may still arrive.
 	used []client.Object
 
-	// previous is the keeper that this one replaces, which must disengage before this one
-	// engages under the same name.
+	// previous is the keeper that this one replaces. It must end before this one engages the
+	// provider under the same name.
 	previous *keeper
+	cancel   context.CancelFunc // Nil: not started.
 	done     chan struct{}
 }
 
 func newKeeper(f *Fleet, target Target, previous *keeper) *keeper {
-	c := &keeper{
-		fleet: f, target: target, state: State{Phase: Connecting},
-		pinned: make(chan struct{}), offers: make(chan struct{}, 1), bearer: transport.NewBearer(target.Config.BearerToken), previous: previous, done: make(chan struct{}), doubt: doubt{leaving: target.Leaving},
+	reported := &report{state: State{Phase: Connecting}, changed: func(ctx context.Context) { f.notify(ctx, target.Name) }}
+	return &keeper{
+		link: &link{
+			options: &f.options, target: target, report: reported, credentials: newCredentials(target, reported),
+			hold: &hold{
+				clock: f.options.Clock, duration: f.options.LeaseDuration, news: make(chan struct{}, 1), recorded: target.Holder, takeOver: target.TakeOver,
+			},
+			fence: &fence{clock: f.options.Clock, duration: f.options.LeaseDuration},
+		},
+		fleet: f, doubt: doubt{leaving: target.Leaving}, previous: previous, done: make(chan struct{}),
 	}
-	c.hold = newHold(&c.target, &f.options)
-	if target.PinnedUID != "" {
-		close(c.pinned)
-	}
-	return c
 }
 
 func (c *keeper) start(ctx context.Context) {
@@ -74,72 +116,11 @@ func (c *keeper) start(ctx context.Context) {
 }
 
 func (c *keeper) stop() {
-	if c.cancel == nil { // Never started.
+	if c.cancel == nil {
 		close(c.done)
 		return
 	}
 	c.cancel()
-}
-
-func (c *keeper) pin(uid string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.target.PinnedUID == "" && uid != "" {
-		c.target.PinnedUID = uid
-		close(c.pinned)
-	}
-}
-
-// mark is carried by our objects in the provider.
-func (c *keeper) mark() provenance.Mark {
-	return provenance.Mark{Origin: c.fleet.options.Origin, ClusterID: c.target.ClusterID}
-}
-
-func (c *keeper) pinnedUID() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.target.PinnedUID
-}
-
-// config is the configuration with the token in use, and fingerprint its digest.
-func (c *keeper) config() *rest.Config {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.target.Config
-}
-
-func (c *keeper) fingerprint() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.target.Fingerprint
-}
-
-func (c *keeper) currentState() State {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.state
-}
-
-// setState changes the state, and sends an event if anybody may care.
-func (c *keeper) setState(ctx context.Context, change func(*State)) {
-	c.mu.Lock()
-	before := c.state
-	change(&c.state)
-	changed := !connection.SameVerdict(before, c.state)
-	c.mu.Unlock()
-	if changed {
-		c.fleet.notify(ctx, c.target.Name)
-	}
-}
-
-// parting is the target of a keeper that continues only to leave.
-func (c *keeper) parting() Target {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	target := c.target
-	target.Holder, target.TakeOver = c.hold.remembered()
-	target.Leaving = true
-	return target
 }
 
 // run runs one session after another until ctx ends. When leaving, it returns once it has left
@@ -151,21 +132,21 @@ func (c *keeper) run(ctx context.Context) {
 		c.previous = nil
 	}
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("fleet").WithValues("binding", c.target.Name, "cluster", c.target.ClusterID))
-	pause := newPause(c.fleet.options.ProbeInterval)
+	pause := newPause(c.options.ProbeInterval)
 	var err error
 	var lasted time.Duration
 	_ = wait.DelayFunc(func() time.Duration { return pause.after(err, lasted) }).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-		began := c.fleet.options.Clock.Now()
-		defer func() { lasted = c.fleet.options.Clock.Since(began) }()
+		began := c.options.Clock.Now()
+		defer func() { lasted = c.options.Clock.Since(began) }()
 		err = c.session(ctx)
-		if next := c.offer(); next != nil && ctx.Err() == nil {
+		if next := c.credentials.offer(); next != nil && ctx.Err() == nil {
 			c.fleet.replace(c, *next)
 			return true, nil
 		}
 		switch {
 		case ctx.Err() != nil:
 		case err == nil && c.target.Leaving:
-			c.setState(ctx, func(s *State) { s.Phase = Left })
+			c.report.tell(ctx, func(s *State) { s.Phase = Left })
 			return true, nil
 		case c.doubt.about(err):
 			c.doubted(ctx, err)
@@ -177,10 +158,21 @@ func (c *keeper) run(ctx context.Context) {
 	})
 }
 
-// doubted notes that the provider may or may not be usable: its last report stands.
+// session runs one session, and returns why it ended.
+func (c *keeper) session(ctx context.Context) error {
+	s := &session{link: c.link, engaged: c.fleet.engaged, used: c.used}
+	err := s.run(ctx)
+	c.used = s.used
+	if s.proven {
+		c.doubt.dispelled()
+	}
+	return err
+}
+
+// doubted notes that the provider may or may not be usable: the last report of a reason stays.
 func (c *keeper) doubted(ctx context.Context, err error) {
 	log.FromContext(ctx).V(1).Info("provider is asked again before it is said what is wrong", "error", err.Error())
-	c.setState(ctx, func(s *State) {
+	c.report.tell(ctx, func(s *State) {
 		if s.Phase == Connected {
 			s.Phase = Connecting
 		}
@@ -190,7 +182,7 @@ func (c *keeper) doubted(ctx context.Context, err error) {
 // lost reports why the last session ended.
 func (c *keeper) lost(ctx context.Context, err error) {
 	reason, message := verdict(err)
-	c.setState(ctx, func(s *State) {
+	c.report.tell(ctx, func(s *State) {
 		if s.Phase != Disconnected || s.Reason != reason {
 			log.FromContext(ctx).Info("provider is not connected", "reason", reason, "message", message)
 		}
@@ -204,9 +196,50 @@ func (c *keeper) lost(ctx context.Context, err error) {
 
 // verdict is the reason and the message of the condition for an error.
 func verdict(err error) (reason, message string) {
-	var refused errNotUsable
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[errNotUsable](err); ok {
 		return refused.reason, refused.message
 	}
 	return transport.Classify(err)
+}
+
+// State of a connection.
+type State = connection.State
+
+// The phases of a connection.
+const (
+	NotConnected = connection.NotConnected
+	Connecting   = connection.Connecting
+	Connected    = connection.Connected
+	Disconnected = connection.Disconnected
+	Left         = connection.Left
+)
+
+// report is the State of one connection.
+type report struct {
+	changed func(context.Context) // Sends an event.
+
+	mu    sync.Mutex
+	state State
+}
+
+func (r *report) now() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state
+}
+
+// set changes the state without an event, and returns whether anybody waits for such a change.
+func (r *report) set(change func(*State)) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.state
+	change(&r.state)
+	return !connection.SameVerdict(before, r.state)
+}
+
+// tell changes the state, and sends an event if anybody waits for such a change.
+func (r *report) tell(ctx context.Context, change func(*State)) {
+	if r.set(change) {
+		r.changed(ctx)
+	}
 }

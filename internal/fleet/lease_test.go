@@ -75,7 +75,7 @@ func TestASuccessorWaitsForTheEndOfALease(t *testing.T) {
 	}
 	clock.Step(2 * leaseDuration)
 	eventually(t, second, "eu", "takes over", connected)
-	if got := second.LastContact("eu"); !got.Equal(clock.Now()) {
+	if got := second.State("eu").LastContact; !got.Equal(clock.Now()) {
 		t.Errorf("it is handed over as if it had last answered %s ago", clock.Since(got))
 	}
 	after := leaseIn(t, c, origin)
@@ -100,19 +100,19 @@ func TestRenewalsTakeThePlaceOfProbes(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
 	f, wrote, _ := startManagerBy(t, clock, "renewals", func(o *Options) { o.ProbeInterval, o.LeaseDuration = 3*time.Second, DefaultLeaseDuration })
 	f.Connect(target("eu", "1", providerUID))
-	keeper := f.connections["eu"]
+	tokens := f.connections["eu"].credentials
 	eventually(t, f, "eu", "is connected, and waits for a probe", func(state State) bool {
-		keeper.mu.Lock()
-		defer keeper.mu.Unlock()
-		return connected(state) && keeper.inUse
+		tokens.mu.Lock()
+		defer tokens.mu.Unlock()
+		return connected(state) && tokens.inUse
 	})
 	began, before := clock.Now(), wrote.probed()
 	heardAt := func(seconds time.Duration) {
 		t.Helper()
 		clock.Step(began.Add(seconds * time.Second).Sub(clock.Now()))
-		for deadline := time.Now().Add(30 * time.Second); !f.LastContact("eu").Equal(clock.Now()); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); !f.State("eu").LastContact.Equal(clock.Now()); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("after %d s it was last heard of %s ago", seconds, clock.Since(f.LastContact("eu")))
+				t.Fatalf("after %d s it was last heard of %s ago", seconds, clock.Since(f.State("eu").LastContact))
 			}
 		}
 	}
@@ -286,10 +286,10 @@ func TestARestoredProviderIsReadAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := &hold{clock: clock.RealClock{}}
 			h.see(test.seen)
-			if got := h.wentBack(test.shown); got != test.want {
+			if got := h.see(test.shown); got != test.want {
 				t.Errorf("its versions have gone back: %v", got)
 			}
-			if h.see(test.shown); h.wentBack(test.shown) {
+			if h.see(test.shown) {
 				t.Error("and again, for ever")
 			}
 		})

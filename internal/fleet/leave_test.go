@@ -27,10 +27,10 @@ func leaving(of *Fleet) Target {
 
 func noLeaseIn(t *testing.T, c client.Client, origin string) {
 	t.Helper()
-	lease := &coordinationv1.Lease{}
+	found := &coordinationv1.Lease{}
 	name := holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: name}, lease); !apierrors.IsNotFound(err) {
-		t.Errorf("the Lease is there (%v): %+v", err, lease.Spec)
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: name}, found); !apierrors.IsNotFound(err) {
+		t.Errorf("the Lease is there (%v): %+v", err, found.Spec)
 	}
 }
 

@@ -27,34 +27,15 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
-	"github.com/spillway-io/spillway/internal/fleet/budget"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
-	"github.com/spillway-io/spillway/internal/rights"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// limitsEvery is the time between two looks at changed limits: each enqueues all objects,
-// and a provider may change its limits as often as it likes.
-const limitsEvery = 2 * time.Second
-
-// limitsResource is how a binding's condition Limited calls the limits if they were read
-// once and no longer may be: then the last known ones still count.
-const limitsResource = "limits"
-
-// Limits follows what a provider allows during a session: by a watch of the one
-// ConfigMap, which does not carry our mark. It is the store of a Reflector, which takes a
-// third of what an informer takes.
+// Limits are what a provider allows, during one connection.
 type Limits struct {
-	from    toolscache.ListerWatcher
-	counted toolscache.TransformFunc // Counts all that comes.
-	clock   clock.Clock
-	news    chan struct{} // Something may have changed.
-	known   chan struct{} // Closed once anything is known.
+	known chan struct{} // Closed once anything is known.
 
 	mu        sync.Mutex
-	refused   error // The answer to the last watch, until one succeeds.
-	read      bool  // It is known what there is, as in found, which is nil if there is none.
-	found     *corev1.ConfigMap
 	now       *translate.Limits
 	followers []func(*translate.Limits)
 }
@@ -66,26 +47,81 @@ func (l *Limits) Now() *translate.Limits {
 	return cmp.Or(l.now, translate.MissingLimits())
 }
 
-var _ toolscache.TransformingStore = &Limits{}
+// set passes changed limits to the followers.
+func (l *Limits) set(now *translate.Limits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now == nil || reflect.DeepEqual(now, l.now) {
+		return
+	}
+	if l.now == nil {
+		close(l.known)
+	}
+	l.now = now
+	for _, follow := range l.followers {
+		follow(now)
+	}
+}
 
-func (c *keeper) newLimits(httpClient *http.Client, held *budget.Ledger, missing *rights.Rights) (*Limits, error) {
-	config := rest.CopyConfig(c.target.Config)
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	core, err := corev1client.NewForConfigAndClient(config, httpClient)
+// Follow calls follow with what the provider allows, at once if that is known, and on every
+// change while the connection lasts.
+func (l *Limits) Follow(follow func(*translate.Limits)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.followers = append(l.followers, follow)
+	if l.now != nil {
+		follow(l.now)
+	}
+}
+
+// noteLimits returns what reports whether the limits are known.
+func noteLimits(ctx context.Context, to *report) func(*translate.Limits) {
+	return func(l *translate.Limits) {
+		verdict := connection.Limits{Reason: v1alpha1.ReasonLimitsRead, Message: "the provider's profile is " + l.Profile}
+		if l.Unknown != nil {
+			verdict = connection.Limits{Reason: l.Unknown.Reason, Message: l.Unknown.Message}
+		}
+		to.tell(ctx, func(state *State) { state.Limits = verdict })
+	}
+}
+
+// limitsEvery is the time between two looks at changed limits: each enqueues all objects, and a
+// provider may change its limits as often as it likes.
+const limitsEvery = 2 * time.Second
+
+// limitsResource is how a binding's condition Limited calls the limits if they were read once and
+// no longer may be: then the last known ones still count.
+const limitsResource = "limits"
+
+// limitsReader reads the Limits by a watch of the one ConfigMap, which does not carry our mark.
+// It is the store of a Reflector, which takes a third of what an informer takes.
+type limitsReader struct {
+	limits  *Limits
+	from    toolscache.ListerWatcher
+	counted toolscache.TransformFunc // Counts every object that arrives.
+	clock   clock.Clock
+	news    chan struct{} // Something may have changed.
+
+	mu      sync.Mutex
+	refused error             // The answer to the last watch, until one succeeds.
+	read    bool              // found is known.
+	found   *corev1.ConfigMap // Nil: there is none.
+}
+
+var _ toolscache.TransformingStore = &limitsReader{}
+
+func newLimitsReader(limits *Limits, config *rest.Config, httpClient *http.Client, with *caches, clock clock.Clock) (*limitsReader, error) {
+	core, err := corev1client.NewForConfigAndClient(inProtobuf(config), httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+		return nil, err
 	}
-	l := &Limits{
-		counted: held.Counted(cache.TransformStripManagedFields()), clock: c.fleet.options.Clock,
-		news: make(chan struct{}, 1), known: make(chan struct{}),
-	}
-	l.from = missing.Watched(l.only(core.ConfigMaps(v1alpha1.ProviderNamespace)), limitsResource, nil)
+	l := &limitsReader{limits: limits, counted: with.budget.Counted(cache.TransformStripManagedFields()), clock: clock, news: make(chan struct{}, 1)}
+	l.from = with.rights.Watched(l.only(core.ConfigMaps(v1alpha1.ProviderNamespace)), limitsResource, nil)
 	return l, nil
 }
 
 // only lists and watches the limits alone, and notes that they may not be read.
-func (l *Limits) only(configMaps corev1client.ConfigMapInterface) toolscache.ListerWatcher {
+func (l *limitsReader) only(configMaps corev1client.ConfigMapInterface) toolscache.ListerWatcher {
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, v1alpha1.LimitsName).String()
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -105,15 +141,15 @@ func (l *Limits) only(configMaps corev1client.ConfigMapInterface) toolscache.Lis
 	}
 }
 
-// start follows the limits until lifetime ends, and returns once something is known of
-// them, even that they cannot be read.
-func (l *Limits) start(ctx, lifetime context.Context) error {
+// start follows the limits until lifetime ends, and returns once something is known of them, even
+// that they cannot be read.
+func (l *limitsReader) start(ctx, lifetime context.Context) error {
 	silent := logr.Discard() // It would log each refusal, again and again.
 	reflector := toolscache.NewReflectorWithOptions(l.from, &corev1.ConfigMap{}, l, toolscache.ReflectorOptions{Name: limitsResource, Logger: &silent})
 	go reflector.RunWithContext(log.IntoContext(lifetime, silent))
 	go l.run(lifetime)
 	select {
-	case <-l.known:
+	case <-l.limits.known:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("reading the limits of the provider: %w", context.Cause(ctx))
@@ -121,16 +157,16 @@ func (l *Limits) start(ctx, lifetime context.Context) error {
 }
 
 // Transformer implements TransformingStore: what comes before a list is complete counts, too.
-func (l *Limits) Transformer() toolscache.TransformFunc { return l.counted }
+func (l *limitsReader) Transformer() toolscache.TransformFunc { return l.counted }
 
 // Add implements ReflectorStore.
-func (l *Limits) Add(obj any) error { return l.put(obj) }
+func (l *limitsReader) Add(obj any) error { return l.put(obj) }
 
 // Update implements ReflectorStore.
-func (l *Limits) Update(obj any) error { return l.put(obj) }
+func (l *limitsReader) Update(obj any) error { return l.put(obj) }
 
 // Delete implements ReflectorStore.
-func (l *Limits) Delete(obj any) error {
+func (l *limitsReader) Delete(obj any) error {
 	if isLimits(obj) {
 		l.show(nil)
 	}
@@ -138,7 +174,7 @@ func (l *Limits) Delete(obj any) error {
 }
 
 // Replace implements ReflectorStore.
-func (l *Limits) Replace(all []any, _ string) error {
+func (l *limitsReader) Replace(all []any, _ string) error {
 	if !slices.ContainsFunc(all, isLimits) {
 		l.show(nil)
 	}
@@ -151,9 +187,9 @@ func (l *Limits) Replace(all []any, _ string) error {
 }
 
 // Resync implements ReflectorStore.
-func (*Limits) Resync() error { return nil }
+func (*limitsReader) Resync() error { return nil }
 
-func (l *Limits) put(obj any) error {
+func (l *limitsReader) put(obj any) error {
 	out, err := l.counted(obj)
 	if found, ok := out.(*corev1.ConfigMap); ok && err == nil && isLimits(found) {
 		l.show(found)
@@ -167,25 +203,24 @@ func isLimits(obj any) bool {
 	return ok && found.Namespace == v1alpha1.ProviderNamespace && found.Name == v1alpha1.LimitsName
 }
 
-func (l *Limits) show(found *corev1.ConfigMap) {
+func (l *limitsReader) show(found *corev1.ConfigMap) {
 	l.mu.Lock()
 	l.read, l.found = true, found
 	l.mu.Unlock()
 	l.wake()
 }
 
-func (l *Limits) wake() {
+func (l *limitsReader) wake() {
 	select {
 	case l.news <- struct{}{}:
 	default:
 	}
 }
 
-// fail notes an error that says that the limits may not be read, which counts only before
-// the first read. A
-// refusal by an authorizer ahead of RBAC is an internal error, too: see
+// fail notes that we may not read the limits, if the error says so. That counts only before the
+// first read. A refusal by an authorizer ahead of RBAC is an internal error, too: see
 // config/provider/authorization.yaml. Other errors pass, or end the session.
-func (l *Limits) fail(err error) {
+func (l *limitsReader) fail(err error) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsInternalError(err) {
 		return
 	}
@@ -195,14 +230,14 @@ func (l *Limits) fail(err error) {
 	l.wake()
 }
 
-func (l *Limits) run(ctx context.Context) {
+func (l *limitsReader) run(ctx context.Context) {
 	for {
 		select {
 		case <-l.news:
 		case <-ctx.Done():
 			return
 		}
-		l.set(l.current())
+		l.limits.set(l.current())
 		select {
 		case <-l.clock.After(limitsEvery):
 		case <-ctx.Done():
@@ -212,7 +247,7 @@ func (l *Limits) run(ctx context.Context) {
 }
 
 // current returns the limits, or why there are none; nil: not known yet.
-func (l *Limits) current() *translate.Limits {
+func (l *limitsReader) current() *translate.Limits {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -225,42 +260,4 @@ func (l *Limits) current() *translate.Limits {
 		return translate.NoLimits(v1alpha1.ReasonLimitsForbidden, "ConfigMap spillway-provider/limits of the provider cannot be read: "+message)
 	}
 	return nil
-}
-
-// set passes changed limits to the followers.
-func (l *Limits) set(now *translate.Limits) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now == nil || reflect.DeepEqual(now, l.now) {
-		return
-	}
-	if l.now == nil {
-		close(l.known)
-	}
-	l.now = now
-	for _, follow := range l.followers {
-		follow(now)
-	}
-}
-
-// Follow calls follow with what the provider allows, at once if that is known, and on every change
-// while the connection lasts.
-func (l *Limits) Follow(follow func(*translate.Limits)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.followers = append(l.followers, follow)
-	if l.now != nil {
-		follow(l.now)
-	}
-}
-
-// noteLimits has the ClusterBinding report whether the limits are known.
-func (c *keeper) noteLimits(ctx context.Context) func(*translate.Limits) {
-	return func(l *translate.Limits) {
-		verdict := connection.Limits{Reason: v1alpha1.ReasonLimitsRead, Message: "the provider's profile is " + l.Profile}
-		if l.Unknown != nil {
-			verdict = connection.Limits{Reason: l.Unknown.Reason, Message: l.Unknown.Message}
-		}
-		c.setState(ctx, func(s *State) { s.Limits = verdict })
-	}
 }

@@ -25,11 +25,12 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 		"nothing has happened yet": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &Limits{news: make(chan struct{}, 1), known: make(chan struct{})}
+			l := &Limits{known: make(chan struct{})}
+			reader := &limitsReader{limits: l, news: make(chan struct{}, 1)}
 			if test.err != nil {
-				l.fail(test.err)
+				reader.fail(test.err)
 			}
-			l.set(l.current())
+			l.set(reader.current())
 			var got string
 			l.Follow(func(limits *translate.Limits) { got = limits.Unknown.Reason })
 			if diff := cmp.Diff(test.want, got); diff != "" {

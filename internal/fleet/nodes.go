@@ -7,8 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// trimNode keeps what capacity needs, and the labels and features that a virtual node
-// shows.
+// trimNode keeps what capacity needs, and the labels and features that a virtual node shows.
 func trimNode(obj any) (any, error) {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
@@ -42,8 +41,8 @@ func hardTaints(taints []corev1.Taint) []corev1.Taint {
 // mostFeatures limits the features checked per node: Kubernetes 1.36 has five.
 const mostFeatures = 64
 
-// featureName matches what a Node may declare. One other name, and the consumer refuses
-// the whole status of the virtual node.
+// featureName matches what a Node may declare. One other name, and the consumer refuses the whole
+// status of the virtual node.
 var featureName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}(/[A-Za-z][A-Za-z0-9]{0,62}){0,2}$`)
 
 // boundedFeatures are those that a virtual node may declare, too.

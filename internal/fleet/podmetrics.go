@@ -2,7 +2,7 @@ package fleet
 
 import (
 	"context"
-	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,10 +12,11 @@ import (
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// NoPodMetricsError says that a provider gives no metrics of pods, and that its binding
-// says why: it serves none, or does not let us read them.
+// NoPodMetricsError says that a provider gives no metrics of pods, and that its binding says why:
+// it serves none, or does not let us read them.
 type NoPodMetricsError struct{ error }
 
 // Unwrap returns the API server's answer.
@@ -27,9 +28,9 @@ type PodMetrics struct {
 	note func(error)
 }
 
-// List asks the provider's metrics.k8s.io for all our pods, by one request. What comes of
-// it is noted for the condition Limited of the binding. If it is a NoPodMetricsError,
-// nothing is wrong with the provider.
+// List asks the provider's metrics.k8s.io for all our pods, by one request. It notes the outcome
+// for the condition Limited of the binding. After a NoPodMetricsError nothing else is wrong with
+// the provider.
 func (m *PodMetrics) List(ctx context.Context) ([]metricsv1beta1.PodMetrics, error) {
 	list, err := m.list(ctx)
 	m.note(err)
@@ -42,31 +43,38 @@ func (m *PodMetrics) List(ctx context.Context) ([]metricsv1beta1.PodMetrics, err
 	return list.Items, nil
 }
 
-// isNotServed reports whether there is no such API: nobody has registered it, or nothing
-// is behind it.
+// isNotServed reports whether there is no such API: nobody has registered it, or nothing is
+// behind it.
 func isNotServed(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsServiceUnavailable(err)
 }
 
-func (c *keeper) newPodMetrics(ctx context.Context, r *remote) (*PodMetrics, error) {
-	config := rest.CopyConfig(c.target.Config)
-	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
-	metrics, err := metricsclient.NewForConfigAndClient(config, r.httpClient)
+// newPodMetrics makes the PodMetrics of the connection of ctx, of pods that carry our mark.
+func newPodMetrics(ctx context.Context, config *rest.Config, httpClient *http.Client, mark provenance.Mark, reported *report) (*PodMetrics, error) {
+	metrics, err := metricsclient.NewForConfigAndClient(inProtobuf(config), httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for the metrics of provider %s: %w", c.target.ClusterID, err)
+		return nil, err
 	}
-	selector := c.mark().Selector().String()
+	selector := mark.Selector().String()
 	return &PodMetrics{
 		list: func(ctx context.Context) (*metricsv1beta1.PodMetricsList, error) {
 			return metrics.PodMetricses(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		},
 		note: func(err error) {
 			if ctx.Err() != nil {
-				return // What ends with the connection says nothing of the provider.
+				return // An error at the end of the connection says nothing of the provider.
 			}
-			c.setState(ctx, func(s *State) { s.NoMetrics = noMetrics(err) })
+			reported.tell(ctx, func(s *State) { s.NoMetrics = noMetrics(err) })
 		},
 	}, nil
+}
+
+// inProtobuf is a configuration for clients of resources that are sent as protobuf.
+func inProtobuf(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config
 }
 
 // noMetrics says why a provider gives no metrics, and what its administrator can do.

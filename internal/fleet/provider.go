@@ -3,16 +3,15 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"net/http"
+	"slices"
+	"sync"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
-	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
+	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/fleet/budget"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/ownwrites"
@@ -70,21 +69,102 @@ func (p *Provider) Fenced() error {
 	return nil
 }
 
-// whoami asks the provider for the name of our account. Every authenticated account may ask
-// that by default. If ours may not, or the API is not served, the result is empty: policies
-// that confine us then refuse everything that we create, and say why.
-func (c *keeper) whoami(ctx context.Context, config *rest.Config, httpClient *http.Client) (authenticationv1.UserInfo, error) {
-	nobody := authenticationv1.UserInfo{}
-	client, err := authenticationclient.NewForConfigAndClient(config, httpClient)
+// engaged are the connected providers that the controllers are engaged with.
+type engaged struct {
+	mu        sync.Mutex
+	aware     multicluster.Aware // Engages the controllers.
+	providers map[string]*Provider
+	indexes   []index
+}
+
+// index is added to every provider's cache.
+type index struct {
+	object  client.Object
+	field   string
+	extract client.IndexerFunc
+}
+
+// Get returns a connected provider, by the name of its ClusterBinding. It fails with
+// multicluster.ErrClusterNotFound if the provider is not connected.
+func (e *engaged) Get(name string) (*Provider, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if provider, ok := e.providers[name]; ok {
+		return provider, nil
+	}
+	return nil, fmt.Errorf("provider of ClusterBinding %s: %w", name, multicluster.ErrClusterNotFound)
+}
+
+// Usage returns how much of their budgets the connected providers use.
+func (e *engaged) Usage() []connection.Usage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var all []connection.Usage
+	for _, provider := range e.providers {
+		usage := provider.Budget.Usage()
+		usage.ClusterID = provider.ClusterID
+		all = append(all, usage)
+	}
+	return all
+}
+
+// IndexField adds an index to the caches of providers. Engaged ones get it with their next
+// connection.
+func (e *engaged) IndexField(_ context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.indexes = append(e.indexes, index{obj, field, extract})
+	return nil
+}
+
+// addIndexes adds all indexes to a new cache.
+func (e *engaged) addIndexes(ctx context.Context, to client.FieldIndexer) error {
+	e.mu.Lock()
+	indexes := slices.Clone(e.indexes)
+	e.mu.Unlock()
+	for _, i := range indexes {
+		if err := to.IndexField(ctx, i.object, i.field, i.extract); err != nil {
+			return fmt.Errorf("indexing %T by %s: %w", i.object, i.field, err)
+		}
+	}
+	return nil
+}
+
+// engagedBy says what engages the controllers.
+func (e *engaged) engagedBy(aware multicluster.Aware) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.aware = aware
+}
+
+// engage hands a running provider, with full caches, to the manager.
+func (e *engaged) engage(ctx context.Context, name string, provider *Provider) error {
+	e.mu.Lock()
+	e.providers[name] = provider
+	aware := e.aware
+	e.mu.Unlock()
+	return aware.Engage(ctx, multicluster.ClusterName(name), provider)
+}
+
+func (e *engaged) disengage(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.providers, name)
+}
+
+var (
+	_ multicluster.Provider         = Clusters{}
+	_ multicluster.ProviderRunnable = Clusters{}
+)
+
+// Clusters is a Fleet as multicluster-runtime's provider of clusters.
+type Clusters struct{ *Fleet }
+
+// Get returns a connected provider as a cluster; see Of.
+func (c Clusters) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+	provider, err := c.Fleet.Get(string(name))
 	if err != nil {
-		return nobody, fmt.Errorf("making a client for provider %s: %w", c.target.ClusterID, err)
+		return nil, err // And no cluster that is a nil Provider.
 	}
-	review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		return nobody, nil
-	}
-	if err != nil {
-		return nobody, err
-	}
-	return review.Status.UserInfo, nil
+	return provider, nil
 }

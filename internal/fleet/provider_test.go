@@ -49,8 +49,8 @@ func TestOf(t *testing.T) {
 // TestClusters: what is not connected is no cluster, and not a nil one.
 func TestClusters(t *testing.T) {
 	f := New(Options{})
-	f.engaged["eu"] = &Provider{}
-	if got, err := (Clusters{f}).Get(t.Context(), "eu"); got != f.engaged["eu"] || err != nil {
+	f.providers["eu"] = &Provider{}
+	if got, err := (Clusters{f}).Get(t.Context(), "eu"); got != f.providers["eu"] || err != nil {
 		t.Errorf("got %v, error %v", got, err)
 	}
 	if got, err := (Clusters{f}).Get(t.Context(), "us"); got != nil || !errors.Is(err, multicluster.ErrClusterNotFound) {

@@ -93,7 +93,7 @@ func TestTokens(t *testing.T) {
 	bearer := func() string {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		token, _ := f.connections["eu"].bearer.Token()
+		token, _ := f.connections["eu"].credentials.bearer.Token()
 		return token.AccessToken
 	}
 
@@ -148,7 +148,8 @@ func TestTokens(t *testing.T) {
 // TestATokenIsTakenBack: only the last one offered counts, and one that was taken back
 // before the provider was asked about it does not.
 func TestATokenIsTakenBack(t *testing.T) {
-	k := newKeeper(New(Options{Origin: "consumer"}), target("eu", "1", providerUID), nil)
+	said := &report{}
+	k := newCredentials(target("eu", "1", providerUID), said)
 	to := func(fingerprint string) Target {
 		next := target("eu", fingerprint, providerUID)
 		next.Endpoint = "1"
@@ -159,11 +160,11 @@ func TestATokenIsTakenBack(t *testing.T) {
 	}
 	k.setInUse(true)
 	for _, fingerprint := range []string{"2", "3"} {
-		if !k.goesOn(to(fingerprint)) || k.offer() == nil || k.offer().Fingerprint != fingerprint || !k.currentState().Untried {
+		if !k.goesOn(to(fingerprint)) || k.offer() == nil || k.offer().Fingerprint != fingerprint || !said.now().Untried {
 			t.Errorf("%s is not offered: %+v", fingerprint, k.offer())
 		}
 	}
-	if !k.goesOn(to("1")) || k.offer() != nil || k.currentState().Untried {
+	if !k.goesOn(to("1")) || k.offer() != nil || said.now().Untried {
 		t.Errorf("the token in use is not kept: %+v", k.offer())
 	}
 	if k.goesOn(target("eu", "2", providerUID)) || k.offer() != nil {

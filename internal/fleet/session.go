@@ -1,238 +1,263 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/fleet/budget"
 	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/rights"
 )
 
-// session connects to the provider, and returns why that ended.
-func (c *keeper) session(ctx context.Context) error {
+// session is one try to connect to a provider, and the use of the provider until it ends.
+type session struct {
+	*link
+	engaged *engaged
+	end     context.CancelCauseFunc
+
+	// By connect:
+	provider *Provider
+	clients  *clients
+	caches   *caches
+	limits   *limitsReader
+	user     authenticationv1.UserInfo // As whom the provider knows us, once it is identified.
+
+	// used are the kinds on demand that were watched at the end of the last session, and at the
+	// end of this one.
+	used []client.Object
+	// proven is set once the provider has been in use for long enough to answer a probe.
+	proven bool
+}
+
+// run connects to the provider, and returns why that ended.
+func (s *session) run(ctx context.Context) error {
 	whole := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
-	remote, err := c.newRemote(ctx, newRefusals(c.fleet.options.Clock, cancel).add, cancel)
-	if err != nil {
-		cancel(nil)
-		return err
+	ctx, s.end = context.WithCancelCause(ctx)
+	defer s.end(nil)
+	if err := s.connect(ctx); err != nil {
+		return fmt.Errorf("making a client for provider %s: %w", s.target.ClusterID, err)
 	}
+	lease := &leaser{link: s.link, provider: s.provider, live: s.clients.live, probe: s.probe}
 	defer func() {
-		c.fleet.disengage(c.target.Name)
-		cancel(nil)
+		s.engaged.disengage(s.target.Name)
+		s.end(nil)
 		if whole.Err() != nil {
-			c.release(context.WithoutCancel(whole), remote)
+			lease.release(context.WithoutCancel(whole))
 		}
-		remote.close()
+		s.clients.close()
 	}()
-	err = c.use(ctx, remote, cancel)
+	err := s.use(ctx, lease)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause // The cause says more than the errors that it led to.
 	}
 	return err
 }
 
-// use identifies the provider, waits until its identity is pinned and its Lease is ours,
-// engages it, and returns why it can no longer be used. end ends the session from
-// elsewhere. When leaving, it returns nil once the Lease is gone.
-func (c *keeper) use(ctx context.Context, remote *remote, end context.CancelCauseFunc) error {
-	if err := c.identify(ctx, remote); err != nil {
+// connect makes the clients and the caches of the provider. It sends nothing.
+func (s *session) connect(ctx context.Context) (err error) {
+	config, allowed := s.credentials.now().Config, s.target.Budget.Defaulted()
+	held := budget.NewLedger(allowed, s.end)
+	var missing *rights.Rights
+	missing = rights.New(s.options.Clock, func() { s.report.tell(ctx, func(state *State) { state.Limited = missing.String() }) })
+	options := transport.Options{
+		MaxListBytes: allowed.ListBytes(), MaxListMemory: allowed.Memory,
+		Exceeded: s.end, Left: s.fence.left, Writing: s.fence.writing, Bearer: s.credentials.bearer, Wrap: s.wrap(),
+	}
+	again := options // For the connections that check the others.
+	options.Redialed = func(ctx context.Context) error { return s.recognise(ctx, again) }
+	httpClient, err := transport.HTTPClient(config, options)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			transport.Close(httpClient)
+		}
+	}()
+	s.caches = &caches{options: s.options, budget: held, rights: missing}
+	of, err := cluster.New(config, func(o *cluster.Options) {
+		o.Scheme = scheme.Scheme
+		o.HTTPClient = httpClient
+		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return mapperOf(s.options.Kinds) }
+		o.Cache = s.caches.cacheOptions(s.mark(), newRefusals(s.options.Clock, s.end).add)
+		o.NewCache = s.caches.newCache
+		o.Client.FieldOwner = "spillway"
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.engaged.addIndexes(ctx, of.GetFieldIndexer()); err != nil {
+		return err
+	}
+	streams, err := transport.NewStreams(config, options)
+	if err != nil {
+		return err
+	}
+	limits := &Limits{known: make(chan struct{})}
+	if s.limits, err = newLimitsReader(limits, config, httpClient, s.caches, s.options.Clock); err != nil {
+		return err
+	}
+	metrics, err := newPodMetrics(ctx, config, httpClient, s.mark(), s.report)
+	if err != nil {
+		return err
+	}
+	s.clients = &clients{config, httpClient, of.GetAPIReader()}
+	s.provider = &Provider{
+		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Budget: held, Streams: Streams{Streams: streams},
+		PodMetrics: metrics, Seen: ownwrites.New(of.GetCache(), s.options.Clock), left: s.fence.left,
+	}
+	return nil
+}
+
+// use identifies the provider, waits until its identity is pinned and its Lease is ours, engages
+// it, and returns why it can no longer be used. When leaving, it returns nil once the Lease is
+// gone.
+func (s *session) use(ctx context.Context, lease *leaser) error {
+	if err := s.identify(ctx); err != nil {
 		return err
 	}
 	select {
-	case <-c.pinned:
+	case <-s.credentials.pinned:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if err := c.verify(c.currentState().UID); err != nil {
+	if err := s.verify(s.report.now().UID); err != nil {
 		return err
 	}
-	if err := c.acquire(ctx, remote); err != nil || c.target.Leaving {
+	if err := lease.acquire(ctx); err != nil || s.target.Leaving {
 		return err
 	}
-	go c.keep(ctx, remote, end)
-	if err := c.engage(connection.WithEnd(ctx, func(err error) { end(startFailed(err)) }), remote); err != nil {
+	go lease.keep(ctx, s.end)
+	if err := s.engage(connection.WithEnd(ctx, func(err error) { s.end(startFailed(err)) })); err != nil {
 		return err
 	}
-	defer func() { c.used = remote.demand.Watched() }()
-	if c.currentState().Reason != v1alpha1.ReasonStartFailed {
-		c.connected(ctx, remote)
+	defer func() { s.used = s.caches.demand.Watched() }()
+	if s.report.now().Reason != v1alpha1.ReasonStartFailed {
+		s.connected(ctx)
 	}
-	return c.watchHealth(ctx, remote)
+	return s.watchHealth(ctx)
 }
 
-// connected reports that the provider can be used. After a failed start it waits until
-// the next one has outlived a probe: otherwise a start that always fails would be
-// reported as working each time.
-func (c *keeper) connected(ctx context.Context, remote *remote) {
-	if s := c.currentState(); s.Phase == Connected {
+// connected reports that the provider can be used. After a failed start that waits until the next
+// session has outlived a probe: otherwise a start that always fails would be reported as working
+// each time.
+func (s *session) connected(ctx context.Context) {
+	now := s.report.now()
+	if now.Phase == Connected {
 		return
 	}
-	log.FromContext(ctx).Info("provider is connected", "version", c.currentState().Version)
-	c.setState(ctx, func(s *State) {
-		s.Phase, s.Reason, s.Message, s.Limited, s.NoMetrics = Connected, "", "", remote.Rights.String(), ""
+	log.FromContext(ctx).Info("provider is connected", "version", now.Version)
+	s.report.tell(ctx, func(state *State) {
+		state.Phase, state.Reason, state.Message, state.Limited, state.NoMetrics = Connected, "", "", s.provider.Rights.String(), ""
 	})
 }
 
 // startMost limits the quoted reason of a failed start.
 const startMost = 512
 
+// quoted is the start of the text of an error, for a message.
+func quoted(err error) string {
+	text := []rune(provenance.Clean(err.Error()))
+	return string(text[:min(len(text), startMost)])
+}
+
 // startFailed is the error of a connection that cannot be used as a whole.
 func startFailed(err error) errNotUsable {
-	text := []rune(provenance.Clean(err.Error()))
-	return errNotUsable{v1alpha1.ReasonStartFailed, "it is tried again: " + string(text[:min(len(text), startMost)])}
+	return errNotUsable{v1alpha1.ReasonStartFailed, "it is tried again: " + quoted(err)}
 }
 
 // isStartFailed reports whether startFailed made the error.
 func isStartFailed(err error) bool {
-	var refused errNotUsable
-	return errors.As(err, &refused) && refused.reason == v1alpha1.ReasonStartFailed
-}
-
-// identify asks the provider who it is, once.
-func (c *keeper) identify(ctx context.Context, remote *remote) error {
-	bounded, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
-	defer cancel()
-	uid, authority, err := remote.identity(bounded)
-	if err != nil {
-		return err
-	}
-	version, err := remote.version(bounded)
-	if err != nil {
-		return err
-	}
-	remote.user, err = c.whoami(transport.PastTheFence(bounded), c.target.Config, remote.httpClient)
-	if err != nil {
-		return err
-	}
-	remote.Account = provenance.Account(remote.user.Username)
-	remote.Streams.Identity = uid + " " + cmp.Or(remote.user.Username, c.target.Fingerprint)
-	if err := c.verify(uid); err != nil {
-		return err
-	}
-	c.setState(ctx, func(s *State) {
-		s.UID, s.Authority, s.Version, s.LastContact, s.Untried = uid, authority, version, c.fleet.options.Clock.Now(), false
-	})
-	return nil
-}
-
-// verify refuses the consumer itself, and any cluster but the bound one.
-func (c *keeper) verify(uid string) error {
-	if uid == c.fleet.options.Origin {
-		return errNotUsable{v1alpha1.ReasonSameCluster, "the kubeconfig leads to the consumer itself: a cluster cannot be its own provider"}
-	}
-	if pinned := c.pinnedUID(); pinned != "" && uid != pinned {
-		return errNotUsable{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
-			"the kubeconfig leads to another cluster (kube-system UID %s) than the one that was bound (%s): "+
-				"restore the Secret, or delete the ClusterBinding and make it again", uid, pinned)}
-	}
-	return nil
+	refused, ok := errors.AsType[errNotUsable](err)
+	return ok && refused.reason == v1alpha1.ReasonStartFailed
 }
 
 // engage fills the caches of the provider, and hands it to the manager.
-func (c *keeper) engage(ctx context.Context, remote *remote) error {
-	syncCtx, cancel := context.WithTimeout(ctx, c.fleet.options.SyncTimeout)
+func (s *session) engage(ctx context.Context) error {
+	syncCtx, cancel := context.WithTimeout(ctx, s.options.SyncTimeout)
 	defer cancel()
-	remote.Limits.Follow(c.noteLimits(ctx))
-	var err error
-	if remote.PodMetrics, err = c.newPodMetrics(ctx, remote); err != nil {
+	s.provider.Limits.Follow(noteLimits(ctx, s.report))
+	if err := s.caches.fill(syncCtx, ctx, s.provider, s.used); err != nil {
 		return err
 	}
-	if err := remote.fillCaches(syncCtx, ctx, c.used); err != nil {
-		return err
-	}
-	if err := remote.Limits.start(syncCtx, ctx); err != nil {
+	if err := s.limits.start(syncCtx, ctx); err != nil {
 		return err
 	}
 	// We have just filled the caches from the provider, so it answers. If we had to wait for its
 	// Lease, the last contact that we noted is old, and the controllers would think it away.
-	c.setState(ctx, func(s *State) { s.LastContact = c.fleet.options.Clock.Now() })
-	if err := c.fleet.engage(ctx, c.target.Name, remote.Provider); err != nil {
-		return fmt.Errorf("engaging provider %s: %w", c.target.ClusterID, err)
+	s.report.tell(ctx, func(state *State) { state.LastContact = s.options.Clock.Now() })
+	if err := s.engaged.engage(ctx, s.target.Name, s.provider); err != nil {
+		return fmt.Errorf("engaging provider %s: %w", s.target.ClusterID, err)
 	}
 	return nil
 }
 
 const (
-	// quiet is after how many ProbeIntervals without an answer a provider is probed. As
-	// shipped, the renewals of the Lease come sooner: they prove as much as a probe does.
+	// quiet is after how many ProbeIntervals without an answer a provider is probed. As shipped,
+	// the renewals of the Lease come sooner: they prove as much as a probe does.
 	quiet = 2
-	// atLeast is after how many ProbeIntervals it is probed in any case, which finds what a
+	// atLeast is after how many ProbeIntervals it is probed in any case: a probe finds what a
 	// renewal does not, such as a missing right.
 	atLeast = 10
 )
 
-// watchHealth probes the provider until it stops answering. Meanwhile its token can be
-// renewed.
-func (c *keeper) watchHealth(ctx context.Context, remote *remote) error {
-	options := c.fleet.options
+// watchHealth probes the provider until it stops answering. Meanwhile its token can be renewed.
+func (s *session) watchHealth(ctx context.Context) error {
+	options := s.options
 	began := options.Clock.Now()
 	timer := options.Clock.NewTimer(options.ProbeInterval)
 	defer timer.Stop()
-	c.setInUse(true)
-	defer c.setInUse(false)
+	s.credentials.setInUse(true)
+	defer s.credentials.setInUse(false)
 	failures, probed := 0, began
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-c.offers:
-			if err := c.renewToken(ctx, remote); err != nil {
+		case <-s.credentials.offers:
+			if err := s.renewToken(ctx); err != nil {
 				return err
 			}
 			continue
 		case <-timer.C():
 		}
-		if failures > 0 || !c.currentState().LastContact.After(began) || c.probeDue(probed) <= 0 {
+		if failures > 0 || !s.report.now().LastContact.After(began) || s.probeDue(probed) <= 0 {
 			probed = options.Clock.Now()
-			err := c.probe(ctx, remote)
-			var refused errNotUsable
-			switch {
-			case err == nil:
-				failures = 0
-			case errors.As(err, &refused):
+			err := s.probe(ctx)
+			if isRefused(err) || err != nil && failures+1 >= options.ProbeFailures {
 				return err
-			default:
-				if failures++; failures >= options.ProbeFailures {
-					return err
-				}
+			}
+			if err != nil {
+				failures++
 				timer.Reset(options.ProbeInterval)
 				continue
 			}
+			failures = 0
 		}
-		c.doubt.dispelled()
-		c.connected(ctx, remote)
-		timer.Reset(c.probeDue(probed))
+		s.proven = true
+		s.connected(ctx)
+		timer.Reset(s.probeDue(probed))
 	}
 }
 
-// probeDue is how long the next probe of a provider that answers can wait; last is when the
-// last one began.
-func (c *keeper) probeDue(last time.Time) time.Duration {
-	options := c.fleet.options
-	heard := c.currentState().LastContact
-	return min(quiet*options.ProbeInterval-options.Clock.Since(heard), atLeast*options.ProbeInterval-options.Clock.Since(last))
-}
-
-// probe checks that the provider answers, accepts the credentials, and is
-// still the same cluster.
-func (c *keeper) probe(ctx context.Context, remote *remote) error {
-	bounded, cancel := context.WithTimeout(ctx, c.fleet.options.ProbeTimeout)
-	defer cancel()
-	uid, authority, err := remote.identity(bounded)
-	if err != nil {
-		return err
-	}
-	if err := c.verify(uid); err != nil {
-		return err
-	}
-	c.setState(ctx, func(s *State) { s.Authority, s.LastContact = authority, c.fleet.options.Clock.Now() })
-	return nil
+// probeDue is how long the next probe of a provider that answers can wait; last is when the last
+// one began.
+func (s *session) probeDue(last time.Time) time.Duration {
+	clock, interval := s.options.Clock, s.options.ProbeInterval
+	return min(quiet*interval-clock.Since(s.report.now().LastContact), atLeast*interval-clock.Since(last))
 }

@@ -187,12 +187,12 @@ func temporary(t *testing.T, c client.Client, object client.Object) {
 
 func leaseIn(t *testing.T, c client.Client, origin string) *coordinationv1.Lease {
 	t.Helper()
-	lease := &coordinationv1.Lease{}
+	found := &coordinationv1.Lease{}
 	name := holder.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: name}, lease); err != nil {
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: name}, found); err != nil {
 		t.Fatal(err)
 	}
-	return lease
+	return found
 }
 
 // remembering is a target whose binding remembers the same as another manager's.

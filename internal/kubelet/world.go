@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/views"
 )
 
-// World is what the caches show of pods on virtual nodes. No request is sent to look.
+// World reads the pods on virtual nodes from the caches. It sends no request.
 type World struct {
 	// Bindings is the consumer's cache of ClusterBindings.
 	Bindings client.Reader
@@ -31,7 +31,7 @@ type World struct {
 	Origin string
 }
 
-// sight is what is seen of a pod.
+// sight is what the caches show of a pod.
 type sight struct {
 	kubeletapi.Seen
 	// node is the virtual node that the pod is on, or empty.
@@ -69,13 +69,13 @@ func (w *World) see(ctx context.Context, pod types.NamespacedName) (sight, error
 	if err != nil {
 		return s, err
 	}
-	s.Provider.Phase = connection.Connected // Its caches are full, though that may not have been said yet.
+	s.Provider.Phase = connection.Connected // Its caches are full, though that may not be reported yet.
 	s.streams = provider.Streams
 	s.Remotes, err = standIns(ctx, provider, pod)
 	return s, err
 }
 
-// standIns are the pods of a provider that say that they stand for that one.
+// standIns are the pods of a provider whose annotations say that they represent that one.
 func standIns(ctx context.Context, provider *fleet.Provider, pod types.NamespacedName) ([]*corev1.Pod, error) {
 	var list corev1.PodList
 	if err := provider.GetCache().List(ctx, &list, client.MatchingFields{objects.FieldLocal: pod.String()}, client.UnsafeDisableDeepCopy); err != nil {

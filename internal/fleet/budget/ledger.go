@@ -30,16 +30,16 @@ func (b Budget) Defaulted() Budget {
 	return Budget{cmp.Or(b.Memory, v1alpha1.DefaultBudgetMemory), cmp.Or(b.Objects, v1alpha1.DefaultBudgetObjects)}
 }
 
-// ListBytes is how many bytes an encoded list may have. Decoding it takes twice to three times
-// as much memory on top.
+// ListBytes is how many bytes an encoded list may have. Decoding it takes twice to three times as
+// much memory on top.
 func (b Budget) ListBytes() int64 { return b.Memory / 4 }
 
-// Ledger counts what the caches of a session hold, in all and by namespace of the
-// consumer, and ends the session when that is too much. Each object is counted before a cache
-// stores it: a watch that begins with all objects keeps them apart until it has them all, so
-// no list or store would show what has come so far. If the watch breaks off, objects that are
-// deleted before the next try stay counted until the session ends. Sent objects are counted
-// until the watch has passed them.
+// Ledger counts what the caches of a session hold, in all and by namespace of the consumer, and
+// ends the session when that is too much. Each object is counted before a cache stores it: a
+// watch that begins with all objects keeps them apart until it has them all, so no list or store
+// would show what has come so far. If the watch breaks off, objects that are deleted before the
+// next try stay counted until the session ends. Sent objects are counted until the watch has
+// passed them.
 type Ledger struct {
 	budget Budget
 	end    func(error)
@@ -57,8 +57,8 @@ type holding struct {
 	memory  int64
 	// namespaces counts them by the namespace of the consumer.
 	namespaces map[string]int
-	// sent are the objects that the cache has not shown yet. seen returns the latest version
-	// that the cache has read; nil: unknown.
+	// sent are the objects that the cache has not shown yet. seen returns the latest version that
+	// the cache has read; nil: unknown.
 	sent map[client.ObjectKey]struct{}
 	seen func() string
 }
@@ -69,8 +69,8 @@ type entry struct {
 	namespace, version string
 }
 
-// NewLedger returns the ledger of a session. It calls end, more than once perhaps, when the caches
-// hold more than the budget.
+// NewLedger returns the ledger of a session. It calls end, more than once perhaps, when the
+// caches hold more than the budget.
 func NewLedger(budget Budget, end func(error)) *Ledger {
 	return &Ledger{budget: budget.Defaulted(), end: end, kinds: map[reflect.Type]*holding{}, namespaces: map[string]amount{}}
 }
@@ -144,7 +144,8 @@ func (l *Ledger) Exceeds(before, after client.Object) string {
 	return shareOf(l.budget).exceeded(namespace, l.namespaces[namespace], l.all, more)
 }
 
-// Count is how many objects of the kind of the given one there are of a namespace of the consumer.
+// Count is how many objects of the kind of the given one there are of a namespace of the
+// consumer.
 func (l *Ledger) Count(object client.Object, namespace string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,8 +214,8 @@ func (l *Ledger) Counted(transform cache.TransformFunc) cache.TransformFunc {
 }
 
 // Handler returns the handler of an informer, which counts added objects and drops deleted ones.
-// A deleted object passes through the transformation as well, and may be created again before
-// the handlers hear of it.
+// A deleted object passes through the transformation as well, and may be created again before the
+// handlers hear of it.
 func (l *Ledger) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(added any) {

@@ -9,15 +9,15 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// What may be sent of the budget: no namespace of the consumer fills it alone, and all
-// together leave room for what the provider adds, such as statuses.
+// What may be sent of the budget: no namespace of the consumer fills it alone, and all together
+// leave room for what the provider adds, such as statuses.
 const (
 	namespaceShare = 4               // A quarter.
 	allPercent     = int64(100 - 20) // Of the budget.
 )
 
-// share is the part of a budget that may be sent. Listing it, with what is encoded but
-// not held, stays within the limit of a list.
+// share is the part of a budget that may be sent. Listing it, with what is encoded but not held,
+// stays within the limit of a list.
 type share struct{ namespace, all amount }
 
 func shareOf(budget Budget) share {
@@ -28,8 +28,8 @@ func shareOf(budget Budget) share {
 	}
 }
 
-// exceeded says what would be too much once more is sent from a namespace, or "". Only
-// what grows is checked: too much of one amount does not hold up another.
+// exceeded says what would be too much once more is sent from a namespace, or "". Only what grows
+// is checked: too much of one amount does not hold up another.
 func (s share) exceeded(namespace string, from, all, more amount) string {
 	if has, most := exceeded(from, more, s.namespace); has != "" && namespace != "" {
 		return fmt.Sprintf("namespace %s has %s there, and one namespace may have %s", namespace, has, most)
@@ -40,8 +40,8 @@ func (s share) exceeded(namespace string, from, all, more amount) string {
 	return ""
 }
 
-// exceeded returns how much is there, and how much is allowed, of the first amount that
-// would be too much.
+// exceeded returns how much is there, and how much is allowed, of the first amount that would be
+// too much.
 func exceeded(there, more, allowed amount) (have, most string) {
 	kib := func(bytes int64) string { return fmt.Sprintf("%d KiB", bytes>>10) }
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// perObject is what the caches, their indexes and the ledger take for each object,
-// besides itself.
+// perObject is what the caches, their indexes and the ledger take for each object, besides
+// itself.
 const perObject = 512
 
 // amount is the size of one or many objects.
@@ -19,8 +19,8 @@ type amount struct {
 	objects int64
 	// memory is in bytes, as held.
 	memory int64
-	// sent is its text in bytes, including content not held: about what it takes in an
-	// encoded list.
+	// sent is its text in bytes, including content not held: about what it takes in an encoded
+	// list.
 	sent int64
 }
 
@@ -32,16 +32,16 @@ func (a amount) minus(b amount) amount {
 	return amount{a.objects - b.objects, a.memory - b.memory, a.sent - b.sent}
 }
 
-// amountOf measures an object. Its encoded size says little about memory: a container
-// without fields takes two bytes encoded, and some 800 here.
+// amountOf measures an object. Its encoded size says little about memory: a container without
+// fields takes two bytes encoded, and some 800 here.
 func amountOf(object client.Object) amount {
 	a := amount{objects: 1, memory: perObject, sent: translate.ContentSize(object)}
 	a.add(reflect.ValueOf(object))
 	return a
 }
 
-// timeType refers to a time zone that all times of a process share. Counted for each of
-// them, it would be the largest part of an object.
+// timeType refers to a time zone that all times of a process share. Counted for each of them, it
+// would be the largest part of an object.
 var timeType = reflect.TypeFor[time.Time]()
 
 // add counts what a value refers to, but not the value itself.

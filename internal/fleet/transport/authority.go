@@ -19,12 +19,6 @@ func WithAuthority(ctx context.Context, note func(authority string)) context.Con
 	return context.WithValue(ctx, noteAuthority{}, note)
 }
 
-// WithoutAuthority is ctx for a request made on behalf of another one, such as when its
-// connection is opened: the authority of its answer is not wanted.
-func WithoutAuthority(ctx context.Context) context.Context {
-	return context.WithValue(ctx, noteAuthority{}, nil)
-}
-
 func tellAuthority(req *http.Request, resp *http.Response) {
 	if note, ok := req.Context().Value(noteAuthority{}).(func(string)); ok {
 		note(authorityOf(resp.TLS))

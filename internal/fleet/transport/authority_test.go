@@ -99,16 +99,17 @@ func stateOf(t *testing.T, certificate []byte) *tls.ConnectionState {
 	return &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{parsed}}}
 }
 
-// TestWithoutAuthority: a request on behalf of another one reports nothing.
-func TestWithoutAuthority(t *testing.T) {
+// TestEachRequestHasItsOwnAuthority: one that is made on behalf of another one, such as when its
+// connection is opened, reports nothing to the other one.
+func TestEachRequestHasItsOwnAuthority(t *testing.T) {
 	certificate := selfSigned(t, time.Now().AddDate(0, 0, 100))
 	server := startServer(t, func(http.ResponseWriter, *http.Request) {}, func(s *httptest.Server) {
 		s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
 	})
 	client := newClient(t, &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(certificate.Certificate[0])}}, Options{})
-	said := 0
+	said, inner := 0, 0
 	ctx := WithAuthority(t.Context(), func(string) { said++ })
-	for _, ctx := range []context.Context{WithoutAuthority(ctx), ctx} {
+	for _, ctx := range []context.Context{WithAuthority(ctx, func(string) { inner++ }), ctx} {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +120,7 @@ func TestWithoutAuthority(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 	}
-	if said != 1 {
-		t.Errorf("it was said of %d of two answers, and wanted of one", said)
+	if said != 1 || inner != 1 {
+		t.Errorf("each is told of one answer, not of %d and %d", said, inner)
 	}
 }

@@ -115,7 +115,7 @@ func (l *Limits) allowsAddress(ip netip.Addr) bool {
 		return s.take(generation)
 	case fresh && s.Renewed && !s.Sharing:
 `},
-	IdentityUnchecked: {"internal/fleet/session.go", `pinned != "" && uid != pinned {`, `pinned != "" && uid != pinned && !seeded.On(seeded.IdentityUnchecked) {`},
+	IdentityUnchecked: {"internal/fleet/keeper.go", `pinned != "" && uid != pinned {`, `pinned != "" && uid != pinned && !seeded.On(seeded.IdentityUnchecked) {`},
 	LostForGood: {"internal/fleet/keeper.go", `
 		s.Untried = s.Untried && !s.CredentialsRefused()
 	})
@@ -126,7 +126,7 @@ func (l *Limits) allowsAddress(ip netip.Addr) bool {
 		<-ctx.Done()
 	}
 `},
-	RightEndsConnection: {"internal/fleet/rights.go", `kind.Optional`, `kind.Optional && !seeded.On(seeded.RightEndsConnection)`},
+	RightEndsConnection: {"internal/fleet/caches.go", `kind.Optional`, `kind.Optional && !seeded.On(seeded.RightEndsConnection)`},
 	BudgetUnbounded: {"internal/fleet/budget/ledger.go", `func (l *Ledger) count(object client.Object) {`, `
 func (l *Ledger) count(object client.Object) {
 	if seeded.On(seeded.BudgetUnbounded) {

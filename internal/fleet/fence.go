@@ -1,0 +1,110 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// fence bounds the writes in the provider by our Lease there: until when they may be sent, and
+// which are in progress. It outlives the sessions.
+type fence struct {
+	clock    clock.PassiveClock
+	duration time.Duration // Of the Lease.
+
+	mu sync.Mutex
+	// lifted is set for a provider that denies us a Lease: then writes have no deadline.
+	lifted bool
+	until  time.Time // When we must have stopped writing; zero: we do not hold the Lease.
+
+	// under counts the writes in progress. idle is closed when none is left. brokenOff is when a
+	// write last ended without an answer.
+	under     int
+	idle      chan struct{}
+	brokenOff time.Time
+}
+
+// extend lets writes pass after a renewal of the Lease that began at a time: nobody can have seen
+// it earlier.
+func (f *fence) extend(began time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lifted, f.until = false, began.Add(f.duration*4/5)
+}
+
+// lift lets writes pass without a Lease.
+func (f *fence) lift() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lifted, f.until = true, time.Time{}
+}
+
+// drop refuses writes from now on, and returns whether we held the Lease.
+func (f *fence) drop() (held bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	held = !f.lifted && f.until.After(f.clock.Now())
+	f.lifted, f.until = false, time.Time{}
+	return held
+}
+
+// left is how much time a write has; false if unlimited.
+func (f *fence) left() (time.Duration, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.until.Sub(f.clock.Now()), !f.lifted
+}
+
+// expired reports whether the Lease that we held was not renewed in time.
+func (f *fence) expired() bool {
+	left, fenced := f.left()
+	return fenced && left <= 0
+}
+
+// held reports whether we have held the Lease since the last drop.
+func (f *fence) held() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.until.IsZero()
+}
+
+// writing notes that a write is being sent.
+func (f *fence) writing() (ended func(answered bool)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.under++
+	return func(answered bool) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if !answered {
+			f.brokenOff = f.clock.Now()
+		}
+		if f.under--; f.under == 0 && f.idle != nil {
+			close(f.idle)
+			f.idle = nil
+		}
+	}
+}
+
+// settled waits until no write is in progress, and reports whether all recent ones were answered:
+// an unanswered one may still take effect, for as long as a successor waits on finding our Lease.
+func (f *fence) settled(ctx context.Context) bool {
+	f.mu.Lock()
+	if f.under > 0 && f.idle == nil {
+		f.idle = make(chan struct{})
+	}
+	idle := f.idle
+	f.mu.Unlock()
+	if idle != nil {
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.brokenOff.IsZero() || f.clock.Now().Sub(f.brokenOff) >= f.duration
+}
