@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -25,6 +26,7 @@ var metered = sync.OnceValue(func() *meters {
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return existing(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels))
 	}
+	metrics.Registry.MustRegister(queues{})
 	return &meters{
 		total:  counter("controller_runtime_reconcile_total", "Total number of reconciliations per controller", "controller", "result"),
 		errors: counter("controller_runtime_reconcile_errors_total", "Total number of reconciliation errors per controller", "controller"),
@@ -48,6 +50,31 @@ func existing[V prometheus.Collector](like V) V {
 		}
 	}
 	return like
+}
+
+// live are all *Workers that run.
+var live sync.Map
+
+// queues are the metrics of the queues of all connections together, read when somebody asks.
+type queues struct{}
+
+// Describe describes nothing: controller-runtime has the same metrics, of other queues.
+func (queues) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (queues) Collect(to chan<- prometheus.Metric) {
+	waiting, hangs := 0, time.Duration(0)
+	for workers := range live.Range {
+		w := workers.(*Workers)
+		waiting += w.queue.Len()
+		for _, began := range w.began.Range {
+			hangs = max(hangs, time.Since(began.(time.Time)))
+		}
+	}
+	depth := prometheus.NewDesc("workqueue_depth", "Current depth of workqueue by workqueue and priority", []string{"name", "controller", "priority"}, nil)
+	to <- prometheus.MustNewConstMetric(depth, prometheus.GaugeValue, float64(waiting), name, name, "")
+	longest := prometheus.NewDesc("workqueue_longest_running_processor_seconds", "How many seconds has the longest running processor for workqueue been running.", []string{"name", "controller"}, nil)
+	to <- prometheus.MustNewConstMetric(longest, prometheus.GaugeValue, hangs.Seconds(), name, name)
 }
 
 // waiting is how many keys of a kind are aside: the queue does not count them.

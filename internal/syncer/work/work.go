@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -39,7 +40,7 @@ const (
 	Urgent
 )
 
-// name is the queue's in metrics.
+// name is that of the queues of all connections in metrics.
 const name = "sync"
 
 // Workers reconcile the objects of one connection.
@@ -48,6 +49,7 @@ type Workers struct {
 	queue  priorityqueue.PriorityQueue[decide.Key]
 	lanes  map[string]*lane // By kind.
 	passes sync.WaitGroup
+	began  sync.Map // When the pass of a key began.
 }
 
 // New makes Workers that call do. Each kind has to be added to them.
@@ -71,7 +73,7 @@ func (w *Workers) Enqueue(priority int, keys ...decide.Key) {
 // Run calls start, which may enqueue, and then reconciles until ctx ends. It returns when
 // nothing is being reconciled any more.
 func (w *Workers) Run(ctx context.Context, start func(context.Context) error) error {
-	w.queue = priorityqueue.New(name, func(o *priorityqueue.Opts[decide.Key]) {
+	w.queue = priorityqueue.New("", func(o *priorityqueue.Opts[decide.Key]) { // One with a name wakes up twice a second, for metrics of its own.
 		o.Log, o.RateLimiter = log.FromContext(ctx), backoff(w.lanes)
 	})
 	return w.run(ctx, start)
@@ -86,6 +88,8 @@ func (w *Workers) run(ctx context.Context, start func(context.Context) error) er
 	}
 	defer context.AfterFunc(ctx, func() { w.queue.Add(decide.Key{}) })()
 	defer w.drop()
+	live.Store(w, nil)
+	defer live.Delete(w)
 	for {
 		key, priority, _ := w.queue.GetWithPriority()
 		if ctx.Err() != nil {
@@ -118,6 +122,8 @@ func (w *Workers) pass(ctx context.Context, key decide.Key, priority int) {
 
 // reconcile is what controller-runtime's controllers do with a key.
 func (w *Workers) reconcile(ctx context.Context, key decide.Key, priority int) {
+	w.began.Store(key, time.Now())
+	defer w.began.Delete(key)
 	defer prometheus.NewTimer(metered().seconds.WithLabelValues(key.Kind)).ObserveDuration()
 	logger := log.FromContext(ctx).WithValues("controller", key.Kind, "namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
 	result, err := w.recovered(log.IntoContext(ctx, logger), key)

@@ -150,6 +150,7 @@ func TestUrgentBeforeTheRest(t *testing.T) {
 }
 
 // TestNoIdleWorkers: Workers that have nothing to do cost one goroutine, and those of the queue.
+// None of those has a ticker for metrics: that would be a sixth.
 func TestNoIdleWorkers(t *testing.T) {
 	ours := func() (n int) {
 		stacks := make([]byte, 1<<20)
@@ -168,12 +169,12 @@ func TestNoIdleWorkers(t *testing.T) {
 	}
 	is(0)
 	r := start(t, map[string]int{"pod": 16, "secret": 4})
-	is(6)
+	is(5)
 	r.Enqueue(Rest, key("pod", "web"))
 	<-r.begun
-	is(7)
-	r.end <- nil
 	is(6)
+	r.end <- nil
+	is(5)
 	r.stop()
 	is(0)
 }
@@ -303,9 +304,34 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	if got := value(t, "workqueue_adds_total", "name", name); got < 3 {
-		t.Errorf("of queue %s: %v have been added", name, got)
+}
+
+// TestMetricsOfAllQueues: what waits in the queues of all connections, and what has run for the longest time in any.
+func TestMetricsOfAllQueues(t *testing.T) {
+	is := func(waits float64, hangs bool) {
+		t.Helper()
+		if got := value(t, "workqueue_depth", "name", name); got != waits {
+			t.Errorf("%v wait, want %v", got, waits)
+		}
+		if got := value(t, "workqueue_longest_running_processor_seconds", "name", name); got > 0 != hangs {
+			t.Errorf("the longest has run for %v s", got)
+		}
 	}
+	is(0, false)
+	a, b := start(t, map[string]int{"pod": 1}), start(t, map[string]int{"pod": 1})
+	is(0, false)
+	for _, r := range []*running{a, b} {
+		r.Enqueue(Rest, key("pod", "web"))
+		<-r.begun
+		r.Enqueue(Rest, key("pod", "web")) // It waits for its own end.
+	}
+	is(2, true)
+	a.stop()
+	a.ended <- <-a.ended
+	is(1, true)
+	b.stop()
+	b.ended <- <-b.ended
+	is(0, false)
 }
 
 // recorded is a queue with one key, and what is done with it.
