@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -125,5 +126,40 @@ func TestMatching(t *testing.T) {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// bindingTo is a ClusterBinding with a clusterID of its own, to the same provider as all others.
+func bindingTo(name string) *v1alpha1.ClusterBinding {
+	return &v1alpha1.ClusterBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: name}, Status: v1alpha1.ClusterBindingStatus{RemoteClusterUID: "one"},
+	}
+}
+
+// listed is a cache of ClusterBindings that counts how often all are listed.
+type listed struct {
+	client.Reader
+	times int
+}
+
+func (l *listed) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	l.times++
+	for _, name := range []string{"a", "b"} {
+		binding := bindingTo(name)
+		list.(*v1alpha1.ClusterBindingList).Items = append(list.(*v1alpha1.ClusterBindingList).Items, *binding)
+	}
+	return nil
+}
+
+// TestAStartComparesNoBindings: at a start each binding is enqueued for itself, and not all for each.
+func TestAStartComparesNoBindings(t *testing.T) {
+	for initially, want := range map[bool]int{true: 0, false: 1} {
+		cache := &listed{}
+		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+		SharedWith(cache).Create(t.Context(), event.CreateEvent{Object: bindingTo("a"), IsInInitialList: initially}, queue)
+		if got := queue.Len() > 0; cache.times != want || got != (want > 0) {
+			t.Errorf("initially %t: all are listed %d times, and something is enqueued: %t", initially, cache.times, got)
+		}
+		queue.ShutDown()
 	}
 }
