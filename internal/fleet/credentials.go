@@ -135,7 +135,7 @@ func (s *session) renewToken(ctx context.Context) error {
 func (s *session) sameAccount(ctx context.Context, offered *Target) error {
 	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), s.options.ProbeTimeout)
 	defer cancel()
-	apart, err := newClients(offered.Config, transport.Options{Wrap: s.wrap()}, s.options.Kinds)
+	apart, err := newClients(offered.Config, transport.Options{Wrap: s.wrap()}, s.options.mapper)
 	if err != nil {
 		return err
 	}

@@ -166,6 +166,16 @@ func refusedFor(reason string) func(State) bool {
 	return func(s State) bool { return s.Phase == Disconnected && s.Reason == reason }
 }
 
+// TestConnectionsShareAMapper: one of its own would take each connection 20 KB.
+func TestConnectionsShareAMapper(t *testing.T) {
+	f := New(Options{})
+	one, err1 := f.options.mapper()
+	two, err2 := f.options.mapper()
+	if err1 != nil || err2 != nil || one != two {
+		t.Errorf("got %p and %p, %v, %v", one, two, err1, err2)
+	}
+}
+
 func TestNothingIsUsedBeforeItsIdentityIsPinned(t *testing.T) {
 	f, m := startFleet(t)
 	f.Connect(target("eu", "1", ""))

@@ -37,15 +37,15 @@ type clients struct {
 }
 
 // newClients makes clients with connections of their own.
-func newClients(config *rest.Config, options transport.Options, kinds []Kind) (*clients, error) {
+func newClients(config *rest.Config, options transport.Options, mapper func() (meta.RESTMapper, error)) (*clients, error) {
 	httpClient, err := transport.HTTPClient(config, options)
 	if err != nil {
 		return nil, err
 	}
-	mapper, err := mapperOf(kinds)
+	known, err := mapper()
 	var live client.Client
 	if err == nil {
-		live, err = client.New(config, client.Options{HTTPClient: httpClient, Mapper: mapper, Scheme: scheme.Scheme})
+		live, err = client.New(config, client.Options{HTTPClient: httpClient, Mapper: known, Scheme: scheme.Scheme})
 	}
 	if err != nil {
 		transport.Close(httpClient)
@@ -156,7 +156,7 @@ func (s *session) probe(ctx context.Context) error {
 // would come too late, since in another cluster all our objects would be missing, and would be
 // created.
 func (s *session) recognise(ctx context.Context, options transport.Options) error {
-	apart, err := newClients(s.credentials.now().Config, options, s.options.Kinds)
+	apart, err := newClients(s.credentials.now().Config, options, s.options.mapper)
 	if err != nil {
 		return err
 	}

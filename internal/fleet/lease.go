@@ -2,11 +2,14 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -68,12 +71,13 @@ func (l *leaser) acquire(ctx context.Context) error {
 // been renewed in time although the provider answers. Other errors are left to the probes: the
 // next try may succeed.
 func (l *leaser) keep(ctx context.Context, end context.CancelCauseFunc) {
-	ticker := l.options.Clock.NewTicker(l.options.LeaseDuration / 3)
-	defer ticker.Stop()
+	timer := l.options.Clock.NewTimer(l.options.untilRenewal())
+	defer timer.Stop()
 	asked := l.options.Clock.Now()
 	for {
 		select {
-		case <-ticker.C():
+		case <-timer.C():
+			timer.Reset(l.options.untilRenewal())
 		case <-ctx.Done():
 			return
 		}
@@ -95,6 +99,14 @@ func (l *leaser) keep(ctx context.Context, end context.CancelCauseFunc) {
 			log.FromContext(ctx).V(1).Info("the Lease in the provider is not renewed", "error", err.Error())
 		}
 	}
+}
+
+// untilRenewal is the time until the next renewal, at most a third of the Lease's duration. All
+// connections renew at the same five moments of that time, so that the process does not wake up for
+// each of them.
+func (o *Options) untilRenewal() time.Duration {
+	interval := o.LeaseDuration / 3
+	return interval - o.Clock.Since(o.began)%(interval/5)
 }
 
 // unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease
@@ -203,7 +215,7 @@ func (l *leaser) write(ctx context.Context, s holder.Snapshot, d holder.Decision
 	if s.Lease == nil {
 		err = l.provider.GetClient().Create(bounded, written)
 	} else {
-		err = l.provider.GetClient().Patch(bounded, written, client.MergeFromWithOptions(s.Lease, client.MergeFromWithOptimisticLock{}))
+		err = l.provider.GetClient().Patch(bounded, written, renewal(written))
 	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && s.Lease != nil:
@@ -223,6 +235,14 @@ func (l *leaser) write(ctx context.Context, s holder.Snapshot, d holder.Decision
 		}
 	})
 	return true, nil
+}
+
+// renewal changes the Lease to what holder.Written returned, unless it has changed since. To compare
+// the two would cost as much as the request.
+func renewal(written *coordinationv1.Lease) client.Patch {
+	changed := metav1.ObjectMeta{ResourceVersion: written.ResourceVersion, Annotations: written.Annotations}
+	raw, _ := json.Marshal(&coordinationv1.Lease{ObjectMeta: changed, Spec: written.Spec}) // All in it can be marshalled.
+	return client.RawPatch(types.MergePatchType, raw)
 }
 
 // without goes on without a Lease if the provider denies us one; unread is set if it does not

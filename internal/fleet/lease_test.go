@@ -295,3 +295,37 @@ func TestARestoredProviderIsReadAnew(t *testing.T) {
 		})
 	}
 }
+
+// TestConnectionsRenewTogether: whenever a connection begins, it renews its Lease at the same few moments as all others,
+// and not later than after a third of its duration.
+func TestConnectionsRenewTogether(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Now())
+	f := New(Options{Clock: clock, LeaseDuration: 15 * time.Second})
+	first := clock.Now()
+	for range 50 {
+		clock.Step(1234567 * time.Microsecond)
+		after := f.options.untilRenewal()
+		if due := clock.Now().Add(after).Sub(first); due%time.Second != 0 || after > 5*time.Second || after <= 4*time.Second {
+			t.Errorf("renewed after %s, %s after the first connection", after, due)
+		}
+	}
+}
+
+// TestRenewalIsSmall: it has what Written may change, and the version that it must meet.
+func TestRenewalIsSmall(t *testing.T) {
+	held := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "ours", Labels: map[string]string{"a": "b"}, ResourceVersion: "7", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "spillway"}},
+			Annotations: map[string]string{v1alpha1.AnnotationGeneration: "2"}},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("us")},
+	}
+	lease := holder.Written(holder.Snapshot{Lease: held, Identity: "us", Duration: 15 * time.Second}, holder.Decision{Generation: 3}, time.Unix(1, 0).UTC())
+	got, err := renewal(lease).Data(lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"metadata":{"resourceVersion":"7","annotations":{"` + v1alpha1.AnnotationGeneration + `":"3"}},` +
+		`"spec":{"holderIdentity":"us","leaseDurationSeconds":15,"renewTime":"1970-01-01T00:00:01.000000Z"}}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -3,8 +3,10 @@ package fleet
 import (
 	"cmp"
 	"net/http"
+	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,6 +51,9 @@ type Options struct {
 	Kinds []Kind
 	// Clock defaults to the real one.
 	Clock clock.WithTickerAndDelayedExecution
+
+	began  time.Time                       // When the Fleet was made.
+	mapper func() (meta.RESTMapper, error) // One for all connections, 20 KB.
 }
 
 // Kind is one that the caches of the providers hold.
@@ -73,6 +78,8 @@ func (o *Options) defaults() {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
+	o.began = o.Clock.Now()
+	o.mapper = sync.OnceValues(func() (meta.RESTMapper, error) { return mapperOf(o.Kinds) })
 }
 
 // Target is a provider to connect to.

@@ -93,7 +93,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	of, err := cluster.New(config, func(o *cluster.Options) {
 		o.Scheme = scheme.Scheme
 		o.HTTPClient = httpClient
-		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return mapperOf(s.options.Kinds) }
+		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return s.options.mapper() }
 		o.Cache = s.caches.cacheOptions(s.mark(), newRefusals(s.options.Clock, s.end).add)
 		o.NewCache = s.caches.newCache
 		o.Client.FieldOwner = "spillway"
