@@ -106,8 +106,8 @@ bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500
 faults: ## Crash, cut and fault the manager at every write, and compare the end state (FAST=1 for a part).
 	@hack/have-tests.sh test/faults
 	@$(MAKE) --no-print-directory kube
-	$(GO) run ./test/faults/seeded/overlay bin/faults/seeded
-	$(GO) test -tags faults,seeded -overlay bin/faults/seeded/overlay.json -count=1 -v -timeout 24h $(ARGS) ./test/faults
+	$(GO) run ./test/faults/seeded/overlay bin/faults/_seeded
+	$(GO) test -tags faults,seeded -overlay bin/faults/_seeded/overlay.json -count=1 -v -timeout 24h $(ARGS) ./test/faults
 
 upgrade: ## Say what there is to upgrade from: nothing, until the first release.
 	@echo 'There is no release yet, so there is nothing to upgrade from.'
