@@ -57,6 +57,15 @@ type ClusterBindingSpec struct {
 	// +optional
 	Network ProviderNetwork `json:"network,omitzero"`
 
+	// classes are the names in the provider of the consumer's classes. At most 64, and one
+	// for each kind and name. A change counts for what is sent afterwards.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Classes []ClassMapping `json:"classes,omitempty"`
+
 	// deletionPolicy says what happens to the remote objects when the ClusterBinding is
 	// deleted. Defaults to Drain.
 	// +optional

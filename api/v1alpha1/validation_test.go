@@ -111,6 +111,24 @@ func longRanges(n int) []string {
 	return cidrs
 }
 
+// class is an item of spec.classes, and classes are n of them.
+func class(kind, name, remote string) object {
+	item := object{"kind": kind, "name": name}
+	if remote != "" {
+		item["remoteName"] = remote
+	}
+	return item
+}
+
+func classes(n int) list {
+	var all list
+	for i := range n {
+		name := fmt.Sprintf("%s%03d", strings.Repeat(long(59)+".", 4)+long(10), i)
+		all = append(all, class("PriorityClass", name, name))
+	}
+	return all
+}
+
 func wantNoPods(cidr string) string {
 	return fmt.Sprintf("podCIDRs must hold no unspecified, loopback, link-local or multicast addresses; %q does", cidr)
 }
@@ -144,6 +162,22 @@ var bindingCases = map[string]validationCase{
 	"clusterID changed":      {change: fields{"spec.clusterID": "us"}, want: `spec.clusterID: Invalid value: "us": clusterID is immutable: delete the ClusterBinding and make it again`},
 	"name of 253 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abc"}},
 	"name of 254 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abcd"}, want: "metadata.name: Invalid value"},
+
+	"classes":                            {set: fields{"spec.classes": list{class("RuntimeClass", "sandbox", "gvisor"), class("PriorityClass", "sandbox", "low"), class("RuntimeClass", "system-x", "gvisor")}}},
+	"most classes, and longest":          {set: fields{"spec.classes": classes(64)}},
+	"too many classes":                   {set: fields{"spec.classes": classes(65)}, want: "spec.classes: Too many: 65: must have at most 64 items"},
+	"class twice":                        {set: fields{"spec.classes": list{class("RuntimeClass", "a", "b"), class("RuntimeClass", "a", "c")}}, want: "spec.classes[1]: Duplicate value"},
+	"class of no such kind":              {set: fields{"spec.classes": list{class("StorageClass", "a", "b")}}, want: `spec.classes[0].kind: Unsupported value: "StorageClass": supported values: "PriorityClass", "RuntimeClass"`},
+	"class without a kind":               {set: fields{"spec.classes": list{object{"name": "a", "remoteName": "b"}}}, want: "spec.classes[0].kind: Required value"},
+	"class without a name":               {set: fields{"spec.classes": list{object{"kind": "RuntimeClass", "remoteName": "b"}}}, want: "spec.classes[0].name: Required value"},
+	"class that is called nothing there": {set: fields{"spec.classes": list{class("RuntimeClass", "a", "")}}, want: "spec.classes[0].remoteName: Required value"},
+	"class with an empty name":           {set: fields{"spec.classes": list{object{"kind": "RuntimeClass", "name": "", "remoteName": "b"}}}, want: "spec.classes[0].name in body should be at least 1 chars long"},
+	"class with an empty name there":     {set: fields{"spec.classes": list{object{"kind": "RuntimeClass", "name": "a", "remoteName": ""}}}, want: "spec.classes[0].remoteName in body should be at least 1 chars long"},
+	"no name of a class":                 {set: fields{"spec.classes": list{class("RuntimeClass", "A", "b")}}, want: "spec.classes[0].name: Invalid value: name must be the name of a class: a DNS subdomain"},
+	"no name of a class there":           {set: fields{"spec.classes": list{class("PriorityClass", "a", "b_")}}, want: "spec.classes[0].remoteName: Invalid value: remoteName must be the name of a class: a DNS subdomain"},
+	"class of the system":                {set: fields{"spec.classes": list{class("PriorityClass", "system-node-critical", "b")}}, want: "spec.classes[0].name: Invalid value: name must not begin with 'system-': such PriorityClasses are for the consumer's own pods"},
+	"class of the system there":          {set: fields{"spec.classes": list{class("PriorityClass", "a", "system-node-critical")}}, want: "spec.classes[0].remoteName: Invalid value: remoteName must not begin with 'system-': such PriorityClasses are for the provider's own pods"},
+	"another class of that name":         {set: fields{"spec.classes": list{class("RuntimeClass", "a", "b")}}, change: fields{"spec.classes": list{class("RuntimeClass", "a", "c")}}},
 
 	"least budget":              {set: fields{"spec.budget": object{"memory": "8Mi", "objects": int64(100)}}},
 	"most budget":               {set: fields{"spec.budget": object{"memory": "16Gi", "objects": int64(1_000_000)}}},

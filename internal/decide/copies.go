@@ -27,6 +27,8 @@ type Around struct {
 	Elsewhere func(namespace string) translate.Target
 	// Limits are what the provider allows.
 	Limits *translate.Limits
+	// Classes are the names of the consumer's classes there.
+	Classes translate.Classes
 	// Namespaces are the local namespaces that have a counterpart in the provider. They are
 	// shared, and must not be changed.
 	Namespaces func() []translate.PeerNamespace

@@ -41,9 +41,9 @@ type Kind[T decide.Object] struct {
 	RemoteName func(t translate.Target, local types.NamespacedName) types.NamespacedName
 	// Needs are what an object needs in the provider before it is sent there. Pure.
 	Needs func(local T) []decide.Ref
-	// Refused, if set, reports whether the limits of the provider keep an object from
-	// being sent. Pure.
-	Refused func(local T, limits *translate.Limits) bool
+	// Refused, if set, reports whether the limits of the provider, or the classes of the
+	// ClusterBinding, keep an object from being sent. Pure.
+	Refused func(local T, around decide.Around) bool
 	// For, if set, returns the namespace of the provider that a remote object is for, of a
 	// copied kind whose objects can be in one place at a time only. Pure.
 	For func(remote T) string

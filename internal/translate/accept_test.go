@@ -89,11 +89,11 @@ func TestPodRefusal(t *testing.T) {
 			if refusal != nil && refusal.Reason == ReasonPodSecurity {
 				want = refusal.with(cureOfPodSecurity)
 			}
-			_, again := Pod(local, mapped, generous)
+			_, again := Pod(local, mapped, generous, nil)
 			if diff := cmp.Diff(want, again); diff != "" {
 				t.Errorf("PodRefusal and Pod differ: %s", diff)
 			}
-			remote, under := Pod(local, mapped, &Limits{PodSecurity: PodSecurityPrivileged, VolumeTypes: describable})
+			remote, under := Pod(local, mapped, &Limits{PodSecurity: PodSecurityPrivileged, VolumeTypes: describable}, nil)
 			if diff := cmp.Diff(NeverSent(local), under); diff != "" || (under == nil) != (refusal == nil || refusal.Reason == ReasonPodSecurity) {
 				t.Errorf("where privileged pods are taken, it is refused: %v", under)
 			}

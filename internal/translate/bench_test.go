@@ -36,7 +36,7 @@ func BenchmarkPod(b *testing.B) {
 	local := podOf(b, bound)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, refusal := Pod(local, shared, generous); refusal != nil {
+		if _, refusal := Pod(local, shared, generous, nil); refusal != nil {
 			b.Fatal(refusal)
 		}
 	}

@@ -18,17 +18,19 @@ var podSpecFields = decisions{
 	"Affinity":            change("what nodes require, as NodeSelector"),
 	"AutomountServiceAccountToken": change(
 		"always false: a token of the provider's would be no use to the pod, and a right that nobody granted"),
-	"SecurityContext": change("see podSecurityContextFields"),
-	"SchedulingGates": drop("they are open: the pod is bound"),
-	"Overhead":        drop("admission sets it out of the provider's RuntimeClass"),
-	"ReadinessGates":  drop("their conditions are set in the consumer, and counted there"),
-	"ResourceClaims":  refuse(ReasonResourceClaims, "claims are allocated by drivers of the consumer"),
+	"RuntimeClassName":  change("its name in the provider, by spec.classes of the ClusterBinding; see ClassRefusal"),
+	"PriorityClassName": change("its name in the provider, by spec.classes of the ClusterBinding; others are left out"),
+	"SecurityContext":   change("see podSecurityContextFields"),
+	"SchedulingGates":   drop("they are open: the pod is bound"),
+	"Overhead":          drop("admission sets it out of the provider's RuntimeClass"),
+	"ReadinessGates":    drop("their conditions are set in the consumer, and counted there"),
+	"ResourceClaims":    refuse(ReasonResourceClaims, "claims are allocated by drivers of the consumer"),
 }.and(change("see containerFields"), "InitContainers", "Containers").
 	and(send(), "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy", "DNSConfig", "HostAliases",
-		"Subdomain", "SetHostnameAsFQDN", "HostnameOverride", "HostUsers", "ShareProcessNamespace", "RuntimeClassName", "EnableServiceLinks",
+		"Subdomain", "SetHostnameAsFQDN", "HostnameOverride", "HostUsers", "ShareProcessNamespace", "EnableServiceLinks",
 		"OS", "Resources").
 	and(drop(providerSchedules), "NodeName", "TopologySpreadConstraints", "SchedulerName").
-	and(drop(consumerOnly), "SchedulingGroup", "PriorityClassName", "ServiceAccountName", "DeprecatedServiceAccount").
+	and(drop(consumerOnly), "SchedulingGroup", "ServiceAccountName", "DeprecatedServiceAccount").
 	and(drop("what is urgent in the provider is for the provider"), "Priority", "PreemptionPolicy").
 	and(privileged(hostNamespace), "HostNetwork", "HostPID", "HostIPC")
 

@@ -29,7 +29,7 @@ spec:
   containers: [{name: web, securityContext: {}, envFrom: [{}], env: [{name: e, valueFrom: {}}]}]
   volumes: [{name: v}, {name: p, projected: {sources: [{}]}}]`)
 		set(reflect.ValueOf(where(local)).Elem())
-		remote, refusal := Pod(local, mapped, generous)
+		remote, refusal := Pod(local, mapped, generous, classes)
 		if refusal != nil {
 			return reflect.Value{}, refusal
 		}

@@ -44,7 +44,7 @@ func parse[T any](t testing.TB, manifest string) *T {
 // sent is the remote pod of local, which must not be refused.
 func sentPod(t testing.TB, local *corev1.Pod, target Target) *corev1.Pod {
 	t.Helper()
-	remote, refusal := Pod(local, target, generous)
+	remote, refusal := Pod(local, target, generous, classes)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}

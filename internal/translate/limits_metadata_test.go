@@ -147,7 +147,7 @@ spec:
 
 func sentUnder(t *testing.T, local *corev1.Pod, limits *Limits) *corev1.Pod {
 	t.Helper()
-	remote, refusal := Pod(local, mapped, limits)
+	remote, refusal := Pod(local, mapped, limits, nil)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}

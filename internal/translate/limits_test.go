@@ -114,7 +114,7 @@ func TestLimitRefusal(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if _, refusal := Pod(pod, mapped, test.limits); (refusal != nil) != (test.want != Refusal{}) {
+			if _, refusal := Pod(pod, mapped, test.limits, nil); (refusal != nil) != (test.want != Refusal{}) {
 				t.Errorf("sending it is refused: %v", refusal)
 			}
 		})
@@ -147,7 +147,7 @@ func TestWithheldTolerations(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			pod := podOf(t, "spec: {tolerations: ["+test.toleration+"], containers: [{name: c, image: i}]}")
-			remote, refusal := Pod(pod, mapped, test.limits)
+			remote, refusal := Pod(pod, mapped, test.limits, nil)
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
@@ -171,7 +171,7 @@ func TestWithheldTolerations(t *testing.T) {
 func TestTolerationsAndChangedLimits(t *testing.T) {
 	local := podOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{key: example.com/batch, operator: Exists}, {operator: Exists}], containers: [{name: c, image: i}]}")
 	none, offering := &Limits{}, &Limits{TolerationKeys: []string{"example.com/batch"}}
-	remote, refusal := Pod(local, mapped, none)
+	remote, refusal := Pod(local, mapped, none, nil)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -196,7 +196,7 @@ func TestTolerationsAndChangedLimits(t *testing.T) {
 // written because of limits.
 func TestOldTolerationsStay(t *testing.T) {
 	local := podOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{operator: Exists}], containers: [{name: c, image: i}]}")
-	remote, refusal := Pod(local, mapped, generous)
+	remote, refusal := Pod(local, mapped, generous, nil)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}

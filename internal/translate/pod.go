@@ -11,12 +11,15 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Pod is the remote pod to create for local in a provider with these limits.
-func Pod(local *corev1.Pod, t Target, limits *Limits) (*corev1.Pod, *Refusal) {
+// Pod is the remote pod to create for local in a provider with these limits and classes.
+func Pod(local *corev1.Pod, t Target, limits *Limits, classes Classes) (*corev1.Pod, *Refusal) {
 	if refusal := NeverSent(local); refusal != nil {
 		return nil, refusal
 	}
 	if refusal := LimitRefusal(local, limits); refusal != nil {
+		return nil, refusal
+	}
+	if refusal := ClassRefusal(local, classes); refusal != nil {
 		return nil, refusal
 	}
 	remote := &corev1.Pod{ObjectMeta: Metadata(local, t)}
@@ -31,6 +34,7 @@ func Pod(local *corev1.Pod, t Target, limits *Limits) (*corev1.Pod, *Refusal) {
 	localise(&remote.Spec, local, t, limits)
 	fillFiles(remote.Annotations, &remote.Spec, local)
 	selectNodes(&remote.Spec, &local.Spec, t)
+	nameClasses(&remote.Spec, &local.Spec, classes)
 	remote.Spec.AutomountServiceAccountToken = ptr.To(false)
 	if t.Hashed && remote.Spec.Hostname == "" {
 		remote.Spec.Hostname = hostname(local.Name)

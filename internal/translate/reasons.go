@@ -10,6 +10,7 @@ var PodReasons = []string{
 	v1alpha1.ReasonNamespaceNeverOffloaded,
 	v1alpha1.ReasonProviderAway,
 	v1alpha1.ReasonRightsMissing,
+	v1alpha1.ReasonClassNotMapped,
 	v1alpha1.ReasonDeletionFailed,
 	v1alpha1.ReasonReferenceNotFound,
 	v1alpha1.ReasonReferenceNotSynced,

@@ -105,7 +105,7 @@ func profileIn(t *testing.T, s *apiServer, directory string) inProfile {
 // sends, and what it does not send, the words say.
 func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 	t.Helper()
-	remote, refusal := translate.Pod(local, p.target, p.limits)
+	remote, refusal := translate.Pod(local, p.target, p.limits, nil)
 	if refusal != nil {
 		field, _, _ := strings.Cut(refusal.Message, " ")
 		return fmt.Sprintf("no: `%s` (%s)", strings.TrimSuffix(field, ":"), refusal.Reason)

@@ -76,9 +76,10 @@ func Needs(pod *corev1.Pod) []decide.Ref {
 	return refs
 }
 
-// refused reports whether the provider's limits keep a pod from being sent.
-func refused(pod *corev1.Pod, limits *translate.Limits) bool {
-	return translate.LimitRefusal(pod, limits) != nil
+// refused reports whether the provider's limits, or the binding's classes, keep a pod from
+// being sent.
+func refused(pod *corev1.Pod, around decide.Around) bool {
+	return translate.LimitRefusal(pod, around.Limits) != nil || translate.ClassRefusal(pod, around.Classes) != nil
 }
 
 // measure records how long creation and status took.

@@ -4,7 +4,30 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/translate"
 )
+
+// TestRefused: what the provider's limits or the binding's classes refuse needs nothing.
+func TestRefused(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: ptr.To("sandbox")}}
+	sandbox := translate.Classes{{Kind: v1alpha1.ClassRuntime, Name: "sandbox", RemoteName: "gvisor"}}
+	for name, test := range map[string]struct {
+		around decide.Around
+		want   bool
+	}{
+		"unknown limits": {decide.Around{Limits: translate.MissingLimits(), Classes: sandbox}, true},
+		"not mapped":     {decide.Around{Limits: &translate.Limits{}}, true},
+		"mapped":         {decide.Around{Limits: &translate.Limits{}, Classes: sandbox}, false},
+	} {
+		if got := refused(pod, test.around); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
 
 func TestAwaited(t *testing.T) {
 	pod := func(phase corev1.PodPhase, ready corev1.ConditionStatus, conditions ...corev1.PodCondition) *corev1.Pod {

@@ -57,6 +57,9 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	if refusal := translate.LimitRefusal(s.Local, s.Limits); refusal != nil {
 		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, limitPatience(s.Limits))
 	}
+	if refusal := translate.ClassRefusal(s.Local, s.Classes); refusal != nil {
+		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+	}
 	if !s.Place.Open {
 		return report(s, s.Place.Problem, patience(s.Place.Problem))
 	}
@@ -68,7 +71,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	if need := s.Unready(); need != nil {
 		return report(s, need.Problem, patience(need.Problem))
 	}
-	remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits)
+	remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits, s.Classes)
 	if refusal != nil {
 		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
 	}
@@ -121,7 +124,7 @@ const goingReason = "Going"
 // that its successor will have: so the provider is asked first, once.
 func finish(s snapshot) decide.Plan {
 	if s.Unanswered && s.Place.Namespace != "" {
-		if remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits); refusal == nil {
+		if remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits, s.Classes); refusal == nil {
 			return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: remote}}}
 		}
 	}

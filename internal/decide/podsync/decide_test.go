@@ -43,7 +43,7 @@ func local(changes ...func(*corev1.Pod)) *corev1.Pod {
 
 // remote is its pod in the provider, as Spillway created it.
 func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
-	pod, refusal := translate.Pod(local(), target, &translate.Limits{})
+	pod, refusal := translate.Pod(local(), target, &translate.Limits{}, nil)
 	if refusal != nil {
 		panic(refusal)
 	}
@@ -82,6 +82,15 @@ func started(p *corev1.Pod) {
 // writtenFor says which local pod the annotations are about.
 func writtenFor(uid string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[v1alpha1.AnnotationRemoteFor] = uid }
+}
+
+func sandboxed(p *corev1.Pod) { p.Spec.RuntimeClassName = ptr.To("sandbox") }
+
+// mapping maps a RuntimeClass.
+func mapping(name string) func(*snapshot) {
+	return func(s *snapshot) {
+		s.Classes = translate.Classes{{Kind: v1alpha1.ClassRuntime, Name: name, RemoteName: "gvisor"}}
+	}
 }
 
 func initialized(p *corev1.Pod) {
@@ -313,6 +322,9 @@ func TestDecide(t *testing.T) {
 		"it may not go":                                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False PodSecurity", "problem PodSecurity", "event PodSecurity"}},
 		"it describes a volume":                          {in(local(nfs), nil), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False VolumeNotAllowed", "problem VolumeNotAllowed", "event VolumeNotAllowed"}},
 		"and the provider allows that":                   {in(local(nfs), nil, func(s *snapshot) { s.Limits = &translate.Limits{VolumeTypes: []string{"nfs"}} }), []string{"create in the provider"}},
+		"its RuntimeClass is not mapped":                 {in(local(sandboxed), nil, needing), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ClassNotMapped", "problem ClassNotMapped", "event ClassNotMapped"}},
+		"and is mapped":                                  {in(local(sandboxed), nil, mapping("sandbox")), []string{"create in the provider"}},
+		"it ends, and its creation was not answered":     {in(local(sandboxed, deleted), nil, unanswered, mapping("sandbox")), []string{"find in the provider, UID "}},
 		"there are no limits for a moment":               {in(local(), nil, unlimited), []string{"problem LimitsMissing", "again after 2s"}},
 		"there are none for long":                        {in(local(), nil, unlimited, waiting("LimitsMissing", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False LimitsMissing", "problem LimitsMissing", "event LimitsMissing"}},
 		"it was there, before there were limits":         {in(local(nfs, started), nil, unlimited), []string{"find in the provider, UID remote-1"}},
@@ -324,11 +336,12 @@ func TestDecide(t *testing.T) {
 		"the annotations do not say of which pod":        {in(local(started, phase("Running"), writtenFor("")), nil), []string{"create in the provider"}},
 
 		// live, there
-		"nothing has changed":   {in(local(), remote()), nil},
-		"it runs":               {in(local(), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
-		"it runs at last":       {in(local(offloaded("False", "Rejected", "no")), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1"}},
-		"its image has changed": {in(local(image("app:2")), remote()), []string{"patch in the provider: image app:2"}},
-		"and is refused":        {in(local(image("app:2")), remote(), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
+		"its RuntimeClass is not mapped any more": {in(local(sandboxed), remote()), nil},
+		"nothing has changed":                     {in(local(), remote()), nil},
+		"it runs":                                 {in(local(), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+		"it runs at last":                         {in(local(offloaded("False", "Rejected", "no")), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1"}},
+		"its image has changed":                   {in(local(image("app:2")), remote()), []string{"patch in the provider: image app:2"}},
+		"and is refused":                          {in(local(image("app:2")), remote(), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
 		"a change waits for its next try, the status does not": {in(local(image("app:2"), offloaded("False", "UpdateRejected", "no")), remote(phase("Running")), refusedTo(decide.Patch, "UpdateRejected", minute)), []string{"patch the status of in the consumer: Running, spillway.io/Offloaded False UpdateRejected, remote remote-1", "event UpdateRejected", "again after 1m0s"}},
 		"its resize is refused": {in(local(cpu("2")), remote(), func(s *snapshot) {
 			refusedTo(decide.Patch, "UpdateRejected", minute)(s)

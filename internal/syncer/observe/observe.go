@@ -64,11 +64,7 @@ type Observer[T client.Object] struct {
 func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.Attempt) (s decide.Subject[T], err error) {
 	namespaces := o.Mapping()
 	s = decide.Subject[T]{
-		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Reach: namespaces.Reach(),
-		Around: decide.Around{
-			Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
-			Limits:    o.Limits(), Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
-		},
+		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Reach: namespaces.Reach(), Around: o.around(namespaces),
 	}
 	s.WaitingFor, s.Waiting = o.Memory.Waiting(key)
 	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
@@ -89,6 +85,15 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 		return s, nil
 	}
 	return s, o.needs(ctx, &s)
+}
+
+// around is what decisions about all objects depend on.
+func (o *Observer[T]) around(namespaces *mapping.Mapping) decide.Around {
+	return decide.Around{
+		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
+		Limits:    o.Limits(), Classes: translate.Classes(namespaces.Binding().Spec.Classes),
+		Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
+	}
 }
 
 // Places are where an object of the kind is, or goes. If all pods of a namespace go to one
@@ -208,20 +213,20 @@ func (o *Observer[T]) Ahead(s decide.Subject[T]) bool {
 }
 
 // Referers are the objects of the kind that need another one in the provider. An object that
-// the limits refuse needs nothing, unless it is there already.
+// Kind.Refused keeps here needs nothing, unless it is there already.
 func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
 	keys, err := o.Locals.Needing(ctx, of)
 	if o.Kind.Refused == nil || err != nil {
 		return keys, err
 	}
-	limits := o.Limits()
+	around := o.around(o.Mapping())
 	var needing []types.NamespacedName
 	for _, key := range keys {
 		local, known, err := o.Locals.Get(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		if known && o.Kind.Refused(local, limits) {
+		if known && o.Kind.Refused(local, around) {
 			remotes, err := o.Remotes.StandIns(ctx, key, o.Mapping().Places(key.Namespace))
 			if err != nil {
 				return nil, err

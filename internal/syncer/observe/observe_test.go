@@ -325,7 +325,7 @@ func TestReferers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection = kind.OnVirtualNode
-			o.Kind.Refused = func(*corev1.ConfigMap, *translate.Limits) bool { return test.refused }
+			o.Kind.Refused = func(*corev1.ConfigMap, decide.Around) bool { return test.refused }
 			rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.remote
 			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
 			keys, err := o.Referers(t.Context(), of)
@@ -366,7 +366,7 @@ func TestReferersFail(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection = kind.OnVirtualNode
 			if test.limited {
-				o.Kind.Refused = func(*corev1.ConfigMap, *translate.Limits) bool { return true }
+				o.Kind.Refused = func(*corev1.ConfigMap, decide.Around) bool { return true }
 			}
 			rig.View.Has = []client.Object{fixture.Local()}
 			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
@@ -395,17 +395,19 @@ type calm struct{ uses }
 
 func (calm) AnyRefused() bool { return false }
 
-// TestNothingIsOutdated where nothing was refused, and addresses are as the binding says.
+// TestNothingIsOutdated where nothing was refused, and addresses and classes are as the
+// binding says.
 func TestNothingIsOutdated(t *testing.T) {
 	o, rig := observer(uses{})
 	o.Kind.Selection, o.Uses = kind.OnVirtualNode, calm{}
 	o.Kind.Needs = func(*corev1.ConfigMap) []decide.Ref { return nil }
 	routed := builder.Binding("eu").Obj()
 	routed.Spec.Network = v1alpha1.ProviderNetwork{Mode: v1alpha1.NetworkRouted}
+	routed.Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassRuntime, Name: "sandbox", RemoteName: "gvisor"}}
 	o.Mapping = func() *mapping.Mapping { return namespaces().WithBinding(routed) }
 	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote()}
 	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
-	if err != nil || s.Sites[0].Outdated != nil || !s.Reach.Pending {
-		t.Errorf("got %v, %+v, %v", s.Sites[0].Outdated, s.Reach, err)
+	if err != nil || s.Sites[0].Outdated != nil || !s.Reach.Pending || len(s.Classes) != 1 {
+		t.Errorf("got %v, %+v, %v, %v", s.Sites[0].Outdated, s.Reach, s.Classes, err)
 	}
 }
