@@ -94,6 +94,11 @@ const (
 	// VolumeAllowed is the only value of such a label.
 	VolumeAllowed = "allowed"
 
+	// AnnotationAddressesPrefix and a clusterID are the key of an annotation of a Service or
+	// an Ingress with the addresses that the provider reports for it, separated by commas.
+	// The object's status has those of all providers.
+	AnnotationAddressesPrefix = "addresses.spillway.io/"
+
 	// AnnotationBreakGlass on a NamespaceMap, with a reason as its value, lets others than
 	// the manager write its spec. The manager never sets it, and still puts the entries
 	// back.

@@ -118,7 +118,7 @@ func Describe(obj metav1.Object) string {
 			orUnknown(l[v1alpha1.LabelOrigin]), orUnknown(l[v1alpha1.LabelBinding]), orUnknown(local.Namespace), orUnknown(string(local.UID)))
 	}
 	if by := l["app.kubernetes.io/managed-by"]; by != "" {
-		return fmt.Sprintf("it is managed by %s", cut(by))
+		return fmt.Sprintf("it is managed by %s", Shortened(by))
 	}
 	return "it was not created by Spillway"
 }
@@ -127,7 +127,7 @@ func orUnknown(s string) string {
 	if s == "" {
 		return "unknown"
 	}
-	return cut(s)
+	return Shortened(s)
 }
 
 // Clean puts a provider's string on one line, and removes what cannot be printed: escape
@@ -141,8 +141,8 @@ func Clean(s string) string {
 	}, s)
 }
 
-// cut shortens and cleans a provider's string.
-func cut(s string) string {
+// Shortened cleans a provider's string, and cuts it off after 64 characters.
+func Shortened(s string) string {
 	s = Clean(s)
 	if r := []rune(s); len(r) > 64 {
 		return string(r[:63]) + "…"

@@ -1,0 +1,175 @@
+// Package address decides, without any I/O, which addresses of a provider's load balancers
+// the consumer shows in the status of its own objects.
+//
+// Whoever reads such a status, such as a controller that writes DNS records, leads users
+// to the address. A provider could name one of the consumer's own, or a name that means
+// something else here. Everything else is the provider's to say: any name of its own may
+// lead anywhere.
+//
+// Several providers may report addresses of one object, and its status is one list. So an
+// annotation for each provider says which addresses are that provider's, and the list has
+// those of all annotations. Users may write annotations: what is read there is checked again.
+package address
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// Most is how many addresses of one object each provider may report. An annotation with so
+// many takes at most 4,063 bytes.
+const Most = 16
+
+// separator is between the addresses in an annotation.
+const separator = ","
+
+// Refused is an address that is not shown.
+type Refused struct {
+	// Address is as the provider reports it, on one line, and at most 64 characters long.
+	Address string
+	// Why is the cause, for people.
+	Why string
+}
+
+var tooMany = fmt.Sprintf("no more than %d addresses of one object are shown", Most)
+
+// Why an address is not shown.
+const (
+	notAnAddress = "it is neither an IP address nor a DNS name of several labels in lower case"
+	notOneHost   = "it means something else on each node, or to each program"
+	nameHere     = "it is a name within a cluster, and leads elsewhere here"
+	ownAddress   = "this cluster has that address, or that range, itself"
+)
+
+// Checked returns those of the reported IP addresses and host names that may be shown: in
+// their canonical form, sorted, each once; and those that may not. Empty ones are neither.
+// own reports whether an address is one of the consumer's own: see OfNodes. What comes
+// after the first Most is not read.
+func Checked(reported []string, own func(netip.Addr) bool) (shown []string, refused []Refused) {
+	read := 0
+	for _, text := range reported {
+		if text == "" {
+			continue
+		}
+		canonical, why := text, ""
+		if read++; read > Most {
+			why = tooMany
+		} else if ip, err := netip.ParseAddr(text); err == nil {
+			canonical, why = ip.String(), refusalOfIP(ip, own)
+		} else {
+			why = refusalOfName(text)
+		}
+		if why == "" {
+			shown = append(shown, canonical)
+			continue
+		}
+		refused = append(refused, Refused{provenance.Shortened(text), why})
+		if read > Most {
+			break
+		}
+	}
+	slices.Sort(shown)
+	return slices.Compact(shown), refused
+}
+
+// notHosts are ranges without an address of a host that is the same for all: this network,
+// what is reserved, and IPv6 addresses that some programs take for the IPv4 address in them.
+var notHosts = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"),
+}
+
+func refusalOfIP(ip netip.Addr, own func(netip.Addr) bool) string {
+	switch {
+	case !network.IsOfPods(ip), contains(notHosts, ip):
+		return notOneHost
+	case own(ip):
+		return ownAddress
+	}
+	return ""
+}
+
+// inClusters are domains whose names each cluster, or each host, answers itself.
+var inClusters = []string{".svc", ".cluster.local", ".localhost", ".localdomain"}
+
+// refusalOfName is about what is no IP address. A last label with a digit at its start is
+// no domain: programs read 127.1, 010.0.0.1 and 10.0x1 as IPv4 addresses.
+func refusalOfName(name string) string {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	switch {
+	case len(last) == len(name), len(validation.IsDNS1123Subdomain(name)) > 0, last[0] <= '9':
+		return notAnAddress
+	case slices.ContainsFunc(inClusters, func(domain string) bool { return strings.HasSuffix("."+name, domain) }):
+		return nameHere
+	}
+	return ""
+}
+
+// OfNodes reports of an address whether one of the consumer's own nodes has it, or its pods
+// do. Virtual nodes have none.
+func OfNodes(nodes []corev1.Node) func(netip.Addr) bool {
+	var ranges []netip.Prefix
+	for i := range nodes {
+		if nodes[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
+			continue
+		}
+		for _, cidr := range nodes[i].Spec.PodCIDRs {
+			if prefix, err := netip.ParsePrefix(cidr); err == nil {
+				ranges = append(ranges, prefix)
+			}
+		}
+		for _, address := range nodes[i].Status.Addresses {
+			if ip, err := netip.ParseAddr(address.Address); err == nil {
+				ranges = append(ranges, netip.PrefixFrom(ip, ip.BitLen()))
+			}
+		}
+	}
+	return func(ip netip.Addr) bool { return contains(ranges, ip) }
+}
+
+func contains(ranges []netip.Prefix, ip netip.Addr) bool {
+	return slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// Annotate returns annotations with the addresses of the provider of that clusterID, and
+// without its annotation if it has none. The argument stays as it is.
+func Annotate(annotations map[string]string, clusterID string, shown []string) map[string]string {
+	merged := maps.Clone(annotations)
+	if len(shown) == 0 {
+		delete(merged, v1alpha1.AnnotationAddressesPrefix+clusterID)
+		return merged
+	}
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	merged[v1alpha1.AnnotationAddressesPrefix+clusterID] = strings.Join(shown, separator)
+	return merged
+}
+
+// All are the addresses of all providers in annotations, by clusterID, each once, without
+// what may not be shown.
+func All(annotations map[string]string, own func(netip.Addr) bool) []string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if !strings.HasPrefix(key, v1alpha1.AnnotationAddressesPrefix) {
+			continue
+		}
+		shown, _ := Checked(strings.Split(annotations[key], separator), own)
+		for _, address := range shown {
+			if !slices.Contains(all, address) {
+				all = append(all, address)
+			}
+		}
+	}
+	return all
+}
