@@ -28,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/secret"
 	"github.com/spillway-io/spillway/controllers/toprovider/service"
 	"github.com/spillway-io/spillway/controllers/unpin"
+	"github.com/spillway-io/spillway/controllers/unreport"
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/controllers/waitingpod"
@@ -144,6 +145,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"webhookremoval": only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local),
 		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
 		"unpin":          (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local),
+		"unreport":       (&unreport.Reconciler{Client: cached, Services: o.Views.Catalogue}).SetupWithManager(local, o.Views.Catalogue),
 		"waitingpod": (&waitingpod.Reconciler{
 			Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
 		}).SetupWithManager(run.local),

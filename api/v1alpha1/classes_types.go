@@ -5,10 +5,13 @@ package v1alpha1
 const ReasonClassNotMapped = "ClassNotMapped"
 
 // ClassKind is a kind of classes that objects of the consumer name.
-// +kubebuilder:validation:Enum=PriorityClass;RuntimeClass
+// +kubebuilder:validation:Enum=LoadBalancer;PriorityClass;RuntimeClass
 type ClassKind string
 
 const (
+	// ClassLoadBalancer is for spec.loadBalancerClass of Services. One of a class that is
+	// mapped gets its load balancer in the provider. Others are of type ClusterIP there.
+	ClassLoadBalancer ClassKind = "LoadBalancer"
 	// ClassPriority is for spec.priorityClassName of pods. Pods of a class that is not mapped
 	// are sent without one.
 	ClassPriority ClassKind = "PriorityClass"
@@ -19,22 +22,28 @@ const (
 
 // ClassMapping says which class of the provider stands for one of the consumer.
 //
-// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self.name).hasValue()",fieldPath=".name",message="name must be the name of a class: a DNS subdomain"
-// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self.remoteName).hasValue()",fieldPath=".remoteName",message="remoteName must be the name of a class: a DNS subdomain"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'LoadBalancer' || has(self.remoteName)",fieldPath=".remoteName",reason=FieldValueRequired,message="remoteName may be left out with kind LoadBalancer only: that stands for the provider's default"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'LoadBalancer' || !format.dns1123Subdomain().validate(self.name).hasValue()",fieldPath=".name",message="name must be the name of a class: a DNS subdomain"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'LoadBalancer' || !has(self.remoteName) || !format.dns1123Subdomain().validate(self.remoteName).hasValue()",fieldPath=".remoteName",message="remoteName must be the name of a class: a DNS subdomain"
+// +kubebuilder:validation:XValidation:rule="self.kind != 'LoadBalancer' || !format.qualifiedName().validate(self.name).hasValue()",fieldPath=".name",message="name must be a loadBalancerClass, such as example.com/public"
+// +kubebuilder:validation:XValidation:rule="self.kind != 'LoadBalancer' || !has(self.remoteName) || !format.qualifiedName().validate(self.remoteName).hasValue()",fieldPath=".remoteName",message="remoteName must be a loadBalancerClass, such as example.com/public"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !self.name.startsWith('system-')",fieldPath=".name",message="name must not begin with 'system-': such PriorityClasses are for the consumer's own pods"
-// +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !self.remoteName.startsWith('system-')",fieldPath=".remoteName",message="remoteName must not begin with 'system-': such PriorityClasses are for the provider's own pods"
+// +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !has(self.remoteName) || !self.remoteName.startsWith('system-')",fieldPath=".remoteName",message="remoteName must not begin with 'system-': such PriorityClasses are for the provider's own pods"
 type ClassMapping struct {
-	// kind of the classes: PriorityClass or RuntimeClass.
+	// kind of the classes: LoadBalancer, PriorityClass or RuntimeClass.
 	// +required
 	Kind ClassKind `json:"kind,omitempty"`
-	// name of the class in the consumer. It need not exist there.
+	// name of the class in the consumer. It need not exist there. A loadBalancerClass must be
+	// one that nothing in the consumer serves.
 	// +required
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=317
 	Name string `json:"name,omitempty"`
-	// remoteName is the name of the class in the provider, which may be the same.
-	// +required
+	// remoteName is the name of the class in the provider, which may be the same. Required,
+	// but for a LoadBalancer: without it, the Service in the provider has no
+	// loadBalancerClass, and gets the load balancer that is the default there.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=317
 	RemoteName string `json:"remoteName,omitempty"`
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"net/netip"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -34,6 +35,8 @@ type Around struct {
 	Namespaces func() []translate.PeerNamespace
 	// Node is the name of the provider's virtual node.
 	Node string
+	// Own returns what reports whether an address is one of the consumer's own.
+	Own func() (func(netip.Addr) bool, error)
 }
 
 // copies is the Syncer of the kinds whose objects are copied because something needs them.
@@ -74,7 +77,7 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 // create creates the desired copy, unless the provider has just refused that, or the copy needs
 // what is not there yet.
 func create[T Object](s Snapshot[T], desired T) Plan {
-	if s.Refused != nil && s.Refused.Wait > 0 {
+	if s.isRefused() {
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
 	}
 	if need := s.Unready(); need != nil {
@@ -115,11 +118,17 @@ func correct[T Object](t Translation[T], s Snapshot[T], desired T) Plan {
 		return act(cleanUp([]T{s.Remote})...)
 	case equality.Semantic.DeepEqual(merged, s.Remote):
 		return Plan{}
-	case s.Refused != nil && s.Refused.Wait > 0:
+	case s.isRefused():
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
 	default:
 		return act(Action{Verb: Patch, Side: Remote, Object: merged, Before: s.Remote, Locked: true})
 	}
+}
+
+// isRefused reports whether a request about the copy was refused, and may not be retried yet.
+// That the consumer refuses what a copy tells does not hold up the copy.
+func (s Snapshot[T]) isRefused() bool {
+	return s.Refused != nil && s.Refused.Wait > 0 && s.Refused.Verb != PatchStatus
 }
 
 // desiredOf returns the copy as it should be, without labels and annotations that the

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -9,7 +11,16 @@ import (
 // Noticing is a Translation that tells the owner of an object something about its copy.
 type Noticing[T Object] interface {
 	// Notice is what the owner should know of the copy that is written, or nil. Pure.
-	Notice(local, remote T, limits *translate.Limits) *Problem
+	Notice(local, remote T, around Around) *Problem
+}
+
+// Reporting is a Translation of a kind whose copies have something to tell the consumer, in the
+// status and the annotations of its object.
+type Reporting[T Object] interface {
+	// Report returns local with what remote tells of the provider with that clusterID, or
+	// local itself if nothing differs, and why some of it is not shown. If remote is nil,
+	// nothing of that provider is left in local. Pure.
+	Report(local, remote T, clusterID string, around Around) (reported T, problem *Problem)
 }
 
 // Keeping is a Translation that may keep a copy whose object cannot be sent as it is now.
@@ -27,8 +38,9 @@ type Choosing[T Object] interface {
 }
 
 // mapped is the Syncer of the kinds whose objects are copied because their namespace is
-// mapped. It writes nothing on the local object, and nothing waits for the copy. So a copy
-// takes one request, and an event on the object tells its owner why there is none.
+// mapped. It writes nothing on the local object but what a Reporting kind tells, and nothing
+// waits for the copy. So a copy takes one request, and an event on the object tells its owner
+// why there is none.
 //
 // While Wanted is set and the place is not Open, it decides nothing: the remote namespace
 // is not there yet; or it is being deleted, and all copies with it.
@@ -42,7 +54,12 @@ type mapped[T Object] struct {
 func NewMapped[T Object](t Translation[T]) Syncer[T] { return mapped[T]{Translation: t} }
 
 // SyncToRemote creates the copy.
-func (m mapped[T]) SyncToRemote(s Snapshot[T]) Plan {
+func (m mapped[T]) SyncToRemote(s Snapshot[T]) Plan { return m.reported(s, m.create(s)) }
+
+// Sync updates the copy, or deletes it when it should not be there any more.
+func (m mapped[T]) Sync(s Snapshot[T]) Plan { return m.reported(s, m.update(s)) }
+
+func (m mapped[T]) create(s Snapshot[T]) Plan {
 	goes, known := m.goes(s)
 	switch {
 	case !goes:
@@ -59,8 +76,7 @@ func (m mapped[T]) SyncToRemote(s Snapshot[T]) Plan {
 	return m.notice(s, desired, create(s, desired))
 }
 
-// Sync updates the copy, or deletes it when it should not be there any more.
-func (m mapped[T]) Sync(s Snapshot[T]) Plan {
+func (m mapped[T]) update(s Snapshot[T]) Plan {
 	goes, known := m.goes(s)
 	switch {
 	case s.Wanted && !s.Place.Open:
@@ -107,11 +123,43 @@ func (m mapped[T]) goes(s Snapshot[T]) (goes, known bool) {
 	return choosing.Choose(s.Local, s.Reach, s.Node)
 }
 
+// reported adds to a plan what the copy tells the consumer. What it has told is taken back
+// before it is deleted, and when it should not be there any more.
+func (m mapped[T]) reported(s Snapshot[T], plan Plan) Plan {
+	reporting, ok := m.Translation.(Reporting[T])
+	if !ok || s.isUndecided() {
+		return plan
+	}
+	remote := s.Remote
+	goes, _ := m.goes(s)
+	isDeletion := func(a Action) bool { return a.Verb == Delete }
+	if !goes || s.Place.Leaving || Present(remote) && (!remote.GetDeletionTimestamp().IsZero() || slices.ContainsFunc(plan.Actions, isDeletion)) {
+		var none T
+		remote = none
+	}
+	reported, problem := reporting.Report(s.Local, remote, s.ClusterID, s.around())
+	if any(reported) != any(s.Local) {
+		plan.Actions = append([]Action{{Verb: PatchStatus, Side: Local, Object: reported, Before: s.Local, Locked: true, Paced: true}}, plan.Actions...)
+	}
+	if plan.Problem == nil && problem != nil {
+		plan.Problem, plan.TellsProblem = problem, true
+	}
+	return plan
+}
+
+// isUndecided reports whether it is not known what a copy tells: where the object goes, or
+// what the provider allows, is not known; or another copy is the one that counts.
+func (s Snapshot[T]) isUndecided() bool {
+	another := func(site Site[T]) bool { return site.Wanted }
+	return s.Wanted && !s.Place.Open && !s.Place.Leaving || s.Limits == nil || s.Limits.Unknown != nil && !s.Place.Leaving ||
+		!s.Wanted && slices.ContainsFunc(s.Sites, another)
+}
+
 // notice adds to a plan that writes the copy what the owner should know of it.
 func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 	noticing, ok := m.Translation.(Noticing[T])
 	if ok && len(plan.Actions) > 0 && plan.Actions[0].Verb != Delete {
-		plan.Event = noticing.Notice(s.Local, desired, s.Limits)
+		plan.Event = noticing.Notice(s.Local, desired, s.around())
 	}
 	return plan
 }

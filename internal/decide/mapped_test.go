@@ -16,7 +16,7 @@ import (
 // noticing has something to tell of each object with the key notice.
 type noticing struct{ fixture.Plain }
 
-func (noticing) Notice(local, _ *corev1.ConfigMap, _ *translate.Limits) *decide.Problem {
+func (noticing) Notice(local, _ *corev1.ConfigMap, _ decide.Around) *decide.Problem {
 	if local.Data["notice"] == "" {
 		return nil
 	}

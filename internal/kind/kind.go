@@ -89,7 +89,8 @@ const (
 	// Referenced selects the objects that sent objects need. They go to where those are.
 	Referenced Selection = "Referenced"
 	// InMappedNamespace selects all objects of namespaces that are mapped to one of the
-	// provider. They go there, and Spillway writes nothing on them here.
+	// provider. They go there, and Spillway writes nothing on them here but what the copies of
+	// a decide.Reporting kind tell.
 	InMappedNamespace Selection = "InMappedNamespace"
 )
 

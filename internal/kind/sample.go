@@ -73,6 +73,10 @@ const SampleLabel = "sample"
 // endpointCIDRs.
 const SampleCIDR = "192.0.2.0/24"
 
+// SampleBalancer is the class of load balancers in samples. The ClusterBindings of tests map it
+// to the class of that name, and their providers list that under loadBalancerClasses.
+const SampleBalancer = "example.com/balancer"
+
 // SampleMeta is the metadata of a sample.
 func SampleMeta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{SampleLabel: "created"}}

@@ -21,7 +21,7 @@ func trimForeignNode(obj any) (any, error) {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
 		CreationTimestamp: node.CreationTimestamp, OwnerReferences: node.OwnerReferences,
-	}, Spec: corev1.NodeSpec{PodCIDRs: node.Spec.PodCIDRs}}, nil
+	}, Spec: corev1.NodeSpec{PodCIDRs: node.Spec.PodCIDRs}, Status: corev1.NodeStatus{Addresses: node.Status.Addresses}}, nil
 }
 
 // trimWaitingPod keeps of a pod that waits for a node what internal/decide/unscheduledpod

@@ -79,6 +79,7 @@ var notOfPods = map[string]string{
 	"ReasonExternalName":            "said of a Service, which no pod waits for",
 	"ReasonServiceWithoutEndpoints": "said of a Service, which no pod waits for",
 	"ReasonSentAsClusterIP":         "said of a Service, which no pod waits for",
+	"ReasonAddressRefused":          "said of a Service, which no pod waits for",
 }
 
 // TestReasonsOfPods compares the list of reasons with the possible reasons of a pod's

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/address"
 	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/kind"
@@ -85,6 +88,23 @@ func (c *connected) limit(ctx context.Context, limits *translate.Limits) {
 	}
 }
 
+// own returns what reports whether an address is that of a node of the consumer, of its pods,
+// or of a Service.
+func (c *connected) own(ctx context.Context) (func(netip.Addr) bool, error) {
+	var nodes corev1.NodeList
+	if err := c.Cache.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	var services corev1.ServiceList
+	if err := c.Views.Catalogue.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing Services: %w", err)
+	}
+	ofNodes := address.OfNodes(nodes.Items)
+	return func(ip netip.Addr) bool {
+		return ofNodes(ip) || slices.ContainsFunc(services.Items, func(s corev1.Service) bool { return slices.Contains(s.Spec.ClusterIPs, ip.String()) })
+	}, nil
+}
+
 // namespaceUID is that of a namespace of the provider, if it is there to stay.
 func (c *connected) namespaceUID(ctx context.Context, name string) (types.UID, error) {
 	namespace := &corev1.Namespace{}
@@ -148,7 +168,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals,
-			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Limits: c.limits.Load, Clock: c.Clock,
+			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Own: c.own, Limits: c.limits.Load, Clock: c.Clock,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,

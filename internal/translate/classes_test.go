@@ -14,7 +14,12 @@ var classes = Classes{
 	{Kind: v1alpha1.ClassPriority, Name: "x", RemoteName: "batch"},
 	{Kind: v1alpha1.ClassRuntime, Name: "x", RemoteName: "gvisor"},
 	{Kind: v1alpha1.ClassRuntime, Name: "kata", RemoteName: "kata"},
+	{Kind: v1alpha1.ClassLoadBalancer, Name: "x", RemoteName: "nlb"},
+	{Kind: v1alpha1.ClassLoadBalancer, Name: "any"},
 }
+
+// balancing are limits that allow the load balancers of classes.
+var balancing = &Limits{LoadBalancerClasses: []string{"nlb", "default"}}
 
 // TestClassesOfPods: a pod has the names of the provider there. Without a PriorityClass it
 // goes, and without its RuntimeClass it stays here.

@@ -182,7 +182,7 @@ func TestLabelsOfSlices(t *testing.T) {
 	}
 	service := serviceOf(t, `{}`)
 	service.Labels["kubernetes.io/service-name"] = "web"
-	remote, _ := Service(service, mapped)
+	remote, _ := Service(service, mapped, nil, nil)
 	if listing.Withhold(remote, nil); remote.Labels["kubernetes.io/service-name"] != "" {
 		t.Error("it is sent on a Service, too")
 	}

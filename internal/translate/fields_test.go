@@ -84,9 +84,9 @@ func inSlice[T any](fields decisions, where func(*discoveryv1.EndpointSlice) *T)
 // inService is a subject that is somewhere in a Service.
 func inService[T any](fields decisions, where func(*corev1.Service) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		local := serviceOf(t, `{ports: [{port: 80}]}`)
+		local := serviceOf(t, `{type: LoadBalancer, loadBalancerClass: x, ports: [{port: 80}]}`)
 		set(reflect.ValueOf(where(local)).Elem())
-		remote, refusal := Service(local, mapped)
+		remote, refusal := Service(local, mapped, balancing, classes)
 		if refusal != nil {
 			return reflect.Value{}, refusal
 		}

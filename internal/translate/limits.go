@@ -29,6 +29,9 @@ type Limits struct {
 	// MetadataKeys are the keys, or their domains, of labels and annotations that are sent
 	// besides those without a domain; All stands for each. ReservedKeys are never sent.
 	MetadataKeys, ReservedKeys []string
+	// LoadBalancerClasses are those that Services may have: classes; "default", which stands
+	// for none; or All.
+	LoadBalancerClasses []string
 	// EndpointCIDRs are the ranges that the addresses of EndpointSlices are in.
 	EndpointCIDRs []netip.Prefix
 }

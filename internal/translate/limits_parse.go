@@ -12,19 +12,20 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// The keys of the ConfigMap. The first five here and the last apply to what is sent. The
+// The keys of the ConfigMap. The first five here and the last two apply to what is sent. The
 // others are for the provider's policies alone, but mistakes in them are reported here.
 const (
-	limitPodSecurity     = "podSecurity"
-	limitVolumeTypes     = "volumeTypes"
-	limitTolerationKeys  = "tolerationKeys"
-	limitMetadataKeys    = "metadataKeys"
-	limitReservedKeys    = "reservedKeys"
-	limitPriorityClasses = "priorityClasses"
-	limitNamespaceLabels = "namespaceLabels"
-	limitNamePattern     = "namePattern"
-	limitReservedNames   = "reservedNames"
-	limitEndpointCIDRs   = "endpointCIDRs"
+	limitPodSecurity         = "podSecurity"
+	limitVolumeTypes         = "volumeTypes"
+	limitTolerationKeys      = "tolerationKeys"
+	limitMetadataKeys        = "metadataKeys"
+	limitReservedKeys        = "reservedKeys"
+	limitPriorityClasses     = "priorityClasses"
+	limitNamespaceLabels     = "namespaceLabels"
+	limitNamePattern         = "namePattern"
+	limitReservedNames       = "reservedNames"
+	limitEndpointCIDRs       = "endpointCIDRs"
+	limitLoadBalancerClasses = "loadBalancerClasses"
 )
 
 // limitSize limits the value of a key, because it is searched for each pod.
@@ -35,6 +36,7 @@ var (
 	unfolded  = strings.NewReplacer(" ", "", "\n", "")
 	limitKeys = []string{
 		limitPodSecurity, limitVolumeTypes, limitTolerationKeys, limitMetadataKeys, limitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames, limitEndpointCIDRs,
+		limitLoadBalancerClasses,
 	}
 	// describable are the types of volumes that limits can allow.
 	describable = []string{"nfs", "iscsi", "fc", "csi"}
@@ -94,6 +96,7 @@ func LimitsOf(data map[string]string) *Limits {
 	limits := &Limits{
 		VolumeTypes: listed(data[limitVolumeTypes]), TolerationKeys: listed(data[limitTolerationKeys]),
 		MetadataKeys: listed(data[limitMetadataKeys]), ReservedKeys: listed(data[limitReservedKeys]),
+		LoadBalancerClasses: listed(data[limitLoadBalancerClasses]),
 	}
 	if slices.Contains(limits.VolumeTypes, All) {
 		limits.VolumeTypes = describable

@@ -4,6 +4,8 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // Why a Service is not sent, or not as it is; see Service and ServiceNotice.
@@ -14,16 +16,16 @@ const (
 	// no endpoints.
 	ReasonServiceWithoutEndpoints = "ServiceWithoutEndpoints"
 	// ReasonSentAsClusterIP: the Service has a load balancer or externalIPs, and in the
-	// provider neither.
+	// provider not.
 	ReasonSentAsClusterIP = "SentAsClusterIP"
 )
 
 // Service is the remote Service of local: reachable within the provider only, whatever
-// opens it to the outside in the consumer.
+// opens it to the outside in the consumer, unless it is Balanced.
 //
 // An alias (ExternalName) is refused: the DNS of the provider would answer with it for a
 // name of the consumer's choice, and what it resolves to there may be another host.
-func Service(local *corev1.Service, t Target) (*corev1.Service, *Refusal) {
+func Service(local *corev1.Service, t Target, limits *Limits, classes Classes) (*corev1.Service, *Refusal) {
 	if local.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, refusalf(ReasonExternalName,
 			"spec.type is ExternalName: an alias is not sent to a provider, where spec.externalName may lead to another host; pods there have to use %q itself",
@@ -34,7 +36,16 @@ func Service(local *corev1.Service, t Target) (*corev1.Service, *Refusal) {
 	}
 	allowed := serviceSpecPlan.allowed(&local.Spec)
 	spec := allowed.DeepCopy()
-	spec.Type, spec.ClusterIP = corev1.ServiceTypeClusterIP, ""
+	spec.ClusterIP = ""
+	if Balanced(local, limits, classes) {
+		spec.LoadBalancerClass = nil
+		if class, _ := classes.Of(v1alpha1.ClassLoadBalancer, *local.Spec.LoadBalancerClass); class != "" {
+			spec.LoadBalancerClass = &class
+		}
+	} else {
+		spec.Type, spec.ExternalTrafficPolicy = corev1.ServiceTypeClusterIP, ""
+		closeToOutside(spec)
+	}
 	if isHeadless(local) {
 		spec.ClusterIP = corev1.ClusterIPNone
 	}
@@ -50,7 +61,7 @@ func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP ==
 
 // ServiceNotice is what the owner of a Service that is sent should know of the remote one,
 // or nil.
-func ServiceNotice(local *corev1.Service, limits *Limits) *Refusal {
+func ServiceNotice(local *corev1.Service, limits *Limits, classes Classes) *Refusal {
 	unsent := unsentKey(maps.Keys(local.Spec.Selector), limits)
 	switch {
 	case unsent != "":
@@ -61,9 +72,10 @@ func ServiceNotice(local *corev1.Service, limits *Limits) *Refusal {
 		return refusalf(ReasonServiceWithoutEndpoints,
 			"spec.selector is empty: the Service has the endpoints of its EndpointSlices, and none in the provider, which allows no address (%s in ConfigMap spillway-provider/limits)",
 			limitEndpointCIDRs)
-	case local.Spec.Type == corev1.ServiceTypeLoadBalancer:
+	case local.Spec.Type == corev1.ServiceTypeLoadBalancer && !Balanced(local, limits, classes):
 		return refusalf(ReasonSentAsClusterIP,
-			"spec.type is LoadBalancer: in the provider the Service is of type ClusterIP; its load balancer here does not send traffic to pods there unless the networks are routed")
+			"%s: in the provider the Service is of type ClusterIP; its load balancer here does not send traffic to pods there unless the networks are routed",
+			unbalanced(local, limits, classes))
 	case len(local.Spec.ExternalIPs) > 0:
 		return refusalf(ReasonSentAsClusterIP,
 			"spec.externalIPs: in the provider the Service has none, because its nodes would send traffic for these addresses, whoever has them there, to the pods")
@@ -76,8 +88,8 @@ func ServiceNotice(local *corev1.Service, limits *Limits) *Refusal {
 func isSentLabel(key string, limits *Limits) bool { return isCopiedLabel(key) && limits.Sends(key) }
 
 // MergeService is remote with what Service decides about, and with what the provider has
-// filled in: addresses, IP families, defaults. replace reports that a Service has become headless, or is no longer: its
-// address cannot be changed.
+// filled in: addresses, IP families, defaults. replace reports that a Service has become headless, or is no longer, or has
+// a load balancer of another class: address and class cannot be changed.
 func MergeService(desired, remote *corev1.Service) (merged *corev1.Service, replace bool) {
 	merged = remote.DeepCopy()
 	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
@@ -91,8 +103,12 @@ func MergeService(desired, remote *corev1.Service) (merged *corev1.Service, repl
 	if should.InternalTrafficPolicy != nil {
 		is.InternalTrafficPolicy = should.InternalTrafficPolicy
 	}
-	closeToOutside(is)
-	return merged, isHeadless(desired) != isHeadless(remote)
+	if should.Type == corev1.ServiceTypeLoadBalancer {
+		openAs(is, should, remote.Spec.Ports)
+	} else {
+		closeToOutside(is)
+	}
+	return merged, isHeadless(desired) != isHeadless(remote) || ofAnotherClass(should, &remote.Spec)
 }
 
 // closeToOutside takes away what somebody in the provider has opened a Service with. The

@@ -35,6 +35,10 @@ func TestService(t *testing.T) {
 		"a LoadBalancer": {`{type: LoadBalancer, clusterIP: 10.0.0.7, loadBalancerIP: 192.0.2.1, loadBalancerSourceRanges: [192.0.2.0/24], loadBalancerClass: example.com/lb,
 			allocateLoadBalancerNodePorts: false, externalTrafficPolicy: Local, healthCheckNodePort: 30081, externalIPs: [192.0.2.2], ports: [{port: 80, nodePort: 30080}]}`,
 			`{type: ClusterIP, ports: [{port: 80}]}`},
+		"a LoadBalancer of a class": {`{type: LoadBalancer, clusterIP: 10.0.0.7, loadBalancerIP: 192.0.2.1, loadBalancerSourceRanges: [192.0.2.0/24], loadBalancerClass: x,
+			allocateLoadBalancerNodePorts: false, externalTrafficPolicy: Local, healthCheckNodePort: 30081, externalIPs: [192.0.2.2], ports: [{port: 80, nodePort: 30080}]}`,
+			`{type: LoadBalancer, loadBalancerClass: nlb, loadBalancerSourceRanges: [192.0.2.0/24], allocateLoadBalancerNodePorts: false, externalTrafficPolicy: Local, ports: [{port: 80}]}`},
+		"a LoadBalancer, by default": {`{type: LoadBalancer, loadBalancerClass: any, ports: [{port: 80, nodePort: 30080}]}`, `{type: LoadBalancer, ports: [{port: 80}]}`},
 		"with affinity": {`{sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}, trafficDistribution: PreferSameZone, internalTrafficPolicy: Local}`,
 			`{type: ClusterIP, sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}, trafficDistribution: PreferSameZone, internalTrafficPolicy: Local}`},
 		"without a selector": {`{ports: [{port: 80}]}`, `{type: ClusterIP, ports: [{port: 80}]}`},
@@ -42,7 +46,7 @@ func TestService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			local := serviceOf(t, test.local)
 			before := local.DeepCopy()
-			got, refusal := Service(local, mapped)
+			got, refusal := Service(local, mapped, balancing, classes)
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
@@ -72,7 +76,7 @@ func TestServiceRefusals(t *testing.T) {
 		"an alias":     {serviceOf(t, `{type: ExternalName, externalName: db.example.com}`), ReasonExternalName, `spec.type is ExternalName`},
 		"kept at home": {never, ReasonSyncNever, "spillway.io/sync=never"},
 	} {
-		if _, refusal := Service(test.local, mapped); refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.mention) {
+		if _, refusal := Service(test.local, mapped, nil, nil); refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.mention) {
 			t.Errorf("%s: got %v", name, refusal)
 		}
 	}
@@ -90,6 +94,12 @@ func TestServiceNotice(t *testing.T) {
 		"without one, and not known":    {`{}`, nil, ReasonServiceWithoutEndpoints, "spec.selector is empty"},
 		"without one, with addresses":   {`{}`, listing, "", ""},
 		"a LoadBalancer":                {`{type: LoadBalancer, selector: {app: web}}`, &Limits{}, ReasonSentAsClusterIP, "spec.type is LoadBalancer"},
+		"of a class":                    {`{type: LoadBalancer, loadBalancerClass: x, selector: {app: web}}`, balancing, "", ""},
+		"of one that is not mapped":     {`{type: LoadBalancer, loadBalancerClass: other, selector: {app: web}}`, balancing, ReasonSentAsClusterIP, "spec.loadBalancerClass: the ClusterBinding maps LoadBalancer other to none"},
+		"of one that is not allowed":    {`{type: LoadBalancer, loadBalancerClass: x, selector: {app: web}}`, &Limits{LoadBalancerClasses: []string{"default"}}, ReasonSentAsClusterIP, "does not allow the class nlb (loadBalancerClasses in ConfigMap"},
+		"the default is not allowed":    {`{type: LoadBalancer, loadBalancerClass: any, selector: {app: web}}`, &Limits{LoadBalancerClasses: []string{"nlb"}}, ReasonSentAsClusterIP, "does not allow the class default"},
+		"of unknown limits":             {`{type: LoadBalancer, loadBalancerClass: x, selector: {app: web}}`, nil, ReasonSentAsClusterIP, "does not allow the class nlb"},
+		"with many ranges":              {`{type: LoadBalancer, loadBalancerClass: x, selector: {app: web}, loadBalancerSourceRanges: [` + strings.Repeat("192.0.2.0/24,", 65) + `]}`, balancing, ReasonSentAsClusterIP, "spec.loadBalancerSourceRanges has more than 64"},
 		"a NodePort":                    {`{type: NodePort, selector: {app: web}}`, &Limits{}, "", ""},
 		"with addresses of its own":     {`{selector: {app: web}, externalIPs: [192.0.2.1]}`, &Limits{}, ReasonSentAsClusterIP, "spec.externalIPs"},
 		"by a label that is not let in": {`{selector: {app: web, example.com/tier: web}}`, &Limits{}, ReasonServiceWithoutEndpoints, "spec.selector[example.com/tier]"},
@@ -98,7 +108,7 @@ func TestServiceNotice(t *testing.T) {
 		"by one of Spillway's":          {`{selector: {spillway.io/x: web}}`, &Limits{}, ReasonServiceWithoutEndpoints, "spec.selector[spillway.io/x]"},
 		"by one of the node":            {`{selector: {topology.kubernetes.io/zone: a}}`, &Limits{MetadataKeys: []string{"topology.kubernetes.io/"}}, ReasonServiceWithoutEndpoints, "spec.selector[topology.kubernetes.io/zone]"},
 	} {
-		notice := ServiceNotice(serviceOf(t, test.spec), test.limits)
+		notice := ServiceNotice(serviceOf(t, test.spec), test.limits, classes)
 		if notice == nil {
 			notice = &Refusal{}
 		}
@@ -130,6 +140,18 @@ func TestMergeService(t *testing.T) {
 			`{type: LoadBalancer, ` + filled + `, ` + defaults + `, externalTrafficPolicy: Local, healthCheckNodePort: 30081, externalIPs: [192.0.2.1], loadBalancerIP: 192.0.2.2,
 			  loadBalancerSourceRanges: [192.0.2.0/24], loadBalancerClass: example.com/lb, allocateLoadBalancerNodePorts: true, ports: [{port: 80, nodePort: 30080}]}`,
 			`{type: ClusterIP, ` + filled + `, ` + defaults + `, externalTrafficPolicy: Local, ports: [{port: 80}]}`, false},
+		"a load balancer, as it should be": {`{type: LoadBalancer, loadBalancerClass: x, externalTrafficPolicy: Local, allocateLoadBalancerNodePorts: true, ` + defaults + `, ports: [{port: 80}, {port: 53, protocol: UDP}]}`,
+			`{type: LoadBalancer, loadBalancerClass: nlb, externalTrafficPolicy: Local, healthCheckNodePort: 30081, allocateLoadBalancerNodePorts: true, ` + filled + `, ` + defaults + `,
+			  ports: [{port: 80, nodePort: 30080}, {port: 53, protocol: UDP, nodePort: 30053}]}`, "", false},
+		"a load balancer by default": {`{type: LoadBalancer, loadBalancerClass: any, ` + defaults + `}`,
+			`{type: LoadBalancer, loadBalancerClass: chosen, externalTrafficPolicy: Cluster, allocateLoadBalancerNodePorts: true, ` + filled + `, ` + defaults + `}`, "", false},
+		"a load balancer with other ports and ranges": {`{type: LoadBalancer, loadBalancerClass: x, loadBalancerSourceRanges: [192.0.2.0/24], ` + defaults + `, ports: [{port: 81}, {port: 80}]}`,
+			`{type: LoadBalancer, loadBalancerClass: nlb, externalIPs: [192.0.2.1], loadBalancerIP: 192.0.2.2, loadBalancerSourceRanges: [192.0.2.0/25], ` + filled + `, ` + defaults + `, ports: [{port: 80, protocol: TCP, nodePort: 30080}]}`,
+			`{type: LoadBalancer, loadBalancerClass: nlb, loadBalancerSourceRanges: [192.0.2.0/24], ` + filled + `, ` + defaults + `, ports: [{port: 81}, {port: 80, nodePort: 30080}]}`, false},
+		"it gets a load balancer": {`{type: LoadBalancer, loadBalancerClass: x, ` + defaults + `}`, `{type: ClusterIP, ` + filled + `, ` + defaults + `}`,
+			`{type: LoadBalancer, loadBalancerClass: nlb, ` + filled + `, ` + defaults + `}`, false},
+		"a load balancer of another class": {`{type: LoadBalancer, loadBalancerClass: x, ` + defaults + `}`, `{type: LoadBalancer, loadBalancerClass: old, ` + filled + `, ` + defaults + `}`,
+			`{type: LoadBalancer, loadBalancerClass: nlb, ` + filled + `, ` + defaults + `}`, true},
 		"somebody has made it an alias": {`{` + defaults + `, selector: {app: web}}`, `{type: ExternalName, externalName: example.com, sessionAffinity: None}`,
 			`{type: ClusterIP, ` + defaults + `, selector: {app: web}}`, false},
 		"it becomes headless": {`{clusterIP: None, ` + defaults + `}`, `{type: ClusterIP, ` + filled + `, ` + defaults + `, selector: {app: web}}`,
@@ -139,7 +161,7 @@ func TestMergeService(t *testing.T) {
 		"it is headless, and stays": {`{clusterIP: None, ` + defaults + `}`, `{type: ClusterIP, clusterIP: None, clusterIPs: [None], ` + defaults + `}`, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			desired, refusal := Service(serviceOf(t, test.local), mapped)
+			desired, refusal := Service(serviceOf(t, test.local), mapped, balancing, classes)
 			if refusal != nil {
 				t.Fatal(refusal)
 			}

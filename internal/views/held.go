@@ -65,14 +65,21 @@ func trimEndpoints(endpoints []discoveryv1.Endpoint) {
 	}
 }
 
-// trimService takes away what a team may make as long as it likes, and is never sent. That
-// there are externalIPs is told to the owner.
+// trimService takes away what a team may make as long as it likes, and is never sent, and the
+// status, unless it may come from providers. That there are externalIPs, or too many source
+// ranges, is told to the owner.
 func trimService(service *corev1.Service) {
-	if len(service.Status.Conditions) > 0 || len(service.Status.LoadBalancer.Ingress) > 0 {
-		service.Status = corev1.ServiceStatus{}
+	if len(service.Status.Conditions) > 0 {
+		service.Status.Conditions = nil
 	}
-	if len(service.Spec.LoadBalancerSourceRanges) > 0 {
-		service.Spec.LoadBalancerSourceRanges = nil
+	ranges := 0
+	if translate.HasClass(service) {
+		ranges = translate.MostSourceRanges + 1
+	} else if len(service.Status.LoadBalancer.Ingress) > 0 {
+		service.Status.LoadBalancer.Ingress = nil
+	}
+	if len(service.Spec.LoadBalancerSourceRanges) > ranges {
+		service.Spec.LoadBalancerSourceRanges = slices.Clone(service.Spec.LoadBalancerSourceRanges[:ranges])
 	}
 	if len(service.Spec.ExternalIPs) > 1 {
 		service.Spec.ExternalIPs = slices.Clone(service.Spec.ExternalIPs[:1])
@@ -94,14 +101,16 @@ func trimMetadata(obj any) (any, error) {
 	return trimmed, nil
 }
 
-// mostValue is longer than any value that Spillway writes: the names of a few copies.
-const mostValue = 2048
+// mostValue is longer than any value that Spillway writes: the names of a few copies, or the
+// addresses of a load balancer in one provider.
+const mostValue = 4096
 
 // known reports whether a label or annotation in Spillway's domain is one that
 // decisions use. Anybody may have written others, or longer ones.
 func known(key, value string) bool {
 	return len(value) <= mostValue &&
-		(key == v1alpha1.LabelSync || strings.HasPrefix(key, v1alpha1.LabelSyncedTo) || strings.HasPrefix(key, v1alpha1.AnnotationRemote))
+		(key == v1alpha1.LabelSync || strings.HasPrefix(key, v1alpha1.LabelSyncedTo) || strings.HasPrefix(key, v1alpha1.AnnotationRemote) ||
+			strings.HasPrefix(key, v1alpha1.AnnotationAddressesPrefix))
 }
 
 // ours keeps what is known, up to translate.MostMetadata, which is more than the marks

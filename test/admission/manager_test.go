@@ -42,13 +42,15 @@ func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
 	waits := newPod("default")
 	waits.Name = "probe"
 	plain := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}}
-	if err := errors.Join(s.Create(ctx, waits), s.Create(ctx, plain)); err != nil {
+	service := serviceOf(metav1.ObjectMeta{Namespace: "default", Name: "probe"})
+	if err := errors.Join(s.Create(ctx, waits), s.Create(ctx, plain), s.Create(ctx, service)); err != nil {
 		return err
 	}
 	const labels = `{"metadata":{"labels":{"probe":"probe"}}}`
 	return untilConfined(ctx, map[string]func(context.Context) error{
 		"spillway-manager-objects":     patching(manager, plain, labels),
 		"spillway-manager-pods":        patching(manager, waits, labels),
+		"spillway-manager-statuses":    patching(manager, service, labels, "status"),
 		"spillway-manager-nodes":       creating(manager, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}),
 		"spillway-manager-leases":      creating(manager, heartbeat("probe", "probe")),
 		"spillway-manager-offloadings": creating(manager, offloadingOf("default", "")),

@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"fmt"
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -90,4 +92,89 @@ func TestConsumerChangesServices(t *testing.T) {
 			refused(t, consumer.Delete(t.Context(), there), "")
 		})
 	}
+}
+
+// TestConsumerLoadBalancers: a load balancer has a class that the limits list, and what else
+// opens it the provider assigns.
+func TestConsumerLoadBalancers(t *testing.T) {
+	limits := changing(t)
+	consumer := limits.consumer
+	// Named as authorization.yaml lets the consumer patch Services.
+	namespace := temporaryIn(t, spare(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "balanced-demo", Labels: held(mark())}})
+	meta := metav1.ObjectMeta{Namespace: namespace.Name, Name: "web", Labels: mark()}
+	balanced := func(class string, changes ...func(*corev1.ServiceSpec)) *corev1.Service {
+		of := func(s *corev1.ServiceSpec) {
+			s.Type = corev1.ServiceTypeLoadBalancer
+			if class != "" {
+				s.LoadBalancerClass = &class
+			}
+		}
+		return serviceOf(meta, append([]func(*corev1.ServiceSpec){of}, changes...)...)
+	}
+	const public, chosen = "example.com/public", "must not be chosen: the provider assigns them"
+	list := func(classes string) {
+		data := maps.Clone(limits.shipped.Data)
+		data["loadBalancerClasses"] = classes
+		limits.become(t, data)
+	}
+	becomes(t, consumer, balanced(public), onlyClusterIP)
+	list("*")
+	becomes(t, consumer, balanced(""), "")
+	refused(t, consumer.Create(t.Context(), balanced("example.com/any"), client.DryRunAll), "")
+	list("default")
+	becomes(t, consumer, balanced(public), onlyClusterIP)
+	refused(t, consumer.Create(t.Context(), balanced(""), client.DryRunAll), "")
+	list("other, " + public)
+	becomes(t, consumer, balanced(public), "")
+	for name, test := range map[string]struct {
+		object *corev1.Service
+		want   string
+	}{
+		"no class":            {balanced(""), onlyClusterIP},
+		"another class":       {balanced("example.com/publi"), onlyClusterIP},
+		"a NodePort":          {serviceOf(meta, ofType(corev1.ServiceTypeNodePort)), onlyClusterIP},
+		"for some":            {balanced(public, func(s *corev1.ServiceSpec) { s.LoadBalancerSourceRanges = []string{"192.0.2.0/24"} }), ""},
+		"without ports":       {balanced(public, func(s *corev1.ServiceSpec) { s.AllocateLoadBalancerNodePorts = ptr.To(false) }), ""},
+		"on its nodes":        {balanced(public, func(s *corev1.ServiceSpec) { s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal }), ""},
+		"external IPs":        {balanced(public, func(s *corev1.ServiceSpec) { s.ExternalIPs = []string{"192.0.2.1"} }), noExternalIPs},
+		"an address":          {balanced(public, func(s *corev1.ServiceSpec) { s.LoadBalancerIP = "192.0.2.1" }), chosen},
+		"a port of each node": {balanced(public, func(s *corev1.ServiceSpec) { s.Ports[0].NodePort = 30080 }), chosen},
+		"a port for health": {balanced(public, func(s *corev1.ServiceSpec) {
+			s.ExternalTrafficPolicy, s.HealthCheckNodePort = corev1.ServiceExternalTrafficPolicyLocal, 30081
+		}), chosen},
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, consumer.Create(t.Context(), test.object, client.DryRunAll), test.want) })
+	}
+	closed, open := serviceOf(meta), balanced(public, func(s *corev1.ServiceSpec) { s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal })
+	closed.Name, open.Name = "closed", "open"
+	for _, there := range []*corev1.Service{closed, open} {
+		if err := consumer.Create(t.Context(), there); err != nil {
+			t.Fatal(err)
+		}
+	}
+	port := fmt.Sprint(open.Spec.Ports[0].NodePort)
+	for name, test := range map[string]struct {
+		there       *corev1.Service
+		patch, want string
+	}{
+		"opening it":           {closed, `{"spec":{"type":"LoadBalancer","loadBalancerClass":"` + public + `"}}`, ""},
+		"as another one":       {closed, `{"spec":{"type":"LoadBalancer","loadBalancerClass":"other.example.com"}}`, onlyClusterIP},
+		"at a port":            {closed, `{"spec":{"type":"LoadBalancer","loadBalancerClass":"` + public + `","ports":[{"port":80,"nodePort":30080}]}}`, chosen},
+		"as it is":             {open, `{"spec":{"ports":[{"port":80,"protocol":"TCP","nodePort":` + port + `}]}}`, ""},
+		"another port":         {open, `{"spec":{"ports":[{"port":81}]}}`, ""},
+		"another of each node": {open, `{"spec":{"ports":[{"port":80,"nodePort":30080}]}}`, chosen},
+		"an address":           {open, `{"spec":{"loadBalancerIP":"192.0.2.1"}}`, chosen},
+		"closing it":           {open, `{"spec":{"type":"ClusterIP","loadBalancerClass":null,"ports":[{"port":80}]}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, consumer.Patch(t.Context(), test.there.DeepCopy(), merge(test.patch), client.DryRunAll), test.want)
+		})
+	}
+	list("other")
+	becomes(t, consumer, balanced(public), onlyClusterIP)
+	t.Run("one that is listed no longer", func(t *testing.T) {
+		refused(t, consumer.Patch(t.Context(), open.DeepCopy(), merge(`{"spec":{"selector":{"app":"api"}}}`), client.DryRunAll), onlyClusterIP)
+		refused(t, consumer.Patch(t.Context(), open.DeepCopy(), merge(`{"spec":{"type":"ClusterIP","loadBalancerClass":null,"ports":[{"port":80}]}}`), client.DryRunAll), "")
+		refused(t, consumer.Delete(t.Context(), open.DeepCopy(), client.DryRunAll), "")
+	})
 }

@@ -50,6 +50,9 @@ func (s *stage) life(ctx context.Context, crash recipe.Recipe) ([]recipe.Point, 
 	if err != nil {
 		return nil, err
 	}
+	if err := u.reportAlone(ctx, remote); err != nil {
+		return nil, err
+	}
 	if err := u.remove(ctx); err != nil {
 		return nil, err
 	}
@@ -72,7 +75,11 @@ func (s *stage) life(ctx context.Context, crash recipe.Recipe) ([]recipe.Point, 
 
 // restarted: a fresh manager finds nothing to do.
 func restarted(ctx context.Context, s *stage) error {
-	if _, _, err := s.createSent(ctx, team, "restarted"); err != nil {
+	u, remote, err := s.createSent(ctx, team, "restarted")
+	if err != nil {
+		return err
+	}
+	if err := u.reportAlone(ctx, remote); err != nil {
 		return err
 	}
 	if err := s.passed(ctx, team, "before"); err != nil {
@@ -122,8 +129,11 @@ func (s *stage) rests(ctx context.Context) error {
 
 // unOffloaded: what is in the provider goes, and the local object is as it was.
 func unOffloaded(ctx context.Context, s *stage) error {
-	u, _, err := s.createSent(ctx, team, "left")
+	u, remote, err := s.createSent(ctx, team, "left")
 	if err != nil {
+		return err
+	}
+	if err := u.reportAlone(ctx, remote); err != nil {
 		return err
 	}
 	offloading := &v1alpha1.NamespaceOffloading{}
@@ -150,8 +160,11 @@ func (s *stage) nothingOf(ctx context.Context, namespace string) error {
 // drained: when the binding is deleted, nothing is left in the provider, and the local
 // object is as it was.
 func drained(ctx context.Context, s *stage) error {
-	u, _, err := s.createSent(ctx, other, "drained")
+	u, remote, err := s.createSent(ctx, other, "drained")
 	if err != nil {
+		return err
+	}
+	if err := u.reportAlone(ctx, remote); err != nil {
 		return err
 	}
 	binding := &v1alpha1.ClusterBinding{}

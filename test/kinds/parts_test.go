@@ -136,6 +136,14 @@ func (u *subject) report(ctx context.Context, remote client.Object) error {
 	})
 }
 
+// reportAlone has a copy report something, of a kind that writes nothing else here.
+func (u *subject) reportAlone(ctx context.Context, remote client.Object) error {
+	if u.Report == nil || !u.kind.Selection.Whole() {
+		return nil
+	}
+	return u.report(ctx, remote)
+}
+
 // deletedThere: it is made again, or its local object says that it is lost, for good.
 func deletedThere(ctx context.Context, s *stage) error {
 	u, remote, err := s.createSent(ctx, team, "deleted-there")

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/test/faults/world"
 	"github.com/spillway-io/spillway/test/performance/rig"
@@ -86,7 +87,10 @@ func (s *stage) play(ctx context.Context, parts []part) ([]verdict, error) {
 
 // offload binds the provider, and offloads both namespaces to it.
 func (s *stage) offload(ctx context.Context) error {
-	if err := s.Bind(ctx, nil, world.P1); err != nil {
+	mapping := func(binding *v1alpha1.ClusterBinding) {
+		binding.Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassLoadBalancer, Name: kind.SampleBalancer, RemoteName: kind.SampleBalancer}}
+	}
+	if err := s.Bind(ctx, mapping, world.P1); err != nil {
 		return err
 	}
 	if err := s.Offload(ctx, team); err != nil {

@@ -144,6 +144,8 @@ func (u *subject) isSent(ctx context.Context) (client.Object, error) {
 	}
 	switch {
 	case u.kind.Selection.Whole():
+		annotations := local.GetAnnotations()
+		delete(annotations, v1alpha1.AnnotationAddressesPrefix+world.P1) // It belongs to what is reported.
 		errs = append(errs, notMarked(local))
 	case !u.kind.Selection.Pins():
 		errs = append(errs, same("the UID that is recorded", provenance.RemoteOf(local).UID, remote.GetUID()))

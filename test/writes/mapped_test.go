@@ -10,8 +10,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
@@ -58,8 +60,46 @@ func (s *setup) mapped(t *testing.T) {
 			}
 		}
 	}
+	want = append(want, s.balanced(t)...)
 	s.settled(t, time.Now())
 	compare(t, want, s.requests()[before:])
+}
+
+// balanced has a Service with a load balancer in each provider, one of which after the other
+// gets an address. Each address costs one request. It returns all that it should cost.
+func (s *setup) balanced(t *testing.T) (want []string) {
+	ctx, admin := t.Context(), s.Consumer.Admin
+	local := newService(rig.Namespace(inRestart).GetName(), "shop").(*corev1.Service)
+	local.Spec.Type, local.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, ptr.To(kind.SampleBalancer)
+	must(t, admin.Create(ctx, local))
+	for i, provider := range s.Providers {
+		remote := newService(remoteNamespace(inRestart), "shop").(*corev1.Service)
+		s.eventually(t, "the remote load balancer", func(ctx context.Context) error {
+			return provider.Admin.Get(ctx, client.ObjectKeyFromObject(remote), remote)
+		})
+		remote.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: fmt.Sprintf("203.0.113.%d", i)}}
+		must(t, provider.Admin.Status().Update(ctx, remote))
+		s.eventually(t, "its address", func(ctx context.Context) error {
+			if err := admin.Get(ctx, client.ObjectKeyFromObject(local), local); err != nil {
+				return err
+			}
+			if shown := len(local.Status.LoadBalancer.Ingress); shown != i+1 {
+				return fmt.Errorf("%d addresses are shown", shown)
+			}
+			return nil
+		})
+		want = append(want, provider.ID+": create services shop", "consumer: patch services/status shop", provider.ID+": delete services shop")
+	}
+	must(t, admin.Delete(ctx, local))
+	s.eventually(t, "the remote load balancers to be gone", func(ctx context.Context) error {
+		for _, provider := range s.Providers {
+			if err := gone(ctx, provider.Admin, newService(remoteNamespace(inRestart), "shop")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return want
 }
 
 // liveThrough has one object created, changed and deleted. Nothing is written on it in the

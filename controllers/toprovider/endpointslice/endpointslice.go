@@ -64,7 +64,7 @@ func (translation) Merge(desired, remote *discoveryv1.EndpointSlice) (*discovery
 }
 
 // Notice implements decide.Noticing.
-func (translation) Notice(_, remote *discoveryv1.EndpointSlice, _ *translate.Limits) *decide.Problem {
+func (translation) Notice(_, remote *discoveryv1.EndpointSlice, _ decide.Around) *decide.Problem {
 	if said := translate.LeftOut(remote); said != "" {
 		return &decide.Problem{Reason: translate.ReasonAddressesLeftOut, Message: said}
 	}

@@ -63,12 +63,12 @@ func TestChoose(t *testing.T) {
 // TestNotice: the owner is told what the remote slice lacks, and nothing else.
 func TestNotice(t *testing.T) {
 	remote := &discoveryv1.EndpointSlice{}
-	if got := (translation{}).Notice(nil, remote, nil); got != nil {
+	if got := (translation{}).Notice(nil, remote, decide.Around{}); got != nil {
 		t.Errorf("got %v", got)
 	}
 	remote.Annotations = map[string]string{v1alpha1.AnnotationLeftOut: "this"}
 	want := &decide.Problem{Reason: translate.ReasonAddressesLeftOut, Message: "this"}
-	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, nil)); diff != "" {
+	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, decide.Around{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

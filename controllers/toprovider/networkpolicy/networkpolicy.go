@@ -69,7 +69,7 @@ func (translation) Keeps(refusal *translate.Refusal) bool {
 }
 
 // Notice implements decide.Noticing.
-func (translation) Notice(_, remote *networkingv1.NetworkPolicy, _ *translate.Limits) *decide.Problem {
+func (translation) Notice(_, remote *networkingv1.NetworkPolicy, _ decide.Around) *decide.Problem {
 	if said := translate.LeftOut(remote); said != "" {
 		return &decide.Problem{Reason: translate.ReasonPolicyNarrowed, Message: said}
 	}

@@ -56,12 +56,12 @@ func TestKeeps(t *testing.T) {
 // TestNotice: the owner of a policy is told what the remote one lacks, and nothing else.
 func TestNotice(t *testing.T) {
 	remote := &networkingv1.NetworkPolicy{}
-	if got := (translation{}).Notice(nil, remote, nil); got != nil {
+	if got := (translation{}).Notice(nil, remote, decide.Around{}); got != nil {
 		t.Errorf("got %v", got)
 	}
 	remote.Annotations = map[string]string{v1alpha1.AnnotationLeftOut: "this"}
 	want := &decide.Problem{Reason: translate.ReasonPolicyNarrowed, Message: "this"}
-	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, nil)); diff != "" {
+	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, decide.Around{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

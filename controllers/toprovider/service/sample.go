@@ -2,9 +2,11 @@ package service
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/internal/kind"
 )
@@ -12,17 +14,18 @@ import (
 // app is the label by which the sample selects pods.
 const app = "app"
 
-// sample is a Service of some pods.
+// sample is a Service of some pods, with a load balancer in the provider.
 func sample(namespace, name, _ string) kind.Sample[*corev1.Service] {
 	return kind.Sample[*corev1.Service]{
 		Object: &corev1.Service{
 			ObjectMeta: kind.SampleMeta(namespace, name),
 			Spec: corev1.ServiceSpec{
+				Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: ptr.To(kind.SampleBalancer),
 				Selector: map[string]string{app: "created"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "metrics", Port: 9090}},
 			},
 		},
 		Shows: func(s *corev1.Service) string {
-			text := s.Labels[kind.SampleLabel] + "," + s.Spec.Selector[app]
+			text := s.Labels[kind.SampleLabel] + "," + s.Spec.Selector[app] + "," + string(s.Spec.Type) + "," + ptr.Deref(s.Spec.LoadBalancerClass, "")
 			for _, port := range s.Spec.Ports {
 				text += fmt.Sprintf(",%s=%d", port.Name, port.Port)
 			}
@@ -38,9 +41,20 @@ func sample(namespace, name, _ string) kind.Sample[*corev1.Service] {
 			kind.HostileMeta(remote, word)
 			remote.Spec.Selector = map[string]string{"example.com/hostile": word}
 			remote.Spec.Ports[0].Name = word
+			remote.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: word}, {IP: "127.0.0.1"}}
 			remote.Status.Conditions = []metav1.Condition{{
 				Type: "Hostile", Status: metav1.ConditionTrue, Reason: "Hostile", Message: word, LastTransitionTime: metav1.Now(),
 			}}
+		},
+		Report: func(remote *corev1.Service) {
+			remote.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.10"}, {Hostname: "web.example.com"}}
+		},
+		Reported: func(s *corev1.Service) string {
+			var all []string
+			for _, ingress := range s.Status.LoadBalancer.Ingress {
+				all = append(all, ingress.IP+ingress.Hostname)
+			}
+			return strings.Join(all, ",")
 		},
 	}
 }

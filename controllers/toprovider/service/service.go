@@ -2,21 +2,28 @@
 package service
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/address"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=services/status,verbs=patch
 
 // most is how many Services of one namespace are sent. Each takes one of the provider's
 // addresses for Services, of which a cluster has some thousands for all its users, and
 // rules on each of its nodes; and pods get environment variables of each.
 const most = 1000
+
+// mostTold is how many addresses that are refused an event names.
+const mostTold = 3
 
 // Kind is the kind of Services.
 func Kind() kind.Kind[*corev1.Service] {
@@ -37,11 +44,14 @@ func isAPIServer(local types.NamespacedName) bool {
 
 type translation struct{ kind.Namespaced }
 
-var _ decide.Noticing[*corev1.Service] = translation{}
+var (
+	_ decide.Noticing[*corev1.Service]  = translation{}
+	_ decide.Reporting[*corev1.Service] = translation{}
+)
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.Service, t translate.Target, _ decide.Around) (*corev1.Service, *translate.Refusal) {
-	return translate.Service(local, t)
+func (translation) Remote(local *corev1.Service, t translate.Target, around decide.Around) (*corev1.Service, *translate.Refusal) {
+	return translate.Service(local, t, around.Limits, around.Classes)
 }
 
 // Merge implements decide.Translation.
@@ -50,10 +60,38 @@ func (translation) Merge(desired, remote *corev1.Service) (*corev1.Service, bool
 }
 
 // Notice implements decide.Noticing.
-func (translation) Notice(local, _ *corev1.Service, limits *translate.Limits) *decide.Problem {
-	notice := translate.ServiceNotice(local, limits)
+func (translation) Notice(local, _ *corev1.Service, around decide.Around) *decide.Problem {
+	notice := translate.ServiceNotice(local, around.Limits, around.Classes)
 	if notice == nil {
 		return nil
 	}
 	return &decide.Problem{Reason: notice.Reason, Message: notice.Message}
+}
+
+// Report implements decide.Reporting: the addresses of the load balancer.
+func (translation) Report(local, remote *corev1.Service, clusterID string, around decide.Around) (*corev1.Service, *decide.Problem) {
+	var reported []string
+	if remote != nil && translate.Balanced(local, around.Limits, around.Classes) {
+		for _, entry := range remote.Status.LoadBalancer.Ingress {
+			reported = append(reported, entry.IP, entry.Hostname)
+		}
+	}
+	if len(reported) == 0 && local.Annotations[v1alpha1.AnnotationAddressesPrefix+clusterID] == "" {
+		return local, nil // Nearly all Services.
+	}
+	own, err := around.Own()
+	if err != nil { // The caches are ending.
+		return local, nil
+	}
+	shown, refused := address.Checked(reported, own)
+	told := translate.WithAddresses(local, clusterID, shown, own)
+	if len(refused) == 0 {
+		return told, nil
+	}
+	var all []string
+	for _, r := range refused[:min(len(refused), mostTold)] {
+		all = append(all, r.Address+" ("+r.Why+")")
+	}
+	problem := decide.Problemf(translate.ReasonAddressRefused, "of the load balancer in provider %s this is not shown here: %s", clusterID, strings.Join(all, "; "))
+	return told, &problem
 }

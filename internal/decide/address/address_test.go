@@ -74,7 +74,7 @@ func TestChecked(t *testing.T) {
 		"203.0.113.10/32":               {"", malformed},
 		"203.0.113.10:80":               {"", malformed},
 		"[2001:db8::1]":                 {"", malformed},
-		" 203.0.113.10":                 {"", malformed},
+		" " + "203.0.113.10":            {"", malformed},
 		"203.0.113.10\n":                {"", malformed},
 		"203.0.113.10,10.0.0.1":         {"", malformed},
 		"٢٠٣.0.113.10":                  {"", malformed},

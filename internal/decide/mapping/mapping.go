@@ -107,7 +107,7 @@ func (m *Mapping) Mapped(namespace string, resource v1alpha1.OffloadedResource) 
 	}
 	offloading := m.Offloading(namespace)
 	place.Open = place.Open && offloading != nil && !drain.Withdraws(m.binding)
-	place.Leaving = offloading != nil && !offloading.DeletionTimestamp.IsZero() || m.Ends(namespace)
+	place.Leaving = offloading != nil && !offloading.DeletionTimestamp.IsZero() || m.Ends(namespace) || drain.Withdraws(m.binding)
 	return place, !place.Open || resource == "" || offloading.Spec.Sends(resource)
 }
 

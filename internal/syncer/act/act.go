@@ -73,7 +73,7 @@ func (c *Actor[T]) succeeded(s decide.Subject[T], a decide.Action) {
 		c.Memory.Statuses.Wrote(s.Key)
 	}
 	c.brake(s, a)
-	if a.Verb == decide.Patch || c.Kind.Selection.Copies() && (a.Verb == decide.Create || a.Verb == decide.Delete) {
+	if a.Verb == decide.Patch || c.Kind.Selection.Copies() && a.Verb != decide.Find && a.Verb != decide.Read {
 		c.Memory.Undone.Wrote(s.Key, a)
 	}
 	if c.Kind.Done == nil {

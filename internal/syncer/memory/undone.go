@@ -22,7 +22,8 @@ const (
 )
 
 // Undone paces writes that are made again and again because somebody undoes them: a
-// patch of the same fields of one object to the same values, the creation of a copy that was not
+// patch of the same fields of one object to the same values, or of its status by what its
+// copies tell, the creation of a copy that was not
 // deleted by this process, and labels of ours that were taken off. The first write
 // waits for nothing.
 type Undone struct {
@@ -44,6 +45,9 @@ func newUndone(clock clock.PassiveClock) *Undone {
 
 // Wait is how long an action has to wait, and how often the same was done before.
 func (u *Undone) Wait(key types.NamespacedName, a decide.Action) (wait time.Duration, times int) {
+	if !u.knows(key) {
+		return 0, 0 // Most objects: then it need not be known what a write changes.
+	}
 	about, change := written(a)
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -52,6 +56,12 @@ func (u *Undone) Wait(key types.NamespacedName, a decide.Action) (wait time.Dura
 		return 0, 0
 	}
 	return u.pace.Wait(id(key, about)), last.times
+}
+
+func (u *Undone) knows(key types.NamespacedName) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.last[key]) > 0
 }
 
 // Wrote notes that an action was carried out.
@@ -103,8 +113,8 @@ func written(a decide.Action) (about string, change uint64) {
 		}
 	case decide.Find:
 		about = "labels of " + decide.Location(decide.KeyOf(a.Object))
-	case decide.Patch:
-		about = fmt.Sprintf("%s in the %s %s", decide.Location(decide.KeyOf(a.Object)), a.Side, a.Subresource)
+	case decide.Patch, decide.PatchStatus:
+		about = fmt.Sprintf("%s %s in the %s %s", a.Verb, decide.Location(decide.KeyOf(a.Object)), a.Side, a.Subresource)
 		before, ok1 := translate.WithoutContent(a.Before).(client.Object)
 		after, ok2 := translate.WithoutContent(a.Object).(client.Object)
 		if !ok1 || !ok2 {

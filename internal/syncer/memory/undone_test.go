@@ -45,7 +45,8 @@ func TestUndone(t *testing.T) {
 		"another copy":                {[]decide.Action{create, create}, elsewhere, 0},
 		"a copy that we have deleted": {[]decide.Action{create, create, removed}, create, 0},
 		"labels are put back":         {[]decide.Action{relabelled, relabelled}, relabelled, 2 * time.Second},
-		"a status is paced elsewhere": {[]decide.Action{status, status}, status, 0},
+		"what a copy tells":           {[]decide.Action{status, status}, status, 2 * time.Second},
+		"that, after a pin":           {[]decide.Action{pin, pin}, status, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakeClock(builder.Epoch)

@@ -5,6 +5,7 @@ package observe
 import (
 	"cmp"
 	"context"
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,6 +57,8 @@ type Observer[T client.Object] struct {
 	Limits  func() *translate.Limits
 	// Peers returns the local namespaces that have a counterpart in the provider now.
 	Peers func() []translate.PeerNamespace
+	// Own returns what reports whether an address is one of the consumer's own.
+	Own   func(context.Context) (func(netip.Addr) bool, error)
 	Clock clock.PassiveClock
 }
 
@@ -64,7 +67,7 @@ type Observer[T client.Object] struct {
 func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.Attempt) (s decide.Subject[T], err error) {
 	namespaces := o.Mapping()
 	s = decide.Subject[T]{
-		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Reach: namespaces.Reach(), Around: o.around(namespaces),
+		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Reach: namespaces.Reach(), Around: o.around(ctx, namespaces),
 	}
 	s.WaitingFor, s.Waiting = o.Memory.Waiting(key)
 	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
@@ -88,11 +91,12 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 }
 
 // around is what decisions about all objects depend on.
-func (o *Observer[T]) around(namespaces *mapping.Mapping) decide.Around {
+func (o *Observer[T]) around(ctx context.Context, namespaces *mapping.Mapping) decide.Around {
 	return decide.Around{
 		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
 		Limits:    o.Limits(), Classes: translate.Classes(namespaces.Binding().Spec.Classes),
 		Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
+		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 	}
 }
 
@@ -219,7 +223,7 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 	if o.Kind.Refused == nil || err != nil {
 		return keys, err
 	}
-	around := o.around(o.Mapping())
+	around := o.around(ctx, o.Mapping())
 	var needing []types.NamespacedName
 	for _, key := range keys {
 		local, known, err := o.Locals.Get(ctx, key)

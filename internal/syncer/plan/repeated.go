@@ -74,7 +74,7 @@ func problemOfUndone(a decide.Action, clusterID string) decide.Problem {
 		return decide.Problemf(v1alpha1.ReasonChangeUndone, "somebody deletes %s in %s each time it is made; it is made again at longer and longer intervals", name, where)
 	}
 	what := "labels of Spillway on"
-	if change, err := changeOf(a); err == nil && a.Verb == decide.Patch {
+	if change, err := changeOf(a); err == nil && a.Verb != decide.Find {
 		what = strings.Join(paths("", change), ", ") + " of"
 	}
 	return decide.Problemf(v1alpha1.ReasonChangeUndone, "somebody undoes each change of %s %s in %s; it is made again at longer and longer intervals", what, name, where)

@@ -70,15 +70,18 @@ func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem decide.
 	r.Events.Eventf(s.Local, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
 }
 
-// Postpone drops from a plan the deletions of copies that were refused, until they may be
-// retried.
+// Postpone drops from a plan the deletions of copies, and what copies tell the consumer, that
+// were refused, until they may be retried.
 func (r *Refusals[T]) Postpone(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	if !r.Kind.Selection.Copies() || !decide.Present(s.Local) {
 		return plan
 	}
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), func(a decide.Action) bool {
+		if a.Verb != decide.PatchStatus && (a.Verb != decide.Delete || a.Side != decide.Remote) {
+			return false
+		}
 		refused := r.Memory.Of(s.Key, Version(s.Local), r.In(a))
-		if a.Verb != decide.Delete || a.Side != decide.Remote || refused == nil || refused.Verb != decide.Delete || refused.Wait <= 0 {
+		if refused == nil || refused.Verb != a.Verb || refused.Wait <= 0 {
 			return false
 		}
 		plan.RetryAfter = retry.Sooner(plan.RetryAfter, refused.Wait)

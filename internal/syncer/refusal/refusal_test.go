@@ -92,9 +92,10 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestPostpone: a refused deletion waits; nothing else does, and it does not for ever.
+// TestPostpone: a refused deletion waits, and so does what a copy tells; nothing else does, and it does not for ever.
 func TestPostpone(t *testing.T) {
 	deletion, change := action(decide.Delete, decide.Remote, "team-home"), action(decide.Patch, decide.Remote, "team-home")
+	telling := action(decide.PatchStatus, decide.Local, "team")
 	elsewhere, unpin := action(decide.Delete, decide.Remote, "mount"), action(decide.Delete, decide.Local, "team-home")
 	other := decide.Problem{Reason: "Other", Message: "first"}
 	for name, test := range map[string]struct {
@@ -113,6 +114,8 @@ func TestPostpone(t *testing.T) {
 		"a change":                 {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{change}}, 1, ""},
 		"a change was refused":     {kind.Referenced, change, false, 0, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
 		"in the consumer":          {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{unpin}}, 1, ""},
+		"what a copy tells":        {kind.InMappedNamespace, telling, false, 0, decide.Plan{Actions: []decide.Action{telling}}, 0, "Rejected"},
+		"it, and a deletion":       {kind.InMappedNamespace, telling, false, 0, decide.Plan{Actions: []decide.Action{telling, deletion}}, 1, "Rejected"},
 		"another problem is first": {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion}, Problem: &other}, 0, "Other"},
 		"the local one is gone":    {kind.Referenced, deletion, true, 0, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
 		"on the node":              {kind.OnVirtualNode, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},

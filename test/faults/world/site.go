@@ -96,6 +96,7 @@ func (s *Site) up(ctx context.Context) error {
 		return err
 	}
 	inProviders = manifests.WithLimit(inProviders, "endpointCIDRs", kind.SampleCIDR)
+	inProviders = manifests.WithLimit(inProviders, "loadBalancerClasses", kind.SampleBalancer)
 	err = each(len(s.Lanes)+len(s.Providers), func(i int) error {
 		if i < len(s.Providers) {
 			var err error

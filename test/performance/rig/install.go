@@ -17,5 +17,6 @@ func install(ctx context.Context, c client.Client, directory string) error {
 		return err
 	}
 	shipped = manifests.WithLimit(shipped, "endpointCIDRs", kind.SampleCIDR)
+	shipped = manifests.WithLimit(shipped, "loadBalancerClasses", kind.SampleBalancer)
 	return manifests.Create(ctx, c, manifests.Without(shipped, "Deployment"))
 }

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
 )
@@ -239,6 +240,7 @@ func (r *Rig) bind(ctx context.Context, clusterID, secret string) error {
 		Spec: v1alpha1.ClusterBindingSpec{
 			ClusterID:           clusterID,
 			KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: secret},
+			Classes:             []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassLoadBalancer, Name: kind.SampleBalancer, RemoteName: kind.SampleBalancer}},
 		},
 	}
 	if err := r.Consumer.Admin.Create(ctx, binding); err != nil {

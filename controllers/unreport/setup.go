@@ -1,0 +1,72 @@
+package unreport
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// SetupWithManager adds the controller to the manager. services has all Services of the consumer.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, services cache.Cache) error {
+	return builder.TypedControllerManagedBy[reconcile.Request](mgr).
+		Named("unreport").
+		WatchesRawSource(changed(services)).
+		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.reported), builder.WithPredicates(ends())).
+		Watches(&v1alpha1.NamespaceMap{}, handler.EnqueueRequestsFromMapFunc(r.reported)).
+		WithOptions(trigger.Options[reconcile.Request](mgr, 1)).
+		Complete(r)
+}
+
+// changed queues Services with addresses of providers.
+func changed(services cache.Cache) source.TypedSource[reconcile.Request] {
+	return source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		return informer.Watch(ctx, services, &corev1.Service{}, func(e informer.Change) {
+			if e.After != nil && len(reporters(e.After)) > 0 {
+				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.After)})
+			}
+		})
+	})
+}
+
+// ends passes a binding that is gone, and one that is not paused any more.
+func ends() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok1 := e.ObjectOld.(*v1alpha1.ClusterBinding)
+			after, ok2 := e.ObjectNew.(*v1alpha1.ClusterBinding)
+			return ok1 && ok2 && before.Spec.Paused && !after.Spec.Paused
+		},
+	}
+}
+
+// reported enqueues all Services with addresses of providers.
+func (r *Reconciler) reported(ctx context.Context, _ client.Object) []reconcile.Request {
+	var services corev1.ServiceList
+	if err := r.Services.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil { // The catalogue is ending, and the manager with it.
+		log.FromContext(ctx).Error(err, "an event is lost")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range services.Items {
+		if len(reporters(&services.Items[i])) > 0 {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&services.Items[i])})
+		}
+	}
+	return requests
+}

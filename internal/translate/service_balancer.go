@@ -1,0 +1,123 @@
+package translate
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/address"
+)
+
+// ReasonAddressRefused: the load balancer of a Service has an address in the provider that is
+// not shown here.
+const ReasonAddressRefused = "AddressRefused"
+
+// MostSourceRanges is how many loadBalancerSourceRanges a Service may have that gets a load
+// balancer in a provider. Views hold one more of them, and no others.
+const MostSourceRanges = 64
+
+// mostIngress limits the addresses in a status. Annotations, which anybody who may edit a
+// Service can write, bring them.
+const mostIngress = 256
+
+// defaultBalancer is how limits call the load balancers of a provider for Services without a
+// class.
+const defaultBalancer = "default"
+
+// HasClass reports whether a Service is of type LoadBalancer, of a class that the consumer's
+// cloud leaves alone.
+func HasClass(service *corev1.Service) bool {
+	return service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil
+}
+
+// Balanced reports whether a Service gets a load balancer in a provider with these limits and
+// classes.
+func Balanced(local *corev1.Service, limits *Limits, classes Classes) bool {
+	return HasClass(local) && unbalanced(local, limits, classes) == ""
+}
+
+// unbalanced is why a Service of type LoadBalancer gets no load balancer in the provider, or
+// "". Without its source ranges, one would be open to everybody.
+func unbalanced(local *corev1.Service, limits *Limits, classes Classes) string {
+	class := ptr.Deref(local.Spec.LoadBalancerClass, "")
+	remote, mapped := classes.Of(v1alpha1.ClassLoadBalancer, class)
+	_, annotated := local.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey]
+	switch {
+	case class == "":
+		return "spec.type is LoadBalancer, without a loadBalancerClass"
+	case !mapped:
+		return "spec.loadBalancerClass: the ClusterBinding maps LoadBalancer " + class + " to none of the provider (spec.classes)"
+	case limits == nil || !listsOrAll(limits.LoadBalancerClasses, cmp.Or(remote, defaultBalancer)):
+		return "spec.loadBalancerClass: the provider does not allow the class " + cmp.Or(remote, defaultBalancer) + " (" + limitLoadBalancerClasses + " in ConfigMap spillway-provider/limits)"
+	case len(local.Spec.LoadBalancerSourceRanges) > MostSourceRanges:
+		return "spec.loadBalancerSourceRanges has more than 64 items"
+	case annotated && len(local.Spec.LoadBalancerSourceRanges) == 0:
+		return "metadata.annotations[" + corev1.AnnotationLoadBalancerSourceRangesKey + "] is not sent: use spec.loadBalancerSourceRanges"
+	default:
+		return ""
+	}
+}
+
+// openAs has a remote Service opened as desired says, and by nothing else. What the provider
+// has assigned stays: ports of its nodes, and a class if none is desired.
+func openAs(is, desired *corev1.ServiceSpec, before []corev1.ServicePort) {
+	is.ExternalIPs, is.ExternalName, is.LoadBalancerIP = nil, "", ""
+	is.LoadBalancerSourceRanges = desired.LoadBalancerSourceRanges
+	is.LoadBalancerClass = cmp.Or(desired.LoadBalancerClass, is.LoadBalancerClass)
+	is.ExternalTrafficPolicy = cmp.Or(desired.ExternalTrafficPolicy, is.ExternalTrafficPolicy)
+	is.AllocateLoadBalancerNodePorts = cmp.Or(desired.AllocateLoadBalancerNodePorts, is.AllocateLoadBalancerNodePorts)
+	is.Ports = slices.Clone(desired.Ports)
+	for i := range is.Ports {
+		port := &is.Ports[i]
+		for j := range before {
+			if before[j].Port == port.Port && cmp.Or(before[j].Protocol, corev1.ProtocolTCP) == cmp.Or(port.Protocol, corev1.ProtocolTCP) {
+				port.NodePort = before[j].NodePort
+			}
+		}
+	}
+}
+
+// ofAnotherClass reports whether a remote load balancer has to be made again: its class cannot
+// be changed.
+func ofAnotherClass(desired, remote *corev1.ServiceSpec) bool {
+	return desired.Type == corev1.ServiceTypeLoadBalancer && remote.Type == corev1.ServiceTypeLoadBalancer &&
+		desired.LoadBalancerClass != nil && !equality.Semantic.DeepEqual(desired.LoadBalancerClass, remote.LoadBalancerClass)
+}
+
+// WithAddresses is a Service of the consumer with the addresses and hostnames that its load
+// balancer has in the provider of a clusterID, in an annotation and among those of all
+// providers in its status; local itself if nothing differs. own reports whether an address is
+// one of the consumer's own; nothing else of the status is touched.
+func WithAddresses(local *corev1.Service, clusterID string, addresses []string, own func(netip.Addr) bool) *corev1.Service {
+	if _, had := local.Annotations[v1alpha1.AnnotationAddressesPrefix+clusterID]; !had && len(addresses) == 0 {
+		return local
+	}
+	changed := local.DeepCopy()
+	changed.Annotations = address.Annotate(changed.Annotations, clusterID, addresses)
+	if HasClass(local) { // Of another one the API server has emptied the status, or a cloud writes it.
+		changed.Status.LoadBalancer.Ingress = ingressOf(address.All(changed.Annotations, own))
+	}
+	if equality.Semantic.DeepEqual(changed, local) {
+		return local
+	}
+	return changed
+}
+
+// ingressOf are addresses and hostnames in a status. With ipMode Proxy, kube-proxy does not
+// capture the traffic to an address.
+func ingressOf(addresses []string) []corev1.LoadBalancerIngress {
+	var all []corev1.LoadBalancerIngress
+	for _, entry := range addresses[:min(len(addresses), mostIngress)] {
+		ingress := corev1.LoadBalancerIngress{Hostname: entry}
+		if _, err := netip.ParseAddr(entry); err == nil {
+			ingress = corev1.LoadBalancerIngress{IP: entry, IPMode: ptr.To(corev1.LoadBalancerIPModeProxy)}
+		}
+		all = append(all, ingress)
+	}
+	return all
+}

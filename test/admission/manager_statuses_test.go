@@ -1,0 +1,43 @@
+package admission
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// TestManagerStatuses: of a Service the manager writes addresses of load balancers in
+// providers, and nothing else.
+func TestManagerStatuses(t *testing.T) {
+	manager := inConsumer(t)
+	namespace := namespaceOf(t, nil)
+	service := func(name string, changes ...func(*corev1.ServiceSpec)) *corev1.Service {
+		meta := metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"note": "1"}, Finalizers: []string{"example.com/mine"}}
+		return temporary(t, serviceOf(meta, changes...))
+	}
+	balanced := service("balanced", ofType(corev1.ServiceTypeLoadBalancer), func(s *corev1.ServiceSpec) { s.LoadBalancerClass = ptr.To("example.com/public") })
+	cloud, plain := service("cloud", ofType(corev1.ServiceTypeLoadBalancer)), service("plain")
+	told := temporary(t, serviceOf(metav1.ObjectMeta{Namespace: namespace, Name: "told", Annotations: map[string]string{"addresses.spillway.io/eu": "203.0.113.1"}}))
+	const (
+		metadata  = `{"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1"}}}`
+		addresses = `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1","ipMode":"Proxy"},{"hostname":"lb.example.com"}]}},"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1,lb.example.com"}}}`
+		captured  = "must have ipMode Proxy, and no ports"
+	)
+	attempt(t, map[string]try{
+		"addresses":                  {patching(manager, balanced, addresses, "status"), ""},
+		"an address to be captured":  {patching(manager, balanced, `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1","ipMode":"VIP"}]}}}`, "status"), captured},
+		"an address by default":      {patching(manager, balanced, `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1"}]}}}`, "status"), captured},
+		"an address with ports":      {patching(manager, balanced, `{"status":{"loadBalancer":{"ingress":[{"hostname":"lb.example.com","ports":[{"port":80,"protocol":"TCP"}]}]}}}`, "status"), captured},
+		"a condition":                {patching(manager, balanced, `{"status":{"conditions":[{"type":"A","status":"True","reason":"A","message":"","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`, "status"), "status.conditions must stay as it is"},
+		"addresses of a cloud's":     {patching(manager, cloud, addresses, "status"), "status.loadBalancer must stay as it is"},
+		"an annotation of a cloud's": {patching(manager, cloud, metadata, "status"), ""},
+		"what is left":               {patching(manager, told, `{"metadata":{"annotations":{"addresses.spillway.io/eu":null}}}`, "status"), ""},
+		"an annotation of others":    {patching(manager, balanced, `{"metadata":{"annotations":{"note":null}}}`, "status"), "metadata.annotations[note] must stay"},
+		"a label":                    {patching(manager, balanced, `{"metadata":{"labels":{"app":"api"}}}`, "status"), "metadata.labels must stay"},
+		"a finalizer":                {patching(manager, balanced, `{"metadata":{"finalizers":null}}`, "status"), "metadata.finalizers must stay"},
+		"the Service itself":         {patching(manager, plain, `{"spec":{"selector":{"app":"api"}}}`), `cannot patch resource "services"`},
+		"the deletion":               {deleting(manager, plain.DeepCopy()), `cannot delete resource "services"`},
+	})
+}
