@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spillway-io/spillway/test/faults/seeded"
 	"github.com/spillway-io/spillway/test/faults/scenario"
+	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
 var (

@@ -36,7 +36,7 @@ func need(t *testing.T, f *Fleet, name string) {
 	t.Helper()
 	demand, _ := watchedBy(t, f, name)
 	then := make(chan struct{})
-	readable, err := demand.Need(t.Context(), &corev1.ConfigMap{}, "a", func() { close(then) })
+	readable, err := demand.Need(t.Context(), &corev1.ConfigMap{}, then, func() { close(then) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,9 +74,9 @@ type demanded struct {
 // opened is an informer that watches a kind.
 type opened struct {
 	informer toolscache.SharedIndexInformer
-	late     bool // It started after Settle.
+	late     bool           // It started after Settle.
 	then     map[any]func() // By who waits.
-	done     chan struct{} // Closed when it can be read, and the followers have been told.
+	done     chan struct{}  // Closed when it can be read, and the followers have been told.
 }
 
 var (

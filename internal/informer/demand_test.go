@@ -188,7 +188,7 @@ func (d *demanding) names(t *testing.T) []string {
 func (d *demanding) need(t *testing.T) {
 	t.Helper()
 	then := make(chan struct{})
-	readable, err := d.Need(t.Context(), &corev1.ConfigMap{}, "a", func() { close(then) })
+	readable, err := d.Need(t.Context(), &corev1.ConfigMap{}, then, func() { close(then) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +219,11 @@ func TestDemand(t *testing.T) {
 		do   func(*testing.T, *demanding)
 		want outcome
 	}{
-		"nobody needs it":                     {[]string{"a"}, func(t *testing.T, d *demanding) { d.start(t) }, outcome{}},
-		"needed before the start":             {[]string{"a"}, func(t *testing.T, d *demanding) { _, _ = d.Need(t.Context(), &corev1.ConfigMap{}, nil, nil); d.start(t) }, outcome{[]string{"a"}, true, 1, nil}},
+		"nobody needs it": {[]string{"a"}, func(t *testing.T, d *demanding) { d.start(t) }, outcome{}},
+		"needed before the start": {[]string{"a"}, func(t *testing.T, d *demanding) {
+			_, _ = d.Need(t.Context(), &corev1.ConfigMap{}, nil, nil)
+			d.start(t)
+		}, outcome{[]string{"a"}, true, 1, nil}},
 		"needed later":                        {[]string{"a"}, func(t *testing.T, d *demanding) { d.start(t); d.need(t) }, outcome{[]string{"a"}, true, 1, nil}},
 		"needed twice":                        {[]string{"a"}, func(t *testing.T, d *demanding) { d.start(t); d.need(t); d.need(t) }, outcome{[]string{"a"}, true, 1, nil}},
 		"empty at the beginning":              {nil, func(t *testing.T, d *demanding) { filled(t, d, false) }, outcome{nil, false, 1, nil}},
@@ -283,7 +286,7 @@ func TestDemandTellsFollowers(t *testing.T) {
 	}
 	all := []*seen{follow()}
 	then := make(chan struct{})
-	if readable, err := d.Need(t.Context(), &corev1.ConfigMap{}, "a", func() { close(then) }); readable || err != nil {
+	if readable, err := d.Need(t.Context(), &corev1.ConfigMap{}, then, func() { close(then) }); readable || err != nil {
 		t.Fatalf("readable %t, %v", readable, err)
 	}
 	all = append(all, follow())

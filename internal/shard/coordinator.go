@@ -2,12 +2,12 @@ package shard
 
 import (
 	"context"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"

@@ -27,7 +27,7 @@ type written struct {
 // of returns what is remembered of a pod. Only Reconcile uses it, for one pod at a time.
 func (m *memory) of(pod types.UID) *written {
 	found, _ := m.pods.LoadOrStore(pod, &written{Pacer: throttle.New(interval, most, m.clock), created: map[string]bool{}})
-	return found.(*written) //nolint:forcetypeassert // Nothing else is stored.
+	return found.(*written) // Nothing else is stored.
 }
 
 // forget drops what is remembered of a pod that is gone.

@@ -82,7 +82,7 @@ func (m *JSON) inQuotes(b byte) error {
 // would decode it as that kind, whatever it asked for. Decoders ignore the case of the name.
 // No API server escapes a name or a kind.
 func (m *JSON) identify(text string) error {
-	if depth := len(m.in); depth != 1 && !(m.Event && depth == 2) {
+	if depth := len(m.in); depth != 1 && (!m.Event || depth != 2) {
 		return nil
 	}
 	if !m.isValue {
