@@ -7,6 +7,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -30,9 +31,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // goesAway passes a binding whose provider has become unusable, or is so for another
 // cause. What exists at the start is handled when the pods are known.
 func goesAway() predicate.Predicate {
-	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
+	only := trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
 		return away(after) != "" && away(before) != away(after)
 	})
+	only.DeleteFunc = func(event.DeleteEvent) bool { return false }
+	return only
 }
 
 func away(binding *v1alpha1.ClusterBinding) string {

@@ -240,7 +240,9 @@ func (l *leaser) write(ctx context.Context, s holder.Snapshot, d holder.Decision
 // renewal changes the Lease to what holder.Written returned, unless it has changed since. To compare
 // the two would cost as much as the request.
 func renewal(written *coordinationv1.Lease) client.Patch {
-	changed := metav1.ObjectMeta{ResourceVersion: written.ResourceVersion, Annotations: written.Annotations}
+	changed := metav1.ObjectMeta{ResourceVersion: written.ResourceVersion, Annotations: map[string]string{
+		v1alpha1.AnnotationGeneration: written.Annotations[v1alpha1.AnnotationGeneration],
+	}}
 	raw, _ := json.Marshal(&coordinationv1.Lease{ObjectMeta: changed, Spec: written.Spec}) // All in it can be marshalled.
 	return client.RawPatch(types.MergePatchType, raw)
 }

@@ -315,7 +315,7 @@ func TestConnectionsRenewTogether(t *testing.T) {
 func TestRenewalIsSmall(t *testing.T) {
 	held := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "ours", Labels: map[string]string{"a": "b"}, ResourceVersion: "7", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "spillway"}},
-			Annotations: map[string]string{v1alpha1.AnnotationGeneration: "2"}},
+			Annotations: map[string]string{v1alpha1.AnnotationGeneration: "2", "of": "others"}},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("us")},
 	}
 	lease := holder.Written(holder.Snapshot{Lease: held, Identity: "us", Duration: 15 * time.Second}, holder.Decision{Generation: 3}, time.Unix(1, 0).UTC())

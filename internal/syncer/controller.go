@@ -96,8 +96,12 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 // not, it makes them watch the kind, and the object is enqueued once they show it.
 func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, error) {
 	then := func() { c.Queue.Enqueue(work.Rest, of) }
-	here, err1 := c.Locals.Need(ctx, of, then)
-	there, err2 := c.Remotes.Need(ctx, of, then)
+	type who struct { // The views outlive the connection, and its queue.
+		queue any
+		of    decide.Key
+	}
+	here, err1 := c.Locals.Need(ctx, who{c.Queue, of}, then)
+	there, err2 := c.Remotes.Need(ctx, who{c.Queue, of}, then)
 	return here && there, errors.Join(err1, err2)
 }
 

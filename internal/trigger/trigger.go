@@ -146,7 +146,7 @@ func Updated[T client.Object](differs func(before, after T) bool) predicate.Func
 }
 
 // OnlyUpdated is Updated without what comes.
-func OnlyUpdated[T client.Object](differs func(before, after T) bool) predicate.Predicate {
+func OnlyUpdated[T client.Object](differs func(before, after T) bool) predicate.Funcs {
 	only := Updated(differs)
 	only.CreateFunc = func(event.CreateEvent) bool { return false }
 	return only

@@ -87,9 +87,9 @@ func (w *Workers) run(ctx context.Context, start func(context.Context) error) er
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { w.queue.Add(decide.Key{}) })()
-	defer w.drop()
 	live.Store(w, nil)
-	defer live.Delete(w)
+	defer live.Delete(w) // After drop, so that passes that do not end are measured.
+	defer w.drop()
 	for {
 		key, priority, _ := w.queue.GetWithPriority()
 		if ctx.Err() != nil {
