@@ -25,6 +25,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolume"
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/controllers/toprovider/poddisruptionbudget"
 	"github.com/spillway-io/spillway/controllers/toprovider/secret"
 	"github.com/spillway-io/spillway/controllers/toprovider/service"
 	"github.com/spillway-io/spillway/controllers/unpin"
@@ -94,6 +95,7 @@ func Kinds() []syncer.Registration {
 		syncer.Register(service.Kind()),
 		syncer.Register(networkpolicy.Kind()),
 		syncer.Register(endpointslice.Kind()),
+		syncer.Register(poddisruptionbudget.Kind()),
 	}
 }
 

@@ -120,7 +120,8 @@ type NamespaceOffloadingSpec struct {
 	ClusterSelector *ClusterSelector `json:"clusterSelector,omitempty"`
 
 	// resources are the kinds of objects of the namespace that are sent besides its pods and
-	// what those refer to. Defaults to [Services, NetworkPolicies]; an empty list sends none.
+	// what those refer to: Services, NetworkPolicies, PodDisruptionBudgets. Defaults to
+	// [Services, NetworkPolicies]; an empty list sends none.
 	// What is taken off the list is deleted in the providers; without NetworkPolicies, who
 	// may talk to the pods there is up to the provider. The label or annotation
 	// spillway.io/sync=never keeps a single object in the consumer.

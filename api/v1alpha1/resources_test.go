@@ -7,18 +7,19 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestSends: no list is the default one, and an empty list is none.
+// TestSends: no list is the default one, without PodDisruptionBudgets, and an empty list is none.
 func TestSends(t *testing.T) {
-	for text, want := range map[string][2]bool{
-		`{}`: {true, true}, `{"resources":[]}`: {false, false}, `{"resources":["Services"]}`: {true, false},
-		`{"resources":["NetworkPolicies"]}`: {false, true}, `{"resources":["Others"]}`: {false, false},
+	for text, want := range map[string][3]bool{
+		`{}`: {true, true, false}, `{"resources":[]}`: {}, `{"resources":["Services"]}`: {true, false, false},
+		`{"resources":["NetworkPolicies"]}`: {false, true, false}, `{"resources":["PodDisruptionBudgets"]}`: {false, false, true}, `{"resources":["Others"]}`: {},
 	} {
 		var spec v1alpha1.NamespaceOffloadingSpec
 		if err := json.Unmarshal([]byte(text), &spec); err != nil {
 			t.Fatal(err)
 		}
-		if got := [2]bool{spec.Sends(v1alpha1.OffloadedServices), spec.Sends(v1alpha1.OffloadedNetworkPolicies)}; got != want {
-			t.Errorf("%s: sends Services and NetworkPolicies: %t", text, got)
+		got := [3]bool{spec.Sends(v1alpha1.OffloadedServices), spec.Sends(v1alpha1.OffloadedNetworkPolicies), spec.Sends(v1alpha1.OffloadedPodDisruptionBudgets)}
+		if got != want {
+			t.Errorf("%s: sends Services, NetworkPolicies and PodDisruptionBudgets: %t", text, got)
 		}
 		again, err := json.Marshal(*spec.DeepCopy())
 		if err != nil || string(again) != text {

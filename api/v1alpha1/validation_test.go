@@ -355,9 +355,10 @@ var offloadingCases = map[string]validationCase{
 	"pods change":         {change: fields{"spec.podOffloadingStrategy": "Remote"}},
 	"resources: Services": {set: fields{"spec.resources": texts("Services")}},
 	"resources: policies": {set: fields{"spec.resources": texts("NetworkPolicies")}},
+	"resources: budgets":  {set: fields{"spec.resources": texts("PodDisruptionBudgets")}},
 	"resources: none":     {set: fields{"spec.resources": list{}}},
 	"resources change":    {change: fields{"spec.resources": list{}}},
-	"resources unknown":   {set: fields{"spec.resources": texts("Pods")}, want: `spec.resources[0]: Unsupported value: "Pods": supported values: "Services", "NetworkPolicies"`},
+	"resources unknown":   {set: fields{"spec.resources": texts("Pods")}, want: `spec.resources[0]: Unsupported value: "Pods": supported values: "Services", "NetworkPolicies", "PodDisruptionBudgets"`},
 	"resources twice":     {set: fields{"spec.resources": texts("Services", "Services")}, want: `spec.resources[1]: Duplicate value: "Services"`},
 	"resources endless":   {set: fields{"spec.resources": times(17, "Services")}, want: "spec.resources: Too many: 17: must have at most 16 items"},
 

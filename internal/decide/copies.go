@@ -37,6 +37,9 @@ type Around struct {
 	Node string
 	// Own returns what reports whether an address is one of the consumer's own.
 	Own func() (func(netip.Addr) bool, error)
+	// Counted is how many pods count for the object (kind.Kind.Counts) among those in the
+	// remote namespace that it goes to.
+	Counted int
 }
 
 // copies is the Syncer of the kinds whose objects are copied because something needs them.

@@ -72,7 +72,8 @@ var notOfPods = map[string]string{
 	"ReasonLimitsRead":           "a condition of the binding",
 	"ReasonPolicyNarrowed":       "said of a NetworkPolicy that is sent",
 	"ReasonPolicyTooLarge":       "said of a NetworkPolicy; pods say NetworkPolicyPending",
-	"ReasonSelectorNotSent":      "said of a NetworkPolicy; pods say NetworkPolicyPending",
+	"ReasonSelectorNotSent":      "said of a NetworkPolicy, of which pods say NetworkPolicyPending, or of a PodDisruptionBudget",
+	"ReasonBudgetUnknown":        "said of a PodDisruptionBudget, which no pod waits for",
 
 	"ReasonAddressNotAllowed":       "said of an EndpointSlice, which no pod waits for",
 	"ReasonAddressesLeftOut":        "said of an EndpointSlice, which no pod waits for",

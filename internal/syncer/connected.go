@@ -78,7 +78,7 @@ func (c *connected) follow(ctx context.Context) error {
 			return fmt.Errorf("watching for the %s controller of ClusterBinding %s: %w", name, c.binding, err)
 		}
 	}
-	return errors.Join(c.followNamespaces(ctx), c.namespaces.follow(ctx, c.Cache))
+	return errors.Join(c.followNamespaces(ctx), c.followPods(ctx), c.namespaces.follow(ctx, c.Cache))
 }
 
 // limit stores what the provider allows, and enqueues everything if that has changed.
@@ -125,6 +125,21 @@ func (c *connected) followNamespaces(ctx context.Context) error {
 	})
 }
 
+// followPods enqueues the objects whose copies depend on how many pods are in some state, when a
+// pod of the virtual node enters or leaves it.
+func (c *connected) followPods(ctx context.Context) error {
+	return informer.Watch(ctx, c.view, &corev1.Pod{}, func(e informer.Change) {
+		if e.Initially {
+			return // All objects are enqueued.
+		}
+		before, _ := e.Before.(*corev1.Pod)
+		after, _ := e.After.(*corev1.Pod)
+		for _, kind := range c.graph.runners {
+			kind.Recount(ctx, before, after)
+		}
+	})
+}
+
 // lacking is which rights on a resource the provider does not give, such as "list and watch
 // configmaps", or "".
 func lacking(of *rights.Rights, resource string) string {
@@ -167,7 +182,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		},
 		refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
-			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals,
+			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals, Pods: c.view,
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Own: c.own, Limits: c.limits.Load, Clock: c.Clock,
 		},
 		planner: &plan.Planner[T]{

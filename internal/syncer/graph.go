@@ -31,6 +31,8 @@ type runner interface {
 	Runner
 	// EnqueuePeers enqueues the objects whose copies name other namespaces.
 	EnqueuePeers(ctx context.Context)
+	// Recount enqueues the objects for which a pod of the virtual node begins or ceases to count.
+	Recount(ctx context.Context, before, after *corev1.Pod)
 	// Unsent are the objects of a local namespace that are not in the provider yet, if they are
 	// pods.
 	Unsent(ctx context.Context, namespace string) ([]decide.Key, error)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 )
 
 // subject is a type with decisions, and a way to translate one of its values.
@@ -128,6 +129,16 @@ var subjects = map[string]subject{
 
 	"ServiceSpec": inService(serviceSpecFields, func(s *corev1.Service) *corev1.ServiceSpec { return &s.Spec }),
 	"ServicePort": inService(servicePortFields, func(s *corev1.Service) *corev1.ServicePort { return &s.Spec.Ports[0] }),
+
+	"PodDisruptionBudgetSpec": {reflect.TypeFor[policyv1.PodDisruptionBudgetSpec](), disruptionBudgetSpecFields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
+		local := budgetOf(t, `{status: {desiredHealthy: 1}}`)
+		set(reflect.ValueOf(&local.Spec).Elem())
+		remote, refusal := PodDisruptionBudget(local, mapped, generous, 0)
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		return reflect.ValueOf(&remote.Spec).Elem(), nil
+	}},
 
 	"NetworkPolicySpec": inPolicy(networkPolicySpecFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicySpec { return s }),
 	"NetworkPolicyIngressRule": inPolicy(networkPolicyIngressRuleFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicyIngressRule {

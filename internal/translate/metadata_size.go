@@ -2,6 +2,7 @@ package translate
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
@@ -12,8 +13,9 @@ import (
 const MostMetadata = 64 << 10
 
 // MetadataSize is how much memory, in bytes, the labels and annotations of an object
-// take, without Spillway's own and what kubectl has applied, neither of which is sent; and
-// of a Service its selector and its ports, which an API server does not limit either.
+// take, without Spillway's own and what kubectl has applied, neither of which is sent; of a
+// Service its selector and its ports, and of a PodDisruptionBudget its selector, which an API
+// server does not limit either.
 func MetadataSize(object metav1.Object) int {
 	size := 0
 	if service, is := object.(*corev1.Service); is {
@@ -23,6 +25,17 @@ func MetadataSize(object metav1.Object) int {
 		for i := range service.Spec.Ports {
 			port := &service.Spec.Ports[i]
 			size += perPort + len(port.Name) + len(port.TargetPort.StrVal) + len(ptr.Deref(port.AppProtocol, ""))
+		}
+	}
+	if budget, is := object.(*policyv1.PodDisruptionBudget); is && budget.Spec.Selector != nil {
+		for key, value := range budget.Spec.Selector.MatchLabels {
+			size += EntrySize(key, value)
+		}
+		for _, expression := range budget.Spec.Selector.MatchExpressions {
+			size += EntrySize(expression.Key, "")
+			for _, value := range expression.Values {
+				size += EntrySize("", value)
+			}
 		}
 	}
 	for _, all := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {
@@ -58,8 +71,11 @@ func MetadataTooLarge(local metav1.Object) *Refusal {
 		return nil
 	}
 	what := "labels and annotations"
-	if _, is := local.(*corev1.Service); is {
+	switch local.(type) {
+	case *corev1.Service:
 		what = "labels, annotations, selector and ports"
+	case *policyv1.PodDisruptionBudget:
+		what = "labels, annotations and selector"
 	}
 	return refusalf(ReasonMetadataTooLarge, "its %s take more than %d KiB, so it is not sent", what, MostMetadata>>10)
 }

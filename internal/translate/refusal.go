@@ -30,8 +30,8 @@ const (
 	// ReasonMetadataTooLarge: the labels and annotations of what the pod needs take
 	// more than MostMetadata.
 	ReasonMetadataTooLarge = "MetadataTooLarge"
-	// ReasonSelectorNotSent: the NetworkPolicy selects pods by a label that is not sent
-	// with them.
+	// ReasonSelectorNotSent: the NetworkPolicy or PodDisruptionBudget selects pods by a label
+	// that is not sent with them.
 	ReasonSelectorNotSent = "SelectorNotSent"
 	// ReasonPolicyTooLarge: the NetworkPolicy has more rules, peers and ports than are held.
 	ReasonPolicyTooLarge = "PolicyTooLarge"

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -37,6 +38,10 @@ func Held(obj any) any {
 	if policy, ok := obj.(*networkingv1.NetworkPolicy); ok {
 		translate.CutPolicy(policy)
 	}
+	budget, isBudget := obj.(*policyv1.PodDisruptionBudget)
+	if isBudget && len(budget.Status.DisruptedPods) > 0 {
+		budget.Status.DisruptedPods = nil
+	}
 	service, isService := obj.(*corev1.Service)
 	if isService {
 		trimService(service)
@@ -51,6 +56,9 @@ func Held(obj any) any {
 		object.SetAnnotations(translate.Shortened(ours(object.GetAnnotations())))
 		if isService {
 			service.Spec.Selector, service.Spec.Ports = nil, nil
+		}
+		if isBudget {
+			budget.Spec.Selector = nil
 		}
 	}
 	return translate.WithoutContent(obj)

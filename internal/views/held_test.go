@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -93,6 +94,39 @@ func TestHeldServices(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestHeldBudgets: nor does an API server limit the selector of a budget.
+func TestHeldBudgets(t *testing.T) {
+	selector := func(key string, values ...string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Values: values}}}
+	}
+	for name, test := range map[string]struct {
+		in  *metav1.LabelSelector
+		cut bool
+	}{
+		"none":          {nil, false},
+		"what is sent":  {selector("a", "b"), false},
+		"many values":   {selector("a", make([]string, 2000)...), true},
+		"a long key":    {selector(strings.Repeat("x", translate.MostMetadata)), true},
+		"a long label":  {&metav1.LabelSelector{MatchLabels: map[string]string{"a": strings.Repeat("x", translate.MostMetadata)}}, true},
+		"several words": {selector("a", "b", "c"), false},
+	} {
+		budget := &policyv1.PodDisruptionBudget{
+			Spec:   policyv1.PodDisruptionBudgetSpec{Selector: test.in},
+			Status: policyv1.PodDisruptionBudgetStatus{DesiredHealthy: 1, DisruptedPods: map[string]metav1.Time{"web": {}}},
+		}
+		for range 2 {
+			got := Held(budget).(*policyv1.PodDisruptionBudget)
+			if cut := got.Spec.Selector == nil && test.in != nil; cut != test.cut || len(got.Status.DisruptedPods) > 0 || got.Status.DesiredHealthy != 1 {
+				t.Errorf("%s: held %v", name, got)
+			}
+			refusal := translate.MetadataTooLarge(got)
+			if (refusal != nil) != test.cut || test.cut && !strings.HasPrefix(refusal.Message, "its labels, annotations and selector take") {
+				t.Errorf("%s: it is refused: %v", name, refusal)
+			}
+		}
 	}
 }
 

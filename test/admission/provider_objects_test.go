@@ -25,6 +25,7 @@ var inNamespaces = map[string]func(metav1.ObjectMeta) client.Object{
 	"secret":    func(meta metav1.ObjectMeta) client.Object { return secretOf(meta, corev1.SecretTypeOpaque) },
 	"claim":     func(meta metav1.ObjectMeta) client.Object { return claimOf(meta, volumeName) },
 	"service":   func(meta metav1.ObjectMeta) client.Object { return serviceOf(meta) },
+	"budget":    func(meta metav1.ObjectMeta) client.Object { return budgetOf(meta, `{"minAvailable":1}`) },
 }
 
 func TestConsumerCreatesAndDeletes(t *testing.T) {

@@ -48,7 +48,7 @@ func TestConsumerRights(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
-		want.Insert(verb+" networking.k8s.io/networkpolicies", verb+" discovery.k8s.io/endpointslices")
+		want.Insert(verb+" networking.k8s.io/networkpolicies", verb+" discovery.k8s.io/endpointslices", verb+" policy/poddisruptionbudgets")
 	}
 	want.Insert("list metrics.k8s.io/pods")
 	// The namespaces of the identity itself, of the cluster, and of nobody: a

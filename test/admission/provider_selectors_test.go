@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,6 +34,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"services":   func() client.ObjectList { return &corev1.ServiceList{} },
 		"policies":   func() client.ObjectList { return &networkingv1.NetworkPolicyList{} },
 		"endpoints":  func() client.ObjectList { return &discoveryv1.EndpointSliceList{} },
+		"budgets":    func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} },
 	} {
 		t.Run("list "+kind, func(t *testing.T) {
 			hidden(t, consumer.List(t.Context(), list(), own), false)
@@ -60,6 +62,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"service":           {&corev1.Service{ObjectMeta: meta}, true},
 		"policy":            {&networkingv1.NetworkPolicy{ObjectMeta: meta}, true},
 		"endpoints":         {&discoveryv1.EndpointSlice{ObjectMeta: meta}, true},
+		"budget":            {&policyv1.PodDisruptionBudget{ObjectMeta: meta}, true},
 		"limits":            {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, false},
 		"limits of another": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}, true},
 		"namespace":         {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}, false},

@@ -37,6 +37,7 @@ var notRun = map[string]string{
 	"bin/manager ":          "the integration tests run it",
 	"curl ":                 "there is nobody to answer",
 	"kubectl port-forward ": "nothing runs",
+	"kubectl drain ":        "there is no node",
 	"kubectl spillway ":     "test/plugin runs them",
 	"kubectl --kubeconfig bin/demo/consumer.kubeconfig logs ": "no manager runs",
 	"kubectl --kubeconfig bin/demo/consumer.kubeconfig exec ": "no manager runs",

@@ -10,17 +10,19 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
+// newPodSpec is that of a pod that may run on a virtual node.
+func newPodSpec() corev1.PodSpec {
+	return corev1.PodSpec{
+		Containers:  []corev1.Container{{Name: "app", Image: "example.com/app:1"}},
+		Tolerations: []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}},
+	}
+}
+
 // runPod makes a pod that is bound to the virtual node of a binding.
 func (c *controlPlane) runPod(cb *v1alpha1.ClusterBinding, namespace string, options ...func(*corev1.Pod)) *corev1.Pod {
 	GinkgoHelper()
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: unique("pod")},
-		Spec: corev1.PodSpec{
-			NodeName:    cb.VirtualNodeName(),
-			Containers:  []corev1.Container{{Name: "app", Image: "example.com/app:1"}},
-			Tolerations: []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}},
-		},
-	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: unique("pod")}, Spec: newPodSpec()}
+	pod.Spec.NodeName = cb.VirtualNodeName()
 	for _, option := range options {
 		option(pod)
 	}

@@ -9,7 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,6 +46,11 @@ var (
 		func(obj client.Object) { obj.(*discoveryv1.EndpointSlice).Endpoints[0].Addresses[0] = "192.0.2.2" },
 		func(obj client.Object) string { return fmt.Sprint(obj.(*discoveryv1.EndpointSlice).Endpoints) },
 	}
+	budgets = mapped{
+		"poddisruptionbudgets", newBudget,
+		func(obj client.Object) { obj.(*policyv1.PodDisruptionBudget).Spec.MinAvailable.IntVal = 2 },
+		func(obj client.Object) string { return obj.(*policyv1.PodDisruptionBudget).Spec.MinAvailable.String() },
+	}
 )
 
 // mapped has an object of each kind created, changed and deleted. It is in both providers,
@@ -52,7 +59,7 @@ func (s *setup) mapped(t *testing.T) {
 	s.settled(t, time.Now())
 	before := len(s.requests())
 	var want []string
-	for _, kind := range []mapped{services, endpointSlices, networkPolicies} {
+	for _, kind := range []mapped{services, endpointSlices, networkPolicies, budgets} {
 		s.liveThrough(t, kind)
 		for _, provider := range providers {
 			for _, verb := range []string{"create", "patch", "delete"} {
@@ -111,7 +118,7 @@ func (s *setup) liveThrough(t *testing.T, kind mapped) {
 	created := local.GetResourceVersion()
 	s.eventually(t, "the remote "+kind.resource, s.copied(kind, local))
 	must(t, admin.Get(ctx, client.ObjectKeyFromObject(local), local))
-	if local.GetResourceVersion() != created {
+	if local.GetResourceVersion() != created && kind.resource != budgets.resource { // The disruption controller writes their status.
 		t.Errorf("somebody has written on it: %v", local.GetManagedFields())
 	}
 	kind.change(local)
@@ -164,5 +171,15 @@ func newNetworkPolicy(namespace, name string) client.Object {
 	return &networkingv1.NetworkPolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}},
+	}
+}
+
+// newBudget counts no pods.
+func newBudget(namespace, name string) client.Object {
+	return &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+		},
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -42,9 +44,17 @@ func up(t *testing.T) *setup {
 	s.eventually(t, "the bindings to be Ready", s.Bound)
 	namespaces := len(lives) + 1
 	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, namespaces, rig.Namespace))
-	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, namespaces, rig.Offloading))
+	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, namespaces, offloading))
 	s.eventually(t, "the namespaces to be offloaded", s.offloaded)
 	return s
+}
+
+// offloading is that of rig.Namespace(i), by which all kinds are sent.
+func offloading(i int) client.Object {
+	return &v1alpha1.NamespaceOffloading{
+		ObjectMeta: metav1.ObjectMeta{Namespace: rig.Namespace(i).GetName(), Name: v1alpha1.OffloadingName},
+		Spec:       v1alpha1.NamespaceOffloadingSpec{Resources: append(slices.Clone(v1alpha1.DefaultResources), v1alpha1.OffloadedPodDisruptionBudgets)},
+	}
 }
 
 // start starts a manager, with a counter that has counted nothing.

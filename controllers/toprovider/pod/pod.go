@@ -2,7 +2,6 @@
 package pod
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,13 +46,7 @@ func Kind() kind.Kind[*corev1.Pod] {
 // Ready or unready, has started or ended, or is gone. In a burst, such changes do not
 // wait behind pods that are yet to be sent.
 func awaited(before, after *corev1.Pod) bool {
-	return after == nil || before.Status.Phase != after.Status.Phase || ready(before) != ready(after)
-}
-
-func ready(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+	return after == nil || before.Status.Phase != after.Status.Phase || translate.IsReady(before) != translate.IsReady(after)
 }
 
 // Needs are the objects that a pod needs in the provider. One that has ended, or

@@ -58,11 +58,11 @@ where they are.`,
 	flags.StringVar(&o.wanted.Selector, "selector", "", "labels that the virtual nodes of the providers must have, such as topology.kubernetes.io/region=eu")
 	flags.StringVar(&o.wanted.Mapping, "mapping", "", "names of the remote namespaces: DefaultName, EnforceSameName or SelectedName (default DefaultName); it cannot be changed later")
 	flags.StringVar(&o.wanted.RemoteName, "remote-namespace", "", "that name, with the mapping SelectedName")
-	flags.StringSliceVar(&o.wanted.Resources, "resources", nil, "what is sent besides pods and what they need: Services, NetworkPolicies (default both)")
+	flags.StringSliceVar(&o.wanted.Resources, "resources", nil, "what is sent besides pods and what they need: Services, NetworkPolicies, PodDisruptionBudgets (default the first two)")
 	for flag, values := range map[string][]string{
 		"strategy":  {string(v1alpha1.PodsLocalAndRemote), string(v1alpha1.PodsRemote), string(v1alpha1.PodsLocalFirst), string(v1alpha1.PodsLocal)},
 		"mapping":   {string(v1alpha1.MappingDefaultName), string(v1alpha1.MappingEnforceSameName), string(v1alpha1.MappingSelectedName)},
-		"resources": {string(v1alpha1.OffloadedServices), string(v1alpha1.OffloadedNetworkPolicies)},
+		"resources": {string(v1alpha1.OffloadedServices), string(v1alpha1.OffloadedNetworkPolicies), string(v1alpha1.OffloadedPodDisruptionBudgets)},
 	} {
 		_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // The flags are there.
 	}

@@ -26,7 +26,7 @@ type Wanted struct {
 	// Mapping is one of DefaultName, EnforceSameName and SelectedName, and RemoteName the name
 	// with the last of them.
 	Mapping, RemoteName string
-	// Resources are Services and NetworkPolicies; nil: not said.
+	// Resources are what spec.resources lists; nil: not said.
 	Resources []string
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/refusal"
@@ -49,6 +50,8 @@ type Observer[T client.Object] struct {
 	Uses      Uses
 	Memory    *memory.Memory
 	Refusals  *refusal.Refusals[T]
+	// Pods reads the pods on the virtual node.
+	Pods client.Reader
 	// Namespace is the UID of a namespace of the provider; empty if the cache does not have
 	// it, or shows that it is being deleted.
 	Namespace func(ctx context.Context, name string) (types.UID, error)
@@ -84,6 +87,11 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 	remembered := o.Memory.Get(key)
 	s.Lost = remembered.Lost == s.Local.GetUID()
 	s.Unanswered = !decide.Present(s.Sites[0].Remote) && remembered.Unanswered == s.Local.GetUID()
+	if o.Kind.Counts != nil {
+		if s.Counted, err = o.counted(ctx, s); err != nil {
+			return s, err
+		}
+	}
 	if o.Kind.Needs == nil || !s.Known {
 		return s, nil
 	}
@@ -98,6 +106,19 @@ func (o *Observer[T]) around(ctx context.Context, namespaces *mapping.Mapping) d
 		Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 	}
+}
+
+// counted counts the pods that count for an object, in the remote namespace that it goes to.
+// Pods that were sent to the mount namespace before theirs was offloaded are not there.
+func (o *Observer[T]) counted(ctx context.Context, s decide.Subject[T]) (n int, err error) {
+	var pods corev1.PodList
+	err = o.Pods.List(ctx, &pods, client.InNamespace(s.Key.Namespace), client.UnsafeDisableDeepCopy)
+	for i := range pods.Items {
+		if provenance.RemoteOf(&pods.Items[i]).Namespace == s.Sites[0].Place.Namespace && o.Kind.Counts(s.Local, &pods.Items[i]) {
+			n++
+		}
+	}
+	return n, err
 }
 
 // Places are where an object of the kind is, or goes. If all pods of a namespace go to one

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -267,6 +268,30 @@ func TestObserve(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestObserveCounted: pods count that are where the copy is to be.
+func TestObserveCounted(t *testing.T) {
+	o, rig := observer(uses{})
+	rig.Shares()
+	o.Pods, rig.Catalogue.Has = rig.View, []client.Object{fixture.Local()}
+	for name, remote := range map[string]string{"there": "team-home", "mounted": "spillover", "unsent": "", "other": "team-home"} {
+		rig.View.Has = append(rig.View.Has, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: name, Annotations: map[string]string{v1alpha1.AnnotationRemoteNamespace: remote},
+		}})
+	}
+	key := client.ObjectKeyFromObject(fixture.Local())
+	if s, err := o.Observe(t.Context(), key, nil); err != nil || s.Counted != 0 {
+		t.Errorf("a kind for which none counts: %d, %v", s.Counted, err)
+	}
+	o.Kind.Counts = func(_ *corev1.ConfigMap, pod *corev1.Pod) bool { return pod.Name != "other" }
+	if s, err := o.Observe(t.Context(), key, nil); err != nil || s.Counted != 1 {
+		t.Errorf("counted %d, %v", s.Counted, err)
+	}
+	rig.View.Err = errors.New("stopped")
+	if _, err := o.Observe(t.Context(), key, nil); err == nil {
+		t.Error("nobody knows how many there are")
 	}
 }
 

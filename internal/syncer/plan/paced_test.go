@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
@@ -82,5 +83,56 @@ func TestPacedCopies(t *testing.T) {
 	rig.Memory.Copies.Wrote(changed.Key)
 	if got, _ := verbs(changed); len(got) != 1 {
 		t.Errorf("of another kind: %v", got)
+	}
+}
+
+// TestSettles: a copy changes when that has been wanted for a while, in a row; it is created
+// and deleted at once.
+func TestSettles(t *testing.T) {
+	p, rig := planner()
+	p.Kind.Settles = 2 * time.Second
+	seen := func(remote *corev1.ConfigMap, options ...fixture.Option) fixture.Subject {
+		s := fixture.Observed(fixture.Local(append(options, fixture.Sent)...), remote)
+		s.Known = true
+		return s
+	}
+	as, other := seen(fixture.Remote()), seen(fixture.Remote(), fixture.Data("a", "2"))
+	// planned remembers the plan as a reconcile does.
+	planned := func(s fixture.Subject) (verbs []decide.Verb, again time.Duration) {
+		s.WaitingFor, s.Waiting = rig.Memory.Waiting(s.Key)
+		plan := p.Plan(s, nil)
+		for _, a := range plan.Actions {
+			verbs = append(verbs, a.Verb)
+		}
+		if len(verbs) == 0 {
+			rig.Memory.Reconciled(s.Key, plan.Problem)
+		}
+		return verbs, plan.RetryAfter
+	}
+	const second = time.Second
+	for _, step := range []struct {
+		what  string
+		s     fixture.Subject
+		after time.Duration
+		want  []decide.Verb
+		again time.Duration
+	}{
+		{"it is not there", seen(nil), 0, []decide.Verb{decide.Create}, 0},
+		{"it is to change", other, 0, nil, 2 * second},
+		{"it is still to change", other, second, nil, second},
+		{"it is as it should be again", as, second / 2, nil, 0},
+		{"it is to change after all", other, second, nil, 2 * second},
+		{"that has lasted", other, 2 * second, []decide.Verb{decide.Patch}, 0},
+		{"its object is gone", fixture.Observed(nil, fixture.Remote()), 0, []decide.Verb{decide.Delete}, 0},
+	} {
+		rig.Clock.Step(step.after)
+		if got, again := planned(step.s); !slices.Equal(got, step.want) || again != step.again {
+			t.Errorf("%s: %v, again after %s", step.what, got, again)
+		}
+	}
+	rig.Memory.Reconciled(other.Key, &decide.Problem{Reason: "Other"})
+	rig.Clock.Step(time.Hour)
+	if got, again := planned(other); len(got) > 0 || again != 2*second {
+		t.Errorf("after another problem: %v, again after %s", got, again)
 	}
 }

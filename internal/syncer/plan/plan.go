@@ -130,6 +130,25 @@ func (p *Planner[T]) due(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	if p.Kind.Paced && decide.Present(s.Local) {
 		plan = paced(plan, p.Memory.Copies.Wait(s.Key), func(a decide.Action) bool { return a.Side == decide.Remote })
 	}
+	return p.settled(s, plan)
+}
+
+// settling is the reason of the problem of an object whose copy is about to be changed.
+const settling = "Settling"
+
+// settled drops changes of copies that have not been wanted for long enough. Its problem is
+// what is remembered, with the time since when there has been a change to make.
+func (p *Planner[T]) settled(s decide.Subject[T], plan decide.Plan) decide.Plan {
+	left := p.Kind.Settles
+	if s.WaitingFor == settling {
+		left -= s.Waiting
+	}
+	isChange := func(a decide.Action) bool { return a.Side == decide.Remote && a.Verb == decide.Patch }
+	if left <= 0 || !slices.ContainsFunc(plan.Actions, isChange) {
+		return plan
+	}
+	plan = paced(plan, left, isChange)
+	plan.Problem = &decide.Problem{Reason: settling, Message: "its copy changes when what it depends on has settled"}
 	return plan
 }
 

@@ -2,8 +2,10 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -179,6 +181,26 @@ func (w *Watcher[T]) EnqueuePeers(ctx context.Context) {
 	}
 	for _, local := range held {
 		if w.concerns(local.GetNamespace()) && w.Kind.Peers(local) {
+			w.enqueue(work.Rest, client.ObjectKeyFromObject(local))
+		}
+	}
+}
+
+// Recount enqueues the objects for which a pod of the virtual node counts, and did not before,
+// or the other way round. before or after is nil if the pod has come or gone.
+func (w *Watcher[T]) Recount(ctx context.Context, before, after *corev1.Pod) {
+	pod := cmp.Or(after, before)
+	if w.Kind.Counts == nil || !w.concerns(pod.Namespace) {
+		return
+	}
+	held, err := w.Locals.Held(ctx, pod.Namespace)
+	if err != nil {
+		// The cache is ending, and the connection with it.
+		log.FromContext(ctx).Error(err, "a change of a pod is lost", "kind", w.Kind.Name, "pod", client.ObjectKeyFromObject(pod))
+	}
+	for _, local := range held {
+		counts := func(pod *corev1.Pod) bool { return pod != nil && w.Kind.Counts(local, pod) }
+		if counts(before) != counts(after) {
 			w.enqueue(work.Rest, client.ObjectKeyFromObject(local))
 		}
 	}

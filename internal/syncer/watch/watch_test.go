@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -238,6 +239,47 @@ func TestEnqueueNamespace(t *testing.T) {
 				t.Errorf("enqueued (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRecount enqueues the objects for which a pod begins or ceases to count, and no others.
+func TestRecount(t *testing.T) {
+	rig, said := synctest.New(), &transcript{}
+	rig.Shares()
+	of := func(namespace, name, app string) *corev1.ConfigMap {
+		return fixture.Local(fixture.Data("app", app), func(m *corev1.ConfigMap) { m.Namespace, m.Name = namespace, name })
+	}
+	rig.Catalogue.Has = []client.Object{of("team", "db", "db"), of("team", "web", "web"), of("team-b", "web", "web")}
+	pod := func(namespace, app string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod", Labels: map[string]string{"app": app}}}
+	}
+	w := watcher(rig, said)
+	w.Recount(t.Context(), nil, pod("team", "web"))
+	if len(said.lines) > 0 {
+		t.Errorf("a kind for which no pod counts: %s", said.lines)
+	}
+	rig.Kind.Counts = func(m *corev1.ConfigMap, pod *corev1.Pod) bool { return m.Data["app"] == pod.Labels["app"] }
+	for name, test := range map[string]struct {
+		before, after *corev1.Pod
+		want          []string
+	}{
+		"it comes":                    {nil, pod("team", "web"), []string{"team/web"}},
+		"it goes":                     {pod("team", "web"), nil, []string{"team/web"}},
+		"it is another's":             {pod("team", "web"), pod("team", "db"), []string{"team/db", "team/web"}},
+		"it counts as before":         {pod("team", "web"), pod("team", "web"), nil},
+		"it is of another namespace":  {nil, pod("team-b", "web"), nil},
+		"it is nobody's, before, too": {pod("team", ""), pod("team", "x"), nil},
+	} {
+		said.lines = nil
+		w.Recount(t.Context(), test.before, test.after)
+		if diff := cmp.Diff(test.want, said.lines); diff != "" {
+			t.Errorf("%s: enqueued (-want +got):\n%s", name, diff)
+		}
+	}
+	said.lines, rig.Catalogue.Err = nil, errors.New("stopped")
+	w.Recount(t.Context(), nil, pod("team", "web"))
+	if len(said.lines) > 0 {
+		t.Errorf("a cache that has stopped: %s", said.lines)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -25,6 +26,7 @@ var (
 		corev1.SchemeGroupVersion.WithResource("services"),
 		networkingv1.SchemeGroupVersion.WithResource("networkpolicies"),
 		discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
+		policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"),
 	}
 	inConsumer = append(slices.Clone(inBoth),
 		corev1.SchemeGroupVersion.WithResource("nodes"),

@@ -22,6 +22,7 @@ const (
 	UnlistedStays           Bug = "unlisted-stays"
 	PodBeforePolicy         Bug = "pod-before-policy"
 	EndpointsUnchecked      Bug = "endpoints-unchecked"
+	ElsewhereUncounted      Bug = "elsewhere-uncounted"
 	EntryRemovedFirst       Bug = "entry-removed-first"
 	EntriesTrusted          Bug = "entries-trusted"
 	DrainForgetsNamespaces  Bug = "drain-forgets-namespaces"

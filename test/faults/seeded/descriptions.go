@@ -34,6 +34,7 @@ func All() []Description {
 		{UnlistedStays, "what is taken off the list of an offloading stays in the provider", []string{"crash"}, false, []string{"services-taken-off-the-list"}},
 		{PodBeforePolicy, "a pod is sent without waiting for the NetworkPolicies that select it", []string{"outofband"}, false, []string{"pod-waits-for-networkpolicy"}},
 		{EndpointsUnchecked, "addresses of EndpointSlices are sent whatever ranges the provider has listed", []string{"crash"}, false, []string{"endpointslice-created-changed-deleted"}},
+		{ElsewhereUncounted, "a disruption budget wants all of its pods in each provider, whatever is healthy elsewhere", []string{"crash"}, false, []string{"poddisruptionbudget-created-changed-deleted"}},
 		{EntryRemovedFirst, "the entry of a namespace is removed from the map while its pods are there", []string{"crash"}, false, []string{"un-offload", "selector-moves-a-namespace"}},
 		{EntriesTrusted, "what is not in a NamespaceMap is deleted in the provider, whatever the offloadings say", []string{"outofband"}, false, []string{"entry-removed", "entry-renamed"}},
 		{DrainForgetsNamespaces, "a binding is released without waiting for its remote namespaces", []string{"crash"}, false, []string{"unbind"}},

@@ -153,6 +153,12 @@ func (l *Ledger) count(object client.Object) {
 	}
 	if apierrors.IsAlreadyExists(err) && c.Namespace == "" {
 `},
+	ElsewhereUncounted: {"internal/translate/disruptionbudget.go", `	wanted := max(0, desired-elsewhere)`, `
+	if seeded.On(seeded.ElsewhereUncounted) {
+		elsewhere = 0
+	}
+	wanted := max(0, desired-elsewhere)
+`},
 	BindingHeldLate:         {"controllers/clusterbinding/reconciler.go", `if before := cb.DeepCopy(); controllerutil.AddFinalizer(`, `if before := cb.DeepCopy(); !(seeded.On(seeded.BindingHeldLate) && conditions.Reason(clusterbinding.Decide(o.Snapshot).Conditions, v1alpha1.BindingReady) != v1alpha1.ReasonReady) && controllerutil.AddFinalizer(`},
 	RestartWritesAgain:      {"controllers/clusterbinding/reconciler.go", `o.Binding.Status, status) {`, `o.Binding.Status, status) && !seeded.Once(seeded.RestartWritesAgain, r) {`},
 	OffloadingReleasedFirst: {"controllers/namespaceoffloading/lifecycle.go", `if !removable {`, `if !removable && !seeded.On(seeded.OffloadingReleasedFirst) {`},

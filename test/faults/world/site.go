@@ -190,7 +190,7 @@ func (s *Site) lane(ctx context.Context, i int, shipped []*unstructured.Unstruct
 		return l, fmt.Errorf("asking cluster %s who it is: %w", l.Consumer.Name, err)
 	}
 	l.Origin = string(kubeSystem.UID)
-	return l, s.play(ctx, l.Consumer, namespaces, volumes, collector)
+	return l, s.play(ctx, l.Consumer, namespaces, volumes, collector, disruptions)
 }
 
 // Down ends all clusters, as much as there is of them. It returns also what the

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,11 +44,13 @@ func (l *Lane) KubeconfigSecret(binding string, kubeconfig []byte) *corev1.Secre
 	}
 }
 
-// Offload is what a team does: it makes a namespace and, with the defaults, its
-// NamespaceOffloading.
+// Offload is what a team does: it makes a namespace and its NamespaceOffloading, by which all
+// kinds are sent.
 func (w *World) Offload(ctx context.Context, namespace string) error {
-	return w.Create(ctx, Namespace(namespace),
-		&v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.OffloadingName}})
+	return w.Create(ctx, Namespace(namespace), &v1alpha1.NamespaceOffloading{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.OffloadingName},
+		Spec:       v1alpha1.NamespaceOffloadingSpec{Resources: append(slices.Clone(v1alpha1.DefaultResources), v1alpha1.OffloadedPodDisruptionBudgets)},
+	})
 }
 
 // Create creates objects in the consumer, in their order.

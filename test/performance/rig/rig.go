@@ -54,7 +54,7 @@ const consumerID = "consumer"
 // does not send. It starts sooner, and its namespace controller, which asks for
 // every kind that there is, twice, before a namespace goes, has less to ask for: a
 // deletion of hundreds would be nothing but that.
-const FewKinds = "apps/v1=false,autoscaling/v1=false,autoscaling/v2=false,batch/v1=false,events.k8s.io/v1=false,policy/v1=false"
+const FewKinds = "apps/v1=false,autoscaling/v1=false,autoscaling/v2=false,batch/v1=false,events.k8s.io/v1=false"
 
 // controllers are those that a provider has then.
 var controllers = []string{"namespace-controller", "serviceaccount-controller"}

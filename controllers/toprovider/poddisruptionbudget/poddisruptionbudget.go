@@ -1,0 +1,64 @@
+// Package poddisruptionbudget sends the PodDisruptionBudgets of offloaded namespaces.
+package poddisruptionbudget
+
+import (
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch
+
+// most is how many PodDisruptionBudgets of one namespace are sent. The provider holds each pod
+// that it evicts against all of them.
+const most = 200
+
+// settles is how long the number of pods that a copy wants must have been another one before
+// it is written. That number comes of two watches, of pods and of the status of the budget.
+const settles = 2 * time.Second
+
+// Kind is the kind of PodDisruptionBudgets.
+func Kind() kind.Kind[*policyv1.PodDisruptionBudget] {
+	budgets := kind.NewCopy("poddisruptionbudget", kind.InMappedNamespace,
+		func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
+		func() decide.List { return &policyv1.PodDisruptionBudgetList{} },
+		translation{})
+	budgets.Resource, budgets.Most, budgets.Sample = v1alpha1.OffloadedPodDisruptionBudgets, most, sample
+	budgets.Counts, budgets.Settles = translate.IsHealthy, settles
+	return budgets
+}
+
+type translation struct{ kind.Namespaced }
+
+var (
+	_ decide.Choosing[*policyv1.PodDisruptionBudget] = translation{}
+	_ decide.Keeping                                 = translation{}
+)
+
+// Choose implements decide.Choosing. Until the consumer's disruption controller has seen the
+// budget as it is, nobody knows how many pods it wants.
+func (translation) Choose(local *policyv1.PodDisruptionBudget, _ network.Reach, _ string) (goes, known bool) {
+	return true, local.Status.ObservedGeneration == local.Generation || translate.SyncFailed(local)
+}
+
+// Remote implements decide.Translation.
+func (translation) Remote(local *policyv1.PodDisruptionBudget, t translate.Target, around decide.Around) (*policyv1.PodDisruptionBudget, *translate.Refusal) {
+	return translate.PodDisruptionBudget(local, t, around.Limits, around.Counted)
+}
+
+// Merge implements decide.Translation.
+func (translation) Merge(desired, remote *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, bool) {
+	return translate.MergePodDisruptionBudget(desired, remote), false
+}
+
+// Keeps implements decide.Keeping: without the older copy, the provider could take all pods away
+// at once.
+func (translation) Keeps(refusal *translate.Refusal) bool {
+	return refusal.Reason == translate.ReasonSelectorNotSent || refusal.Reason == translate.ReasonBudgetUnknown
+}

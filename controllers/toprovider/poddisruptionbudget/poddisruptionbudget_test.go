@@ -1,0 +1,51 @@
+package poddisruptionbudget
+
+import (
+	"testing"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// TestKind: budgets are sent only to whom an offloading names them, and not at once.
+func TestKind(t *testing.T) {
+	budgets, spec := Kind(), v1alpha1.NamespaceOffloadingSpec{}
+	if spec.Sends(budgets.Resource) || budgets.Resource != v1alpha1.OffloadedPodDisruptionBudgets || budgets.Most != 200 || budgets.Settles != 2*time.Second {
+		t.Errorf("sent with %s, by default: %t, at most %d, after %s", budgets.Resource, spec.Sends(budgets.Resource), budgets.Most, budgets.Settles)
+	}
+}
+
+// TestChoose: a budget waits until the consumer has counted its pods, or cannot.
+func TestChoose(t *testing.T) {
+	failed := []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Reason: policyv1.SyncFailedReason}}
+	for name, test := range map[string]struct {
+		status policyv1.PodDisruptionBudgetStatus
+		known  bool
+	}{
+		"it has not been seen":        {policyv1.PodDisruptionBudgetStatus{}, false},
+		"it was seen before a change": {policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1}, false},
+		"it has been seen":            {policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 2}, true},
+		"it cannot be counted":        {policyv1.PodDisruptionBudgetStatus{Conditions: failed}, true},
+	} {
+		local := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: test.status}
+		if goes, known := (translation{}).Choose(local, network.Reach{}, "eu"); !goes || known != test.known {
+			t.Errorf("%s: goes %t, known %t", name, goes, known)
+		}
+	}
+}
+
+// TestKeeps: a copy goes when its owner keeps the budget at home, and for no other reason.
+func TestKeeps(t *testing.T) {
+	for reason, want := range map[string]bool{
+		translate.ReasonSelectorNotSent: true, translate.ReasonBudgetUnknown: true, translate.ReasonSyncNever: false,
+	} {
+		if got := (translation{}).Keeps(&translate.Refusal{Reason: reason}); got != want {
+			t.Errorf("%s: %t, want %t", reason, got, want)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package translate
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
+// ReasonBudgetUnknown: the consumer cannot tell how many pods the PodDisruptionBudget wants.
+const ReasonBudgetUnknown = "BudgetUnknown"
+
+// PodDisruptionBudget is the remote PodDisruptionBudget of local in a provider with these
+// limits, where so many of its pods are healthy (IsHealthy).
+//
+// A remote pod has no controller with a scale, so percentages and maxUnavailable would allow no
+// disruption there, ever. The consumer's disruption controller has worked them out: its status
+// says how many healthy pods it wants, and how many there are everywhere. What is not healthy
+// elsewhere has to be healthy in the provider. So each provider may use what is left of the
+// whole budget.
+func PodDisruptionBudget(local *policyv1.PodDisruptionBudget, t Target, limits *Limits, healthy int) (*policyv1.PodDisruptionBudget, *Refusal) {
+	if refusal := neverSynced("PodDisruptionBudget", local); refusal != nil {
+		return nil, refusal
+	}
+	if key := unsentLabel(local.Spec.Selector, limits); key != "" {
+		return nil, refusalf(ReasonSelectorNotSent,
+			"PodDisruptionBudget %s: spec.selector names the label %s, which is not sent with pods: it would count other pods than here", local.Name, key)
+	}
+	if SyncFailed(local) {
+		return nil, refusalf(ReasonBudgetUnknown,
+			"PodDisruptionBudget %s: how many pods it wants cannot be worked out; its condition %s says why", local.Name, policyv1.DisruptionAllowedCondition)
+	}
+	sent := disruptionBudgetSpecPlan.allowed(&local.Spec)
+	remote := &policyv1.PodDisruptionBudget{ObjectMeta: Metadata(local, t), Spec: *sent.DeepCopy()}
+	desired := local.Status.DesiredHealthy
+	elsewhere := max(0, local.Status.CurrentHealthy-int32(healthy)) //nolint:gosec // As many pods as a cache holds.
+	wanted := max(0, desired-elsewhere)
+	remote.Spec.MinAvailable = ptr.To(intstr.FromInt32(wanted))
+	if wanted == 0 && desired > 0 {
+		// Enough pods are healthy elsewhere. A budget of 0 would still protect unhealthy pods.
+		remote.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
+	}
+	return remote, nil
+}
+
+// SyncFailed reports whether the consumer's disruption controller cannot work a budget out.
+func SyncFailed(budget *policyv1.PodDisruptionBudget) bool {
+	allowed := meta.FindStatusCondition(budget.Status.Conditions, policyv1.DisruptionAllowedCondition)
+	return allowed != nil && allowed.Reason == policyv1.SyncFailedReason
+}
+
+// IsHealthy reports whether a pod of the budget's namespace counts as healthy for it, as the
+// disruption controller decides that.
+func IsHealthy(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
+	if !pod.DeletionTimestamp.IsZero() || !IsReady(pod) {
+		return false
+	}
+	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+	return err == nil && selector.Matches(labels.Set(pod.Labels))
+}
+
+// IsReady reports whether a pod is Ready.
+func IsReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// MergePodDisruptionBudget is remote with the spec that PodDisruptionBudget makes, or remote
+// itself if nothing differs.
+func MergePodDisruptionBudget(desired, remote *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
+	merged := remote.DeepCopy()
+	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
+	merged.Spec = desired.Spec
+	if equality.Semantic.DeepEqual(merged, remote) {
+		return remote
+	}
+	return merged
+}
