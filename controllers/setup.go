@@ -35,15 +35,15 @@ import (
 	"github.com/spillway-io/spillway/controllers/waitingpod"
 	"github.com/spillway-io/spillway/controllers/webhookremoval"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	decidenode "github.com/spillway-io/spillway/internal/decide/virtualnode"
-	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/podadmission"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/syncer"
-	"github.com/spillway-io/spillway/internal/throttle"
-	"github.com/spillway-io/spillway/internal/views"
 )
 
 // The first and the longest time between two writes of one object. The first write is

@@ -16,12 +16,12 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/internal/check"
-	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/holder"
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/internal/program"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/provider/lease"
 )
 
 // version is set by the linker.
@@ -87,7 +87,7 @@ func main() {
 
 // validate returns what is wrong with the first flag that is.
 func validate(o *manager.Options) error {
-	if err := holder.CheckDuration(o.Fleet.LeaseDuration); err != nil {
+	if err := lease.CheckDuration(o.Fleet.LeaseDuration); err != nil {
 		return fmt.Errorf("--provider-lease-duration: %w", err)
 	}
 	if err := onlyLoopback(o.Manager.PprofBindAddress); err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 // reasonRotated is the event's reason when a connection uses other credentials than the

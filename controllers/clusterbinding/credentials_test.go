@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/client-go/tools/events"
 
-	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 

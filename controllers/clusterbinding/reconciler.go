@@ -21,20 +21,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
 	"github.com/spillway-io/spillway/internal/decide/drain"
-	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/fleet/budget"
-	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
 	"github.com/spillway-io/spillway/internal/inventory"
-	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/provider/budget"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/shard"
-	"github.com/spillway-io/spillway/internal/throttle"
-	"github.com/spillway-io/spillway/internal/views"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch;patch

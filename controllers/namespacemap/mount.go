@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
-	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
 )

@@ -29,16 +29,16 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/inventory"
-	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/shard"
-	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps;namespaceoffloadings,verbs=get;list;watch

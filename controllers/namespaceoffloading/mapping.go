@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/throttle"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=namespacemaps,verbs=create;patch

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/informer"
+	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 

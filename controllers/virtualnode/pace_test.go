@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/spillway-io/spillway/internal/decide/virtualnode"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/testing/builder"
-	"github.com/spillway-io/spillway/internal/throttle"
 )
 
 // A provider may change what its nodes say as often as it likes: labels and taints are

@@ -19,7 +19,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/virtualnode"
-	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/trigger"

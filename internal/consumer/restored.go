@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 )
 
 // Restored detects that the consumer's etcd was restored from a backup under the manager:

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/informer"
-	"github.com/spillway-io/spillway/internal/views"
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 )
 
 // Marked returns the consumer's objects that carry the mark of a clusterID, label or

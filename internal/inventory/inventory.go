@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/views"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 )
 
 // Inventory watches the views.

@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
-	"github.com/spillway-io/spillway/internal/informer"
-	"github.com/spillway-io/spillway/internal/views"
 )
 
 // Settle is how long readers of many pods wait: a thousand pods that leave together are

@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
-	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/metrics"
+	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
 // answerTimeout is how long a provider may take to answer, from dialing to the header.

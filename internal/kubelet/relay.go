@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
-	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
 // relay passes one stream on to the provider's API server.

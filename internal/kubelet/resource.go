@@ -14,8 +14,8 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 	"github.com/spillway-io/spillway/internal/decide/usage"
-	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/fleet/transport"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
 // Providers are asked what their pods use when somebody asks us, and no more often than

@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 	"github.com/spillway-io/spillway/internal/decide/usage"
-	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
 // bindingOf implements Usage.

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
-	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/metrics"
+	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
 // How many streams may be open: to one pod, to the pods of one namespace, which leaves

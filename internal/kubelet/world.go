@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
-	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
-	"github.com/spillway-io/spillway/internal/views"
 )
 
 // World reads the pods on virtual nodes from the caches. It sends no request.

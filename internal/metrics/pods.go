@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/translate"
-	"github.com/spillway-io/spillway/internal/views"
 )
 
 // scrapeTimeout limits the reading of a cache. A full one answers at once; one still

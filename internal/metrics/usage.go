@@ -3,7 +3,7 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 var (

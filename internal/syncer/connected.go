@@ -16,15 +16,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/address"
-	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/kind"
-	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/rights"
 	"github.com/spillway-io/spillway/internal/syncer/act"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
@@ -35,7 +36,6 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/watch"
 	"github.com/spillway-io/spillway/internal/syncer/work"
 	"github.com/spillway-io/spillway/internal/translate"
-	"github.com/spillway-io/spillway/internal/views"
 )
 
 // connected is what the controllers of all kinds share in one connection: the consumer as one

@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	testclock "k8s.io/utils/clock/testing"
 
-	"github.com/spillway-io/spillway/internal/rights"
+	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )

@@ -51,18 +51,18 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/fleet"
-	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/waits"
 	"github.com/spillway-io/spillway/internal/syncer/work"
 	"github.com/spillway-io/spillway/internal/translate"
-	"github.com/spillway-io/spillway/internal/views"
 )
 
 // Engine starts the controllers of each connection.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/testing/unstarted"
 )
 

@@ -6,10 +6,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/views"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
 // FromProvider is a kind of objects that are shown in the consumer because they are in

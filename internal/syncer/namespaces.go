@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/network"
-	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 

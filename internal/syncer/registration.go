@@ -5,10 +5,10 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
-	"github.com/spillway-io/spillway/internal/views"
 )
 
 // Registration is a kind of any type. Its fields are as those of a kind.Kind.

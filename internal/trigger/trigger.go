@@ -23,8 +23,8 @@ import (
 	mcsource "sigs.k8s.io/multicluster-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/ownwrites"
 )
 
 // Queue is what handlers add to.

@@ -21,7 +21,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
 // address is one that leads to a cluster, or to another one, with the same

@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
 // openWatches counts the watches that are open, by cluster and resource. In the consumer,

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
 // managerRun is a manager that runs in this process.

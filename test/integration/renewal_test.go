@@ -6,8 +6,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/test/requests"
 )
 

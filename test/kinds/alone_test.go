@@ -12,7 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers"
-	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/test/faults/recipe"
 	"github.com/spillway-io/spillway/test/faults/world"
 	"github.com/spillway-io/spillway/test/requests"

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/test/faults/inject"
 	"github.com/spillway-io/spillway/test/faults/world"
 	"github.com/spillway-io/spillway/test/performance/rig"

@@ -23,7 +23,7 @@ const (
 	// specWritesApart and statusWritesApart are how far apart two writes of one
 	// NamespaceMap are at least, whatever happens: the first intervals of the
 	// pacers in controllers/setup.go, which only grow while changes keep coming
-	// (internal/throttle). So the time that a phase takes says how many there may
+	// (internal/retry/throttle). So the time that a phase takes says how many there may
 	// be; refused ones, which do not wait, are left out.
 	specWritesApart   = 500 * time.Millisecond
 	statusWritesApart = time.Second

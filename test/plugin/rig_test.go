@@ -27,10 +27,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/config"
-	"github.com/spillway-io/spillway/internal/fleet"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/internal/plugin"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/test/clusters"
 )
 

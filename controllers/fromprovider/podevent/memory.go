@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/spillway-io/spillway/internal/throttle"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
 // memory is what is remembered of local pods that have events. A provider cannot

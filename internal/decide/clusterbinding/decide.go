@@ -16,10 +16,10 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/connection"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 // Problem is why something cannot be used.

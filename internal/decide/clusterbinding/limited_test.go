@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 func TestLimited(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/connection"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 func TestLimits(t *testing.T) {

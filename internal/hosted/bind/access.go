@@ -18,9 +18,9 @@ import (
 
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/account"
-	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
-	"github.com/spillway-io/spillway/internal/fleet/transport"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
+	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
 // lifetime is that of the tokens that are asked for. They are renewed when half of it is

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/account"
-	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
 )
 
 // Credentials are those with which the consumer uses a provider.

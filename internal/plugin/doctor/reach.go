@@ -19,8 +19,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
-	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
 )
 
 // managerRights asks whether the manager may do what its roles say.

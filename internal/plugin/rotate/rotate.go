@@ -15,11 +15,11 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
-	"github.com/spillway-io/spillway/internal/fleet/kubeconfig"
 	"github.com/spillway-io/spillway/internal/plugin/bind"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
 )
 
 type options struct {

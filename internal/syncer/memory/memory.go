@@ -12,7 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/throttle"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
 // How many statuses of one object Spillway writes at once, and then how often: a provider

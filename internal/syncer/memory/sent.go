@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
-	"github.com/spillway-io/spillway/internal/throttle"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
 // A provider may end fewEnds objects of one local namespace within soonEnded after they

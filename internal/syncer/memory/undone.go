@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/throttle"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 

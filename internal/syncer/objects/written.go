@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/informer"
-	"github.com/spillway-io/spillway/internal/ownwrites"
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 )
 
 // deleted notes that an object is going, or gone: one that nothing holds on to goes at once.

@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/kind"
-	"github.com/spillway-io/spillway/internal/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"

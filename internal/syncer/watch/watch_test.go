@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
-	"github.com/spillway-io/spillway/internal/informer"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spillway-io/spillway/internal/fleet"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/test/faults/inject"
 	"github.com/spillway-io/spillway/test/faults/oracle"
 	"github.com/spillway-io/spillway/test/faults/recipe"

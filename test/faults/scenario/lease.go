@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/holder"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/lease"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
@@ -43,6 +43,6 @@ var secondManager = Scenario{
 // leaseIn is the Lease of the consumer in a provider.
 func leaseIn(provider string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey {
-		return client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: holder.Name(provenance.Mark{Origin: w.Origin, ClusterID: provider})}
+		return client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: lease.Name(provenance.Mark{Origin: w.Origin, ClusterID: provider})}
 	}
 }

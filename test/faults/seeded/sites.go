@@ -110,13 +110,13 @@ func (l *Limits) allowsAddress(ip netip.Addr) bool {
 	}
 `},
 	EntryRemovedFirst: {"internal/inventory/world.go", `if namespaceoffloading.Selects(nso, binding) {`, `if seeded.On(seeded.EntryRemovedFirst) || namespaceoffloading.Selects(nso, binding) {`},
-	HeldLeaseIgnored: {"internal/holder/decide.go", `	case fresh && s.Renewed && !s.Sharing:`, `
+	HeldLeaseIgnored: {"internal/provider/lease/decide.go", `	case fresh && s.Renewed && !s.Sharing:`, `
 	case seeded.On(seeded.HeldLeaseIgnored):
 		return s.take(generation)
 	case fresh && s.Renewed && !s.Sharing:
 `},
-	IdentityUnchecked: {"internal/fleet/keeper.go", `pinned != "" && uid != pinned {`, `pinned != "" && uid != pinned && !seeded.On(seeded.IdentityUnchecked) {`},
-	LostForGood: {"internal/fleet/keeper.go", `
+	IdentityUnchecked: {"internal/provider/fleet/keeper.go", `pinned != "" && uid != pinned {`, `pinned != "" && uid != pinned && !seeded.On(seeded.IdentityUnchecked) {`},
+	LostForGood: {"internal/provider/fleet/keeper.go", `
 		s.Untried = s.Untried && !s.CredentialsRefused()
 	})
 `, `
@@ -126,14 +126,14 @@ func (l *Limits) allowsAddress(ip netip.Addr) bool {
 		<-ctx.Done()
 	}
 `},
-	RightEndsConnection: {"internal/fleet/caches.go", `kind.Optional`, `kind.Optional && !seeded.On(seeded.RightEndsConnection)`},
-	BudgetUnbounded: {"internal/fleet/budget/ledger.go", `func (l *Ledger) count(object client.Object) {`, `
+	RightEndsConnection: {"internal/provider/fleet/caches.go", `kind.Optional`, `kind.Optional && !seeded.On(seeded.RightEndsConnection)`},
+	BudgetUnbounded: {"internal/provider/budget/ledger.go", `func (l *Ledger) count(object client.Object) {`, `
 func (l *Ledger) count(object client.Object) {
 	if seeded.On(seeded.BudgetUnbounded) {
 		return
 	}
 `},
-	WatchTakenAtItsWord: {"internal/ownwrites/reader.go", `
+	WatchTakenAtItsWord: {"internal/cache/ownwrites/reader.go", `
 	if !ok {
 		return err
 `, `

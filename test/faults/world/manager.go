@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/spillway-io/spillway/internal/fleet"
 	relay "github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
 // How the managers of a run look after their providers, in haste. A run waits for it

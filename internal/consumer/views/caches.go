@@ -1,0 +1,99 @@
+package views
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/decide"
+)
+
+// newView makes the cache of one binding, which watches its pods. Readers share what it returns and must not
+// change it: copying a pod for each read would be the largest part of the work.
+func newView(ctx context.Context, o Options, clusterID, node string) (*View, error) {
+	sent, err := labels.NewRequirement(v1alpha1.LabelSyncedTo+clusterID, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	onNode := cache.ByObject{Label: labels.Everything(), Field: fields.OneTermEqualSelector("spec.nodeName", node)}
+	of, err := cache.New(o.Config, cache.Options{
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, NewInformer: informer.Shared(toolscache.NewSharedIndexInformer),
+		DefaultLabelSelector:         labels.NewSelector().Add(*sent),
+		ByObject:                     map[client.Object]cache.ByObject{&corev1.Pod{}: onNode},
+		DefaultTransform:             func(obj any) (any, error) { return Held(obj), nil },
+		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+		ReaderFailOnMissingInformer:  true, // A read would start one otherwise, and wait for it.
+	})
+	if err != nil {
+		return nil, err
+	}
+	view, err := informer.OnDemand(of, informer.DemandOptions{Kinds: o.Kinds, Scheme: o.Scheme})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := view.GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false)); err != nil {
+		return nil, fmt.Errorf("watching pods: %w", err)
+	}
+	if err := addIndexes(ctx, view, o.Indexes); err != nil {
+		return nil, err
+	}
+	return &View{Cache: view, ClusterID: clusterID, Node: node}, nil
+}
+
+func addIndexes(ctx context.Context, to cache.Cache, all []Index) error {
+	for _, index := range all {
+		if err := to.IndexField(ctx, index.Object, index.Field, index.Extract); err != nil {
+			return fmt.Errorf("indexing %T by %s: %w", index.Object, index.Field, err)
+		}
+	}
+	return nil
+}
+
+// neverSent are the types of Secrets that let their holder act as somebody in the
+// consumer. They are not even read.
+var neverSent = fields.AndSelectors(fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
+	fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeBootstrapToken)))
+
+// newCatalogue makes the cache that all bindings share.
+func newCatalogue(ctx context.Context, o Options, kinds []Kind) (cache.Cache, error) {
+	objects := map[client.Object]cache.ByObject{}
+	for _, kind := range kinds {
+		var config cache.ByObject
+		if _, isSecret := kind.Object.(*corev1.Secret); isSecret {
+			config.Field = neverSent
+		}
+		objects[kind.Metadata] = config
+	}
+	for _, kind := range o.Whole {
+		objects[kind.Object] = cache.ByObject{Transform: func(obj any) (any, error) { return Held(obj), nil }}
+	}
+	catalogue, err := cache.New(o.Config, cache.Options{
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects, NewInformer: informer.Shared(NewInformer),
+		DefaultTransform:             trimMetadata,
+		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the catalogue: %w", err)
+	}
+	for kind := range objects {
+		if _, err := catalogue.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return nil, fmt.Errorf("watching %T for the catalogue: %w", kind, err)
+		}
+	}
+	for _, kind := range kinds {
+		if err := catalogue.IndexField(ctx, kind.Metadata, fieldPinned, func(obj client.Object) []string { return decide.MarkedFor(obj) }); err != nil {
+			return nil, fmt.Errorf("indexing the metadata of %T: %w", kind.Object, err)
+		}
+	}
+	return catalogue, addIndexes(ctx, catalogue, o.Whole)
+}

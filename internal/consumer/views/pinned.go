@@ -1,0 +1,84 @@
+package views
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/decide"
+)
+
+// fieldPinned is the index of the catalogue by the clusterIDs for which an object is pinned.
+const fieldPinned = "spillway.pinned"
+
+// Need makes the View watch a kind from now on, and reports whether it can be read. If it cannot
+// yet, the function then is called once it can. Before that, the View shows no object of the kind.
+// So call Need before you pin one. The Views call it when the catalogue shows a pinned object.
+func (view *View) Need(ctx context.Context, kind client.Object, who any, then func()) (readable bool, err error) {
+	return informer.Need(ctx, view.Cache, kind, who, then)
+}
+
+// WaitForCacheSync implements cache.Cache: it waits until the View holds all that is pinned for
+// the binding, as far as the catalogue shows it.
+func (view *View) WaitForCacheSync(ctx context.Context) bool {
+	if !view.of.Catalogue.WaitForCacheSync(ctx) {
+		return false
+	}
+	if err := view.of.needPinned(ctx, view); err != nil {
+		log.FromContext(ctx).Error(err, "what is pinned is not known", "clusterID", view.ClusterID)
+		return false // The cache is ending, and the manager with it.
+	}
+	return view.Cache.WaitForCacheSync(ctx)
+}
+
+// needPinned has a View watch the kinds of which the catalogue shows a pinned object.
+func (v *Views) needPinned(ctx context.Context, view *View) error {
+	for _, kind := range v.Kinds {
+		list := kind.List()
+		if err := v.Catalogue.List(ctx, list, client.MatchingFields{fieldPinned: view.ClusterID}, client.Limit(1), client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("listing the metadata of %s: %w", kind.Metadata.Kind, err)
+		}
+		if len(list.Items) == 0 {
+			continue
+		}
+		if _, err := view.Need(ctx, kind.Object, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow makes the views watch a kind when the catalogue shows a pinned object of it, until ctx
+// ends. A View that is made later finds the earlier objects in WaitForCacheSync.
+func (v *Views) follow(ctx context.Context, kind Kind) error {
+	return informer.Watch(ctx, v.Catalogue, kind.Metadata, func(e informer.Change) {
+		if e.After == nil {
+			return
+		}
+		for _, view := range v.of(decide.MarkedFor(e.After)) {
+			if _, err := view.Need(ctx, kind.Object, nil, nil); err != nil {
+				log.FromContext(ctx).Error(err, "a pinned object is not seen", "clusterID", view.ClusterID)
+			}
+		}
+	})
+}
+
+// of returns the views of clusters.
+func (v *Views) of(clusterIDs []string) []*View {
+	if len(clusterIDs) == 0 {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var of []*View
+	for _, view := range v.views {
+		if slices.Contains(clusterIDs, view.ClusterID) {
+			of = append(of, view)
+		}
+	}
+	return of
+}

@@ -1,0 +1,211 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/budget"
+	"github.com/spillway-io/spillway/internal/provider/rights"
+)
+
+// caches are those of a provider during one session.
+type caches struct {
+	options *Options
+	budget  *budget.Ledger
+	rights  *rights.Rights
+	demand  *informer.Demand // By newCache.
+}
+
+// allKinds are those that the caches hold. Nodes are optional: without them the virtual node
+// keeps its capacity.
+func allKinds(kinds []Kind) []Kind {
+	return append([]Kind{{Object: &corev1.Namespace{}, ClusterScoped: true}, {Object: &corev1.Node{}, ClusterScoped: true, Optional: true}}, kinds...)
+}
+
+// onDemand reports whether a kind is watched only if it has objects or somebody needs it. Pods,
+// namespaces and nodes are always watched: the first two are indispensable.
+func (k Kind) onDemand() bool { return k.Optional && !isNode(k.Object) }
+
+func isNode(object client.Object) bool {
+	_, is := object.(*corev1.Node)
+	return is
+}
+
+// ours matches the objects of a kind that are ours.
+func ours(mark provenance.Mark, kind Kind) labels.Selector {
+	requirements, _ := labels.SelectorFromSet(kind.Labels).Requirements()
+	return mark.Selector().Add(requirements...)
+}
+
+// cacheOptions keeps only objects with our mark, and of the provider's nodes, which cannot carry
+// it, only what their capacity needs. Each entry in ByObject is a cache of its own, with
+// goroutines and codecs, so only kinds that differ have one. Readers share what they get and must
+// not change it: copying a pod for each look at it would be the largest part of the work. fail is
+// called with an error that no retry mends.
+func (c *caches) cacheOptions(mark provenance.Mark, fail func(error)) cache.Options {
+	objects := map[client.Object]cache.ByObject{
+		&corev1.Node{}: {Label: labels.Everything(), Transform: c.budget.Counted(trimNode)},
+	}
+	for _, kind := range c.options.Kinds {
+		if len(kind.Labels) > 0 {
+			objects[kind.Object] = cache.ByObject{Label: ours(mark, kind)}
+		}
+	}
+	return cache.Options{
+		NewInformer:                  informer.Shared(informers(allKinds(c.options.Kinds), c.rights)),
+		DefaultLabelSelector:         mark.Selector(),
+		DefaultTransform:             c.budget.Counted(budget.WithoutContent),
+		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+		ReaderFailOnMissingInformer:  true, // A read would start one otherwise, and wait for it.
+		ByObject:                     objects,
+		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
+			// The library retries for ever and says so only in its log. What a retry cannot fix
+			// ends the session, with its reason.
+			var missing rights.MissingError
+			if apierrors.IsForbidden(err) && !errors.As(err, &missing) || apierrors.IsUnauthorized(err) {
+				fail(err)
+			}
+		},
+	}
+}
+
+// newCache makes the cache, and notes its demand.
+func (c *caches) newCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
+	of, err := cache.New(config, options)
+	if err != nil {
+		return nil, err
+	}
+	var kinds []client.Object
+	for _, kind := range c.options.Kinds {
+		if kind.onDemand() {
+			kinds = append(kinds, kind.Object)
+		}
+	}
+	c.demand, err = informer.OnDemand(of, informer.DemandOptions{Kinds: kinds, Scheme: scheme.Scheme, First: c.budget.Handler(), Opening: c.opening})
+	return c.demand, err
+}
+
+// opening reports a kind that is needed later if it is not read within SyncTimeout. What needs it
+// waits, and all else goes on; the informer asks again by itself.
+func (c *caches) opening(kind client.Object) (read func()) {
+	resource := ResourceOf(kind)
+	var mu sync.Mutex // The timer may fire at the very moment when the kind is read.
+	var isRead bool
+	timer := c.options.Clock.AfterFunc(c.options.SyncTimeout, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !isRead {
+			c.rights.Unanswered(resource, true)
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		isRead = true
+		c.rights.Unanswered(resource, false)
+		mu.Unlock()
+		c.rights.Settle() // Before anybody decides on what the cache shows.
+	}
+}
+
+// fill starts the cluster, which runs until lifetime ends, and returns when everything has been
+// read once. Asking a running cache for an informer waits for it, so fill asks for all informers
+// first, and waits afterwards. It goes on watching a kind on demand if that has objects, if we
+// may not read it, or if it is in used: the last connection watched it until its end, and one of
+// its writes may still arrive.
+func (c *caches) fill(ctx, lifetime context.Context, of cluster.Cluster, used []client.Object) error {
+	for _, kind := range allKinds(c.options.Kinds) {
+		if err := c.watch(ctx, kind); err != nil {
+			return fmt.Errorf("watching %T of the provider: %w", kind.Object, err)
+		}
+	}
+	if err := c.demand.Fill(ctx); err != nil {
+		return err
+	}
+	go func() { _ = of.Start(lifetime) }() // Fails only if started twice.
+	if !c.demand.WaitForCacheSync(ctx) {
+		return fmt.Errorf("reading what is watched of the provider: %w", context.Cause(ctx))
+	}
+	c.rights.Settle() // Before anybody decides on what the caches show.
+	return c.demand.Settle(ctx, func(kind client.Object) bool {
+		resource := ResourceOf(kind)
+		return c.rights.Lacks(resource) != "" || slices.ContainsFunc(used, func(one client.Object) bool { return ResourceOf(one) == resource })
+	})
+}
+
+// watch has the cache of a kind filled when the cluster starts.
+func (c *caches) watch(ctx context.Context, kind Kind) error {
+	found, err := c.demand.GetInformer(ctx, kind.Object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	if shared, ok := found.(interface{ LastSyncResourceVersion() string }); ok { // True for all but caches by namespace.
+		c.budget.Follow(kind.Object, shared.LastSyncResourceVersion)
+	}
+	if !kind.onDemand() { // Else the handler is there already.
+		_, err = found.AddEventHandler(c.budget.Handler())
+	}
+	return err
+}
+
+// ResourceOf returns the resource of a kind of the core API group, as rights name it.
+func ResourceOf(object client.Object) string {
+	gvk, err := apiutil.GVKForObject(object, scheme.Scheme)
+	if err != nil {
+		return ""
+	}
+	return resourceOf(gvk)
+}
+
+func resourceOf(gvk schema.GroupVersionKind) string {
+	plural, _ := meta.UnsafeGuessKindToResource(gvk)
+	return plural.Resource
+}
+
+// informers makes those of a session. Reads of optional kinds may be refused.
+func informers(kinds []Kind, missing *rights.Rights) newInformer {
+	optional := map[string]bool{}
+	for _, kind := range kinds {
+		optional[ResourceOf(kind.Object)] = kind.Optional
+	}
+	return func(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+		gvk, err := apiutil.GVKForObject(object, scheme.Scheme)
+		if resource := resourceOf(gvk); err == nil && optional[resource] {
+			from = missing.Watched(from, resource, func() runtime.Object { return emptyList(gvk) })
+		}
+		return toolscache.NewSharedIndexInformer(from, object, resync, indexers)
+	}
+}
+
+// newInformer is how a cache makes its informers.
+type newInformer = func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
+
+func emptyList(gvk schema.GroupVersionKind) runtime.Object {
+	gvk.Kind += "List"
+	list, err := scheme.Scheme.New(gvk)
+	if err != nil {
+		return nil // Each watched kind has one.
+	}
+	return list
+}

@@ -1,0 +1,161 @@
+package fleet
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/utils/clock"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/provider/lease"
+)
+
+// raiseInterval is how often the generation of a Lease is raised. A copy of the consumer younger
+// than the last raise cannot be told from the original.
+const raiseInterval = time.Hour
+
+// refusedDurations is for how many Lease durations the Lease must be refused to a former holder
+// before it goes on without.
+const refusedDurations = 4
+
+// NewIdentity returns a manager's identity: its host, and a unique number.
+func NewIdentity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host + "_" + string(uuid.NewUUID())
+}
+
+// hold is what a connection knows of its Lease in the provider. It outlives the sessions, since
+// seeing that another holder is gone may take longer than one.
+type hold struct {
+	clock    clock.PassiveClock
+	duration time.Duration
+	// news is filled when the ClusterBinding says something new.
+	news chan struct{}
+
+	mu    sync.Mutex
+	lease *coordinationv1.Lease // As last seen; nil: none.
+	// since is when we first saw this version. renewed is set if it replaced one seen before.
+	since   time.Time
+	renewed bool
+	raised  time.Time // When the generation last rose.
+
+	recorded v1alpha1.HolderStatus
+	takeOver string
+
+	// refused is since when the provider has denied us the Lease.
+	refused time.Time
+	// verdict is why the Lease, as last read, is not for us; or nil.
+	verdict error
+}
+
+// record notes what the ClusterBinding says now.
+func (h *hold) record(recorded v1alpha1.HolderStatus, takeOver string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.recorded == recorded && h.takeOver == takeOver {
+		return
+	}
+	h.recorded, h.takeOver = recorded, takeOver
+	h.wake()
+}
+
+// remembered is what the ClusterBinding says.
+func (h *hold) remembered() (recorded v1alpha1.HolderStatus, takeOver string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.recorded, h.takeOver
+}
+
+// wake has the Lease checked at once.
+func (h *hold) wake() {
+	select {
+	case h.news <- struct{}{}:
+	default: // It will be.
+	}
+}
+
+// see notes the provider's Lease; nil: none. It reports whether that is an older version than
+// before: the provider's etcd was restored from a backup, and a watch that continues from a
+// future version shows nothing.
+func (h *hold) see(lease *coordinationv1.Lease) (wentBack bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.lease
+	switch {
+	case lease == nil:
+		h.lease, h.renewed = nil, false
+		return false
+	case before == nil || before.UID != lease.UID:
+		h.lease, h.renewed, h.since = lease, false, h.clock.Now()
+	case before.ResourceVersion != lease.ResourceVersion:
+		h.lease, h.renewed, h.since = lease, true, h.clock.Now()
+	}
+	return before != nil && ownwrites.Older(lease, before)
+}
+
+// wrote notes a written Lease, and whether its generation has risen.
+func (h *hold) wrote(lease *coordinationv1.Lease, raised bool) {
+	h.see(lease)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refused = time.Time{}
+	if raised {
+		h.raised = h.clock.Now()
+	}
+}
+
+// seen is the Lease as last seen; nil: none.
+func (h *hold) seen() *coordinationv1.Lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lease
+}
+
+// judge notes why the Lease is not for us; nil: it may be.
+func (h *hold) judge(verdict error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.verdict = verdict
+}
+
+// judged returns why the Lease was not for us when last read. That holds until the next read: an
+// unreadable Lease is not free.
+func (h *hold) judged() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.verdict
+}
+
+// patient reports whether a refusal of the Lease is too recent to go on without it. A briefly
+// missing right must not let two managers write: the other one waits for less than this. A Lease
+// that does not exist, and that nobody working for this binding has ever seen, is not waited for;
+// unread is set if its existence is unknown.
+func (h *hold) patient(unread bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lease == nil && (!unread || h.recorded.Generation == 0) {
+		return false
+	}
+	now := h.clock.Now()
+	if h.refused.IsZero() {
+		h.refused = now
+	}
+	return now.Sub(h.refused) < refusedDurations*h.duration
+}
+
+// snapshot is what the hold knows of the input of the decision.
+func (h *hold) snapshot() lease.Snapshot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return lease.Snapshot{
+		Lease: h.lease, Unchanged: h.clock.Now().Sub(h.since), Renewed: h.renewed, Recorded: h.recorded, TakeOver: h.takeOver,
+		Duration: h.duration, RaiseDue: !h.raised.IsZero() && h.clock.Now().Sub(h.raised) >= raiseInterval,
+	}
+}

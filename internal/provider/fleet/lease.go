@@ -1,0 +1,313 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/lease"
+	"github.com/spillway-io/spillway/internal/provider/transport"
+)
+
+const (
+	// unfencedRetry is how often to ask for a Lease that the provider denies us.
+	unfencedRetry = time.Minute
+	// sharedLook is how often to read a Lease that we wait for if replicas share the bindings:
+	// another one may give it back at any moment.
+	sharedLook = time.Second
+)
+
+// leaser gets, renews and gives back the Lease in a provider, during one session.
+type leaser struct {
+	*link
+	provider *Provider
+	live     client.Reader
+	probe    func(context.Context) error // Fails if the provider does not answer, or is another cluster.
+	// waiting is set until we have the Lease, or have been denied it: after that we wait for
+	// nobody.
+	waiting bool
+}
+
+// acquire returns when we may write in the provider: because we hold its Lease, or because it
+// denies us one. When leaving, it returns once the Lease is gone.
+func (l *leaser) acquire(ctx context.Context) error {
+	interval := l.options.LeaseDuration / 3
+	if l.options.Shares != nil {
+		interval = min(sharedLook, interval)
+	}
+	ticker := l.options.Clock.NewTicker(interval)
+	defer ticker.Stop()
+	l.waiting = true
+	defer func() { l.waiting = false }()
+	for {
+		settled, err := l.look(ctx)
+		if err != nil {
+			return l.unrenewed(ctx, err)
+		}
+		if settled {
+			return nil
+		}
+		select {
+		case <-l.hold.news:
+		case <-ticker.C():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// keep renews the Lease until ctx ends, and calls end if another holder has it, or if it has not
+// been renewed in time although the provider answers. Other errors are left to the probes: the
+// next try may succeed.
+func (l *leaser) keep(ctx context.Context, end context.CancelCauseFunc) {
+	timer := l.options.Clock.NewTimer(l.options.untilRenewal())
+	defer timer.Stop()
+	asked := l.options.Clock.Now()
+	for {
+		select {
+		case <-timer.C():
+			timer.Reset(l.options.untilRenewal())
+		case <-ctx.Done():
+			return
+		}
+		now := l.options.Clock.Now()
+		if !l.held() && now.Sub(asked) < min(unfencedRetry, refusedDurations*l.options.LeaseDuration) {
+			continue
+		}
+		asked = now
+		err := l.renew(ctx)
+		if err != nil && l.fence.expired() {
+			err = l.unrenewed(ctx, err)
+		}
+		switch {
+		case isRefused(err):
+			l.fence.drop()
+			end(err)
+			return
+		case err != nil && ctx.Err() == nil:
+			log.FromContext(ctx).V(1).Info("the Lease in the provider is not renewed", "error", err.Error())
+		}
+	}
+}
+
+// untilRenewal is the time until the next renewal, at most a third of the Lease's duration. All
+// connections renew at the same five moments of that time, so that the process does not wake up for
+// each of them.
+func (o *Options) untilRenewal() time.Duration {
+	interval := o.LeaseDuration / 3
+	return interval - o.Clock.Since(o.began)%(interval/5)
+}
+
+// unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease
+// fails, most often because of an admission webhook, and unrenewed returns an error that says so:
+// without the Lease we may write nothing there. Otherwise it returns err.
+func (l *leaser) unrenewed(ctx context.Context, err error) error {
+	if isRefused(err) || l.target.Leaving || ctx.Err() != nil || l.probe(ctx) != nil {
+		return err
+	}
+	return errNotUsable{v1alpha1.ReasonLeaseNotRenewed, "the provider answers, but the Lease there cannot be read or written, and so nothing else may be written: " + quoted(err)}
+}
+
+// renew writes the Lease as we know it, and reads it only if that fails.
+func (l *leaser) renew(ctx context.Context) error {
+	if l.held() {
+		s := l.snapshot()
+		if d := lease.Decide(s); d.Action == lease.Write {
+			l.remember(ctx, d.Record)
+			if done, err := l.write(ctx, s, d); done || err != nil {
+				return err
+			}
+		}
+		// It has changed or is gone, perhaps because this is another cluster.
+		if err := l.probe(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := l.look(ctx)
+	return err
+}
+
+// look reads the Lease and acts on it. It is settled when we hold the Lease or can have none;
+// when leaving, once it is gone.
+func (l *leaser) look(ctx context.Context) (settled bool, err error) {
+	found, err := l.read(ctx)
+	switch {
+	case err != nil && l.target.Leaving:
+		return false, err // The Lease may exist.
+	case err != nil:
+		return l.without(ctx, err, true)
+	}
+	if l.hold.see(found) {
+		return false, errNotUsable{v1alpha1.ReasonStartFailed, "the provider was restored from a backup: its versions have gone back, and all of it is read anew"}
+	}
+	s := l.snapshot()
+	d := lease.Decide(s)
+	l.hold.judge(nil)
+	switch d.Action {
+	case lease.Refuse:
+		refused := errNotUsable{d.Reason, d.Message}
+		l.hold.judge(refused)
+		return false, refused
+	case lease.Record:
+		l.remember(ctx, d.Record)
+		return false, nil
+	case lease.Write:
+		l.remember(ctx, d.Record)
+		return l.write(ctx, s, d)
+	case lease.Delete:
+		return l.delete(ctx, s.Lease)
+	default:
+		return false, nil
+	}
+}
+
+// held reports whether we hold the Lease, as far as we know.
+func (l *leaser) held() bool { return l.fence.held() && l.hold.seen() != nil }
+
+// snapshot is the input of the decision.
+func (l *leaser) snapshot() lease.Snapshot {
+	s := l.hold.snapshot()
+	s.Mark, s.Account, s.Identity = l.mark(), l.provider.Account, l.options.Identity
+	s.Binding, s.Leaving = l.target.Name, l.target.Leaving
+	s.Sharing = l.waiting && s.Lease != nil && l.options.Shares != nil && l.options.Shares(ptr.Deref(s.Lease.Spec.HolderIdentity, ""))
+	return s
+}
+
+// remember has a generation written to the status of the ClusterBinding.
+func (l *leaser) remember(ctx context.Context, generation int64) {
+	l.report.tell(ctx, func(s *State) {
+		s.Holder = v1alpha1.HolderStatus{Generation: generation, Identity: l.options.Identity}
+	})
+}
+
+func (l *leaser) read(ctx context.Context) (*coordinationv1.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.options.ProbeTimeout)
+	defer cancel()
+	found := &coordinationv1.Lease{}
+	err := l.live.Get(ctx, client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: lease.Name(l.mark())}, found)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // No Lease is not an error.
+	case err != nil:
+		return nil, fmt.Errorf("reading the Lease in provider %s: %w", l.target.ClusterID, err)
+	}
+	return found, nil
+}
+
+// write creates, takes or renews the Lease, unless it has changed since we saw it.
+func (l *leaser) write(ctx context.Context, s lease.Snapshot, d lease.Decision) (done bool, err error) {
+	began := l.options.Clock.Now()
+	var authority string
+	bounded, cancel := context.WithTimeout(transport.WithAuthority(transport.PastTheFence(ctx), func(of string) { authority = of }), l.options.LeaseDuration/3)
+	defer cancel()
+	written := lease.Written(s, d, began)
+	if s.Lease == nil {
+		err = l.provider.GetClient().Create(bounded, written)
+	} else {
+		err = l.provider.GetClient().Patch(bounded, written, renewal(written))
+	}
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && s.Lease != nil:
+		l.hold.wake()
+		return false, nil
+	case err != nil:
+		return l.without(ctx, fmt.Errorf("writing the Lease in provider %s: %w", l.target.ClusterID, err), false)
+	}
+	l.hold.wrote(written, s.Lease == nil || s.Lease.Annotations[v1alpha1.AnnotationGeneration] != written.Annotations[v1alpha1.AnnotationGeneration])
+	l.fence.extend(began)
+	// Only the cluster that has this Lease, in this version, can have changed it.
+	same := s.Lease == nil || s.Lease.UID == written.UID
+	l.report.tell(ctx, func(s *State) {
+		s.Fence = connection.Fence{Reason: v1alpha1.ReasonLeaseHeld}
+		if same {
+			s.Authority, s.LastContact = authority, l.options.Clock.Now()
+		}
+	})
+	return true, nil
+}
+
+// renewal changes the Lease to what lease.Written returned, unless it has changed since. To compare
+// the two would cost as much as the request.
+func renewal(written *coordinationv1.Lease) client.Patch {
+	changed := metav1.ObjectMeta{ResourceVersion: written.ResourceVersion, Annotations: map[string]string{
+		v1alpha1.AnnotationGeneration: written.Annotations[v1alpha1.AnnotationGeneration],
+	}}
+	raw, _ := json.Marshal(&coordinationv1.Lease{ObjectMeta: changed, Spec: written.Spec}) // All in it can be marshalled.
+	return client.RawPatch(types.MergePatchType, raw)
+}
+
+// without goes on without a Lease if the provider denies us one; unread is set if it does not
+// even let us read it.
+func (l *leaser) without(ctx context.Context, err error, unread bool) (settled bool, _ error) {
+	fence := connection.Fence{}
+	switch {
+	case apierrors.IsForbidden(err):
+		fence.Reason = v1alpha1.ReasonLeaseForbidden
+		_, fence.Message = transport.Classify(err)
+	case apierrors.IsNotFound(err):
+		fence.Reason = v1alpha1.ReasonLeaseUnavailable
+		fence.Message = "the provider has no namespace " + v1alpha1.ProviderNamespace
+	default:
+		return false, err
+	}
+	if verdict := l.hold.judged(); verdict != nil {
+		return false, verdict
+	}
+	if l.options.Shares != nil {
+		return false, errNotUsable{fence.Reason, fence.Message + "; replicas that share the bindings need the Lease: nothing else keeps two of them from writing there"}
+	}
+	if l.hold.patient(unread) {
+		return false, errNotUsable{fence.Reason, fence.Message + "; there was a Lease before: without it this goes on in a minute"}
+	}
+	l.fence.lift()
+	l.report.tell(ctx, func(s *State) { s.Fence = fence })
+	return true, nil
+}
+
+// delete deletes the Lease, if any, unless it has changed since we saw it.
+func (l *leaser) delete(ctx context.Context, lease *coordinationv1.Lease) (done bool, err error) {
+	if lease == nil {
+		return true, nil
+	}
+	bounded, cancel := context.WithTimeout(transport.PastTheFence(ctx), l.options.ProbeTimeout)
+	defer cancel()
+	err = l.provider.GetClient().Delete(bounded, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		l.hold.wake()
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("deleting the Lease in provider %s: %w", l.target.ClusterID, err)
+	}
+	return true, nil
+}
+
+// release gives the Lease back, so that the next manager need not wait. Nothing is written in the
+// provider afterwards.
+func (l *leaser) release(ctx context.Context) {
+	held := l.fence.drop()
+	last := l.hold.seen()
+	if !held || last == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), l.options.ProbeTimeout)
+	defer cancel()
+	if !l.fence.settled(ctx) {
+		log.FromContext(ctx).Info("a write in the provider was not answered: its Lease is left to expire, and the next manager waits until then")
+		return
+	}
+	if err := l.provider.GetClient().Patch(ctx, lease.Released(last), client.MergeFromWithOptions(last, client.MergeFromWithOptimisticLock{})); err != nil {
+		log.FromContext(ctx).Info("the Lease in the provider is not given back: the next manager waits until it has expired", "error", err.Error())
+	}
+}

@@ -1,0 +1,331 @@
+package fleet
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/lease"
+	"github.com/spillway-io/spillway/internal/provider/transport"
+)
+
+func TestASecondManagerOnlyReads(t *testing.T) {
+	const origin = "second-manager"
+	admin(t)
+	first, _, stop := startManager(t, origin)
+	first.Connect(target("eu", "1", providerUID))
+	state := eventually(t, first, "eu", "is connected", connected)
+	if state.Fence.Reason != v1alpha1.ReasonLeaseHeld || state.Holder.Generation != 1 {
+		t.Errorf("the first manager is connected as %+v", state)
+	}
+
+	second, wrote, _ := startManager(t, origin)
+	second.Connect(remembering(first))
+	eventually(t, second, "eu", "is refused", refusedFor(v1alpha1.ReasonHeldByAnother))
+	if _, err := second.Get("eu"); err == nil {
+		t.Error("the provider is engaged with the second manager")
+	}
+	if got := wrote.written(); len(got) > 0 {
+		t.Errorf("the second manager has written: %v", got)
+	}
+	if got := second.State("eu").Message; got == "" || second.State("eu").Holder.Generation != 0 {
+		t.Errorf("the state of the second manager is %+v", second.State("eu"))
+	}
+
+	stop() // It gives the Lease back.
+	eventually(t, second, "eu", "takes over", connected)
+	if got := second.State("eu").Holder.Generation; got != 2 {
+		t.Errorf("taken over with generation %d, want 2", got)
+	}
+}
+
+func TestASuccessorWaitsForTheEndOfALease(t *testing.T) {
+	const origin = "successor"
+	c := admin(t)
+	theirs := testclock.NewFakeClock(time.Now())
+	first, killed, _ := startManagerBy(t, theirs, origin)
+	first.Connect(target("eu", "1", providerUID))
+	eventually(t, first, "eu", "is connected", connected)
+	killed.kill()
+	before := leaseIn(t, c, origin)
+
+	clock := testclock.NewFakeClock(time.Now())
+	second, wrote, _ := startManagerBy(t, clock, origin)
+	second.Connect(remembering(first))
+	for looks := 1; looks <= 3; looks++ { // The Lease's second is not over before the fifth look.
+		wrote.looked(t, looks)
+		if got := wrote.written(); len(got) > 0 || second.State("eu").Phase == Connected {
+			t.Fatalf("it has not waited: after %d looks it has written %v", looks, got)
+		}
+		clock.Step(leaseDuration / 3)
+	}
+	wrote.looked(t, 4)
+	if got := wrote.written(); len(got) > 0 {
+		t.Errorf("it has not waited to the end: %v", got)
+	}
+	clock.Step(2 * leaseDuration)
+	eventually(t, second, "eu", "takes over", connected)
+	if got := second.State("eu").LastContact; !got.Equal(clock.Now()) {
+		t.Errorf("it is handed over as if it had last answered %s ago", clock.Since(got))
+	}
+	after := leaseIn(t, c, origin)
+	if *after.Spec.LeaseTransitions != *before.Spec.LeaseTransitions+1 || after.Annotations[v1alpha1.AnnotationGeneration] != "2" {
+		t.Errorf("taken over as %+v", after)
+	}
+	theirs.Step(leaseDuration)
+	cl, err := first.Get("eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.ProviderNamespace, Name: "late"}}
+	if err := cl.GetClient().Create(t.Context(), late); !errors.Is(err, transport.ErrFenced) {
+		t.Errorf("the first one still writes: %v", err)
+	}
+}
+
+// TestRenewalsTakeThePlaceOfProbes counts the probes in half a minute, at the intervals that
+// are shipped: the first one, and one at the end.
+func TestRenewalsTakeThePlaceOfProbes(t *testing.T) {
+	admin(t)
+	clock := testclock.NewFakeClock(time.Now())
+	f, wrote, _ := startManagerBy(t, clock, "renewals", func(o *Options) { o.ProbeInterval, o.LeaseDuration = 3*time.Second, DefaultLeaseDuration })
+	f.Connect(target("eu", "1", providerUID))
+	tokens := f.connections["eu"].credentials
+	eventually(t, f, "eu", "is connected, and waits for a probe", func(state State) bool {
+		tokens.mu.Lock()
+		defer tokens.mu.Unlock()
+		return connected(state) && tokens.inUse
+	})
+	began, before := clock.Now(), wrote.probed()
+	heardAt := func(seconds time.Duration) {
+		t.Helper()
+		clock.Step(began.Add(seconds * time.Second).Sub(clock.Now()))
+		for deadline := time.Now().Add(30 * time.Second); !f.State("eu").LastContact.Equal(clock.Now()); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("after %d s it was last heard of %s ago", seconds, clock.Since(f.State("eu").LastContact))
+			}
+		}
+	}
+	heardAt(3)
+	for seconds := time.Duration(5); seconds <= 30; seconds += 5 {
+		heardAt(seconds)
+		clock.Step(2 * time.Second)
+	}
+	if got := wrote.probed() - before; got != 1 {
+		t.Errorf("%d probes in 32 s, want 1", got)
+	}
+	heardAt(34)
+	if got := wrote.probed() - before; got != 2 {
+		t.Errorf("%d probes in 34 s, want 2", got)
+	}
+}
+
+func TestACopyThatIsBehindTakesNothing(t *testing.T) {
+	const origin = "copy"
+	c := admin(t)
+	first, _, stop := startManager(t, origin)
+	first.Connect(target("eu", "1", providerUID))
+	eventually(t, first, "eu", "is connected", connected)
+	stop()
+
+	second, wrote, _ := startManager(t, origin)
+	second.Connect(target("eu", "1", providerUID)) // From a backup of before the first connection.
+	eventually(t, second, "eu", "is refused", refusedFor(v1alpha1.ReasonTakeOverNeeded))
+	if got := wrote.written(); len(got) > 0 {
+		t.Errorf("it has written: %v", got)
+	}
+	let := target("eu", "1", providerUID)
+	let.TakeOver = "1"
+	second.Connect(let)
+	eventually(t, second, "eu", "takes over", connected)
+	if got := leaseIn(t, c, origin).Annotations[v1alpha1.AnnotationGeneration]; got != "2" {
+		t.Errorf("the Lease has generation %s, want 2", got)
+	}
+}
+
+func TestALeaseThatCannotBeWrittenEndsTheSession(t *testing.T) {
+	admin(t)
+	f, wrote, _ := startManager(t, "webhook")
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	wrote.fail(true)
+	state := eventually(t, f, "eu", "says so", refusedFor(v1alpha1.ReasonLeaseNotRenewed))
+	if !strings.Contains(state.Message, "failed calling webhook") {
+		t.Errorf("it says %q", state.Message)
+	}
+	if _, err := f.Get("eu"); err == nil {
+		t.Error("the provider is still engaged")
+	}
+	wrote.fail(false)
+	eventually(t, f, "eu", "is connected again", connected)
+}
+
+func TestALeaseOfSomebodyElseIsLeftAlone(t *testing.T) {
+	const origin = "foreign"
+	c := admin(t)
+	foreign := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.ProviderNamespace, Name: lease.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To("somebody")},
+	}
+	if err := c.Create(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	f, wrote, _ := startManager(t, origin)
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonLeaseConflict))
+	if got := wrote.written(); len(got) > 0 {
+		t.Errorf("it has written: %v", got)
+	}
+}
+
+// TestAWriteWithoutAnAnswerLeavesTheLease, since it may still take effect.
+func TestAWriteWithoutAnAnswerLeavesTheLease(t *testing.T) {
+	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
+		t.Run(name, func(t *testing.T) {
+			origin := "broken-off-" + strings.ReplaceAll(name, " ", "-")
+			c := admin(t)
+			f, wrote, stop := startManager(t, origin)
+			wrote.lose("namespaces", !answered)
+			f.Connect(target("eu", "1", providerUID))
+			eventually(t, f, "eu", "is connected", connected)
+			cl, err := f.Get("eu")
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = cl.GetClient().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: origin + "-"}})
+			if (err == nil) != answered {
+				t.Errorf("the write has ended with %v", err)
+			}
+			stop()
+			if free := leaseIn(t, c, origin).Spec.HolderIdentity == nil; free != answered {
+				t.Errorf("the Lease is given back: %v", free)
+			}
+		})
+	}
+}
+
+// TestALeaseThatIsRefusedLater ends the connection, which goes on without it when any
+// other manager would have taken it long ago.
+func TestALeaseThatIsRefusedLater(t *testing.T) {
+	const origin = "refused-later"
+	admin(t)
+	g := newGate()
+	f := New(Options{Origin: origin, ProbeInterval: 100 * time.Millisecond, LeaseDuration: leaseDuration, WrapTransport: g.wrap})
+	go func() { _ = f.Start(t.Context(), &manager{}) }()
+	go remember(t.Context(), f)
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	cl, err := f.Get("eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.refuse(lease.Name(provenance.Mark{Origin: origin, ClusterID: "eu"}), true)
+	began := time.Now()
+	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonLeaseForbidden))
+	if err := cl.GetClient().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: origin}}); !errors.Is(err, transport.ErrFenced) && !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("the fence is lifted: %v", err)
+	}
+	state := eventually(t, f, "eu", "goes on without", connected)
+	if took := time.Since(began); took < 3*leaseDuration || state.Fence.Reason != v1alpha1.ReasonLeaseForbidden {
+		t.Errorf("after %s it is %+v", took, state)
+	}
+}
+
+// TestWhoIsRefusedStaysSo while the Lease cannot be read: an unreadable Lease is not
+// free.
+func TestWhoIsRefusedStaysSo(t *testing.T) {
+	const origin = "refused-before"
+	admin(t)
+	first, _, stop := startManager(t, origin)
+	first.Connect(target("eu", "1", providerUID))
+	eventually(t, first, "eu", "is connected", connected)
+	stop()
+
+	lease := lease.Name(provenance.Mark{Origin: origin, ClusterID: "eu"})
+	g := newGate()
+	f := New(Options{Origin: origin, ProbeInterval: 100 * time.Millisecond, LeaseDuration: leaseDuration, WrapTransport: g.wrap})
+	go func() { _ = f.Start(t.Context(), &manager{}) }()
+	go remember(t.Context(), f)
+	f.Connect(target("eu", "1", providerUID)) // From a backup of before the first connection.
+	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonTakeOverNeeded))
+	g.refuse(lease, true)
+	for range 5 {
+		<-g.news
+	}
+	if state := f.State("eu"); state.Phase == Connected || state.Reason != v1alpha1.ReasonTakeOverNeeded {
+		t.Errorf("it is %+v", state)
+	}
+}
+
+// TestARestoredProviderIsReadAnew, whose Lease shows an older version than before.
+func TestARestoredProviderIsReadAnew(t *testing.T) {
+	lease := func(version string) *coordinationv1.Lease {
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "l", UID: "1", ResourceVersion: version}}
+	}
+	for name, test := range map[string]struct {
+		seen, shown *coordinationv1.Lease
+		want        bool
+	}{
+		"the first":             {nil, lease("7"), false},
+		"none any more":         {lease("7"), nil, false},
+		"as it was":             {lease("7"), lease("7"), false},
+		"written by another":    {lease("7"), lease("19"), false},
+		"restored":              {lease("19"), lease("7"), true},
+		"with fewer characters": {lease("1000"), lease("999"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &hold{clock: clock.RealClock{}}
+			h.see(test.seen)
+			if got := h.see(test.shown); got != test.want {
+				t.Errorf("its versions have gone back: %v", got)
+			}
+			if h.see(test.shown) {
+				t.Error("and again, for ever")
+			}
+		})
+	}
+}
+
+// TestConnectionsRenewTogether: whenever a connection begins, it renews its Lease at the same few moments as all others,
+// and not later than after a third of its duration.
+func TestConnectionsRenewTogether(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Now())
+	f := New(Options{Clock: clock, LeaseDuration: 15 * time.Second})
+	first := clock.Now()
+	for range 50 {
+		clock.Step(1234567 * time.Microsecond)
+		after := f.options.untilRenewal()
+		if due := clock.Now().Add(after).Sub(first); due%time.Second != 0 || after > 5*time.Second || after <= 4*time.Second {
+			t.Errorf("renewed after %s, %s after the first connection", after, due)
+		}
+	}
+}
+
+// TestRenewalIsSmall: it has what Written may change, and the version that it must meet.
+func TestRenewalIsSmall(t *testing.T) {
+	held := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "ours", Labels: map[string]string{"a": "b"}, ResourceVersion: "7", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "spillway"}},
+			Annotations: map[string]string{v1alpha1.AnnotationGeneration: "2", "of": "others"}},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("us")},
+	}
+	lease := lease.Written(lease.Snapshot{Lease: held, Identity: "us", Duration: 15 * time.Second}, lease.Decision{Generation: 3}, time.Unix(1, 0).UTC())
+	got, err := renewal(lease).Data(lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"metadata":{"resourceVersion":"7","annotations":{"` + v1alpha1.AnnotationGeneration + `":"3"}},` +
+		`"spec":{"holderIdentity":"us","leaseDurationSeconds":15,"renewTime":"1970-01-01T00:00:01.000000Z"}}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

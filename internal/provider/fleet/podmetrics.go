@@ -1,0 +1,92 @@
+package fleet
+
+import (
+	"context"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
+
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/transport"
+)
+
+// NoPodMetricsError says that a provider gives no metrics of pods, and that its binding says why:
+// it serves none, or does not let us read them.
+type NoPodMetricsError struct{ error }
+
+// Unwrap returns the API server's answer.
+func (e NoPodMetricsError) Unwrap() error { return e.error }
+
+// PodMetrics reads what our pods in a provider use, during one connection.
+type PodMetrics struct {
+	list func(ctx context.Context) (*metricsv1beta1.PodMetricsList, error)
+	note func(error)
+}
+
+// List asks the provider's metrics.k8s.io for all our pods, by one request. It notes the outcome
+// for the condition Limited of the binding. After a NoPodMetricsError nothing else is wrong with
+// the provider.
+func (m *PodMetrics) List(ctx context.Context) ([]metricsv1beta1.PodMetrics, error) {
+	list, err := m.list(ctx)
+	m.note(err)
+	switch {
+	case apierrors.IsForbidden(err), isNotServed(err):
+		return nil, NoPodMetricsError{err}
+	case err != nil:
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// isNotServed reports whether there is no such API: nobody has registered it, or nothing is
+// behind it.
+func isNotServed(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsServiceUnavailable(err)
+}
+
+// newPodMetrics makes the PodMetrics of the connection of ctx, of pods that carry our mark.
+func newPodMetrics(ctx context.Context, config *rest.Config, httpClient *http.Client, mark provenance.Mark, reported *report) (*PodMetrics, error) {
+	metrics, err := metricsclient.NewForConfigAndClient(inProtobuf(config), httpClient)
+	if err != nil {
+		return nil, err
+	}
+	selector := mark.Selector().String()
+	return &PodMetrics{
+		list: func(ctx context.Context) (*metricsv1beta1.PodMetricsList, error) {
+			return metrics.PodMetricses(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		},
+		note: func(err error) {
+			if ctx.Err() != nil {
+				return // An error at the end of the connection says nothing of the provider.
+			}
+			reported.tell(ctx, func(s *State) { s.NoMetrics = noMetrics(err) })
+		},
+	}, nil
+}
+
+// inProtobuf is a configuration for clients of resources that are sent as protobuf.
+func inProtobuf(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config
+}
+
+// noMetrics says why a provider gives no metrics, and what its administrator can do.
+func noMetrics(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case apierrors.IsForbidden(err):
+		return "it gives no right to list pods.metrics.k8s.io; role_metrics.yaml of provider.yaml does"
+	case isNotServed(err):
+		return "it serves no metrics.k8s.io; metrics-server does, if it is installed there and answers"
+	}
+	_, message := transport.Classify(err)
+	return message
+}

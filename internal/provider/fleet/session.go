@@ -1,0 +1,263 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/budget"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/rights"
+	"github.com/spillway-io/spillway/internal/provider/transport"
+)
+
+// session is one try to connect to a provider, and the use of the provider until it ends.
+type session struct {
+	*link
+	engaged *engaged
+	end     context.CancelCauseFunc
+
+	// By connect:
+	provider *Provider
+	clients  *clients
+	caches   *caches
+	limits   *limitsReader
+	user     authenticationv1.UserInfo // As whom the provider knows us, once it is identified.
+
+	// used are the kinds on demand that were watched at the end of the last session, and at the
+	// end of this one.
+	used []client.Object
+	// proven is set once the provider has been in use for long enough to answer a probe.
+	proven bool
+}
+
+// run connects to the provider, and returns why that ended.
+func (s *session) run(ctx context.Context) error {
+	whole := ctx
+	ctx, s.end = context.WithCancelCause(ctx)
+	defer s.end(nil)
+	if err := s.connect(ctx); err != nil {
+		return fmt.Errorf("making a client for provider %s: %w", s.target.ClusterID, err)
+	}
+	lease := &leaser{link: s.link, provider: s.provider, live: s.clients.live, probe: s.probe}
+	defer func() {
+		s.engaged.disengage(s.target.Name)
+		s.end(nil)
+		if whole.Err() != nil {
+			lease.release(context.WithoutCancel(whole))
+		}
+		s.clients.close()
+	}()
+	err := s.use(ctx, lease)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause // The cause says more than the errors that it led to.
+	}
+	return err
+}
+
+// connect makes the clients and the caches of the provider. It sends nothing.
+func (s *session) connect(ctx context.Context) (err error) {
+	config, allowed := s.credentials.now().Config, s.target.Budget.Defaulted()
+	held := budget.NewLedger(allowed, s.end)
+	var missing *rights.Rights
+	missing = rights.New(s.options.Clock, func() { s.report.tell(ctx, func(state *State) { state.Limited = missing.String() }) })
+	options := transport.Options{
+		MaxListBytes: allowed.ListBytes(), MaxListMemory: allowed.Memory,
+		Exceeded: s.end, Left: s.fence.left, Writing: s.fence.writing, Bearer: s.credentials.bearer, Wrap: s.wrap(),
+	}
+	again := options // For the connections that check the others.
+	options.Redialed = func(ctx context.Context) error { return s.recognise(ctx, again) }
+	httpClient, err := transport.HTTPClient(config, options)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			transport.Close(httpClient)
+		}
+	}()
+	s.caches = &caches{options: s.options, budget: held, rights: missing}
+	of, err := cluster.New(config, func(o *cluster.Options) {
+		o.Scheme = scheme.Scheme
+		o.HTTPClient = httpClient
+		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return s.options.mapper() }
+		o.Cache = s.caches.cacheOptions(s.mark(), newRefusals(s.options.Clock, s.end).add)
+		o.NewCache = s.caches.newCache
+		o.Client.FieldOwner = "spillway"
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.engaged.addIndexes(ctx, of.GetFieldIndexer()); err != nil {
+		return err
+	}
+	streams, err := transport.NewStreams(config, options)
+	if err != nil {
+		return err
+	}
+	limits := &Limits{known: make(chan struct{})}
+	if s.limits, err = newLimitsReader(limits, config, httpClient, s.caches, s.options.Clock); err != nil {
+		return err
+	}
+	metrics, err := newPodMetrics(ctx, config, httpClient, s.mark(), s.report)
+	if err != nil {
+		return err
+	}
+	s.clients = &clients{config, httpClient, of.GetAPIReader()}
+	s.provider = &Provider{
+		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Budget: held, Streams: Streams{Streams: streams},
+		PodMetrics: metrics, Seen: ownwrites.New(of.GetCache(), s.options.Clock), left: s.fence.left,
+	}
+	return nil
+}
+
+// use identifies the provider, waits until its identity is pinned and its Lease is ours, engages
+// it, and returns why it can no longer be used. When leaving, it returns nil once the Lease is
+// gone.
+func (s *session) use(ctx context.Context, lease *leaser) error {
+	if err := s.identify(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-s.credentials.pinned:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := s.verify(s.report.now().UID); err != nil {
+		return err
+	}
+	if err := lease.acquire(ctx); err != nil || s.target.Leaving {
+		return err
+	}
+	go lease.keep(ctx, s.end)
+	if err := s.engage(connection.WithEnd(ctx, func(err error) { s.end(startFailed(err)) })); err != nil {
+		return err
+	}
+	defer func() { s.used = s.caches.demand.Watched() }()
+	if s.report.now().Reason != v1alpha1.ReasonStartFailed {
+		s.connected(ctx)
+	}
+	return s.watchHealth(ctx)
+}
+
+// connected reports that the provider can be used. After a failed start that waits until the next
+// session has outlived a probe: otherwise a start that always fails would be reported as working
+// each time.
+func (s *session) connected(ctx context.Context) {
+	now := s.report.now()
+	if now.Phase == Connected {
+		return
+	}
+	log.FromContext(ctx).Info("provider is connected", "version", now.Version)
+	s.report.tell(ctx, func(state *State) {
+		state.Phase, state.Reason, state.Message, state.Limited, state.NoMetrics = Connected, "", "", s.provider.Rights.String(), ""
+	})
+}
+
+// startMost limits the quoted reason of a failed start.
+const startMost = 512
+
+// quoted is the start of the text of an error, for a message.
+func quoted(err error) string {
+	text := []rune(provenance.Clean(err.Error()))
+	return string(text[:min(len(text), startMost)])
+}
+
+// startFailed is the error of a connection that cannot be used as a whole.
+func startFailed(err error) errNotUsable {
+	return errNotUsable{v1alpha1.ReasonStartFailed, "it is tried again: " + quoted(err)}
+}
+
+// isStartFailed reports whether startFailed made the error.
+func isStartFailed(err error) bool {
+	refused, ok := errors.AsType[errNotUsable](err)
+	return ok && refused.reason == v1alpha1.ReasonStartFailed
+}
+
+// engage fills the caches of the provider, and hands it to the manager.
+func (s *session) engage(ctx context.Context) error {
+	syncCtx, cancel := context.WithTimeout(ctx, s.options.SyncTimeout)
+	defer cancel()
+	s.provider.Limits.Follow(noteLimits(ctx, s.report))
+	if err := s.caches.fill(syncCtx, ctx, s.provider, s.used); err != nil {
+		return err
+	}
+	if err := s.limits.start(syncCtx, ctx); err != nil {
+		return err
+	}
+	// We have just filled the caches from the provider, so it answers. If we had to wait for its
+	// Lease, the last contact that we noted is old, and the controllers would think it away.
+	s.report.tell(ctx, func(state *State) { state.LastContact = s.options.Clock.Now() })
+	if err := s.engaged.engage(ctx, s.target.Name, s.provider); err != nil {
+		return fmt.Errorf("engaging provider %s: %w", s.target.ClusterID, err)
+	}
+	return nil
+}
+
+const (
+	// quiet is after how many ProbeIntervals without an answer a provider is probed. As shipped,
+	// the renewals of the Lease come sooner: they prove as much as a probe does.
+	quiet = 2
+	// atLeast is after how many ProbeIntervals it is probed in any case: a probe finds what a
+	// renewal does not, such as a missing right.
+	atLeast = 10
+)
+
+// watchHealth probes the provider until it stops answering. Meanwhile its token can be renewed.
+func (s *session) watchHealth(ctx context.Context) error {
+	options := s.options
+	began := options.Clock.Now()
+	timer := options.Clock.NewTimer(options.ProbeInterval)
+	defer timer.Stop()
+	s.credentials.setInUse(true)
+	defer s.credentials.setInUse(false)
+	failures, probed := 0, began
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.credentials.offers:
+			if err := s.renewToken(ctx); err != nil {
+				return err
+			}
+			continue
+		case <-timer.C():
+		}
+		if failures > 0 || !s.report.now().LastContact.After(began) || s.probeDue(probed) <= 0 {
+			probed = options.Clock.Now()
+			err := s.probe(ctx)
+			if isRefused(err) || err != nil && failures+1 >= options.ProbeFailures {
+				return err
+			}
+			if err != nil {
+				failures++
+				timer.Reset(options.ProbeInterval)
+				continue
+			}
+			failures = 0
+		}
+		s.proven = true
+		s.connected(ctx)
+		timer.Reset(s.probeDue(probed))
+	}
+}
+
+// probeDue is how long the next probe of a provider that answers can wait; last is when the last
+// one began.
+func (s *session) probeDue(last time.Time) time.Duration {
+	clock, interval := s.options.Clock, s.options.ProbeInterval
+	return min(quiet*interval-clock.Since(s.report.now().LastContact), atLeast*interval-clock.Since(last))
+}

@@ -1,0 +1,219 @@
+// Package lease decides, without any I/O, who may write in a provider.
+//
+// Each provider has a Lease for each origin and clusterID. Its holder writes there; any
+// other manager only reads. The consumer's leader election cannot ensure that: a restored
+// copy of the consumer has its own election, so that both have a leader.
+//
+// The last holder of the Lease alone does not tell the copy from the original: when the
+// original restarts, the Lease is free for a moment. So the Lease carries a generation,
+// raised whenever it is taken, and from time to time; the ClusterBinding records each one
+// first. A copy made before that remembers less.
+//
+// Clocks of others are not trusted: a holder is alive if its Lease changes while we look.
+package lease
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// Snapshot is the input of Decide.
+type Snapshot struct {
+	// Lease is the one in the provider, or nil.
+	Lease *coordinationv1.Lease
+	// Unchanged is for how long, by our own clock, we have seen it unchanged, and Renewed
+	// is set if we have seen it change.
+	Unchanged time.Duration
+	Renewed   bool
+
+	// Mark and Account are what our Lease carries. Account is empty if the provider does
+	// not say as whom it knows us.
+	Mark    provenance.Mark
+	Account string
+	// Identity is this manager's.
+	Identity string
+	// Recorded is what the status of the ClusterBinding remembers, and TakeOver what a
+	// user lets be taken over: a generation, or any one, by the manager of an identity.
+	Recorded v1alpha1.HolderStatus
+	TakeOver string
+	// Binding is the name of the ClusterBinding, for messages.
+	Binding string
+
+	// Duration is how long a Lease holds without renewal.
+	Duration time.Duration
+	// RaiseDue is set if the generation has not been raised for long.
+	RaiseDue bool
+	// Leaving is set if the Lease is wanted only to delete it.
+	Leaving bool
+	// Sharing is set if the holder is a replica that shares the bindings with us: it is
+	// about to give the Lease back.
+	Sharing bool
+}
+
+// Action is what to do about the Lease.
+type Action string
+
+// The actions.
+const (
+	// Write creates, takes or renews the Lease. We hold it once that succeeded.
+	Write Action = "Write"
+	// Record waits until the ClusterBinding remembers Decision.Record, and then decides
+	// anew.
+	Record Action = "Record"
+	// Wait looks again in a moment: the holder may or may not be alive.
+	Wait Action = "Wait"
+	// Refuse does nothing in the provider, for a reason.
+	Refuse Action = "Refuse"
+	// Delete deletes the Lease, if any.
+	Delete Action = "Delete"
+)
+
+// Decision is what to do about the Lease.
+type Decision struct {
+	Action Action
+	// Generation is that of the Lease to write.
+	Generation int64
+	// Record is the generation that the ClusterBinding should remember.
+	Record int64
+	// Reason and Message say why we must not write in the provider.
+	Reason, Message string
+}
+
+// Decide returns what to do about the Lease. When leaving, it deletes a Lease that could
+// be held.
+func Decide(s Snapshot) Decision {
+	d := s.hold()
+	if s.Leaving && (d.Action == Write || d.Action == Record) {
+		return Decision{Action: Delete}
+	}
+	return d
+}
+
+// hold is what to do to hold the Lease.
+func (s Snapshot) hold() Decision {
+	if s.Lease == nil {
+		return s.take(0)
+	}
+	generation, problem := s.ours()
+	held := ptr.Deref(s.Lease.Spec.HolderIdentity, "")
+	fresh := held != "" && s.Unchanged < s.lasts()
+	behind := max(s.Recorded.Generation, s.takeOver(generation)) < generation
+	switch {
+	case problem != "":
+		return Decision{Action: Refuse, Reason: v1alpha1.ReasonLeaseConflict, Message: problem}
+	case held == s.Identity:
+		return s.renew(generation)
+	case fresh && s.Renewed && !s.Sharing:
+		return Decision{Action: Refuse, Reason: v1alpha1.ReasonHeldByAnother, Message: s.heldBy(held)}
+	case fresh:
+		return Decision{Action: Wait}
+	case behind:
+		return Decision{Action: Refuse, Reason: v1alpha1.ReasonTakeOverNeeded, Message: s.behind(generation)}
+	default:
+		return s.take(generation)
+	}
+}
+
+// mostGeneration is the highest generation that a provider can make the ClusterBinding
+// remember. Higher ones count only if they follow what it remembers. Nothing could follow
+// the highest number, and what is remembered never goes back.
+const mostGeneration = 1 << 53
+
+// ours is the generation of the Lease, or why the Lease is not ours.
+func (s Snapshot) ours() (generation int64, problem string) {
+	named := fmt.Sprintf("Lease %s in namespace %s of the provider", s.Lease.Name, v1alpha1.ProviderNamespace)
+	if !s.Mark.IsOn(s.Lease) {
+		return 0, named + " exists, and is left alone: " + provenance.Describe(s.Lease)
+	}
+	if by := s.Lease.Labels[v1alpha1.LabelAccount]; s.Account != "" && by != s.Account {
+		return 0, fmt.Sprintf("%s was made by the account %q, and this one is %q: "+
+			"the provider's administrator may delete the Lease", named, clean(by), s.Account)
+	}
+	generation, ok := generationOf(s.Lease)
+	if !ok || generation > max(mostGeneration, s.Recorded.Generation+1) {
+		return 0, fmt.Sprintf("%s has no valid generation in its annotation %s: the provider's administrator may delete the Lease",
+			named, v1alpha1.AnnotationGeneration)
+	}
+	return generation, ""
+}
+
+// takeOver is the generation that a user lets us take over: that of the Lease, or 0. To
+// name us lets us take whatever generation there is, once: so one command does for all
+// bindings of a cluster that was restored in place. It lets no copy of the cluster do
+// so, now or later, since no other process ever has our identity. Where we have seen
+// another manager at work it does not count, or we would take over as soon as that one
+// gives its Lease back.
+func (s Snapshot) takeOver(generation int64) int64 {
+	if s.TakeOver == strconv.FormatInt(generation, 10) || s.TakeOver == s.Identity && s.byName() {
+		return generation
+	}
+	return 0
+}
+
+// byName reports whether naming us is enough: we have never taken the Lease, and have
+// seen nobody else renew it.
+func (s Snapshot) byName() bool { return s.Recorded.Identity != s.Identity && !s.Renewed }
+
+// lasts is how long the Lease holds: its holder may have a longer duration than we do.
+func (s Snapshot) lasts() time.Duration {
+	said := time.Duration(ptr.Deref(s.Lease.Spec.LeaseDurationSeconds, 0)) * time.Second
+	return max(s.Duration, min(said, longest))
+}
+
+// take makes us the holder, once the ClusterBinding remembers the new generation.
+func (s Snapshot) take(generation int64) Decision {
+	if s.Recorded.Identity == s.Identity && s.Recorded.Generation > generation {
+		return Decision{Action: Write, Generation: s.Recorded.Generation, Record: s.Recorded.Generation}
+	}
+	return Decision{Action: Record, Record: max(s.Recorded.Generation, generation) + 1}
+}
+
+// renew keeps the Lease. When a raise is due, it asks the ClusterBinding to remember the
+// next generation, does not wait for that, and raises once it does.
+func (s Snapshot) renew(generation int64) Decision {
+	remembered := int64(0)
+	if s.Recorded.Identity == s.Identity {
+		remembered = s.Recorded.Generation
+	}
+	switch {
+	case remembered > generation:
+		return Decision{Action: Write, Generation: remembered, Record: remembered}
+	case s.RaiseDue:
+		return Decision{Action: Write, Generation: generation, Record: generation + 1}
+	default:
+		return Decision{Action: Write, Generation: generation, Record: generation}
+	}
+}
+
+func (s Snapshot) heldBy(identity string) string {
+	message := fmt.Sprintf("another manager, %s, works in this provider for the same cluster", clean(identity))
+	if since := s.Lease.Spec.AcquireTime; since != nil {
+		message += ", since " + since.UTC().Format(time.RFC3339)
+	}
+	return message + ": nothing is written there. Is this cluster, or the other one, a restored copy?"
+}
+
+func (s Snapshot) behind(generation int64) string {
+	message := fmt.Sprintf("another manager has worked in this provider for the same cluster, or this binding was made anew: the Lease there is at generation %d, and this ClusterBinding remembers %d. "+
+		"If this cluster is to go on, and no other one: kubectl annotate --overwrite clusterbinding %s %s=%d",
+		generation, s.Recorded.Generation, s.Binding, v1alpha1.AnnotationTakeOver, generation)
+	if s.byName() {
+		message += fmt.Sprintf("; if it was restored from a backup, for all bindings at once: kubectl annotate --overwrite clusterbinding --all %s=%s", v1alpha1.AnnotationTakeOver, s.Identity)
+	}
+	return message
+}
+
+// identityMost limits what is quoted of an identity.
+const identityMost = 128
+
+func clean(identity string) string {
+	runes := []rune(provenance.Clean(identity))
+	return string(runes[:min(len(runes), identityMost)])
+}

@@ -1,0 +1,65 @@
+package lease
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"strconv"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// originInName is how many characters of the origin's hash a name has.
+const originInName = 16
+
+// Name of the Lease of an origin and a clusterID: the same for all who work for the two.
+func Name(mark provenance.Mark) string {
+	sum := sha256.Sum256([]byte(mark.Origin))
+	return "spillway-" + mark.ClusterID + "-" + hex.EncodeToString(sum[:])[:originInName]
+}
+
+// generationOf is the generation of a Lease; false if it has none.
+func generationOf(lease *coordinationv1.Lease) (int64, bool) {
+	generation, err := strconv.ParseInt(lease.Annotations[v1alpha1.AnnotationGeneration], 10, 64)
+	return generation, err == nil && generation > 0
+}
+
+// Written returns the Lease to write after a Decision to write it. now is only for
+// readers: nothing is decided on it.
+func Written(s Snapshot, d Decision, now time.Time) *coordinationv1.Lease {
+	at := ptr.To(metav1.NewMicroTime(now))
+	lease := &coordinationv1.Lease{}
+	if s.Lease != nil {
+		lease = s.Lease.DeepCopy()
+	} else {
+		lease.Namespace, lease.Name = v1alpha1.ProviderNamespace, Name(s.Mark)
+		lease.Labels = s.Mark.Labels()
+		if s.Account != "" {
+			lease.Labels[v1alpha1.LabelAccount] = s.Account
+		}
+	}
+	annotations := map[string]string{}
+	maps.Copy(annotations, lease.Annotations)
+	annotations[v1alpha1.AnnotationGeneration] = strconv.FormatInt(d.Generation, 10)
+	lease.Annotations = annotations
+	if ptr.Deref(lease.Spec.HolderIdentity, "") != s.Identity {
+		lease.Spec.HolderIdentity, lease.Spec.AcquireTime = ptr.To(s.Identity), at
+		lease.Spec.LeaseTransitions = ptr.To(ptr.Deref(lease.Spec.LeaseTransitions, -1) + 1)
+	}
+	lease.Spec.LeaseDurationSeconds = ptr.To(int32(max(1, s.Duration/time.Second))) //nolint:gosec // CheckDuration limits it to minutes.
+	lease.Spec.RenewTime = at
+	return lease
+}
+
+// Released is a Lease that its holder gives back. It keeps its generation.
+func Released(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	released := lease.DeepCopy()
+	released.Spec.HolderIdentity = nil
+	return released
+}

@@ -1,0 +1,99 @@
+package transport
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provider/transport/decoded"
+)
+
+// isProtobuf reports whether an answer is Protobuf. A successful answer of any other type
+// is read as JSON, so that nobody decodes it as something it was not measured for.
+// Answers with an error may be text, for people.
+func isProtobuf(resp *http.Response) bool {
+	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case err == nil && mediaType == runtime.ContentTypeProtobuf:
+		return true
+	case err == nil && (mediaType == runtime.ContentTypeJSON || resp.StatusCode >= http.StatusBadRequest && strings.HasPrefix(mediaType, "text/")):
+		return false // Its parameters are kept.
+	}
+	resp.Header.Set("Content-Type", runtime.ContentTypeJSON)
+	return false
+}
+
+// meterOf returns a meter for an object or a list.
+func meterOf(isProtobuf bool) decoded.Meter {
+	if isProtobuf {
+		return decoded.NewObject()
+	}
+	return &decoded.JSON{}
+}
+
+// ofOne limits the memory of an answer that is neither list nor watch.
+func ofOne(meter decoded.Meter) func([]byte) error {
+	var sum int64
+	return func(p []byte) error {
+		took, err := meter.Read(p)
+		if err != nil {
+			return notMeasured(err, "an answer")
+		}
+		if sum += took; sum > maxDecoded {
+			return tooLarge("an answer takes more than %s of memory", inMiB(maxDecoded))
+		}
+		return nil
+	}
+}
+
+// ofEvents limits each event of a watch.
+func (b *bounded) ofEvents(isProtobuf bool, resource string) func([]byte) error {
+	found := &events{isProtobuf: isProtobuf, text: decoded.JSON{Event: true}}
+	return func(p []byte) error {
+		excess, err := found.read(p)
+		switch {
+		case err != nil:
+			return b.excess.tell(notMeasured(err, "an event of the watch of "+resource))
+		case excess != "":
+			return b.excess.tell(tooLarge("an event of the watch of %s %s", resource, excess))
+		}
+		return nil
+	}
+}
+
+// mustBeProtobuf refuses an answer that an API server would give in Protobuf, for which every
+// client here asks, unless it has no content. If a cache wants the answer, the connection ends.
+func (b *bounded) mustBeProtobuf(req *http.Request, resp *http.Response, kind requestKind) (refuse func([]byte) error) {
+	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	group, path := target(req, b.prefix)
+	if mediaType == runtime.ContentTypeProtobuf || resp.StatusCode >= http.StatusMultipleChoices || path == nil || !decoded.InProtobuf(group) {
+		return nil
+	}
+	err := &ExcessError{Reason: v1alpha1.ReasonUnreachable, Message: notKubernetes}
+	if mediaType == runtime.ContentTypeJSON {
+		err.Message = "the provider answers in JSON, although it was asked for Protobuf; if a proxy is before it, that must pass on the header Accept"
+	}
+	return func(p []byte) error {
+		switch {
+		case len(p) == 0:
+			return nil
+		case kind == single:
+			return err
+		}
+		return b.excess.tell(err)
+	}
+}
+
+// notMeasured is the error of an unrecognizable answer, or one with a quantity that must
+// not be decoded. The connection ends: the caches would repeat the request for ever.
+func notMeasured(err error, what string) *ExcessError {
+	var quantity *decoded.QuantityError
+	if errors.As(err, &quantity) {
+		return tooLarge("%s %s", what, quantity)
+	}
+	return &ExcessError{Reason: v1alpha1.ReasonUnreachable, Message: notKubernetes}
+}
