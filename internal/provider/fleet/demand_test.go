@@ -137,3 +137,14 @@ func TestAKindThatIsReadAtTheLastMoment(t *testing.T) {
 		t.Errorf("it lacks %q, and has been read", got)
 	}
 }
+
+// TestTheNextConnectionFollowsOneThatHasEnded, even if that ended before anybody looked.
+func TestTheNextConnectionFollowsOneThatHasEnded(t *testing.T) {
+	f := New(Options{})
+	f.Connect(target("eu", "1", ""))
+	last := f.connections["eu"] // It has not been started, so it ends at once.
+	f.Connect(target("eu", "2", ""))
+	if next := f.connections["eu"]; next == last || next.previous != last {
+		t.Errorf("the connection after %p follows %p", last, next.previous)
+	}
+}

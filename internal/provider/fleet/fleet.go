@@ -29,6 +29,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -103,8 +104,8 @@ func (f *Fleet) Connect(target Target) {
 
 // begin starts a connection, in place of the one of that name. The lock is held.
 func (f *Fleet) begin(target Target, untried bool) {
-	f.end(target.Name)
-	c := newKeeper(f, target, f.ended[target.Name])
+	last := f.end(target.Name)
+	c := newKeeper(f, target, cmp.Or(last, f.ended[target.Name]))
 	c.report.state.Untried = untried
 	f.connections[target.Name] = c
 	if f.running != nil {
@@ -148,12 +149,12 @@ func (f *Fleet) replace(c *keeper, target Target) {
 	}
 }
 
-// end stops the connection of that name. The next one of the name waits until it has ended. The
-// lock is held.
-func (f *Fleet) end(name string) {
+// end stops the connection of that name, and returns it, or nil. The next one of the name waits
+// until it has ended. The lock is held.
+func (f *Fleet) end(name string) *keeper {
 	c, ok := f.connections[name]
 	if !ok {
-		return
+		return nil
 	}
 	delete(f.connections, name)
 	c.stop()
@@ -162,6 +163,7 @@ func (f *Fleet) end(name string) {
 	default:
 		f.ended[name] = c
 	}
+	return c
 }
 
 // State of the connection of that name; NotConnected if there is none.
