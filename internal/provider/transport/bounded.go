@@ -87,13 +87,13 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := &body{ReadCloser: resp.Body, owner: b, deadline: deadline}
 	refuse := b.mustBeProtobuf(req, resp, kind)
 	isProtobuf := isProtobuf(resp)
-	meter := meterOf(isProtobuf)
+	meter := meterOf(req, isProtobuf)
 	switch {
 	case refuse != nil:
 		body.exceeds = refuse
 	case kind == watch && resp.StatusCode == http.StatusOK:
 		deadline.lift()
-		body.exceeds = b.ofEvents(isProtobuf, resource)
+		body.exceeds = b.ofEvents(req, isProtobuf, resource)
 	case kind == list:
 		body.exceeds = func(p []byte) error { return b.excess.read(req.URL.Path, resource, p, meter) }
 	default:

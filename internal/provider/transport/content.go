@@ -27,12 +27,19 @@ func isProtobuf(resp *http.Response) bool {
 	return false
 }
 
+// asksForMaps reports whether a request asks for JSON, and not for Protobuf: as for objects
+// without a Go type, which are decoded as maps.
+func asksForMaps(req *http.Request) bool {
+	accept := req.Header.Get("Accept")
+	return accept != "" && !strings.Contains(accept, runtime.ContentTypeProtobuf)
+}
+
 // meterOf returns a meter for an object or a list.
-func meterOf(isProtobuf bool) decoded.Meter {
+func meterOf(req *http.Request, isProtobuf bool) decoded.Meter {
 	if isProtobuf {
 		return decoded.NewObject()
 	}
-	return &decoded.JSON{}
+	return &decoded.JSON{AnyKind: asksForMaps(req)}
 }
 
 // ofOne limits the memory of an answer that is neither list nor watch.
@@ -51,8 +58,8 @@ func ofOne(meter decoded.Meter) func([]byte) error {
 }
 
 // ofEvents limits each event of a watch.
-func (b *bounded) ofEvents(isProtobuf bool, resource string) func([]byte) error {
-	found := &events{isProtobuf: isProtobuf, text: decoded.JSON{Event: true}}
+func (b *bounded) ofEvents(req *http.Request, isProtobuf bool, resource string) func([]byte) error {
+	found := &events{isProtobuf: isProtobuf, text: decoded.JSON{Event: true, AnyKind: asksForMaps(req)}}
 	return func(p []byte) error {
 		excess, err := found.read(p)
 		switch {
@@ -65,12 +72,12 @@ func (b *bounded) ofEvents(isProtobuf bool, resource string) func([]byte) error 
 	}
 }
 
-// mustBeProtobuf refuses an answer that an API server would give in Protobuf, for which every
-// client here asks, unless it has no content. If a cache wants the answer, the connection ends.
+// mustBeProtobuf refuses an answer that an API server would give in Protobuf, unless the request
+// asks for maps, or the answer has no content. If a cache wants the answer, the connection ends.
 func (b *bounded) mustBeProtobuf(req *http.Request, resp *http.Response, kind requestKind) (refuse func([]byte) error) {
 	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	group, path := target(req, b.prefix)
-	if mediaType == runtime.ContentTypeProtobuf || resp.StatusCode >= http.StatusMultipleChoices || path == nil || !decoded.InProtobuf(group) {
+	if mediaType == runtime.ContentTypeProtobuf || resp.StatusCode >= http.StatusMultipleChoices || path == nil || !decoded.InProtobuf(group) || asksForMaps(req) {
 		return nil
 	}
 	err := &ExcessError{Reason: v1alpha1.ReasonUnreachable, Message: notKubernetes}

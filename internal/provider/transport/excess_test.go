@@ -197,6 +197,35 @@ func TestOnlyProtobuf(t *testing.T) {
 	}
 }
 
+// TestMapsComeInJSON: what is decoded as maps has no Go type, and so no Protobuf.
+func TestMapsComeInJSON(t *testing.T) {
+	const node = `{"kind":"Node","apiVersion":"v1","status":{"capacity":{"cpu":"11111111111111111111e10000000"}}}`
+	for accept, refused := range map[string]bool{
+		"application/json": false,
+		"application/vnd.kubernetes.protobuf,application/json": true,
+		"": true,
+	} {
+		server := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, node)
+		})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/nodes/a", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", accept)
+		resp, err := newClient(t, configFor(server), (&told{}).options(1<<20)).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if (err != nil) != refused {
+			t.Errorf("asked for %q: %v, want it refused: %t", accept, err, refused)
+		}
+	}
+}
+
 func TestPagesAreBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		page string

@@ -16,6 +16,8 @@ const (
 type JSON struct {
 	// Event says that the message is an event of a watch: the object is in a field of it.
 	Event bool
+	// AnyKind lets all kinds in: the decoder makes maps of them, and no quantities.
+	AnyKind bool
 
 	in             []bool // From the outside: whether it is a list.
 	quoted, escape bool
@@ -82,7 +84,7 @@ func (m *JSON) inQuotes(b byte) error {
 // would decode it as that kind, whatever it asked for. Decoders ignore the case of the name.
 // No API server escapes a name or a kind.
 func (m *JSON) identify(text string) error {
-	if depth := len(m.in); depth != 1 && (!m.Event || depth != 2) {
+	if depth := len(m.in); m.AnyKind || depth != 1 && (!m.Event || depth != 2) {
 		return nil
 	}
 	if !m.isValue {
