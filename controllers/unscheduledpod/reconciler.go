@@ -98,6 +98,15 @@ func (r *Reconciler) allPods(ctx context.Context, _ client.Object) []reconcile.R
 	return r.pods(ctx)
 }
 
+// pods enqueues those in the cache. A cache that cannot be read is stopping.
 func (r *Reconciler) pods(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	return trigger.Matching(ctx, r.Client, &corev1.PodList{}, func(*corev1.Pod) bool { return true }, options...)
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, options...); err != nil {
+		return nil
+	}
+	requests := make([]reconcile.Request, len(pods.Items))
+	for i := range pods.Items {
+		requests[i].NamespacedName = client.ObjectKeyFromObject(&pods.Items[i])
+	}
+	return requests
 }
