@@ -53,13 +53,14 @@ type Kind[T decide.Object] struct {
 	// Peers, if set, reports whether the copy of an object names other namespaces: then it
 	// is enqueued when these change. Pure.
 	Peers func(local T) bool
-	// Counts, if set, reports whether a pod on the virtual node is one of those whose number
-	// the copy depends on (decide.Around.Counted). Pure.
-	Counts func(local T, pod *corev1.Pod) bool
-	// Settles is how long a change of a copy must have been wanted before it is written, for
-	// copies that depend on what several watches show: for a moment one may be ahead of the
-	// other. Zero: it is written at once. Creations and deletions do not wait.
-	Settles time.Duration
+	// Counts, if set, returns a function that reports whether a pod on the virtual node is one of
+	// those whose number the copy depends on (decide.Around.Counted). A pod that is not Ready, or is
+	// being deleted, must not be. Pure.
+	Counts func(local T) func(*corev1.Pod) bool
+	// Settles, if set, says how long a change of a copy must have been wanted before it is written,
+	// for copies that depend on what several watches show: for a moment one may be ahead of the
+	// other. A change with another name must last anew. Creations and deletions do not wait. Pure.
+	Settles func(before, after T) (change string, lasting time.Duration)
 	// Paced limits writes of a copy to one a second, for objects that may change many times
 	// for one event. Deletions are not delayed.
 	Paced bool

@@ -55,14 +55,13 @@ func SyncFailed(budget *policyv1.PodDisruptionBudget) bool {
 	return allowed != nil && allowed.Reason == policyv1.SyncFailedReason
 }
 
-// IsHealthy reports whether a pod of the budget's namespace counts as healthy for it, as the
-// disruption controller decides that.
-func IsHealthy(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
-	if !pod.DeletionTimestamp.IsZero() || !IsReady(pod) {
-		return false
-	}
+// IsHealthy returns a function that reports whether a pod of the budget's namespace counts as
+// healthy for it, as the disruption controller decides that.
+func IsHealthy(budget *policyv1.PodDisruptionBudget) func(*corev1.Pod) bool {
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-	return err == nil && selector.Matches(labels.Set(pod.Labels))
+	return func(pod *corev1.Pod) bool {
+		return err == nil && pod.DeletionTimestamp.IsZero() && IsReady(pod) && selector.Matches(labels.Set(pod.Labels))
+	}
 }
 
 // IsReady reports whether a pod is Ready.

@@ -103,7 +103,7 @@ func TestIsHealthy(t *testing.T) {
 		"one without these words": {`{matchExpressions: [{key: app, operator: NotIn, values: [db]}]}`, `{` + web + ready + `}`, true},
 	} {
 		budget := budgetOf(t, `{spec: {selector: `+test.selector+`}}`)
-		if got := IsHealthy(budget, parse[corev1.Pod](t, test.pod)); got != test.want {
+		if got := IsHealthy(budget)(parse[corev1.Pod](t, test.pod)); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

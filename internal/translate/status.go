@@ -40,7 +40,7 @@ func PodStatus(local, remote *corev1.Pod, reach network.Reach) corev1.PodStatus 
 		to.AllocatedResources = resourceList(from.AllocatedResources, spec.Resources)
 		to.Resources = resourceRequirements(from.Resources, spec.Resources)
 	}
-	to.Conditions = conditions(local, from.Conditions)
+	to.Conditions = conditions(local, remote)
 	return to
 }
 

@@ -4,13 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
-// reasonReadinessGates is a kubelet's reason when a readiness gate is not open.
-const reasonReadinessGates = "ReadinessGatesNotReady"
+const (
+	// reasonReadinessGates is a kubelet's reason when a readiness gate is not open.
+	reasonReadinessGates = "ReadinessGatesNotReady"
+	// reasonRemoteTerminating is the reason why a pod is not Ready that the provider is deleting.
+	reasonRemoteTerminating = "RemotePodTerminating"
+)
 
 // remoteConditions are the types of conditions that come from the provider. All others
 // are local, and kept.
@@ -26,7 +32,7 @@ var remoteConditions = [...]corev1.PodConditionType{
 
 // conditions are the local ones in their order, those of remoteConditions with remote's
 // values, then new ones.
-func conditions(local *corev1.Pod, remote []corev1.PodCondition) []corev1.PodCondition {
+func conditions(local, remote *corev1.Pod) []corev1.PodCondition {
 	all := make([]corev1.PodCondition, 0, len(local.Status.Conditions)+len(remoteConditions))
 	var done [len(remoteConditions)]bool
 	for i := range local.Status.Conditions {
@@ -60,8 +66,8 @@ func conditions(local *corev1.Pod, remote []corev1.PodCondition) []corev1.PodCon
 
 // remoteCondition is the condition as local should have it. The provider's observed
 // generation is that of another object, so local's is kept.
-func remoteCondition(local *corev1.Pod, remote []corev1.PodCondition, kind corev1.PodConditionType) (corev1.PodCondition, bool) {
-	from := find(remote, kind)
+func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType) (corev1.PodCondition, bool) {
+	from := find(remote.Status.Conditions, kind)
 	if from == nil || !isStatus(from.Status) {
 		return corev1.PodCondition{}, false
 	}
@@ -80,7 +86,19 @@ func remoteCondition(local *corev1.Pod, remote []corev1.PodCondition, kind corev
 	if kind == corev1.PodReady && len(local.Spec.ReadinessGates) > 0 {
 		applyReadinessGates(&c, local, was)
 	}
+	if kind == corev1.PodReady && c.Status == corev1.ConditionTrue && local.DeletionTimestamp.IsZero() && !remote.DeletionTimestamp.IsZero() {
+		endReadiness(&c, remote)
+	}
 	return c, true
+}
+
+// endReadiness sets Ready to False for a pod that the provider is deleting, as when its node is
+// drained. There everybody knows that from the deletion timestamp, which local does not have: here
+// Services would go on sending to it, and PodDisruptionBudgets would count it.
+func endReadiness(ready *corev1.PodCondition, remote *corev1.Pod) {
+	ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, reasonRemoteTerminating, "the provider is deleting the remote pod"
+	grace := time.Duration(ptr.Deref(remote.DeletionGracePeriodSeconds, 0)) * time.Second
+	ready.LastTransitionTime = saneTime(metav1.NewTime(remote.DeletionTimestamp.Add(-grace)))
 }
 
 // applyReadinessGates sets Ready to False while a gate is closed. The remote pod has no

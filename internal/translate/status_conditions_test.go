@@ -107,13 +107,32 @@ func TestObservedConditions(t *testing.T) {
 	}
 }
 
+// TestTerminatingIsNotReady: a pod that the provider deletes is one that is going here, too.
+func TestTerminatingIsNotReady(t *testing.T) {
+	const ready = `status: {conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z"}]}`
+	const unready = `status: {conditions: [{type: Ready, status: "False", reason: Crashed}]}`
+	const going = `metadata: {deletionTimestamp: "2026-01-02T00:01:00Z", deletionGracePeriodSeconds: 60}, `
+	for name, test := range map[string]struct{ local, remote, want string }{
+		"it is there to stay": {`{}`, `{` + ready + `}`, `{type: Ready, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z"}`},
+		"the provider deletes it": {`{}`, `{` + going + ready + `}`,
+			`{type: Ready, status: "False", reason: RemotePodTerminating, message: the provider is deleting the remote pod, lastTransitionTime: "2026-01-02T00:00:00Z"}`},
+		"so do we":         {`{metadata: {deletionTimestamp: "2026-01-02T00:00:00Z"}}`, `{` + going + ready + `}`, `{type: Ready, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z"}`},
+		"it was not ready": {`{}`, `{` + going + unready + `}`, `{type: Ready, status: "False", reason: Crashed}`},
+	} {
+		got := conditions(podOf(t, test.local), podOf(t, test.remote))
+		if diff := cmp.Diff([]corev1.PodCondition{*parse[corev1.PodCondition](t, test.want)}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestConditionsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	remote := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: long, Message: long}}
 	for range 10_000 {
 		remote = append(remote, corev1.PodCondition{Type: corev1.PodConditionType(long), Status: corev1.ConditionTrue})
 	}
-	got := conditions(podOf(t, `{}`), remote)
+	got := conditions(podOf(t, `{}`), &corev1.Pod{Status: corev1.PodStatus{Conditions: remote}})
 	want := []corev1.PodCondition{{
 		Type: corev1.PodReady, Status: corev1.ConditionFalse,
 		Reason: strings.Repeat("x", 127) + "…", Message: strings.Repeat("x", 1023) + "…",

@@ -80,8 +80,8 @@ var _ = Describe("The PodDisruptionBudgets of an offloaded namespace", func() {
 		}
 		Expect(evict(eu, inEU[0])).To(Succeed())
 		Expect(evict(eu, inEU[1])).To(Satisfy(apierrors.IsTooManyRequests), "the other has to stay")
+		Eventually(now(us, copied)).Should(wants(2, 0), "only three are elsewhere now: one is ending")
 		eu.end(inEU[0])
-		Eventually(now(us, copied)).Should(wants(2, 0), "only three are elsewhere now")
 		Expect(evict(us, inUS[0])).To(Satisfy(apierrors.IsTooManyRequests))
 		Expect(now(eu, copied)()).To(wants(1, 0), "where it ran, nothing has changed")
 

@@ -43,10 +43,11 @@ func Kind() kind.Kind[*corev1.Pod] {
 }
 
 // awaited reports whether users wait for a change of the remote pod: it has become
-// Ready or unready, has started or ended, or is gone. In a burst, such changes do not
+// Ready or unready, has started or ended, is being deleted, or is gone. In a burst, such changes do not
 // wait behind pods that are yet to be sent.
 func awaited(before, after *corev1.Pod) bool {
-	return after == nil || before.Status.Phase != after.Status.Phase || translate.IsReady(before) != translate.IsReady(after)
+	return after == nil || before.Status.Phase != after.Status.Phase || translate.IsReady(before) != translate.IsReady(after) ||
+		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 }
 
 // Needs are the objects that a pod needs in the provider. One that has ended, or

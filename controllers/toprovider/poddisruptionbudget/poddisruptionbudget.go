@@ -2,9 +2,12 @@
 package poddisruptionbudget
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
@@ -19,9 +22,19 @@ import (
 // that it evicts against all of them.
 const most = 200
 
-// settles is how long the number of pods that a copy wants must have been another one before
+// lasting is how long the number of pods that a copy wants must have been another one before
 // it is written. That number comes of two watches, of pods and of the status of the budget.
-const settles = 2 * time.Second
+const lasting = 2 * time.Second
+
+// settles has each smaller number last anew: one from between the two watches would allow too many
+// disruptions.
+func settles(before, after *policyv1.PodDisruptionBudget) (change string, _ time.Duration) {
+	was, is := cmp.Or(before.Spec.MinAvailable, &intstr.IntOrString{}).IntValue(), cmp.Or(after.Spec.MinAvailable, &intstr.IntOrString{}).IntValue()
+	if is < was {
+		change = strconv.Itoa(is)
+	}
+	return change, lasting
+}
 
 // Kind is the kind of PodDisruptionBudgets.
 func Kind() kind.Kind[*policyv1.PodDisruptionBudget] {

@@ -6,17 +6,34 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestKind: budgets are sent only to whom an offloading names them, and not at once.
+// TestKind: budgets are sent only to whom an offloading names them.
 func TestKind(t *testing.T) {
 	budgets, spec := Kind(), v1alpha1.NamespaceOffloadingSpec{}
-	if spec.Sends(budgets.Resource) || budgets.Resource != v1alpha1.OffloadedPodDisruptionBudgets || budgets.Most != 200 || budgets.Settles != 2*time.Second {
-		t.Errorf("sent with %s, by default: %t, at most %d, after %s", budgets.Resource, spec.Sends(budgets.Resource), budgets.Most, budgets.Settles)
+	if spec.Sends(budgets.Resource) || budgets.Resource != v1alpha1.OffloadedPodDisruptionBudgets || budgets.Most != 200 {
+		t.Errorf("sent with %s, by default: %t, at most %d", budgets.Resource, spec.Sends(budgets.Resource), budgets.Most)
+	}
+}
+
+// TestSettles: a number must last before it is written; a smaller one, that very number.
+func TestSettles(t *testing.T) {
+	wants := func(n int) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt(n))}}
+	}
+	for name, test := range map[string]struct {
+		before, after int
+		change        string
+	}{"more": {1, 2, ""}, "much more": {1, 3, ""}, "less": {3, 2, "2"}, "none": {3, 0, "0"}, "the same number": {2, 2, ""}} {
+		if change, lasting := Kind().Settles(wants(test.before), wants(test.after)); change != test.change || lasting != 2*time.Second {
+			t.Errorf("%s: %q for %s", name, change, lasting)
+		}
 	}
 }
 

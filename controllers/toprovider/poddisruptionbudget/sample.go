@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/kind"
 )
 
-// app is the label by which the sample selects pods. There are none, so that its copy wants as
-// many as it does.
+// app is the label by which the sample selects pods. No such pod exists, so the copy wants as many
+// healthy pods as the sample does.
 const app = "app"
 
 // sample is a PodDisruptionBudget of some pods.

@@ -60,7 +60,7 @@ type Observer[T client.Object] struct {
 	Limits  func() *translate.Limits
 	// Peers returns the local namespaces that have a counterpart in the provider now.
 	Peers func() []translate.PeerNamespace
-	// Own returns what reports whether an address is one of the consumer's own.
+	// Own returns a function that reports whether an address is one of the consumer's own.
 	Own   func(context.Context) (func(netip.Addr) bool, error)
 	Clock clock.PassiveClock
 }
@@ -113,8 +113,9 @@ func (o *Observer[T]) around(ctx context.Context, namespaces *mapping.Mapping) d
 func (o *Observer[T]) counted(ctx context.Context, s decide.Subject[T]) (n int, err error) {
 	var pods corev1.PodList
 	err = o.Pods.List(ctx, &pods, client.InNamespace(s.Key.Namespace), client.UnsafeDisableDeepCopy)
+	counts := o.Kind.Counts(s.Local)
 	for i := range pods.Items {
-		if provenance.RemoteOf(&pods.Items[i]).Namespace == s.Sites[0].Place.Namespace && o.Kind.Counts(s.Local, &pods.Items[i]) {
+		if provenance.RemoteOf(&pods.Items[i]).Namespace == s.Sites[0].Place.Namespace && counts(&pods.Items[i]) {
 			n++
 		}
 	}

@@ -285,7 +285,9 @@ func TestObserveCounted(t *testing.T) {
 	if s, err := o.Observe(t.Context(), key, nil); err != nil || s.Counted != 0 {
 		t.Errorf("a kind for which none counts: %d, %v", s.Counted, err)
 	}
-	o.Kind.Counts = func(_ *corev1.ConfigMap, pod *corev1.Pod) bool { return pod.Name != "other" }
+	o.Kind.Counts = func(*corev1.ConfigMap) func(*corev1.Pod) bool {
+		return func(pod *corev1.Pod) bool { return pod.Name != "other" }
+	}
 	if s, err := o.Observe(t.Context(), key, nil); err != nil || s.Counted != 1 {
 		t.Errorf("counted %d, %v", s.Counted, err)
 	}

@@ -90,13 +90,16 @@ func TestPacedCopies(t *testing.T) {
 // and deleted at once.
 func TestSettles(t *testing.T) {
 	p, rig := planner()
-	p.Kind.Settles = 2 * time.Second
+	p.Kind.Settles = func(_, after *corev1.ConfigMap) (string, time.Duration) {
+		return after.Data["change"], 2 * time.Second
+	}
 	seen := func(remote *corev1.ConfigMap, options ...fixture.Option) fixture.Subject {
 		s := fixture.Observed(fixture.Local(append(options, fixture.Sent)...), remote)
 		s.Known = true
 		return s
 	}
 	as, other := seen(fixture.Remote()), seen(fixture.Remote(), fixture.Data("a", "2"))
+	another := seen(fixture.Remote(), fixture.Data("a", "2"), fixture.Data("change", "less"))
 	// planned remembers the plan as a reconcile does.
 	planned := func(s fixture.Subject) (verbs []decide.Verb, again time.Duration) {
 		s.WaitingFor, s.Waiting = rig.Memory.Waiting(s.Key)
@@ -120,6 +123,8 @@ func TestSettles(t *testing.T) {
 		{"it is not there", seen(nil), 0, []decide.Verb{decide.Create}, 0},
 		{"it is to change", other, 0, nil, 2 * second},
 		{"it is still to change", other, second, nil, second},
+		{"it is to change otherwise", another, 0, nil, 2 * second},
+		{"that is not what it is to be", other, second, nil, 2 * second},
 		{"it is as it should be again", as, second / 2, nil, 0},
 		{"it is to change after all", other, second, nil, 2 * second},
 		{"that has lasted", other, 2 * second, []decide.Verb{decide.Patch}, 0},

@@ -133,22 +133,26 @@ func (p *Planner[T]) due(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	return p.settled(s, plan)
 }
 
-// settling is the reason of the problem of an object whose copy is about to be changed.
-const settling = "Settling"
-
 // settled drops changes of copies that have not been wanted for long enough. Its problem is
-// what is remembered, with the time since when there has been a change to make.
+// what is remembered, with the time since when there has been this change to make.
 func (p *Planner[T]) settled(s decide.Subject[T], plan decide.Plan) decide.Plan {
-	left := p.Kind.Settles
-	if s.WaitingFor == settling {
+	isChange := func(a decide.Action) bool { return a.Side == decide.Remote && a.Verb == decide.Patch }
+	i := slices.IndexFunc(plan.Actions, isChange)
+	if p.Kind.Settles == nil || i < 0 {
+		return plan
+	}
+	before, _ := plan.Actions[i].Before.(T)
+	after, _ := plan.Actions[i].Object.(T)
+	change, left := p.Kind.Settles(before, after)
+	reason := "Settling" + change
+	if s.WaitingFor == reason {
 		left -= s.Waiting
 	}
-	isChange := func(a decide.Action) bool { return a.Side == decide.Remote && a.Verb == decide.Patch }
-	if left <= 0 || !slices.ContainsFunc(plan.Actions, isChange) {
+	if left <= 0 {
 		return plan
 	}
 	plan = paced(plan, left, isChange)
-	plan.Problem = &decide.Problem{Reason: settling, Message: "its copy changes when what it depends on has settled"}
+	plan.Problem = &decide.Problem{Reason: reason, Message: "its copy changes when what it depends on has settled"}
 	return plan
 }
 

@@ -4,6 +4,7 @@ package watch
 import (
 	"cmp"
 	"context"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/work"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Queue takes the keys of objects to reconcile, of any kind.
@@ -132,8 +134,8 @@ func (w *Watcher[T]) onRemote(e informer.Change) {
 	}
 }
 
-// isUrgent reports whether users wait for what a change of a remote object leads to.
-// That one appears says nothing new: either we have just created it, or it is read at the
+// isUrgent reports whether users wait for the outcome of a change of a remote object.
+// An object that appears says nothing new: either we have just created it, or it is read at the
 // beginning.
 func (w *Watcher[T]) isUrgent(e informer.Change) bool {
 	before, known := e.Before.(T)
@@ -186,11 +188,12 @@ func (w *Watcher[T]) EnqueuePeers(ctx context.Context) {
 	}
 }
 
-// Recount enqueues the objects for which a pod of the virtual node counts, and did not before,
-// or the other way round. before or after is nil if the pod has come or gone.
+// Recount enqueues the objects for which a pod of the virtual node may count (Kind.Counts) and did not
+// before, or the other way round. before or after is nil if the pod has come or gone. It leaves the counting
+// to the reconcile: it holds up other handlers.
 func (w *Watcher[T]) Recount(ctx context.Context, before, after *corev1.Pod) {
-	pod := cmp.Or(after, before)
-	if w.Kind.Counts == nil || !w.concerns(pod.Namespace) {
+	pod, was, is := cmp.Or(after, before), mayCount(before), mayCount(after)
+	if w.Kind.Counts == nil || !w.concerns(pod.Namespace) || was == is && (!is || maps.Equal(before.Labels, after.Labels)) {
 		return
 	}
 	held, err := w.Locals.Held(ctx, pod.Namespace)
@@ -199,11 +202,12 @@ func (w *Watcher[T]) Recount(ctx context.Context, before, after *corev1.Pod) {
 		log.FromContext(ctx).Error(err, "a change of a pod is lost", "kind", w.Kind.Name, "pod", client.ObjectKeyFromObject(pod))
 	}
 	for _, local := range held {
-		counts := func(pod *corev1.Pod) bool { return pod != nil && w.Kind.Counts(local, pod) }
-		if counts(before) != counts(after) {
-			w.enqueue(work.Rest, client.ObjectKeyFromObject(local))
-		}
+		w.enqueue(work.Rest, client.ObjectKeyFromObject(local))
 	}
+}
+
+func mayCount(pod *corev1.Pod) bool {
+	return pod != nil && pod.DeletionTimestamp.IsZero() && translate.IsReady(pod)
 }
 
 // enqueueLeft enqueues the local objects of all copies: some may have gone while we could do

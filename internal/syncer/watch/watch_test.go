@@ -251,24 +251,34 @@ func TestRecount(t *testing.T) {
 	}
 	rig.Catalogue.Has = []client.Object{of("team", "db", "db"), of("team", "web", "web"), of("team-b", "web", "web")}
 	pod := func(namespace, app string) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod", Labels: map[string]string{"app": app}}}
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod", Labels: map[string]string{"app": app}},
+			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		}
 	}
+	going, unready := pod("team", "web"), pod("team", "web")
+	going.DeletionTimestamp, unready.Status = &metav1.Time{Time: time.Unix(1, 0)}, corev1.PodStatus{}
+	all := []string{"team/db", "team/web"}
 	w := watcher(rig, said)
 	w.Recount(t.Context(), nil, pod("team", "web"))
 	if len(said.lines) > 0 {
 		t.Errorf("a kind for which no pod counts: %s", said.lines)
 	}
-	rig.Kind.Counts = func(m *corev1.ConfigMap, pod *corev1.Pod) bool { return m.Data["app"] == pod.Labels["app"] }
+	rig.Kind.Counts = func(*corev1.ConfigMap) func(*corev1.Pod) bool { panic("that is for the reconcile") }
 	for name, test := range map[string]struct {
 		before, after *corev1.Pod
 		want          []string
 	}{
-		"it comes":                    {nil, pod("team", "web"), []string{"team/web"}},
-		"it goes":                     {pod("team", "web"), nil, []string{"team/web"}},
-		"it is another's":             {pod("team", "web"), pod("team", "db"), []string{"team/db", "team/web"}},
-		"it counts as before":         {pod("team", "web"), pod("team", "web"), nil},
-		"it is of another namespace":  {nil, pod("team-b", "web"), nil},
-		"it is nobody's, before, too": {pod("team", ""), pod("team", "x"), nil},
+		"it comes":                      {nil, pod("team", "web"), all},
+		"it comes, and is not ready":    {nil, unready, nil},
+		"it becomes ready":              {unready, pod("team", "web"), all},
+		"it goes":                       {pod("team", "web"), nil, all},
+		"it is deleted":                 {pod("team", "web"), going, all},
+		"it goes after it was deleted":  {going, nil, nil},
+		"it has other labels":           {pod("team", "web"), pod("team", "db"), all},
+		"it counts as before":           {pod("team", "web"), pod("team", "web"), nil},
+		"it has others, but is unready": {unready, going, nil},
+		"it is of another namespace":    {nil, pod("team-b", "web"), nil},
 	} {
 		said.lines = nil
 		w.Recount(t.Context(), test.before, test.after)

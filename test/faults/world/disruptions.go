@@ -41,7 +41,7 @@ func count(ctx context.Context, cached client.Reader, admin client.Client, budge
 	}
 	healthy := int32(0)
 	for i := range pods.Items {
-		if translate.IsHealthy(budget, &pods.Items[i]) {
+		if translate.IsHealthy(budget)(&pods.Items[i]) {
 			healthy++
 		}
 	}
