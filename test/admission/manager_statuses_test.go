@@ -20,6 +20,11 @@ func TestManagerStatuses(t *testing.T) {
 	balanced := service("balanced", ofType(corev1.ServiceTypeLoadBalancer), func(s *corev1.ServiceSpec) { s.LoadBalancerClass = ptr.To("example.com/public") })
 	cloud, plain := service("cloud", ofType(corev1.ServiceTypeLoadBalancer)), service("plain")
 	told := temporary(t, serviceOf(metav1.ObjectMeta{Namespace: namespace, Name: "told", Annotations: map[string]string{"addresses.spillway.io/eu": "203.0.113.1"}}))
+	moved := temporary(t, serviceOf(metav1.ObjectMeta{Namespace: namespace, Name: "moved", Annotations: map[string]string{"addresses.spillway.io/eu": "203.0.113.1"}}, ofType(corev1.ServiceTypeLoadBalancer)))
+	moved.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.9", IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}}
+	if err := server(t).Status().Update(t.Context(), moved); err != nil {
+		t.Fatal(err)
+	}
 	const (
 		metadata  = `{"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1"}}}`
 		addresses = `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1","ipMode":"Proxy"},{"hostname":"lb.example.com"}]}},"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1,lb.example.com"}}}`
@@ -34,6 +39,7 @@ func TestManagerStatuses(t *testing.T) {
 		"addresses of a cloud's":     {patching(manager, cloud, addresses, "status"), "status.loadBalancer must stay as it is"},
 		"an annotation of a cloud's": {patching(manager, cloud, metadata, "status"), ""},
 		"what is left":               {patching(manager, told, `{"metadata":{"annotations":{"addresses.spillway.io/eu":null}}}`, "status"), ""},
+		"what is left beside one":    {patching(manager, moved, `{"metadata":{"annotations":{"addresses.spillway.io/eu":null}}}`, "status"), ""},
 		"an annotation of others":    {patching(manager, balanced, `{"metadata":{"annotations":{"note":null}}}`, "status"), "metadata.annotations[note] must stay"},
 		"a label":                    {patching(manager, balanced, `{"metadata":{"labels":{"app":"api"}}}`, "status"), "metadata.labels must stay"},
 		"a finalizer":                {patching(manager, balanced, `{"metadata":{"finalizers":null}}`, "status"), "metadata.finalizers must stay"},
