@@ -35,7 +35,9 @@ func IsLimits(object client.Object) bool {
 }
 
 // optional are the roles, and their bindings, that an administrator may leave out.
-var optional = []string{config.ProviderAccount + "-logs", config.ProviderAccount + "-exec", config.ProviderAccount + "-metrics"}
+var optional = []string{
+	config.ProviderAccount + "-logs", config.ProviderAccount + "-exec", config.ProviderAccount + "-metrics", config.ProviderAccount + "-poddisruptionbudgets",
+}
 
 // IsOptional reports whether a provider works without the object: its administrator may leave
 // it out, and says so by deleting it.

@@ -101,7 +101,8 @@ func (c *connected) own(ctx context.Context) (func(netip.Addr) bool, error) {
 	}
 	ofNodes := address.OfNodes(nodes.Items)
 	return func(ip netip.Addr) bool {
-		return ofNodes(ip) || slices.ContainsFunc(services.Items, func(s corev1.Service) bool { return slices.Contains(s.Spec.ClusterIPs, ip.String()) })
+		text := ip.String()
+		return ofNodes(ip) || slices.ContainsFunc(services.Items, func(s corev1.Service) bool { return slices.Contains(s.Spec.ClusterIPs, text) })
 	}, nil
 }
 

@@ -84,7 +84,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 		}
 		made = append(made, answers...)
 		if done {
-			c.tellWritten(snapshot, next.Event)
+			c.tellWritten(snapshot, next)
 		} else if refusals++; refusals > 1 { // Not even reporting the first one is possible.
 			return c.report(ctx, snapshot, decide.Plan{Problem: next.Problem, RetryAfter: memory.FirstRetry})
 		}
@@ -151,10 +151,11 @@ func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) {
 }
 
 // tellWritten makes the event of a plan whose actions are done, unless an event has told the
-// same before.
-func (c *kindController[T]) tellWritten(s decide.Subject[T], event *decide.Problem) {
-	if told := c.refusals.Told; told == nil || told.Notices.Change(s.Key, event) {
-		c.record(s, event)
+// same before. A status that was written says nothing about the copy, of which the last one was.
+func (c *kindController[T]) tellWritten(s decide.Subject[T], plan decide.Plan) {
+	ofStatus := plan.Event == nil && !slices.ContainsFunc(plan.Actions, func(a decide.Action) bool { return a.Side == decide.Remote })
+	if told := c.refusals.Told; told == nil || !ofStatus && told.Notices.Change(s.Key, plan.Event) {
+		c.record(s, plan.Event)
 	}
 }
 
@@ -176,9 +177,16 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 	return c.waits.Tell(ctx, c.key(key))
 }
 
-// record makes an event on the local object, unless that is gone or event is nil.
+// record makes an event on the local object, unless that is gone, event is nil, or there were too
+// many.
 func (c *kindController[T]) record(s decide.Subject[T], event *decide.Problem) {
-	if event != nil && decide.Present(s.Local) {
+	if event == nil || !decide.Present(s.Local) {
+		return
+	}
+	if told := c.refusals.Told; told == nil || told.Events.Wait(s.Key) == 0 {
+		if told != nil {
+			told.Events.Wrote(s.Key)
+		}
 		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, event.Reason, "Offload", "%s", conditions.Note(event.Message))
 	}
 }

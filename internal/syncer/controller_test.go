@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -347,11 +348,23 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 	}
 	s := fixture.Observed(fixture.Local(), nil) // It is written again.
 	s.Key = types.NamespacedName{Namespace: "team", Name: "settings"}
+	toldBy := func(plan decide.Plan) int {
+		w.controller.tellWritten(s, plan)
+		return len(w.rig.Recorded())
+	}
+	status := decide.Plan{Actions: []decide.Action{{Verb: decide.PatchStatus}}}
 	for want, message := range []string{"for a reason", "for another one"} {
-		w.controller.tellWritten(s, &decide.Problem{Reason: "Waits", Message: message})
-		if again := w.rig.Recorded(); len(again) != want {
-			t.Errorf("%s: told %d times more, want %d", message, len(again), want)
+		plan := decide.Plan{Event: &decide.Problem{Reason: "Waits", Message: message}}
+		if again := toldBy(plan) + toldBy(status) + toldBy(plan); again != want {
+			t.Errorf("%s: told %d times more, want %d", message, again, want)
 		}
+	}
+	sum := 0
+	for i := range 100 {
+		sum += toldBy(decide.Plan{Event: &decide.Problem{Reason: "Waits", Message: strconv.Itoa(i)}})
+	}
+	if sum == 0 || sum > 10 {
+		t.Errorf("somebody who has it changed all the time makes %d events", sum)
 	}
 }
 

@@ -22,7 +22,7 @@ type graph struct {
 	needed  map[string]needed
 	// preceding are those of kinds whose objects have to be in the provider before pods.
 	preceding map[string]preceding
-	// near is the place of what an object at a place needs of a local namespace.
+	// near returns the place of the objects in a local namespace that an object at a given place needs.
 	near func(at decide.Place, namespace string) decide.Place
 }
 
@@ -48,11 +48,11 @@ type needing interface {
 
 // needed is a kind whose objects others may need.
 type needed interface {
-	// need reports whether an object that who needs in a namespace of the provider is there.
+	// need reports whether who finds an object that it needs in a namespace of the provider.
 	need(ctx context.Context, who decide.Key, ref decide.Ref, in string) (decide.Need, error)
 	// anyRefused reports whether an API server has refused anything of a copy.
 	anyRefused() bool
-	// outdated is why a copy in a namespace of the provider is not as the object is, or nil.
+	// outdated says why a copy in a namespace of the provider differs from its object, or is nil.
 	outdated(key types.NamespacedName, in string) *decide.Problem
 }
 
@@ -138,7 +138,7 @@ func (g *graph) Places(ctx context.Context, of decide.Key) (places []decide.Plac
 	return places, len(found) > 0, err
 }
 
-// Needs says of each of these whether who, which is at a place, finds it.
+// Needs reports, for each of refs, whether who finds that object at a place of the provider.
 func (g *graph) Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
 	var needs []decide.Need
 	for _, ref := range refs {

@@ -43,7 +43,7 @@ func (n *namespaces) paused() bool { return n.current().Binding().Spec.Paused }
 // concerns reports whether a local namespace is, or was, mapped to one of the provider.
 func (n *namespaces) concerns(namespace string) bool { return n.current().Concerns(namespace) }
 
-// near is the place of what an object at a place needs of a local namespace.
+// near returns the place of the objects in a local namespace that an object at a given place needs.
 func (n *namespaces) near(at decide.Place, namespace string) decide.Place {
 	return n.current().Near(at, namespace)
 }

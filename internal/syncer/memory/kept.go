@@ -3,11 +3,14 @@ package memory
 import (
 	"maps"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
 // Told remembers which events tell the owners of the objects of one kind. It outlives the
@@ -16,13 +19,24 @@ type Told struct {
 	// Problems are why objects are not in the provider, and Notices what their owners should
 	// know of copies that are.
 	Problems, Notices *Problems
+	// Events bounds them: a provider may report another address of a load balancer every second.
+	Events *throttle.Allowance[types.NamespacedName]
 }
 
+const (
+	// fewEvents are the events that an object may cause at once, and then one each eventInterval.
+	fewEvents     = 10
+	eventInterval = time.Minute
+)
+
 // NewTold returns a Told of nothing.
-func NewTold() *Told { return &Told{Problems: &Problems{}, Notices: &Problems{}} }
+func NewTold() *Told {
+	return &Told{&Problems{}, &Problems{}, throttle.NewAllowance[types.NamespacedName](fewEvents, eventInterval, clock.RealClock{})}
+}
 
 // Forget forgets an object that is gone.
 func (t *Told) Forget(key types.NamespacedName) {
+	t.Events.Forget(key)
 	t.Problems.Change(key, nil)
 	t.Notices.Change(key, nil)
 }

@@ -57,13 +57,13 @@ func New(do reconcile.TypedReconciler[decide.Key]) *Workers {
 	return &Workers{do: do, lanes: map[string]*lane{}}
 }
 
-// Add adds a kind of which that many objects are reconciled at a time, and after an error again
-// as backoff says. It must not be called after Run.
+// Add adds a kind. At most that many of its objects are reconciled at a time; after an error, backoff
+// says how long an object waits. Add must not be called after Run.
 func (w *Workers) Add(kind string, most int, backoff workqueue.TypedRateLimiter[decide.Key]) {
 	w.lanes[kind] = newLane(kind, most, backoff)
 }
 
-// Enqueue has objects reconciled. It must not be called before Run calls start, and does nothing
+// Enqueue queues objects. It must not be called before Run calls start, and does nothing
 // for kinds that have not been added.
 func (w *Workers) Enqueue(priority int, keys ...decide.Key) {
 	known := slices.DeleteFunc(slices.Clone(keys), func(key decide.Key) bool { return w.lanes[key.Kind] == nil })
@@ -111,7 +111,7 @@ func (w *Workers) drop() {
 	}
 }
 
-// pass reconciles an object, and has the next one of its kind come back from the queue.
+// pass reconciles an object. Then it sends the next key that was set aside through the queue again.
 func (w *Workers) pass(ctx context.Context, key decide.Key, priority int) {
 	w.reconcile(ctx, key, priority)
 	w.queue.Done(key)
