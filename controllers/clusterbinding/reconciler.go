@@ -272,8 +272,8 @@ func (r *Reconciler) connect(o *observed) {
 	})
 }
 
-// explained adds, if the provider does not accept the credentials, that they have
-// expired, if they have.
+// explained adds an expired token, or an expired client certificate, to the message about a provider
+// that refuses the credentials.
 func (o *observed) explained(state fleet.State) fleet.State {
 	if state.Reason != v1alpha1.ReasonUnauthorized || o.config == nil {
 		return state

@@ -36,8 +36,8 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// ofMap are the offloadings for whose deletion a change of a map may matter: their entries have
-// gone, or those that are being deleted.
+// ofMap are the offloadings that a change of a map may affect: those whose entries have gone and, if the
+// status of the map is up to date or its counts have changed, those that are being deleted.
 func (r *Lifecycle) ofMap(ctx context.Context, was, is *v1alpha1.NamespaceMap) []reconcile.Request {
 	none := &v1alpha1.NamespaceMap{}
 	gone := namespacemap.Namespaces(cmp.Or(was, none)).Difference(namespacemap.Namespaces(cmp.Or(is, none)))

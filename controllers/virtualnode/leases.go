@@ -27,8 +27,8 @@ const (
 	leaseDuration = 40 * time.Second
 	// renewInterval is how often a lease is renewed: as often as by the kubelet.
 	renewInterval = leaseDuration / 4
-	// mostSilent is how long a provider may not have answered for its node's lease to be
-	// renewed.
+	// mostSilent limits the time since the provider's last answer. After it, the lease of its node is no
+	// longer renewed.
 	mostSilent = 15 * time.Second
 )
 

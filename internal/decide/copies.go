@@ -35,7 +35,7 @@ type Around struct {
 	Namespaces func() []translate.PeerNamespace
 	// Node is the name of the provider's virtual node.
 	Node string
-	// Own returns what reports whether an address is one of the consumer's own.
+	// Own returns a function that reports whether an address is one of the consumer's own.
 	Own func() (func(netip.Addr) bool, error)
 	// Counted is how many pods count for the object (kind.Kind.Counts) among those in the
 	// remote namespace that it goes to.

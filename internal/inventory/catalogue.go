@@ -53,8 +53,8 @@ func Listed(ctx context.Context, v *views.Views, gvk schema.GroupVersionKind, ke
 	return obj, nil
 }
 
-// Listing queues, for a controller, what requests makes of the metadata of each of the
-// consumer's objects of the copied kinds, and of each change; not of what is gone.
+// Listing is a source for a controller. It queues the requests for each of the consumer's objects of
+// the copied kinds, and for each of its changes, but not for its deletion. It reads only metadata.
 func Listing[R comparable](v *views.Views, requests func(gvk schema.GroupVersionKind, obj client.Object) []R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		for _, kind := range v.Kinds {

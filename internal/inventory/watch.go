@@ -18,7 +18,7 @@ import (
 // read twice a second, not a thousand times.
 const Settle = 500 * time.Millisecond
 
-// Source queues, for a controller, what requests makes of each change, after delay.
+// Source is a source for a controller. After delay, it queues the requests for each change.
 func Source[R comparable](r *Inventory, delay time.Duration, requests func(context.Context, Change) []R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		r.subscribe(func(change Change) {

@@ -112,7 +112,7 @@ func Offloadings(ctx context.Context, cache client.Reader, match func(*v1alpha1.
 	return Matching(ctx, cache, &v1alpha1.NamespaceOffloadingList{}, match)
 }
 
-// NotStatus passes what changes more of an object than its status.
+// NotStatus ignores updates of the status alone: it passes those of spec, finalizers and deletion.
 func NotStatus() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return MadeAgain(e) || e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
@@ -136,7 +136,7 @@ func Reach() predicate.Predicate {
 	})
 }
 
-// Updated passes of all updates those that differ, and what comes and goes.
+// Updated passes updates for which differs holds, and all creations and deletions.
 func Updated[T client.Object](differs func(before, after T) bool) predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok1 := e.ObjectOld.(T)
@@ -145,15 +145,15 @@ func Updated[T client.Object](differs func(before, after T) bool) predicate.Func
 	}}
 }
 
-// OnlyUpdated is Updated without what comes.
+// OnlyUpdated is Updated, but passes no creations.
 func OnlyUpdated[T client.Object](differs func(before, after T) bool) predicate.Funcs {
 	only := Updated(differs)
 	only.CreateFunc = func(event.CreateEvent) bool { return false }
 	return only
 }
 
-// OnChange enqueues what requests makes of both states of an object that has changed: before
-// is nil if it has come, and after if it has gone. What exists at the start has not come.
+// OnChange enqueues the requests for a change of an object. before is nil if the object is new, and
+// after if it is gone. Objects that exist at the start are no change.
 func OnChange[T client.Object, R comparable](requests func(ctx context.Context, before, after T) []R) handler.TypedEventHandler[client.Object, R] {
 	type queue = workqueue.TypedRateLimitingInterface[R]
 	add := func(ctx context.Context, before, after client.Object, q queue) {

@@ -114,9 +114,9 @@ func Need(ctx context.Context, in cache.Cache, kind client.Object, who any, then
 	return true, nil
 }
 
-// Need has a kind watched for as long as the cache runs, and reports whether its objects can be
-// read. If not yet, then is called once they can be, unless the cache ends before: the last one
-// for each who. It never waits.
+// Need makes the Demand watch a kind for as long as the cache runs, and reports whether its objects
+// can be read. If not yet, it calls then once they can be, unless the cache ends before. Of several
+// calls with the same who, only the last one's then is called. It never waits.
 func (d *Demand) Need(ctx context.Context, kind client.Object, who any, then func()) (readable bool, err error) {
 	k := d.kinds[reflect.TypeOf(kind)]
 	if k == nil {
@@ -137,7 +137,7 @@ func (d *Demand) Need(ctx context.Context, kind client.Object, who any, then fun
 	return false, nil
 }
 
-// Fill has all kinds watched, until Settle stops some.
+// Fill makes the Demand watch all kinds, until Settle stops some.
 func (d *Demand) Fill(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -28,7 +28,7 @@ func Shared(informer NewFunc) NewFunc {
 	}
 }
 
-// plain is an informer of whose methods followers has some in its place.
+// plain puts the informer one level deeper, so that the methods of followers win over the informer's.
 type plain struct{ toolscache.SharedIndexInformer }
 
 // shared has one handler, which calls those that are added.

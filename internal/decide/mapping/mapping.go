@@ -201,8 +201,8 @@ func (m *Mapping) Places(namespace string) []decide.Place {
 	return []decide.Place{place, m.mount(namespace)}
 }
 
-// Near is the place of what an object needs in a local namespace: beside the object, if
-// that is its own namespace, else where that one goes.
+// Near returns where an object at a place finds what it needs from a local namespace: at the same
+// place, if that is the object's own namespace, else where the objects of that namespace go.
 func (m *Mapping) Near(at decide.Place, namespace string) decide.Place {
 	if namespace == "" || namespace == at.Local {
 		return at

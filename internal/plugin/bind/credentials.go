@@ -74,9 +74,9 @@ func Account(secret *corev1.Secret, key string) (string, error) {
 type plan struct {
 	// at is where the consumer reaches the provider.
 	at clientcmdapi.Cluster
-	// account is the one of which a token is to be asked for.
+	// account is the account to ask a token for.
 	account string
-	// until is how long the token that is there is valid, if it is to be kept.
+	// until is when the present token expires, if keep is set.
 	until time.Time
 	keep  bool
 }
@@ -110,7 +110,7 @@ func sameAuthority(a, b []byte) bool {
 	return len(a) > 0 && bytes.Equal(a, b)
 }
 
-// mayWrite fails if the Secret is somebody else's, and not to be kept.
+// mayWrite fails if p would overwrite a Secret that kubectl spillway did not make.
 func (s Seen) mayWrite(p plan) error {
 	if s.Secret == nil || p.keep || cli.Made(s.Secret) {
 		return nil

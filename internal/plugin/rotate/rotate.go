@@ -97,8 +97,8 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	return o.await(ctx, consumer, output, name, credentials.Expires)
 }
 
-// read has the binding and its Secret, after it is clear that the provider is that of the
-// binding.
+// read returns the binding and its Secret. It fails if the provider is another cluster than the
+// binding's.
 func (o *options) read(ctx context.Context, consumer *cli.Cluster, provider *cli.Provider, name string) (*v1alpha1.ClusterBinding, *corev1.Secret, error) {
 	if err := bind.Installed(consumer); err != nil {
 		return nil, nil, err

@@ -23,8 +23,8 @@ func End(ctx context.Context, err error) {
 	}
 }
 
-// Go runs do, a part of the connection, beside the caller. If it fails, the connection
-// ends; what names what cannot be done.
+// Go runs do, a part of the connection, in a goroutine. If do fails, Go ends the connection with an
+// error that begins with what: it says what cannot be done.
 func Go(ctx context.Context, what string, do func(context.Context) error) {
 	go func() {
 		if err := do(ctx); err != nil {

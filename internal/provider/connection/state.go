@@ -51,8 +51,8 @@ type State struct {
 	// Limited names what the provider does not let us read, such as "list and watch
 	// configmaps"; empty: nothing that we need.
 	Limited string
-	// NoMetrics is why what pods there use is not known, if it was asked for; empty: it is,
-	// or nobody has asked.
+	// NoMetrics says why the usage of our pods there is unknown; empty if it is known, or if nobody has
+	// asked for it.
 	NoMetrics string
 	// Limits reports whether what the provider allows is known.
 	Limits Limits

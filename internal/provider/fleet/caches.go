@@ -154,7 +154,7 @@ func (c *caches) fill(ctx, lifetime context.Context, of cluster.Cluster, used []
 	})
 }
 
-// watch has the cache of a kind filled when the cluster starts.
+// watch makes the cluster fill the cache of a kind when it starts.
 func (c *caches) watch(ctx context.Context, kind Kind) error {
 	found, err := c.demand.GetInformer(ctx, kind.Object, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *caches) watch(ctx context.Context, kind Kind) error {
 	return err
 }
 
-// ResourceOf returns the resource of a kind of the core API group, as rights name it.
+// ResourceOf returns the resource of a kind without its API group, as rights name it.
 func ResourceOf(object client.Object) string {
 	gvk, err := apiutil.GVKForObject(object, scheme.Scheme)
 	if err != nil {

@@ -73,7 +73,7 @@ func (h *hold) remembered() (recorded v1alpha1.HolderStatus, takeOver string) {
 	return h.recorded, h.takeOver
 }
 
-// wake has the Lease checked at once.
+// wake makes sure that the Lease is checked at once.
 func (h *hold) wake() {
 	select {
 	case h.news <- struct{}{}:

@@ -184,7 +184,7 @@ func (l *leaser) snapshot() lease.Snapshot {
 	return s
 }
 
-// remember has a generation written to the status of the ClusterBinding.
+// remember reports a generation, which the status of the ClusterBinding then records.
 func (l *leaser) remember(ctx context.Context, generation int64) {
 	l.report.tell(ctx, func(s *State) {
 		s.Holder = v1alpha1.HolderStatus{Generation: generation, Identity: l.options.Identity}

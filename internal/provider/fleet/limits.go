@@ -74,7 +74,7 @@ func (l *Limits) Follow(follow func(*translate.Limits)) {
 	}
 }
 
-// noteLimits returns what reports whether the limits are known.
+// noteLimits returns a function that notes in the report whether the limits are known.
 func noteLimits(ctx context.Context, to *report) func(*translate.Limits) {
 	return func(l *translate.Limits) {
 		verdict := connection.Limits{Reason: v1alpha1.ReasonLimitsRead, Message: "the provider's profile is " + l.Profile}

@@ -46,8 +46,8 @@ type Options struct {
 	// WrapTransport, if set, wraps the transport to each provider, outermost: for counting
 	// requests and injecting faults.
 	WrapTransport func(binding string, rt http.RoundTripper) http.RoundTripper
-	// Kinds are the marked kinds that the caches hold, besides namespaces, all of the core API
-	// group. The caches return shared objects: do not change them.
+	// Kinds are the kinds of objects with our mark that the caches hold, besides namespaces. The caches
+	// return shared objects: do not change them.
 	Kinds []Kind
 	// Clock defaults to the real one.
 	Clock clock.WithTickerAndDelayedExecution

@@ -1,6 +1,6 @@
-// Package gather waits a moment for what comes together with something. A role that
-// lacks several rights, say, makes several refusals at once, in any order, and what is
-// said of them is to be the same each time: another message would be another write.
+// Package gather delays a call for a moment, so that one call covers several events. A role that
+// lacks several rights, for example, causes several refusals at once, in any order. Gathering them
+// keeps the reported message the same each time: another message would cause another write.
 package gather
 
 import (
@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Moment is how long is waited for more.
+// Moment is the delay between the first event and the call.
 const Moment = 500 * time.Millisecond
 
 // Gathering calls a function a moment after the first of several things has come.
@@ -27,7 +27,7 @@ func New(with clock.WithDelayedExecution, then func()) *Gathering {
 	return &Gathering{clock: with, then: then}
 }
 
-// Begin has the function called in a moment, unless it is going to be. It may be called
+// Begin makes the function run in a moment, unless a run is already due. It may be called
 // under a lock that the function takes.
 func (g *Gathering) Begin() {
 	g.mu.Lock()

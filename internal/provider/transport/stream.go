@@ -93,7 +93,7 @@ func (t *Traffic) Begin() { t.begun.Store(true) }
 // traffic is the context key of a *Traffic.
 type traffic struct{}
 
-// WithTraffic has the connection of a stream counted.
+// WithTraffic returns a context in which t counts the traffic of a stream's connection.
 func WithTraffic(ctx context.Context, t *Traffic) context.Context {
 	return context.WithValue(ctx, traffic{}, t)
 }
