@@ -98,7 +98,9 @@ func (r *Reconciler) allPods(ctx context.Context, _ client.Object) []reconcile.R
 	return r.pods(ctx)
 }
 
-// pods enqueues those in the cache. A cache that cannot be read is stopping.
+// pods enqueues those in the cache. It cannot use trigger.Matching, which reads the cache's own
+// objects: only their copies are Pods (internal/manager, waitingPod). A cache that cannot be read is
+// stopping.
 func (r *Reconciler) pods(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, options...); err != nil {

@@ -126,17 +126,30 @@ const (
 	ScopeCluster    Scope = "Cluster"
 )
 
-// NewCopy makes a Kind of objects that are copied by a pure translation.
-func NewCopy[T decide.Object](name string, selection Selection, fresh func() T, list func() decide.List, t decide.Translation[T]) Kind[T] {
+// NewCopy makes a Kind of objects that are copied by a pure translation. O is the struct of an
+// object, L that of a list.
+func NewCopy[O, L any, T pointer[O], P listOf[L]](name string, selection Selection, t decide.Translation[T]) Kind[T] {
+	fresh := func() T { return new(O) }
 	syncer := decide.NewCopies(t, fresh)
 	if selection == InMappedNamespace {
 		syncer = decide.NewMapped(t)
 	}
 	return Kind[T]{
-		Name: name, Selection: selection, Scope: ScopeNamespaced, New: fresh, NewList: list, Syncer: syncer,
+		Name: name, Selection: selection, Scope: ScopeNamespaced, New: fresh, NewList: func() decide.List { return P(new(L)) }, Syncer: syncer,
 		RemoteName: t.RemoteName, Workers: 4,
 	}
 }
+
+type (
+	pointer[O any] interface {
+		*O
+		decide.Object
+	}
+	listOf[L any] interface {
+		*L
+		decide.List
+	}
+)
 
 // Namespaced is the part of a decide.Translation that is the same for all kinds that
 // live in namespaces.

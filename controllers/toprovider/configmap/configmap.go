@@ -14,10 +14,7 @@ import (
 
 // Kind is the kind of ConfigMaps.
 func Kind() kind.Kind[*corev1.ConfigMap] {
-	configMaps := kind.NewCopy("configmap", kind.Referenced,
-		func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
-		func() decide.List { return &corev1.ConfigMapList{} },
-		translation{})
+	configMaps := kind.NewCopy[corev1.ConfigMap, corev1.ConfigMapList]("configmap", kind.Referenced, translation{})
 	configMaps.Sample = sample
 	return configMaps
 }

@@ -21,10 +21,7 @@ const most = 2000
 
 // Kind is the kind of EndpointSlices. They go where Services go.
 func Kind() kind.Kind[*discoveryv1.EndpointSlice] {
-	slices := kind.NewCopy("endpointslice", kind.InMappedNamespace,
-		func() *discoveryv1.EndpointSlice { return &discoveryv1.EndpointSlice{} },
-		func() decide.List { return &discoveryv1.EndpointSliceList{} },
-		translation{})
+	slices := kind.NewCopy[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList]("endpointslice", kind.InMappedNamespace, translation{})
 	slices.Resource, slices.Never, slices.Most, slices.Sample = v1alpha1.OffloadedServices, isAPIServer, most, sample
 	slices.Paced = true // A roll of 500 pods changes them 500 times.
 	slices.Labels = map[string]string{discoveryv1.LabelManagedBy: translate.EndpointSliceManager}

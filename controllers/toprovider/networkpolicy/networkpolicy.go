@@ -21,10 +21,7 @@ const most = 1000
 
 // Kind is the kind of NetworkPolicies.
 func Kind() kind.Kind[*networkingv1.NetworkPolicy] {
-	policies := kind.NewCopy("networkpolicy", kind.InMappedNamespace,
-		func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
-		func() decide.List { return &networkingv1.NetworkPolicyList{} },
-		translation{})
+	policies := kind.NewCopy[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList]("networkpolicy", kind.InMappedNamespace, translation{})
 	policies.Resource, policies.Peers, policies.Precedes, policies.Sample = v1alpha1.OffloadedNetworkPolicies, namesNamespaces, selects, sample
 	policies.Most = most
 	return policies

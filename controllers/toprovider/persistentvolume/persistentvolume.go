@@ -15,10 +15,7 @@ import (
 
 // Kind is the kind of PersistentVolumes.
 func Kind() kind.Kind[*corev1.PersistentVolume] {
-	volumes := kind.NewCopy("persistentvolume", kind.Referenced,
-		func() *corev1.PersistentVolume { return &corev1.PersistentVolume{} },
-		func() decide.List { return &corev1.PersistentVolumeList{} },
-		translation{})
+	volumes := kind.NewCopy[corev1.PersistentVolume, corev1.PersistentVolumeList]("persistentvolume", kind.Referenced, translation{})
 	volumes.Scope, volumes.Needs, volumes.For, volumes.Sample = kind.ScopeCluster, Needs, claimant, sample
 	return volumes
 }

@@ -15,10 +15,7 @@ import (
 
 // Kind is the kind of PersistentVolumeClaims.
 func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
-	claims := kind.NewCopy("persistentvolumeclaim", kind.Referenced,
-		func() *corev1.PersistentVolumeClaim { return &corev1.PersistentVolumeClaim{} },
-		func() decide.List { return &corev1.PersistentVolumeClaimList{} },
-		translation{})
+	claims := kind.NewCopy[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList]("persistentvolumeclaim", kind.Referenced, translation{})
 	claims.Needs, claims.Sample = Needs, sample
 	return claims
 }

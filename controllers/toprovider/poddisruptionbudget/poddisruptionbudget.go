@@ -38,10 +38,7 @@ func settles(before, after *policyv1.PodDisruptionBudget) (change string, _ time
 
 // Kind is the kind of PodDisruptionBudgets.
 func Kind() kind.Kind[*policyv1.PodDisruptionBudget] {
-	budgets := kind.NewCopy("poddisruptionbudget", kind.InMappedNamespace,
-		func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
-		func() decide.List { return &policyv1.PodDisruptionBudgetList{} },
-		translation{})
+	budgets := kind.NewCopy[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList]("poddisruptionbudget", kind.InMappedNamespace, translation{})
 	budgets.Resource, budgets.Most, budgets.Sample = v1alpha1.OffloadedPodDisruptionBudgets, most, sample
 	budgets.Counts, budgets.Settles = translate.IsHealthy, settles
 	return budgets

@@ -14,10 +14,7 @@ import (
 
 // Kind is that of Secrets.
 func Kind() kind.Kind[*corev1.Secret] {
-	secrets := kind.NewCopy("secret", kind.Referenced,
-		func() *corev1.Secret { return &corev1.Secret{} },
-		func() decide.List { return &corev1.SecretList{} },
-		translation{})
+	secrets := kind.NewCopy[corev1.Secret, corev1.SecretList]("secret", kind.Referenced, translation{})
 	secrets.Sample = sample
 	return secrets
 }

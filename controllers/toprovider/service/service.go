@@ -27,10 +27,7 @@ const mostTold = 3
 
 // Kind is the kind of Services.
 func Kind() kind.Kind[*corev1.Service] {
-	services := kind.NewCopy("service", kind.InMappedNamespace,
-		func() *corev1.Service { return &corev1.Service{} },
-		func() decide.List { return &corev1.ServiceList{} },
-		translation{})
+	services := kind.NewCopy[corev1.Service, corev1.ServiceList]("service", kind.InMappedNamespace, translation{})
 	services.Resource, services.Never, services.Most, services.Sample = v1alpha1.OffloadedServices, isAPIServer, most, sample
 	return services
 }

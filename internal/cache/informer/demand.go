@@ -89,19 +89,26 @@ var (
 func OnDemand(of cache.Cache, o DemandOptions) (*Demand, error) {
 	d := &Demand{Cache: of, options: o, kinds: map[reflect.Type]*demanded{}}
 	for _, object := range o.Kinds {
-		gvk, err := apiutil.GVKForObject(object, o.Scheme)
+		_, list, err := KindOf(object, o.Scheme)
 		if err != nil {
-			return nil, fmt.Errorf("the kind of %T: %w", object, err)
-		}
-		list, err := o.Scheme.New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err != nil {
-			return nil, fmt.Errorf("the list of %s: %w", gvk.Kind, err)
+			return nil, err
 		}
 		kind := &demanded{of: d, object: object}
 		kind.begin = kind.beginning
 		d.kinds[reflect.TypeOf(object)], d.kinds[reflect.TypeOf(list)] = kind, kind
 	}
 	return d, nil
+}
+
+// KindOf returns the kind of an object, and a new list of such objects.
+func KindOf(object client.Object, scheme *runtime.Scheme) (kind schema.GroupVersionKind, list runtime.Object, err error) {
+	if kind, err = apiutil.GVKForObject(object, scheme); err != nil {
+		return kind, nil, fmt.Errorf("the kind of %T: %w", object, err)
+	}
+	if list, err = scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List")); err != nil {
+		return kind, nil, fmt.Errorf("the list of %s: %w", kind.Kind, err)
+	}
+	return kind, list, nil
 }
 
 // Need is Demand.Need of a cache, which need not be a Demand: others watch all kinds.
@@ -309,16 +316,6 @@ func (d *Demand) GetInformer(ctx context.Context, kind client.Object, options ..
 		return k, nil
 	}
 	return d.Cache.GetInformer(ctx, kind, options...)
-}
-
-// GetInformerForKind implements cache.Cache, as GetInformer.
-func (d *Demand) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, options ...cache.InformerGetOption) (cache.Informer, error) {
-	for _, object := range d.options.Kinds {
-		if found, err := apiutil.GVKForObject(object, d.options.Scheme); err == nil && found == gvk {
-			return d.GetInformer(ctx, object, options...)
-		}
-	}
-	return d.Cache.GetInformerForKind(ctx, gvk, options...)
 }
 
 // IndexField implements cache.Cache. It must be called before the kind is needed.

@@ -338,10 +338,10 @@ func TestDemandStopsNothingThatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestDemandIsAsked also by the name of a kind, and leaves other kinds alone.
+// TestDemandIsAsked: it leaves other kinds alone.
 func TestDemandIsAsked(t *testing.T) {
 	d := newDemanding(t)
-	informer, err := d.GetInformerForKind(t.Context(), corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	informer, err := d.GetInformer(t.Context(), &corev1.ConfigMap{})
 	if err != nil || informer == nil || d.of.started > 0 {
 		t.Errorf("%v, %d started", err, d.of.started)
 	}

@@ -60,12 +60,6 @@ func (s *shared) beginning() (there []any, own toolscache.ResourceEventHandlerRe
 func (s *shared) RunWithContext(ctx context.Context) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	go func() {
-		defer cancel()
-		select {
-		case <-ctx.Done():
-		case <-running.Done():
-		}
-	}()
+	defer context.AfterFunc(ctx, cancel)()
 	s.SharedIndexInformer.RunWithContext(running)
 }

@@ -28,9 +28,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/spillway-io/spillway/internal/cache/informer"
 )
 
 // Options are what the views share.
@@ -103,13 +104,9 @@ type View struct {
 func New(ctx context.Context, o Options) (*Views, error) {
 	v := &Views{options: o, views: map[string]*View{}}
 	for _, object := range o.Kinds {
-		gvk, err := apiutil.GVKForObject(object, o.Scheme)
+		gvk, list, err := informer.KindOf(object, o.Scheme)
 		if err != nil {
-			return nil, fmt.Errorf("the kind of %T: %w", object, err)
-		}
-		list, err := o.Scheme.New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err != nil {
-			return nil, fmt.Errorf("the list of %s: %w", gvk.Kind, err)
+			return nil, err
 		}
 		metadata := &metav1.PartialObjectMetadata{}
 		metadata.SetGroupVersionKind(gvk)

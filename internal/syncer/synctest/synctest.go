@@ -50,9 +50,7 @@ type Rig struct {
 
 // New makes the rig of a kind that is copied.
 func New() *Rig {
-	k := kind.NewCopy("configmap", kind.Referenced,
-		func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
-		func() decide.List { return &corev1.ConfigMapList{} }, decide.Translation[*corev1.ConfigMap](decidetest.Plain{}))
+	k := kind.NewCopy[corev1.ConfigMap, corev1.ConfigMapList]("configmap", kind.Referenced, decide.Translation[*corev1.ConfigMap](decidetest.Plain{}))
 	clock := testclock.NewFakeClock(builder.Epoch)
 	r := &Rig{
 		Kind: &k, Clock: clock, Memory: memory.New(clock), recorder: events.NewFakeRecorder(10),
