@@ -13,6 +13,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -64,7 +65,7 @@ func setUp(t *testing.T) (context.Context, string) {
 func TestWholeCluster(t *testing.T) {
 	ctx, dir := setUp(t)
 	c := up(ctx, t, Options{
-		Name: "whole", Dir: dir, Components: AllComponents(), NodeGrace: 8 * time.Second, PodCIDR: "10.12.0.0/24",
+		Name: "whole", Dir: dir, Components: AllComponents(), NodeGrace: 8 * time.Second, PodCIDR: "10.12.0.0/24", PlayIngresses: true,
 		Nodes: []Node{{Name: "kwok-1", CPU: "4", Labels: map[string]string{"zone": "a"}}},
 	})
 	t.Run("the node is as asked for", func(t *testing.T) {
@@ -77,6 +78,7 @@ func TestWholeCluster(t *testing.T) {
 		}
 	})
 	t.Run("a pod runs", func(t *testing.T) { podRuns(ctx, t, c) })
+	t.Run("an Ingress has an address", func(t *testing.T) { ingressIsServed(ctx, t, c) })
 	t.Run("kwok leaves other nodes alone", func(t *testing.T) { virtualNodeIsLeftAlone(ctx, t, c) })
 	t.Run("everything listens on localhost only", func(t *testing.T) { listensLocally(ctx, t, c) })
 	t.Run("the credentials of a ServiceAccount", func(t *testing.T) { serviceAccount(ctx, t, c) })
@@ -103,6 +105,32 @@ func podRuns(ctx context.Context, t *testing.T, c *Cluster) {
 		}
 		return err
 	})
+}
+
+func ingressIsServed(ctx context.Context, t *testing.T, c *Cluster) {
+	ingresses := c.client.NetworkingV1().Ingresses("default")
+	for _, class := range []string{"public", "other"} {
+		_, err := ingresses.Create(ctx, &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: networkingv1.IngressSpec{
+			IngressClassName: &class, DefaultBackend: &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}},
+		}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	addresses := func(ctx context.Context, name string) ([]networkingv1.IngressLoadBalancerIngress, error) {
+		got, err := ingresses.Get(ctx, name, metav1.GetOptions{})
+		return got.Status.LoadBalancer.Ingress, err
+	}
+	eventually(ctx, t, func(ctx context.Context) error {
+		got, err := addresses(ctx, "public")
+		if err == nil && (len(got) != 1 || got[0].IP != "203.0.113.10") {
+			err = fmt.Errorf("the Ingress has the addresses %v", got)
+		}
+		return err
+	})
+	if got, err := addresses(ctx, "other"); err != nil || len(got) > 0 {
+		t.Errorf("an Ingress of another class has the addresses %v: %v", got, err)
+	}
 }
 
 // virtualNodeIsLeftAlone makes a node as Spillway does, with a lease that ends.

@@ -75,6 +75,11 @@ var stages []byte
 //go:embed containers.yaml
 var containers []byte
 
+// ingresses are what kwok plays of an ingress controller.
+//
+//go:embed ingresses.yaml
+var ingresses []byte
+
 // containerLog is the log of all containers, as a container runtime writes it.
 const containerLog = "2026-01-01T00:00:00.000000000Z stdout F listening on port 80\n" +
 	"2026-01-01T00:00:01.000000000Z stdout F ready\n"

@@ -63,6 +63,9 @@ type Options struct {
 	// port-forward. It runs the commands of exec on this machine, for whoever reaches it at
 	// 127.0.0.1.
 	PlayContainers bool
+	// PlayIngresses has kwok play an ingress controller: each Ingress of the class public gets the
+	// address 203.0.113.10.
+	PlayIngresses bool
 	// NodeGrace is how long a node may stay silent before the controller
 	// manager calls it NotReady; at least 4s. kwok renews the leases of its
 	// nodes four times within it. Default: 40s, as Kubernetes has it.

@@ -111,6 +111,9 @@ func (c *Cluster) prepare(o Options) error {
 	if o.has(KwokController) {
 		raw = append(append(raw, "---\n"...), stages...)
 	}
+	if o.PlayIngresses {
+		raw = append(append(raw, "---\n"...), ingresses...)
+	}
 	if o.PlayContainers {
 		played, err := playContainers(c.dir)
 		if err != nil {
