@@ -4,11 +4,32 @@ package v1alpha1
 // does not map to one of the provider.
 const ReasonClassNotMapped = "ClassNotMapped"
 
+// BindingClassesReady reports whether the provider has the IngressClasses, RuntimeClasses and
+// PriorityClasses to which spec.classes maps. It is present only if spec.classes names any. It
+// is not part of Ready.
+const BindingClassesReady = "ClassesReady"
+
+// Reasons of BindingClassesReady.
+const (
+	// ReasonClassesThere: the provider has all of them.
+	ReasonClassesThere = "ClassesThere"
+	// ReasonClassMissing: the provider has not; the message names them. A pod that would have
+	// such a class there is not sent, and its condition has this reason, too. What is there
+	// stays.
+	ReasonClassMissing = "ClassMissing"
+	// ReasonClassUnreadable: the provider does not let us read all of them. They count as
+	// there.
+	ReasonClassUnreadable = "ClassUnreadable"
+)
+
 // ClassKind is a kind of classes that objects of the consumer name.
-// +kubebuilder:validation:Enum=LoadBalancer;PriorityClass;RuntimeClass
+// +kubebuilder:validation:Enum=LoadBalancer;IngressClass;RuntimeClass;PriorityClass
 type ClassKind string
 
 const (
+	// ClassIngress is for spec.ingressClassName of Ingresses. Only those of a class that is
+	// mapped are sent.
+	ClassIngress ClassKind = "IngressClass"
 	// ClassLoadBalancer is for spec.loadBalancerClass of Services. One of a class that is
 	// mapped gets its load balancer in the provider. Others are of type ClusterIP there.
 	ClassLoadBalancer ClassKind = "LoadBalancer"
@@ -30,7 +51,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !self.name.startsWith('system-')",fieldPath=".name",message="name must not begin with 'system-': such PriorityClasses are for the consumer's own pods"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !has(self.remoteName) || !self.remoteName.startsWith('system-')",fieldPath=".remoteName",message="remoteName must not begin with 'system-': such PriorityClasses are for the provider's own pods"
 type ClassMapping struct {
-	// kind of the classes: LoadBalancer, PriorityClass or RuntimeClass.
+	// kind of the classes: IngressClass, LoadBalancer, PriorityClass or RuntimeClass.
 	// +required
 	Kind ClassKind `json:"kind,omitempty"`
 	// name of the class in the consumer. It need not exist there. A loadBalancerClass must be

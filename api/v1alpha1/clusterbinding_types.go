@@ -124,7 +124,8 @@ type UnreachablePolicy struct {
 type ClusterBindingStatus struct {
 	// conditions: Ready, CredentialsValid, Connected, Fenced, LimitsKnown,
 	// VirtualNodeReady, PodAdmission and Network. MountNamespaceReady with a
-	// mountNamespace; Limited while a right to read is missing; ProviderShared beside an
+	// mountNamespace; ClassesReady with classes other than LoadBalancer; Limited while a
+	// right to read is missing; ProviderShared beside an
 	// older ClusterBinding of the same provider, or beside one that may be of the same;
 	// and Drained while being deleted.
 	// +optional

@@ -163,11 +163,11 @@ var bindingCases = map[string]validationCase{
 	"name of 253 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abc"}},
 	"name of 254 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abcd"}, want: "metadata.name: Invalid value"},
 
-	"classes":                            {set: fields{"spec.classes": list{class("RuntimeClass", "sandbox", "gvisor"), class("PriorityClass", "sandbox", "low"), class("RuntimeClass", "system-x", "gvisor")}}},
+	"classes":                            {set: fields{"spec.classes": list{class("RuntimeClass", "sandbox", "gvisor"), class("IngressClass", "public", "public"), class("PriorityClass", "sandbox", "low"), class("RuntimeClass", "system-x", "gvisor")}}},
 	"most classes, and longest":          {set: fields{"spec.classes": classes(64)}},
 	"too many classes":                   {set: fields{"spec.classes": classes(65)}, want: "spec.classes: Too many: 65: must have at most 64 items"},
 	"class twice":                        {set: fields{"spec.classes": list{class("RuntimeClass", "a", "b"), class("RuntimeClass", "a", "c")}}, want: "spec.classes[1]: Duplicate value"},
-	"class of no such kind":              {set: fields{"spec.classes": list{class("StorageClass", "a", "b")}}, want: `spec.classes[0].kind: Unsupported value: "StorageClass": supported values: "LoadBalancer", "PriorityClass", "RuntimeClass"`},
+	"class of no such kind":              {set: fields{"spec.classes": list{class("StorageClass", "a", "b")}}, want: `spec.classes[0].kind: Unsupported value: "StorageClass": supported values: "LoadBalancer", "IngressClass", "RuntimeClass", "PriorityClass"`},
 	"class without a kind":               {set: fields{"spec.classes": list{object{"name": "a", "remoteName": "b"}}}, want: "spec.classes[0].kind: Required value"},
 	"class without a name":               {set: fields{"spec.classes": list{object{"kind": "RuntimeClass", "remoteName": "b"}}}, want: "spec.classes[0].name: Required value"},
 	"class that is called nothing there": {set: fields{"spec.classes": list{class("RuntimeClass", "a", "")}}, want: "spec.classes[0].remoteName: Required value: remoteName may be left out with kind LoadBalancer only: that stands for the provider's default"},

@@ -30,6 +30,8 @@ type Around struct {
 	Limits *translate.Limits
 	// Classes are the names of the consumer's classes there.
 	Classes translate.Classes
+	// Has tells whether the provider has a class; nil: it is not known of any.
+	Has translate.Has
 	// Namespaces are the local namespaces that have a counterpart in the provider. They are
 	// shared, and must not be changed.
 	Namespaces func() []translate.PeerNamespace

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/consumer/views"
@@ -68,6 +69,9 @@ func (c *connected) enqueue(keys ...decide.Key) { c.workers.Enqueue(work.Rest, k
 // before it has returned, so that no change is lost.
 func (c *connected) follow(ctx context.Context) error {
 	c.provider.Limits.Follow(func(limits *translate.Limits) { c.limit(ctx, limits) })
+	c.provider.Classes.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
+	c.namespaces.mapped = func(classes []v1alpha1.ClassMapping) { c.provider.Classes.Want(ctx, classes) }
+	c.namespaces.mapped(c.namespaces.current().Binding().Spec.Classes)
 	// A kind that can be read again, or no longer, may be needed by anything.
 	c.provider.Rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
 	if err := errors.Join(c.namespaces.followOffloadings(ctx, c.Cache), c.namespaces.followLabels(ctx, c.Cache)); err != nil {
@@ -184,7 +188,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals, Pods: c.view,
-			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Own: c.own, Limits: c.limits.Load, Clock: c.Clock,
+			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Own: c.own, Limits: c.limits.Load, Has: c.provider.Classes.Has, Clock: c.Clock,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,

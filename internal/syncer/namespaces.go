@@ -28,6 +28,8 @@ type namespaces struct {
 	enqueue func(ctx context.Context, namespace string)
 	// enqueuePeers enqueues all objects whose copies name other namespaces.
 	enqueuePeers func(ctx context.Context)
+	// mapped is told of the binding's classes, before what they concern is enqueued.
+	mapped func(classes []v1alpha1.ClassMapping)
 
 	mu      sync.Mutex // Held while mapping is changed.
 	mapping atomic.Pointer[mapping.Mapping]
@@ -99,6 +101,7 @@ func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 			return
 		}
 		before, _ := n.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithBinding(binding) })
+		n.mapped(binding.Spec.Classes)
 		if differ(before.Binding(), binding) {
 			n.enqueue(ctx, "")
 		}

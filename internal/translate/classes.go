@@ -2,6 +2,7 @@ package translate
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -20,19 +21,58 @@ func (c Classes) Of(kind v1alpha1.ClassKind, name string) (remote string, mapped
 	return "", false
 }
 
+// Presence is whether the provider has a class.
+type Presence string
+
+const (
+	// ClassThere: it has.
+	ClassThere Presence = "There"
+	// ClassMissing: it has not.
+	ClassMissing Presence = "Missing"
+	// ClassUnread: the answer of the provider is awaited.
+	ClassUnread Presence = "Unread"
+	// ClassUnknown: the provider does not tell, or nobody asks. The class counts as there.
+	ClassUnknown Presence = ""
+)
+
+// Has tells whether the provider has a class; nil: it is not known of any.
+type Has func(kind v1alpha1.ClassKind, remoteName string) Presence
+
 // ClassRefusal says why a pod is not sent with these classes, or is nil. Without its
-// RuntimeClass, or with another one of that name, a pod would run less isolated than it asks.
-func ClassRefusal(pod *corev1.Pod, classes Classes) *Refusal {
-	name := pod.Spec.RuntimeClassName
-	if name == nil || *name == "" {
+// RuntimeClass, or with another one of that name, a pod would run less isolated than it asks;
+// and the provider refuses pods of classes that it has not.
+func ClassRefusal(pod *corev1.Pod, classes Classes, has Has) *Refusal {
+	if name := ptr.Deref(pod.Spec.RuntimeClassName, ""); name != "" {
+		remote, mapped := classes.Of(v1alpha1.ClassRuntime, name)
+		if !mapped {
+			return refusalf(v1alpha1.ReasonClassNotMapped,
+				"spec.runtimeClassName: the ClusterBinding maps RuntimeClass %q to none of the provider; ask the platform engineer to list it in spec.classes; "+
+					"or keep the pod on the consumer's own nodes, by a node affinity %s DoesNotExist", name, v1alpha1.LabelNodeType)
+		}
+		if refusal := absent("spec.runtimeClassName", v1alpha1.ClassRuntime, remote, has); refusal != nil {
+			return refusal
+		}
+	}
+	if remote, mapped := classes.Of(v1alpha1.ClassPriority, pod.Spec.PriorityClassName); mapped {
+		return absent("spec.priorityClassName", v1alpha1.ClassPriority, remote, has)
+	}
+	return nil
+}
+
+// absent says that the provider has no class of that name, or that this is not known yet, or is
+// nil.
+func absent(field string, kind v1alpha1.ClassKind, remote string, has Has) *Refusal {
+	if has == nil {
 		return nil
 	}
-	if _, mapped := classes.Of(v1alpha1.ClassRuntime, *name); mapped {
-		return nil
+	switch has(kind, remote) {
+	case ClassMissing:
+		return refusalf(v1alpha1.ReasonClassMissing, "%s: the provider has no %s %q, to which the ClusterBinding maps it; "+
+			"ask the platform engineer to mend spec.classes, or the provider's administrator to make the class", field, kind, remote)
+	case ClassUnread:
+		return refusalf(v1alpha1.ReasonReferenceNotSynced, "%s: whether the provider has the %s %q is not known yet", field, kind, remote)
 	}
-	return refusalf(v1alpha1.ReasonClassNotMapped,
-		"spec.runtimeClassName: the ClusterBinding maps RuntimeClass %q to none of the provider; ask the platform engineer to list it in spec.classes; "+
-			"or keep the pod on the consumer's own nodes, by a node affinity %s DoesNotExist", *name, v1alpha1.LabelNodeType)
+	return nil
 }
 
 // nameClasses gives a remote pod the provider's classes. A PriorityClass that is not mapped

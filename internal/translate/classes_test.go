@@ -61,3 +61,38 @@ func TestClassesOfPods(t *testing.T) {
 		})
 	}
 }
+
+// TestClassesThatAreNotThere: a pod waits for each of its classes in the provider, and goes if
+// nobody can tell.
+func TestClassesThatAreNotThere(t *testing.T) {
+	const missing, unread = v1alpha1.ReasonClassMissing, v1alpha1.ReasonReferenceNotSynced
+	for name, test := range map[string]struct {
+		spec             string
+		runtime, batch   Presence
+		reason, contains string
+	}{
+		"both there":               {`{priorityClassName: x, runtimeClassName: x}`, ClassThere, ClassThere, "", ""},
+		"nobody can tell":          {`{priorityClassName: x, runtimeClassName: x}`, ClassUnknown, ClassUnknown, "", ""},
+		"no RuntimeClass":          {`{priorityClassName: x, runtimeClassName: x}`, ClassMissing, ClassThere, missing, `spec.runtimeClassName: the provider has no RuntimeClass "gvisor"`},
+		"no PriorityClass":         {`{priorityClassName: x, runtimeClassName: x}`, ClassThere, ClassMissing, missing, `spec.priorityClassName: the provider has no PriorityClass "batch"`},
+		"not known yet":            {`{priorityClassName: x}`, ClassThere, ClassUnread, unread, `whether the provider has the PriorityClass "batch" is not known yet`},
+		"it names none of them":    {`{}`, ClassMissing, ClassMissing, "", ""},
+		"one that is not mapped":   {`{priorityClassName: high}`, ClassMissing, ClassMissing, "", ""},
+		"not mapped, to be missed": {`{runtimeClassName: runsc}`, ClassMissing, ClassMissing, v1alpha1.ReasonClassNotMapped, "spec.runtimeClassName"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			local := podOf(t, `{spec: {containers: [{name: web, image: i}]}}`)
+			merged(t, &local.Spec, test.spec)
+			has := func(kind v1alpha1.ClassKind, name string) Presence {
+				return map[string]Presence{"RuntimeClass gvisor": test.runtime, "PriorityClass batch": test.batch}[string(kind)+" "+name]
+			}
+			got := ClassRefusal(local, classes, has)
+			if got == nil {
+				got = &Refusal{}
+			}
+			if got.Reason != test.reason || !strings.Contains(got.Message, test.contains) {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}

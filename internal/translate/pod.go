@@ -19,7 +19,7 @@ func Pod(local *corev1.Pod, t Target, limits *Limits, classes Classes) (*corev1.
 	if refusal := LimitRefusal(local, limits); refusal != nil {
 		return nil, refusal
 	}
-	if refusal := ClassRefusal(local, classes); refusal != nil {
+	if refusal := ClassRefusal(local, classes, nil); refusal != nil {
 		return nil, refusal
 	}
 	remote := &corev1.Pod{ObjectMeta: Metadata(local, t)}

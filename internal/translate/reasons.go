@@ -11,6 +11,7 @@ var PodReasons = []string{
 	v1alpha1.ReasonProviderAway,
 	v1alpha1.ReasonRightsMissing,
 	v1alpha1.ReasonClassNotMapped,
+	v1alpha1.ReasonClassMissing,
 	v1alpha1.ReasonDeletionFailed,
 	v1alpha1.ReasonReferenceNotFound,
 	v1alpha1.ReasonReferenceNotSynced,

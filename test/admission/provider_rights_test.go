@@ -50,6 +50,9 @@ func TestConsumerRights(t *testing.T) {
 	for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
 		want.Insert(verb+" networking.k8s.io/networkpolicies", verb+" discovery.k8s.io/endpointslices", verb+" policy/poddisruptionbudgets")
 	}
+	for _, verb := range []string{"list", "watch"} {
+		want.Insert(verb+" networking.k8s.io/ingressclasses", verb+" node.k8s.io/runtimeclasses", verb+" scheduling.k8s.io/priorityclasses")
+	}
 	want.Insert("list metrics.k8s.io/pods")
 	// The namespaces of the identity itself, of the cluster, and of nobody: a
 	// Role in one of them would count there only.

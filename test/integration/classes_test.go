@@ -6,7 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -20,9 +22,9 @@ var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
 
 	It("give a pod the provider's names; without its RuntimeClass it waits, and goes on by itself", func() {
 		here, there := metav1.ObjectMeta{Name: unique("here")}, metav1.ObjectMeta{Name: unique("there")}
-		for plane, meta := range map[*controlPlane]metav1.ObjectMeta{home: here, eu: there} {
-			plane.make(&nodev1.RuntimeClass{ObjectMeta: meta, Handler: "sandbox"})
-			plane.make(&schedulingv1.PriorityClass{ObjectMeta: meta, Value: 7})
+		for plane, named := range map[*controlPlane]metav1.ObjectMeta{home: here, eu: there} {
+			plane.make(&nodev1.RuntimeClass{ObjectMeta: named, Handler: "sandbox"})
+			plane.make(&schedulingv1.PriorityClass{ObjectMeta: named, Value: 7})
 		}
 		before := eu.limits()
 		DeferCleanup(func() {
@@ -44,6 +46,24 @@ var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
 		remote = t.goesOn(pod)
 		Expect(remote.Spec.RuntimeClassName).To(HaveValue(Equal(there.Name)))
 		Expect(remote.Spec.PriorityClassName).To(Equal(there.Name))
+		classesReady := func() metav1.Condition {
+			cb := &v1alpha1.ClusterBinding{}
+			Expect(home.Get(ctx, client.ObjectKeyFromObject(t.cb), cb)).To(Succeed())
+			return ptr.Deref(meta.FindStatusCondition(cb.Status.Conditions, v1alpha1.BindingClassesReady), metav1.Condition{})
+		}
+		Eventually(classesReady).Should(HaveField("Reason", v1alpha1.ReasonClassesThere))
+
+		By("taking the class away in the provider, and giving it back")
+		sandbox := &nodev1.RuntimeClass{ObjectMeta: there, Handler: "sandbox"}
+		Expect(eu.Delete(ctx, sandbox)).To(Succeed())
+		Eventually(classesReady).Should(And(HaveField("Reason", v1alpha1.ReasonClassMissing), HaveField("Message", ContainSubstring("no RuntimeClass "+there.Name+":"))))
+		pod = t.run(func(pod *corev1.Pod) { pod.Spec.RuntimeClassName = &here.Name })
+		t.staysHome(pod, v1alpha1.ReasonClassMissing, "spec.runtimeClassName", there.Name)
+		Expect(eu.Get(ctx, client.ObjectKeyFromObject(remote), remote)).To(Succeed())
+		Expect(remote.DeletionTimestamp).To(BeNil())
+		Expect(eu.Create(ctx, &nodev1.RuntimeClass{ObjectMeta: there, Handler: "sandbox"})).To(Succeed())
+		t.goesOn(pod)
+		Eventually(classesReady).Should(HaveField("Reason", v1alpha1.ReasonClassesThere))
 	})
 
 	It("bring a Service's load balancer into the provider, and its address here, until the binding is gone", func() {

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/kind"
@@ -70,10 +71,13 @@ func Needs(pod *corev1.Pod) []decide.Ref {
 	return refs
 }
 
-// refused reports whether the provider's limits, or the binding's classes, keep a pod from
-// being sent.
+// refused reports whether the provider's limits, or classes, keep a pod from being sent.
 func refused(pod *corev1.Pod, around decide.Around) bool {
-	return translate.LimitRefusal(pod, around.Limits) != nil || translate.ClassRefusal(pod, around.Classes) != nil
+	if translate.LimitRefusal(pod, around.Limits) != nil {
+		return true
+	}
+	class := translate.ClassRefusal(pod, around.Classes, around.Has)
+	return class != nil && class.Reason != v1alpha1.ReasonReferenceNotSynced // What is not known yet withdraws nothing.
 }
 
 // measure records how long creation and status took.

@@ -11,10 +11,13 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestRefused: what the provider's limits or the binding's classes refuse needs nothing.
+// TestRefused: what the provider's limits or classes refuse needs nothing.
 func TestRefused(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: ptr.To("sandbox")}}
 	sandbox := translate.Classes{{Kind: v1alpha1.ClassRuntime, Name: "sandbox", RemoteName: "gvisor"}}
+	having := func(presence translate.Presence) decide.Around {
+		return decide.Around{Limits: &translate.Limits{}, Classes: sandbox, Has: func(v1alpha1.ClassKind, string) translate.Presence { return presence }}
+	}
 	for name, test := range map[string]struct {
 		around decide.Around
 		want   bool
@@ -22,6 +25,9 @@ func TestRefused(t *testing.T) {
 		"unknown limits": {decide.Around{Limits: translate.MissingLimits(), Classes: sandbox}, true},
 		"not mapped":     {decide.Around{Limits: &translate.Limits{}}, true},
 		"mapped":         {decide.Around{Limits: &translate.Limits{}, Classes: sandbox}, false},
+		"there":          {having(translate.ClassThere), false},
+		"not there":      {having(translate.ClassMissing), true},
+		"not known yet":  {having(translate.ClassUnread), false}, // After a restart nothing is withdrawn.
 	} {
 		if got := refused(pod, test.around); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)

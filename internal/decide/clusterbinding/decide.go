@@ -88,6 +88,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 		}
 	}
 	setLimited(s, &status)
+	setClasses(s, &status)
 	setWritesRefused(s, &status)
 	share(s, &status)
 	conditions.Set(&status.Conditions, s.Binding.Generation, ready(s, status.Conditions))

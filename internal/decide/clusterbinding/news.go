@@ -23,7 +23,7 @@ type News struct{ Type, Reason, Message string }
 // problems are.
 var (
 	tellAlways = []string{v1alpha1.BindingReady, v1alpha1.BindingLimited, v1alpha1.BindingWritesRefused, v1alpha1.BindingShared, v1alpha1.BindingDrained}
-	tellBad    = []string{v1alpha1.BindingNetwork, v1alpha1.BindingFenced}
+	tellBad    = []string{v1alpha1.BindingNetwork, v1alpha1.BindingFenced, v1alpha1.BindingClassesReady}
 )
 
 // NewsOf lists the changes of conditions worth an event. What Ready says is not

@@ -57,8 +57,9 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	if refusal := translate.LimitRefusal(s.Local, s.Limits); refusal != nil {
 		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, limitPatience(s.Limits))
 	}
-	if refusal := translate.ClassRefusal(s.Local, s.Classes); refusal != nil {
-		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+	if refusal := translate.ClassRefusal(s.Local, s.Classes, s.Has); refusal != nil {
+		problem := decide.Problem{Reason: refusal.Reason, Message: refusal.Message}
+		return report(s, problem, patience(problem))
 	}
 	if !s.Place.Open {
 		return report(s, s.Place.Problem, patience(s.Place.Problem))
@@ -93,8 +94,11 @@ func (Syncer) Wait(s snapshot, problem decide.Problem) decide.Plan {
 }
 
 func patience(problem decide.Problem) time.Duration {
-	if problem.Reason == v1alpha1.ReasonReferenceNotSynced || problem.Reason == v1alpha1.ReasonNamespaceNotReady {
+	switch problem.Reason {
+	case v1alpha1.ReasonReferenceNotSynced, v1alpha1.ReasonNamespaceNotReady:
 		return LongPatience
+	case v1alpha1.ReasonClassNotMapped:
+		return 0
 	}
 	return Patience
 }

@@ -93,6 +93,13 @@ func mapping(name string) func(*snapshot) {
 	}
 }
 
+// having is what the provider says of each class.
+func having(presence translate.Presence) func(*snapshot) {
+	return func(s *snapshot) {
+		s.Has = func(v1alpha1.ClassKind, string) translate.Presence { return presence }
+	}
+}
+
 func initialized(p *corev1.Pod) {
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue})
 }
@@ -324,6 +331,10 @@ func TestDecide(t *testing.T) {
 		"and the provider allows that":                   {in(local(nfs), nil, func(s *snapshot) { s.Limits = &translate.Limits{VolumeTypes: []string{"nfs"}} }), []string{"create in the provider"}},
 		"its RuntimeClass is not mapped":                 {in(local(sandboxed), nil, needing), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ClassNotMapped", "problem ClassNotMapped", "event ClassNotMapped"}},
 		"and is mapped":                                  {in(local(sandboxed), nil, mapping("sandbox")), []string{"create in the provider"}},
+		"and the provider has not got it":                {in(local(sandboxed), nil, mapping("sandbox"), having(translate.ClassMissing), needing, waiting("ClassMissing", 2*time.Second)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False ClassMissing", "problem ClassMissing", "event ClassMissing"}},
+		"and has it":                                     {in(local(sandboxed), nil, mapping("sandbox"), having(translate.ClassThere)), []string{"create in the provider"}},
+		"and does not let us see":                        {in(local(sandboxed), nil, mapping("sandbox"), having(translate.ClassUnknown)), []string{"create in the provider"}},
+		"and has not answered":                           {in(local(sandboxed), nil, mapping("sandbox"), having(translate.ClassUnread)), []string{"problem ReferenceNotSynced", "again after 10s"}},
 		"it ends, and its creation was not answered":     {in(local(sandboxed, deleted), nil, unanswered, mapping("sandbox")), []string{"find in the provider, UID "}},
 		"there are no limits for a moment":               {in(local(), nil, unlimited), []string{"problem LimitsMissing", "again after 2s"}},
 		"there are none for long":                        {in(local(), nil, unlimited, waiting("LimitsMissing", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False LimitsMissing", "problem LimitsMissing", "event LimitsMissing"}},
@@ -337,6 +348,7 @@ func TestDecide(t *testing.T) {
 
 		// live, there
 		"its RuntimeClass is not mapped any more": {in(local(sandboxed), remote()), nil},
+		"its RuntimeClass is gone there":          {in(local(sandboxed), remote(), mapping("sandbox"), having(translate.ClassMissing)), nil},
 		"nothing has changed":                     {in(local(), remote()), nil},
 		"it runs":                                 {in(local(), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 		"it runs at last":                         {in(local(offloaded("False", "Rejected", "no")), remote()), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded True Offloaded, remote remote-1"}},

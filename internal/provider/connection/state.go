@@ -56,6 +56,9 @@ type State struct {
 	NoMetrics string
 	// Limits reports whether what the provider allows is known.
 	Limits Limits
+	// Classes are what the provider says of the classes that its binding maps to; nil: nothing
+	// yet. Another answer is another pointer.
+	Classes *Classes
 }
 
 // Limits reports whether what a provider allows is known.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/provider/budget"
+	"github.com/spillway-io/spillway/internal/provider/classes"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/provider/transport"
@@ -30,6 +31,8 @@ type Provider struct {
 	Rights *rights.Rights
 	// Limits are what the provider allows.
 	Limits *Limits
+	// Classes knows which classes the provider has.
+	Classes *classes.Classes
 	// Budget counts what the caches hold, and what was sent.
 	Budget *budget.Ledger
 	// Streams opens streams to the provider.

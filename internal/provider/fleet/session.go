@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/budget"
+	"github.com/spillway-io/spillway/internal/provider/classes"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/provider/transport"
@@ -118,7 +119,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	}
 	s.clients = &clients{config, httpClient, of.GetAPIReader()}
 	s.provider = &Provider{
-		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Budget: held, Streams: Streams{Streams: streams},
+		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Classes: classes.New(config, httpClient, s.options.Clock), Budget: held, Streams: Streams{Streams: streams},
 		PodMetrics: metrics, Seen: ownwrites.New(of.GetCache(), s.options.Clock), left: s.fence.left,
 	}
 	return nil
@@ -192,6 +193,9 @@ func (s *session) engage(ctx context.Context) error {
 	syncCtx, cancel := context.WithTimeout(ctx, s.options.SyncTimeout)
 	defer cancel()
 	s.provider.Limits.Follow(noteLimits(ctx, s.report))
+	s.provider.Classes.Follow(ctx, func() {
+		s.report.tell(ctx, func(state *State) { state.Classes = s.provider.Classes.All() })
+	})
 	if err := s.caches.fill(syncCtx, ctx, s.provider, s.used); err != nil {
 		return err
 	}

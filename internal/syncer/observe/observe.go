@@ -58,6 +58,8 @@ type Observer[T client.Object] struct {
 	// Mapping returns where the namespaces go now, and Limits what the provider allows now.
 	Mapping func() *mapping.Mapping
 	Limits  func() *translate.Limits
+	// Has tells whether the provider has a class.
+	Has translate.Has
 	// Peers returns the local namespaces that have a counterpart in the provider now.
 	Peers func() []translate.PeerNamespace
 	// Own returns a function that reports whether an address is one of the consumer's own.
@@ -102,7 +104,7 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 func (o *Observer[T]) around(ctx context.Context, namespaces *mapping.Mapping) decide.Around {
 	return decide.Around{
 		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
-		Limits:    o.Limits(), Classes: translate.Classes(namespaces.Binding().Spec.Classes),
+		Limits:    o.Limits(), Classes: translate.Classes(namespaces.Binding().Spec.Classes), Has: o.Has,
 		Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 	}

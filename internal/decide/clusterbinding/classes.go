@@ -1,0 +1,67 @@
+package clusterbinding
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// mostClasses is how many missing classes are named: a name may have 253 characters.
+const mostClasses = 20
+
+// setClasses reports whether the provider has the classes that the binding maps to. While that
+// is not known of all of them, or it is not connected, the last verdict stays, unless there are
+// none any more.
+func setClasses(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
+	var all, missing, unknown []string
+	unread := s.Connection.Phase != connection.Connected
+	for _, mapping := range s.Binding.Spec.Classes {
+		if mapping.Kind == v1alpha1.ClassLoadBalancer {
+			continue // Nothing says which there are.
+		}
+		named := string(mapping.Kind) + " " + mapping.RemoteName
+		all = append(all, named)
+		switch s.Connection.Classes.Of(mapping.Kind, mapping.RemoteName).Presence {
+		case translate.ClassMissing:
+			missing = append(missing, named)
+		case translate.ClassUnknown:
+			unknown = append(unknown, named)
+		case translate.ClassUnread:
+			unread = true
+		}
+	}
+	set := func(verdict metav1.ConditionStatus, reason, message string) {
+		conditions.Set(&status.Conditions, s.Binding.Generation, conditions.New(v1alpha1.BindingClassesReady, verdict, reason, message))
+	}
+	switch {
+	case len(all) == 0 || s.Duplicate():
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingClassesReady)
+	case unread:
+	case len(missing) > 0:
+		set(metav1.ConditionFalse, v1alpha1.ReasonClassMissing, "the provider has no "+enumerate(missing)+
+			": nothing new that would have it there is sent; mend spec.classes, or have the class made there")
+	case len(unknown) > 0:
+		set(metav1.ConditionUnknown, v1alpha1.ReasonClassUnreadable, "the provider does not tell whether it has "+enumerate(unknown)+
+			", which counts as there; apply the provider.yaml of this version there")
+	default:
+		set(metav1.ConditionTrue, v1alpha1.ReasonClassesThere, "")
+	}
+}
+
+// enumerate lists names in a fixed order, each once, and at most mostClasses of them.
+func enumerate(names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if more := len(names) - mostClasses; more > 0 {
+		names = append(names[:mostClasses], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,263 @@
+// Package classes knows which classes of a provider are there, of those to which its
+// ClusterBinding maps, during one connection.
+//
+// # How it works
+//
+// A kind of classes is listed and watched while the binding maps to one of that kind. A
+// Reflector does it, whose store keeps the classes that are mapped to, and of those only what
+// others need. Classes carry no mark of ours: all of the kind arrive.
+//
+// # What it trades away
+//
+// Another class of a kind in spec.classes lists that kind again. A list that the provider
+// refuses is asked for again by the Reflector, ever more seldom, in the end about twice a minute.
+package classes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/go-logr/logr"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/gather"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Classes are those of one connection. A nil one knows nothing.
+type Classes struct {
+	config     *rest.Config
+	httpClient *http.Client
+	gathering  *gather.Gathering
+
+	mu        sync.Mutex
+	watched   map[v1alpha1.ClassKind]*watched
+	all       *connection.Classes // What the followers were told.
+	followers []func()
+}
+
+// New is for a new connection. Nothing is watched before Want.
+func New(config *rest.Config, httpClient *http.Client, with clock.WithDelayedExecution) *Classes {
+	c := &Classes{config: config, httpClient: httpClient, watched: map[v1alpha1.ClassKind]*watched{}}
+	c.gathering = gather.New(with, c.tell)
+	return c
+}
+
+// Want has the provider asked for the classes to which these map, until ctx ends, and for no
+// others. It does not wait for an answer.
+func (c *Classes) Want(ctx context.Context, mapped []v1alpha1.ClassMapping) {
+	if c == nil {
+		return
+	}
+	names := map[v1alpha1.ClassKind]sets.Set[string]{}
+	for _, m := range mapped {
+		if _, is := resources[m.Kind]; is {
+			if names[m.Kind] == nil {
+				names[m.Kind] = sets.New[string]()
+			}
+			names[m.Kind].Insert(m.RemoteName)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for kind, w := range c.watched {
+		if !w.names.Equal(names[kind]) {
+			w.stop()
+			delete(c.watched, kind)
+			c.gathering.Begin()
+		}
+	}
+	for kind, of := range names {
+		if c.watched[kind] != nil {
+			continue
+		}
+		w := &watched{of: c, kind: kind, names: of, found: map[string]connection.Class{}}
+		if err := w.start(ctx, resources[kind]); err != nil {
+			connection.End(ctx, fmt.Errorf("asking for the %ses: %w", kind, err))
+			return
+		}
+		c.watched[kind] = w
+	}
+}
+
+// Has tells whether the provider has a class.
+func (c *Classes) Has(kind v1alpha1.ClassKind, name string) translate.Presence {
+	if _, is := resources[kind]; c == nil || !is {
+		return translate.ClassUnknown
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.watched[kind]; w != nil {
+		return w.class(name).Presence
+	}
+	return translate.ClassUnread // It will be: the binding has just changed.
+}
+
+// All returns what the followers were told last.
+func (c *Classes) All() *connection.Classes {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
+
+// Follow calls the follower a moment after the provider has said something else, until ctx ends.
+func (c *Classes) Follow(ctx context.Context, follower func()) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.followers = append(c.followers, func() {
+		if ctx.Err() == nil {
+			follower()
+		}
+	})
+}
+
+// tell tells the followers, if there is anything new.
+func (c *Classes) tell() {
+	c.mu.Lock()
+	all := connection.Classes{}
+	for _, w := range c.watched {
+		for name := range w.names {
+			all = append(all, w.class(name))
+		}
+	}
+	slices.SortFunc(all, func(a, b connection.Class) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	if c.all != nil && equality.Semantic.DeepEqual(*c.all, all) {
+		c.mu.Unlock()
+		return
+	}
+	c.all = &all
+	followers := slices.Clone(c.followers)
+	c.mu.Unlock()
+	for _, follower := range followers {
+		follower()
+	}
+}
+
+// watched is a kind that is watched. It is the store of a Reflector.
+type watched struct {
+	of    *Classes
+	kind  v1alpha1.ClassKind
+	names sets.Set[string]
+	stop  context.CancelFunc
+
+	// With the lock of Classes:
+	answered   bool
+	unreadable bool // The last answer was that we may not read the kind.
+	found      map[string]connection.Class
+}
+
+var _ toolscache.ReflectorStore = &watched{}
+
+// start begins the watch. It ends with ctx, or by stop.
+func (w *watched) start(ctx context.Context, resource classKind) error {
+	from, err := resource.client(w.of.config, w.of.httpClient)
+	if err != nil {
+		return err
+	}
+	ctx, w.stop = context.WithCancel(ctx)
+	silent := logr.Discard() // It would log each refusal, again and again.
+	reflector := toolscache.NewReflectorWithOptions(&asked{from, w}, resource.object, w, toolscache.ReflectorOptions{Name: string(w.kind), Logger: &silent})
+	go reflector.RunWithContext(log.IntoContext(ctx, silent))
+	return nil
+}
+
+// class says what is known of one of the names. The lock of Classes is held.
+func (w *watched) class(name string) connection.Class {
+	class, there := w.found[name]
+	if !there {
+		class = connection.Class{Kind: w.kind, Name: name}
+	}
+	switch {
+	case !w.answered || !w.names.Has(name):
+		class.Presence = translate.ClassUnread
+	case w.unreadable:
+		class.Presence = translate.ClassUnknown
+	case there:
+		class.Presence = translate.ClassThere
+	default:
+		class.Presence = translate.ClassMissing
+	}
+	return class
+}
+
+// change notes an answer, unless nobody wants it any more.
+func (w *watched) change(change func()) error {
+	w.of.mu.Lock()
+	defer w.of.mu.Unlock()
+	change()
+	w.of.gathering.Begin()
+	return nil
+}
+
+// put keeps one that is mapped to. The lock of Classes is held.
+func (w *watched) put(obj any) {
+	object, ok := obj.(client.Object)
+	if !ok || !w.names.Has(object.GetName()) {
+		return
+	}
+	class := connection.Class{Kind: w.kind, Name: object.GetName()}
+	switch object := object.(type) {
+	case *schedulingv1.PriorityClass:
+		class.Value = object.Value
+	case *nodev1.RuntimeClass:
+		class.Overhead = ptr.Deref(object.Overhead, nodev1.Overhead{}).PodFixed
+	}
+	w.found[class.Name] = class
+}
+
+// Add implements ReflectorStore.
+func (w *watched) Add(obj any) error { return w.change(func() { w.put(obj) }) }
+
+// Update implements ReflectorStore.
+func (w *watched) Update(obj any) error { return w.Add(obj) }
+
+// Delete implements ReflectorStore.
+func (w *watched) Delete(obj any) error {
+	object, ok := obj.(client.Object)
+	if !ok {
+		return nil
+	}
+	return w.change(func() { delete(w.found, object.GetName()) })
+}
+
+// Replace implements ReflectorStore.
+func (w *watched) Replace(all []any, _ string) error {
+	return w.change(func() {
+		w.answered, w.unreadable, w.found = true, false, map[string]connection.Class{}
+		for _, obj := range all {
+			w.put(obj)
+		}
+	})
+}
+
+// Resync implements ReflectorStore.
+func (*watched) Resync() error { return nil }
+
+// failed notes that there was no list. That the kind may not be read, or is not there, is an
+// answer; others come when the Reflector asks again, or the connection ends.
+func (w *watched) failed(err error) {
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsInternalError(err) {
+		_ = w.change(func() { w.answered, w.unreadable = true, true })
+	}
+}

@@ -1,0 +1,62 @@
+package classes
+
+import (
+	"context"
+	"net/http"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// classKind is a kind of classes that is an object.
+type classKind struct {
+	name   string
+	gvk    schema.GroupVersionKind
+	object client.Object
+}
+
+var resources = map[v1alpha1.ClassKind]classKind{
+	v1alpha1.ClassIngress:  {"ingressclasses", networkingv1.SchemeGroupVersion.WithKind("IngressClass"), &networkingv1.IngressClass{}},
+	v1alpha1.ClassRuntime:  {"runtimeclasses", nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), &nodev1.RuntimeClass{}},
+	v1alpha1.ClassPriority: {"priorityclasses", schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), &schedulingv1.PriorityClass{}},
+}
+
+// client lists and watches the kind, in Protobuf.
+func (r classKind) client(config *rest.Config, httpClient *http.Client) (*toolscache.ListWatch, error) {
+	of, err := apiutil.RESTClientForGVK(r.gvk, false, false, config, scheme.Codecs, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return toolscache.NewListWatchFromClient(of, r.name, metav1.NamespaceAll, fields.Everything()), nil
+}
+
+// asked lists and watches, and notes lists that fail.
+type asked struct {
+	*toolscache.ListWatch
+	by *watched
+}
+
+var _ toolscache.ListerWatcherWithContext = &asked{}
+
+// ListWithContext implements ListerWatcherWithContext.
+func (a *asked) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	list, err := a.ListWatch.ListWithContext(ctx, options)
+	a.by.failed(err)
+	return list, err
+}
+
+// IsWatchListSemanticsUnSupported makes the Reflector list: the transport bounds what a list
+// takes, and not what comes before a streaming one is complete.
+func (*asked) IsWatchListSemanticsUnSupported() bool { return true }

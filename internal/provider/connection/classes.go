@@ -1,0 +1,34 @@
+package connection
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Class is a class of a provider.
+type Class struct {
+	Kind     v1alpha1.ClassKind
+	Name     string
+	Presence translate.Presence
+	// Value is that of a PriorityClass, and Overhead what a pod of a RuntimeClass takes
+	// besides, if the class is there.
+	Value    int32
+	Overhead corev1.ResourceList
+}
+
+// Classes are those that a binding maps to, ordered by kind and name.
+type Classes []Class
+
+// Of returns one of them. It is ClassUnread if it is not among them.
+func (c *Classes) Of(kind v1alpha1.ClassKind, name string) Class {
+	if c != nil {
+		for _, class := range *c {
+			if class.Kind == kind && class.Name == name {
+				return class
+			}
+		}
+	}
+	return Class{Kind: kind, Name: name, Presence: translate.ClassUnread}
+}
