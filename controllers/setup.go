@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/clusterbinding"
 	"github.com/spillway-io/spillway/controllers/eviction"
 	"github.com/spillway-io/spillway/controllers/fromprovider/podevent"
+	"github.com/spillway-io/spillway/controllers/importedclass"
 	"github.com/spillway-io/spillway/controllers/leavingpods"
 	"github.com/spillway-io/spillway/controllers/namespacelabel"
 	"github.com/spillway-io/spillway/controllers/namespacemap"
@@ -147,6 +148,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"webhookremoval": only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local),
 		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
 		"unpin":          (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local),
+		"importedclass":  (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass")}).SetupWithManager(local),
 		"unreport":       (&unreport.Reconciler{Client: cached, Services: o.Views.Catalogue}).SetupWithManager(local, o.Views.Catalogue),
 		"waitingpod": (&waitingpod.Reconciler{
 			Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,

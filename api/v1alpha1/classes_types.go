@@ -1,5 +1,7 @@
 package v1alpha1
 
+import corev1 "k8s.io/api/core/v1"
+
 // ReasonClassNotMapped: the pod names a RuntimeClass that spec.classes of the ClusterBinding
 // does not map to one of the provider.
 const ReasonClassNotMapped = "ClassNotMapped"
@@ -17,6 +19,9 @@ const (
 	// such a class there is not sent, and its condition has this reason, too. What is there
 	// stays.
 	ReasonClassMissing = "ClassMissing"
+	// ReasonClassRefused: a RuntimeClass to be imported has an overhead that is more than 4
+	// CPUs or 16 GiB of memory, or less than nothing.
+	ReasonClassRefused = "ClassRefused"
 	// ReasonClassUnreadable: the provider does not let us read all of them. They count as
 	// there.
 	ReasonClassUnreadable = "ClassUnreadable"
@@ -50,6 +55,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.kind != 'LoadBalancer' || !has(self.remoteName) || !format.qualifiedName().validate(self.remoteName).hasValue()",fieldPath=".remoteName",message="remoteName must be a loadBalancerClass, such as example.com/public"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !self.name.startsWith('system-')",fieldPath=".name",message="name must not begin with 'system-': such PriorityClasses are for the consumer's own pods"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !has(self.remoteName) || !self.remoteName.startsWith('system-')",fieldPath=".remoteName",message="remoteName must not begin with 'system-': such PriorityClasses are for the provider's own pods"
+// +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || self.kind != 'LoadBalancer'",fieldPath=".import",message="import is for IngressClasses, RuntimeClasses and PriorityClasses: a loadBalancerClass is no object"
+// +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || self.kind != 'RuntimeClass' || size(self.name) <= 63",fieldPath=".name",message="name of a RuntimeClass that is imported must have at most 63 characters: it is part of a label of the virtual node"
 type ClassMapping struct {
 	// kind of the classes: IngressClass, LoadBalancer, PriorityClass or RuntimeClass.
 	// +required
@@ -67,4 +74,28 @@ type ClassMapping struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	RemoteName string `json:"remoteName,omitempty"`
+	// import has the class of that name made in the consumer, once the provider has remoteName.
+	// It goes with the last ClusterBinding that imports it. One that is there already is left
+	// alone. Not for a LoadBalancer.
+	// +optional
+	Import bool `json:"import,omitempty"`
+}
+
+// ClassStatus is a class of the provider that the ClusterBinding imports.
+type ClassStatus struct {
+	// kind of the class.
+	// +required
+	Kind ClassKind `json:"kind,omitempty"`
+	// remoteName is its name in the provider.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	RemoteName string `json:"remoteName,omitempty"`
+	// value of a PriorityClass. Here it is at most 1000, and at least 0.
+	// +optional
+	Value *int32 `json:"value,omitempty"`
+	// podOverhead is what a pod of a RuntimeClass takes of cpu and memory besides its
+	// containers.
+	// +optional
+	PodOverhead corev1.ResourceList `json:"podOverhead,omitempty"`
 }

@@ -181,6 +181,15 @@ type ClusterBindingStatus struct {
 	// +optional
 	Namespaces NamespaceCounts `json:"namespaces,omitzero"`
 
+	// classes are those of the provider that spec.classes imports, as far as they are there:
+	// of these, the classes here are made.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	// +listMapKey=remoteName
+	// +kubebuilder:validation:MaxItems=64
+	Classes []ClassStatus `json:"classes,omitempty"`
+
 	// virtualNodes are those of the provider.
 	// +optional
 	// +listType=map

@@ -94,6 +94,20 @@ const (
 	// VolumeAllowed is the only value of such a label.
 	VolumeAllowed = "allowed"
 
+	// LabelRuntimeClassPrefix and the name of a RuntimeClass are the key of a label of a virtual
+	// node whose ClusterBinding maps that RuntimeClass, with the value RuntimeClassMapped. Pods
+	// of an imported RuntimeClass run on such nodes alone.
+	LabelRuntimeClassPrefix = "runtimeclass.spillway.io/"
+	// RuntimeClassMapped is the only value of such a label.
+	RuntimeClassMapped = "mapped"
+
+	// AnnotationImportedFrom on a class of the consumer says that a ClusterBinding has
+	// imported it, and from where: the clusterID, and the name of the class there.
+	AnnotationImportedFrom = "spillway.io/imported-from"
+	// IngressController is the spec.controller of imported IngressClasses. Nothing in the
+	// consumer serves them.
+	IngressController = "spillway.io/ingress"
+
 	// AnnotationAddressesPrefix and a clusterID are the key of an annotation of a Service or
 	// an Ingress with the addresses that the provider reports for it, separated by commas.
 	// The object's status has those of all providers.

@@ -120,6 +120,12 @@ func class(kind, name, remote string) object {
 	return item
 }
 
+func importing(kind, name, remote string) object {
+	item := class(kind, name, remote)
+	item["import"] = true
+	return item
+}
+
 func classes(n int) list {
 	var all list
 	for i := range n {
@@ -166,6 +172,9 @@ var bindingCases = map[string]validationCase{
 	"classes":                            {set: fields{"spec.classes": list{class("RuntimeClass", "sandbox", "gvisor"), class("IngressClass", "public", "public"), class("PriorityClass", "sandbox", "low"), class("RuntimeClass", "system-x", "gvisor")}}},
 	"most classes, and longest":          {set: fields{"spec.classes": classes(64)}},
 	"too many classes":                   {set: fields{"spec.classes": classes(65)}, want: "spec.classes: Too many: 65: must have at most 64 items"},
+	"classes that are imported":          {set: fields{"spec.classes": list{importing("RuntimeClass", strings.Repeat("a", 63), "b"), importing("PriorityClass", "a", "b"), importing("IngressClass", strings.Repeat("a", 64), "b")}}},
+	"class that is no object, imported":  {set: fields{"spec.classes": list{importing("LoadBalancer", "a", "b")}}, want: "spec.classes[0].import: Invalid value: import is for IngressClasses, RuntimeClasses and PriorityClasses: a loadBalancerClass is no object"},
+	"class for a label, imported":        {set: fields{"spec.classes": list{importing("RuntimeClass", strings.Repeat("a", 64), "b")}}, want: "spec.classes[0].name: Invalid value: name of a RuntimeClass that is imported must have at most 63 characters: it is part of a label of the virtual node"},
 	"class twice":                        {set: fields{"spec.classes": list{class("RuntimeClass", "a", "b"), class("RuntimeClass", "a", "c")}}, want: "spec.classes[1]: Duplicate value"},
 	"class of no such kind":              {set: fields{"spec.classes": list{class("StorageClass", "a", "b")}}, want: `spec.classes[0].kind: Unsupported value: "StorageClass": supported values: "LoadBalancer", "IngressClass", "RuntimeClass", "PriorityClass"`},
 	"class without a kind":               {set: fields{"spec.classes": list{object{"name": "a", "remoteName": "b"}}}, want: "spec.classes[0].kind: Required value"},

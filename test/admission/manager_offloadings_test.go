@@ -114,7 +114,7 @@ func TestManagerIsKnownByItsAccount(t *testing.T) {
 			t.Errorf("policy %s knows the manager as %v", object.GetName(), first["expression"])
 		}
 	}
-	if policies != 8 {
-		t.Errorf("%d policies, want 8", policies)
+	if policies != 9 {
+		t.Errorf("%d policies, want 9", policies)
 	}
 }

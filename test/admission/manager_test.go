@@ -9,6 +9,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,6 +53,7 @@ func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
 		"spillway-manager-pods":        patching(manager, waits, labels),
 		"spillway-manager-statuses":    patching(manager, service, labels, "status"),
 		"spillway-manager-nodes":       creating(manager, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}),
+		"spillway-manager-classes":     creating(manager, &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Handler: "runc"}),
 		"spillway-manager-leases":      creating(manager, heartbeat("probe", "probe")),
 		"spillway-manager-offloadings": creating(manager, offloadingOf("default", "")),
 		"spillway-manager-events":      creating(manager, told("default", "probe")),

@@ -4,9 +4,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,7 +19,10 @@ import (
 )
 
 var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
-	var t team
+	var (
+		t        team
+		imported *nodev1.RuntimeClass
+	)
 
 	BeforeAll(func() { t = newTeam() })
 
@@ -66,6 +72,52 @@ var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
 		Eventually(classesReady).Should(HaveField("Reason", v1alpha1.ReasonClassesThere))
 	})
 
+	It("import classes, which go when nobody imports them any more", func() {
+		there, name := metav1.ObjectMeta{Name: unique("there")}, unique("imported")
+		eu.make(&networkingv1.IngressClass{ObjectMeta: there, Spec: networkingv1.IngressClassSpec{Controller: "example.com/ingress"}})
+		eu.make(&nodev1.RuntimeClass{ObjectMeta: there, Handler: "sandbox", Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m")}}})
+		eu.make(&schedulingv1.PriorityClass{ObjectMeta: there, Value: 5000})
+		taken := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: unique("taken")}, Value: 7}
+		home.make(taken)
+		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
+			for _, kind := range []v1alpha1.ClassKind{v1alpha1.ClassIngress, v1alpha1.ClassRuntime, v1alpha1.ClassPriority} {
+				cb.Spec.Classes = append(cb.Spec.Classes, v1alpha1.ClassMapping{Kind: kind, Name: name, RemoteName: there.Name, Import: true})
+			}
+			cb.Spec.Classes = append(cb.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassPriority, Name: taken.Name, RemoteName: there.Name, Import: true})
+		})
+		named := metav1.ObjectMeta{Name: name}
+		ingress, sandbox, priority := &networkingv1.IngressClass{ObjectMeta: named}, &nodev1.RuntimeClass{ObjectMeta: named}, &schedulingv1.PriorityClass{ObjectMeta: named}
+		Eventually(now(home, ingress)).Should(HaveField("Spec.Controller", v1alpha1.IngressController))
+		Eventually(now(home, priority)).Should(And(HaveField("Value", BeEquivalentTo(1000)), HaveField("PreemptionPolicy", HaveValue(Equal(corev1.PreemptNever)))))
+		Eventually(now(home, sandbox)).Should(HaveField("Overhead.PodFixed", HaveKey(corev1.ResourceCPU)))
+		Eventually(home.eventsAbout(t.cb)).Should(ContainElement(And(HaveField("Reason", "ClassTaken"), noting("PriorityClass "+taken.Name))))
+		Expect(now(home, taken)()).To(HaveField("Value", BeEquivalentTo(7)))
+
+		By("running a pod of such a class")
+		const labelled = v1alpha1.LabelRuntimeClassPrefix
+		Eventually(now(home, home.virtualNode(t.cb))).Should(HaveField("Labels", HaveKeyWithValue(labelled+name, v1alpha1.RuntimeClassMapped)))
+		pod := t.run(func(pod *corev1.Pod) { pod.Spec.RuntimeClassName = &name })
+		Expect(pod.Spec.NodeSelector).To(HaveKey(labelled+name), "the API server keeps it off the consumer's own nodes")
+		remote := eu.remotePod(t.cb, pod)
+		Expect(remote.Spec.RuntimeClassName).To(HaveValue(Equal(there.Name)))
+		Expect(remote.Spec.NodeSelector).To(BeEmpty())
+
+		By("losing them in the provider")
+		eu.drop(&schedulingv1.PriorityClass{ObjectMeta: there})
+		Eventually(home.condition(t.cb, v1alpha1.BindingClassesReady)).Should(isFalse(v1alpha1.ReasonClassMissing, "PriorityClass "+there.Name))
+		Expect(home.fetching(priority)()).To(Succeed())
+
+		By("importing none, and another one for the rest of the binding's life")
+		imported = &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: unique("last")}}
+		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
+			cb.Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassRuntime, Name: imported.Name, RemoteName: there.Name, Import: true}}
+		})
+		for _, gone := range []client.Object{ingress, sandbox, priority} {
+			Eventually(home.fetching(gone)).Should(absent)
+		}
+		Eventually(home.fetching(imported)).Should(Succeed())
+	})
+
 	It("bring a Service's load balancer into the provider, and its address here, until the binding is gone", func() {
 		before := eu.limits()
 		DeferCleanup(func() {
@@ -98,6 +150,7 @@ var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
 		Eventually(home.fetching(t.cb)).Should(absent)
 		Eventually(now(home, service)).Should(And(HaveField("Status.LoadBalancer.Ingress", BeEmpty()), HaveField("Annotations", BeEmpty())))
 		Expect(now(eu, remote)()).To(HaveField("Spec.Type", corev1.ServiceTypeLoadBalancer))
+		Expect(home.fetching(imported)()).To(MatchError(apierrors.IsNotFound, "no binding imports it any more"))
 		eu.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.remote}})
 	})
 })

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -317,6 +318,16 @@ func uninstalls(t *testing.T) {
 	mark(t, get(t, inConsumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}), v1alpha1.LabelOffload, "true")
 	if again := does(t, "uninstall", "--all"); !slices.Equal(again["configured"], []string{"namespace/team-a"}) {
 		t.Errorf("with a label it did %v", again)
+	}
+	// An imported class that no manager has deleted goes.
+	left := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{
+		Name: "left", Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}, Annotations: map[string]string{v1alpha1.AnnotationImportedFrom: "eu/x"},
+	}}
+	if err := inConsumer.Create(t.Context(), left); err != nil {
+		t.Fatal(err)
+	}
+	if again := does(t, "uninstall"); !slices.Equal(again["deleted"], []string{"priorityclass.scheduling.k8s.io/left"}) {
+		t.Errorf("with an imported class it did %v", again)
 	}
 	shipped, err := config.Objects("default")
 	if err != nil {

@@ -38,6 +38,8 @@ func setClasses(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 			unread = true
 		}
 	}
+	imported, refused := imports(s)
+	status.Classes = imported
 	set := func(verdict metav1.ConditionStatus, reason, message string) {
 		conditions.Set(&status.Conditions, s.Binding.Generation, conditions.New(v1alpha1.BindingClassesReady, verdict, reason, message))
 	}
@@ -48,9 +50,11 @@ func setClasses(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	case len(missing) > 0:
 		set(metav1.ConditionFalse, v1alpha1.ReasonClassMissing, "the provider has no "+enumerate(missing)+
 			": nothing new that would have it there is sent; mend spec.classes, or have the class made there")
+	case len(refused) > 0:
+		set(metav1.ConditionFalse, v1alpha1.ReasonClassRefused, "not imported, because its overhead for each pod is more than 4 CPUs or 16Gi of memory, or less than nothing: "+enumerate(refused))
 	case len(unknown) > 0:
 		set(metav1.ConditionUnknown, v1alpha1.ReasonClassUnreadable, "the provider does not tell whether it has "+enumerate(unknown)+
-			", which counts as there; apply the provider.yaml of this version there")
+			", which counts as there, and is not imported; apply the provider.yaml of this version there")
 	default:
 		set(metav1.ConditionTrue, v1alpha1.ReasonClassesThere, "")
 	}

@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -71,6 +72,11 @@ func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 	addCommon(labels, node, binding, offer, before.Labels)
 	for _, kind := range offer.VolumeTypes {
 		labels[v1alpha1.LabelVolumePrefix+kind] = v1alpha1.VolumeAllowed
+	}
+	for _, class := range binding.Spec.Classes {
+		if class.Kind == v1alpha1.ClassRuntime && len(class.Name) <= validation.LabelValueMaxLength {
+			labels[v1alpha1.LabelRuntimeClassPrefix+class.Name] = v1alpha1.RuntimeClassMapped
+		}
 	}
 	annotations := map[string]string{}
 	if offer.Kubelet.Address != "" {

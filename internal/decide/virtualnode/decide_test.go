@@ -46,6 +46,27 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestLabelsOfRuntimeClasses: pods of an imported RuntimeClass find the nodes that map it.
+func TestLabelsOfRuntimeClasses(t *testing.T) {
+	binding := rich().Obj()
+	for _, name := range []string{"sandbox", "gone", strings.Repeat("a", 64)} { // The last cannot be imported.
+		binding.Spec.Classes = append(binding.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassRuntime, Name: name, RemoteName: "gvisor"})
+	}
+	binding.Spec.Classes = append(binding.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassPriority, Name: "high", RemoteName: "low"})
+	want := placement.NodeLabels(binding)
+	want["runtimeclass.spillway.io/sandbox"], want["runtimeclass.spillway.io/gone"] = "mapped", "mapped"
+	node := New(binding, Offer{})
+	if diff := cmp.Diff(want, node.Labels); diff != "" {
+		t.Error(diff)
+	}
+	binding.Spec.Classes = binding.Spec.Classes[:1]
+	delete(want, "runtimeclass.spillway.io/gone")
+	Apply(node, binding, Offer{})
+	if diff := cmp.Diff(want, node.Labels); diff != "" {
+		t.Errorf("when one is not mapped any more: %s", diff)
+	}
+}
+
 // A provider ID can be set once; the API server refuses changes.
 func TestProviderID(t *testing.T) {
 	for before, want := range map[string]string{"": "spillway://spillway-eu", "spillway://spillway-eu": "spillway://spillway-eu", "somebody://else": "somebody://else"} {

@@ -14,8 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -81,7 +85,32 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	if err := o.release(ctx, consumer, output, namespaces, bindings); err != nil {
 		return err
 	}
-	return writer.Delete(ctx, inOrder(shipped))
+	classes, err := imported(ctx, consumer)
+	if err != nil {
+		return err
+	}
+	return writer.Delete(ctx, inOrder(append(shipped, classes...)))
+}
+
+// imported are the classes that bindings have imported. The manager deletes them with the last
+// binding, but it may have ended before.
+func imported(ctx context.Context, consumer *cli.Cluster) ([]*unstructured.Unstructured, error) {
+	var all []*unstructured.Unstructured
+	for _, gvk := range []schema.GroupVersionKind{
+		networkingv1.SchemeGroupVersion.WithKind("IngressClassList"), nodev1.SchemeGroupVersion.WithKind("RuntimeClassList"), schedulingv1.SchemeGroupVersion.WithKind("PriorityClassList"),
+	} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk)
+		if err := consumer.List(ctx, list, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}); err != nil {
+			return nil, fmt.Errorf("reading which classes are imported: %w", err)
+		}
+		for i := range list.Items {
+			if _, imported := list.Items[i].GetAnnotations()[v1alpha1.AnnotationImportedFrom]; imported {
+				all = append(all, &list.Items[i])
+			}
+		}
+	}
+	return all, nil
 }
 
 // release takes all namespaces back and unbinds all providers, until there are none: somebody

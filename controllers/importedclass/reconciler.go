@@ -1,0 +1,96 @@
+// Package importedclass makes, in the consumer, the classes that ClusterBindings import from
+// their providers, and deletes them when no binding imports them any more. What a provider says
+// of a class is in the status of its binding: this runs in the elected replica, and asks no
+// provider.
+package importedclass
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/importedclass"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingressclasses,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=node.k8s.io,resources=runtimeclasses,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// reasonClassTaken: a class that the binding imports is somebody else's here, and is left alone.
+const reasonClassTaken = "ClassTaken"
+
+// Request is for a class of the consumer.
+type Request struct {
+	Kind v1alpha1.ClassKind
+	Name string
+}
+
+// fresh makes an empty object of each kind that can be imported.
+var fresh = map[v1alpha1.ClassKind]func() client.Object{
+	v1alpha1.ClassIngress:  func() client.Object { return &networkingv1.IngressClass{} },
+	v1alpha1.ClassRuntime:  func() client.Object { return &nodev1.RuntimeClass{} },
+	v1alpha1.ClassPriority: func() client.Object { return &schedulingv1.PriorityClass{} },
+}
+
+// Reconciler reconciles the classes of the consumer.
+type Reconciler struct {
+	Client client.Client
+	Events events.EventRecorder
+
+	told sync.Map // The UIDs of bindings, by what was told of them.
+}
+
+// telling is a class that is somebody else's, as told on a binding.
+type telling struct {
+	binding, class types.UID
+}
+
+// Reconcile reconciles one class.
+func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, error) {
+	object := fresh[req.Kind]()
+	var found decide.Object
+	switch err := r.Client.Get(ctx, client.ObjectKey{Name: req.Name}, object); {
+	case err == nil:
+		found = object
+	case !apierrors.IsNotFound(err):
+		return ctrl.Result{}, fmt.Errorf("getting %s %s: %w", req.Kind, req.Name, err)
+	}
+	var bindings v1alpha1.ClusterBindingList
+	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	plan := importedclass.Decide(req.Kind, req.Name, bindings.Items, found)
+	for _, binding := range plan.Taken {
+		if _, before := r.told.LoadOrStore(telling{binding.UID, found.GetUID()}, true); !before {
+			r.Events.Eventf(binding, nil, corev1.EventTypeWarning, reasonClassTaken, "Import",
+				"%s %s is not imported: there is one of that name, which Spillway has not made; delete that, or import under another name", req.Kind, req.Name)
+		}
+	}
+	switch {
+	case plan.Create != nil:
+		if err := r.Client.Create(ctx, plan.Create); err != nil && !apierrors.IsAlreadyExists(err) { // The watch shows that one in a moment.
+			return retry.Done(fmt.Errorf("creating %s %s: %w", req.Kind, req.Name, err))
+		}
+	case plan.Delete != nil:
+		if err := retry.IgnoreGone(r.Client.Delete(ctx, plan.Delete, precondition.Exactly(plan.Delete))); err != nil {
+			return retry.Done(fmt.Errorf("deleting %s %s: %w", req.Kind, req.Name, err))
+		}
+	}
+	return ctrl.Result{}, nil
+}

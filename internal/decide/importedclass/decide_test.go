@@ -1,0 +1,156 @@
+package importedclass
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+const (
+	ingress  = v1alpha1.ClassIngress
+	runtime  = v1alpha1.ClassRuntime
+	priority = v1alpha1.ClassPriority
+)
+
+// importing has the binding import class x, which is called there-x in the provider. Its name
+// says how old it is: a is the oldest.
+func importing(name string, kind v1alpha1.ClassKind, there ...v1alpha1.ClassStatus) v1alpha1.ClusterBinding {
+	binding := *builder.Binding(name).Obj()
+	binding.UID, binding.CreationTimestamp = types.UID(name), metav1.NewTime(builder.Epoch.Add(time.Duration(name[0])*time.Hour))
+	binding.Spec.Classes = []v1alpha1.ClassMapping{{Kind: kind, Name: "x", RemoteName: "there-x", Import: true}}
+	binding.Status.Classes = there
+	return binding
+}
+
+func there(kind v1alpha1.ClassKind) v1alpha1.ClassStatus {
+	return v1alpha1.ClassStatus{Kind: kind, RemoteName: "there-x"}
+}
+
+func valued(value int32) v1alpha1.ClassStatus {
+	status := there(priority)
+	status.Value = &value
+	return status
+}
+
+func overhead(cpu string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+}
+
+func leaving(binding v1alpha1.ClusterBinding) v1alpha1.ClusterBinding {
+	binding.DeletionTimestamp = ptr.To(metav1.NewTime(builder.Epoch))
+	return binding
+}
+
+func unimported(binding v1alpha1.ClusterBinding) v1alpha1.ClusterBinding {
+	binding.Spec.Classes[0].Import = false
+	return binding
+}
+
+// ours is a class as it was made for bindings.
+func ours(kind v1alpha1.ClassKind, of v1alpha1.ClassStatus) decide.Object {
+	return Decide(kind, "x", []v1alpha1.ClusterBinding{importing("a", kind, of)}, nil).Create
+}
+
+func going(class decide.Object) decide.Object {
+	class.SetDeletionTimestamp(ptr.To(metav1.NewTime(builder.Epoch)))
+	return class
+}
+
+func TestDecide(t *testing.T) {
+	type bindings = []v1alpha1.ClusterBinding
+	foreign := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Value: 7}
+	labelled := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "x", Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}}, Value: 7}
+	serving := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: networkingv1.IngressClassSpec{Controller: v1alpha1.IngressController}}
+	for name, test := range map[string]struct {
+		kind     v1alpha1.ClassKind
+		bindings bindings
+		found    decide.Object
+		want     string
+	}{
+		"nobody imports it":                  {priority, nil, nil, ""},
+		"the provider has it":                {priority, bindings{importing("a", priority, valued(7))}, nil, "create with 7"},
+		"the provider has not got it":        {priority, bindings{importing("a", priority)}, nil, ""},
+		"another one of the provider":        {priority, bindings{importing("a", priority, there(runtime))}, nil, ""},
+		"mapped, and not imported":           {priority, bindings{unimported(importing("a", priority, valued(7)))}, nil, ""},
+		"another kind":                       {priority, bindings{importing("a", runtime, valued(7))}, nil, ""},
+		"of several, the oldest":             {priority, bindings{importing("b", priority, valued(8)), importing("a", priority, valued(7))}, nil, "create with 7"},
+		"of several, the oldest that has it": {priority, bindings{importing("b", priority, valued(8)), importing("a", priority)}, nil, "create with 8"},
+		"the oldest is going":                {priority, bindings{importing("b", priority, valued(8)), leaving(importing("a", priority, valued(7)))}, nil, "create with 8"},
+		"a high value":                       {priority, bindings{importing("a", priority, valued(1_000_000_000))}, nil, "create with 1000"},
+		"a negative value":                   {priority, bindings{importing("a", priority, valued(-5))}, nil, "create with 0"},
+
+		"it is there":                   {priority, bindings{importing("a", priority, valued(7))}, ours(priority, valued(7)), ""},
+		"from another provider":         {priority, bindings{importing("b", priority, valued(7))}, ours(priority, valued(7)), ""},
+		"its value has changed":         {priority, bindings{importing("a", priority, valued(8))}, ours(priority, valued(7)), "delete"},
+		"it is being replaced":          {priority, bindings{importing("a", priority, valued(8))}, going(ours(priority, valued(7))), ""},
+		"the provider lacks it":         {priority, bindings{importing("a", priority)}, ours(priority, valued(7)), ""},
+		"the last binding is going":     {priority, bindings{leaving(importing("a", priority, valued(7)))}, ours(priority, valued(7)), "delete"},
+		"one binding stays":             {priority, bindings{leaving(importing("a", priority, valued(7))), importing("b", priority)}, ours(priority, valued(7)), ""},
+		"nobody imports it any more":    {priority, bindings{unimported(importing("a", priority, valued(7)))}, ours(priority, valued(7)), "delete"},
+		"found at a start, and left":    {runtime, nil, ours(runtime, there(runtime)), "delete"},
+		"an IngressClass that is there": {ingress, bindings{importing("a", ingress, there(ingress))}, ours(ingress, there(ingress)), ""},
+		"a RuntimeClass that is there":  {runtime, bindings{importing("a", runtime, there(runtime))}, ours(runtime, there(runtime)), ""},
+		"its overhead has changed": {runtime, bindings{importing("a", runtime, v1alpha1.ClassStatus{Kind: runtime, RemoteName: "there-x", PodOverhead: overhead("1")})},
+			ours(runtime, there(runtime)), "delete"},
+
+		"somebody else's":                   {priority, bindings{importing("b", priority, valued(7)), importing("a", priority)}, foreign, "taken for a b"},
+		"somebody else's, with half a mark": {priority, bindings{importing("a", priority, valued(7))}, labelled, "taken for a"},
+		"somebody else's, not imported":     {priority, nil, foreign, ""},
+		"somebody else's that serves":       {ingress, bindings{importing("a", ingress, there(ingress))}, serving, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan, got := Decide(test.kind, "x", test.bindings, test.found), ""
+			if created, ok := plan.Create.(*schedulingv1.PriorityClass); ok {
+				got += fmt.Sprintf("create with %d", created.Value)
+			}
+			if plan.Delete != nil {
+				got += "delete"
+			}
+			if len(plan.Taken) > 0 {
+				got += "taken for"
+			}
+			for _, binding := range plan.Taken {
+				got += " " + binding.Name
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestWhatIsMade: a class serves nothing here, runs nowhere here, and makes nothing urgent.
+func TestWhatIsMade(t *testing.T) {
+	named := metav1.ObjectMeta{Name: "x", Labels: map[string]string{"spillway.io/managed-by": "spillway"}, Annotations: map[string]string{"spillway.io/imported-from": "a/there-x"}}
+	costly := there(runtime)
+	costly.PodOverhead = overhead("250m")
+	for kind, test := range map[v1alpha1.ClassKind]struct {
+		of   v1alpha1.ClassStatus
+		want decide.Object
+	}{
+		ingress: {there(ingress), &networkingv1.IngressClass{ObjectMeta: named, Spec: networkingv1.IngressClassSpec{Controller: "spillway.io/ingress"}}},
+		runtime: {costly, &nodev1.RuntimeClass{
+			ObjectMeta: named, Handler: "spillway", Overhead: &nodev1.Overhead{PodFixed: overhead("250m")},
+			Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"runtimeclass.spillway.io/x": "mapped"}},
+		}},
+		priority: {valued(7), &schedulingv1.PriorityClass{ObjectMeta: named, Value: 7, PreemptionPolicy: ptr.To(corev1.PreemptNever)}},
+	} {
+		if diff := cmp.Diff(test.want, ours(kind, test.of)); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
+	}
+}
