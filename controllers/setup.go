@@ -2,9 +2,12 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -22,6 +25,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/strayedpod"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
 	"github.com/spillway-io/spillway/controllers/toprovider/endpointslice"
+	"github.com/spillway-io/spillway/controllers/toprovider/ingress"
 	"github.com/spillway-io/spillway/controllers/toprovider/networkpolicy"
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolume"
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
@@ -97,6 +101,7 @@ func Kinds() []syncer.Registration {
 		syncer.Register(networkpolicy.Kind()),
 		syncer.Register(endpointslice.Kind()),
 		syncer.Register(poddisruptionbudget.Kind()),
+		syncer.Register(ingress.Kind()),
 	}
 }
 
@@ -122,9 +127,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
 			Inventory: present, Views: o.Views, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals,
 		}).SetupWithManager(run.local),
-		"eviction": (&eviction.Reconciler{
-			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now},
-		}).SetupWithManager(run.local),
+		"eviction": (&eviction.Reconciler{Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now}}).SetupWithManager(run.local),
 		"virtualnode": (&virtualnode.Reconciler{
 			Client: cached, Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
@@ -149,7 +152,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
 		"unpin":          (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local),
 		"importedclass":  (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass")}).SetupWithManager(local),
-		"unreport":       (&unreport.Reconciler{Client: cached, Services: o.Views.Catalogue}).SetupWithManager(local, o.Views.Catalogue),
+		"unreport": errors.Join(
+			(&unreport.Reconciler[*corev1.Service]{Client: cached, Catalogue: o.Views.Catalogue, Kind: service.Kind()}).SetupWithManager(local),
+			(&unreport.Reconciler[*networkingv1.Ingress]{Client: cached, Catalogue: o.Views.Catalogue, Kind: ingress.Kind()}).SetupWithManager(local)),
 		"waitingpod": (&waitingpod.Reconciler{
 			Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
 		}).SetupWithManager(run.local),

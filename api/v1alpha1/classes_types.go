@@ -2,8 +2,8 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// ReasonClassNotMapped: the pod names a RuntimeClass that spec.classes of the ClusterBinding
-// does not map to one of the provider.
+// ReasonClassNotMapped: the pod names a RuntimeClass, or the Ingress an IngressClass, that
+// spec.classes of the ClusterBinding does not map to one of the provider.
 const ReasonClassNotMapped = "ClassNotMapped"
 
 // BindingClassesReady reports whether the provider has the IngressClasses, RuntimeClasses and
@@ -61,8 +61,8 @@ type ClassMapping struct {
 	// kind of the classes: IngressClass, LoadBalancer, PriorityClass or RuntimeClass.
 	// +required
 	Kind ClassKind `json:"kind,omitempty"`
-	// name of the class in the consumer. It need not exist there. A loadBalancerClass must be
-	// one that nothing in the consumer serves.
+	// name of the class in the consumer. It need not exist there. A loadBalancerClass, or
+	// an IngressClass, must be one that nothing in the consumer serves.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
@@ -99,3 +99,11 @@ type ClassStatus struct {
 	// +optional
 	PodOverhead corev1.ResourceList `json:"podOverhead,omitempty"`
 }
+
+// HostPattern is hosts that Ingresses may have: a name; or "*." and a domain, for every name
+// below it, of one label or several, and for "*." and such a name; or "*", for every host.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:XValidation:rule="self == '*' || !format.dns1123Subdomain().validate(self.startsWith('*.') ? self.substring(2) : self).hasValue()",message="a host must be a DNS name in lower case, '*.' and such a name, or '*'"
+type HostPattern string

@@ -66,6 +66,15 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Classes []ClassMapping `json:"classes,omitempty"`
 
+	// hosts are those that Ingresses may have which are sent to the provider. At most 32.
+	// Unset: all that the provider allows. An Ingress that has another one, or serves every
+	// host, is not sent.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	Hosts []HostPattern `json:"hosts,omitempty"`
+
 	// deletionPolicy says what happens to the remote objects when the ClusterBinding is
 	// deleted. Defaults to Drain.
 	// +optional

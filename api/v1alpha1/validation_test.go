@@ -135,6 +135,17 @@ func classes(n int) list {
 	return all
 }
 
+// hosts are n of the longest ones.
+func hosts(n int) list {
+	var all list
+	for i := range n {
+		all = append(all, fmt.Sprintf("*.%s%03d", strings.Repeat(long(59)+".", 4)+long(8), i))
+	}
+	return all
+}
+
+const wantHost = "a host must be a DNS name in lower case, '*.' and such a name, or '*'"
+
 func wantNoPods(cidr string) string {
 	return fmt.Sprintf("podCIDRs must hold no unspecified, loopback, link-local or multicast addresses; %q does", cidr)
 }
@@ -189,7 +200,21 @@ var bindingCases = map[string]validationCase{
 	"no name of a class there":           {set: fields{"spec.classes": list{class("PriorityClass", "a", "b_")}}, want: "spec.classes[0].remoteName: Invalid value: remoteName must be the name of a class: a DNS subdomain"},
 	"class of the system":                {set: fields{"spec.classes": list{class("PriorityClass", "system-node-critical", "b")}}, want: "spec.classes[0].name: Invalid value: name must not begin with 'system-': such PriorityClasses are for the consumer's own pods"},
 	"class of the system there":          {set: fields{"spec.classes": list{class("PriorityClass", "a", "system-node-critical")}}, want: "spec.classes[0].remoteName: Invalid value: remoteName must not begin with 'system-': such PriorityClasses are for the provider's own pods"},
+	"class of Ingresses":                 {set: fields{"spec.classes": list{class("IngressClass", "eu-public", "public")}}},
+	"no class of Ingresses":              {set: fields{"spec.classes": list{class("IngressClass", "a/b", "public")}}, want: "spec.classes[0].name: Invalid value: name must be the name of a class: a DNS subdomain"},
+	"no class of Ingresses there":        {set: fields{"spec.classes": list{class("IngressClass", "a", "")}}, want: "spec.classes[0].remoteName: Required value: remoteName may be left out with kind LoadBalancer only"},
 	"another class of that name":         {set: fields{"spec.classes": list{class("RuntimeClass", "a", "b")}}, change: fields{"spec.classes": list{class("RuntimeClass", "a", "c")}}},
+
+	"hosts":                   {set: fields{"spec.hosts": texts("*", "example.com", "*.team-a.example.com", "local")}},
+	"most hosts, and longest": {set: fields{"spec.hosts": hosts(32)}},
+	"too many hosts":          {set: fields{"spec.hosts": hosts(33)}, want: "spec.hosts: Too many: 33: must have at most 32 items"},
+	"no host":                 {set: fields{"spec.hosts": list{}}, want: "spec.hosts: Invalid value: 0: spec.hosts in body should have at least 1 items"},
+	"host twice":              {set: fields{"spec.hosts": texts("a", "a")}, want: "spec.hosts[1]: Duplicate value"},
+	"host in capitals":        {set: fields{"spec.hosts": texts("a", "A.example.com")}, want: `spec.hosts[1]: Invalid value: "A.example.com": ` + wantHost},
+	"host with a star inside": {set: fields{"spec.hosts": texts("a", "a.*.example.com")}, want: wantHost},
+	"host of a star alone":    {set: fields{"spec.hosts": texts("a", "*.")}, want: wantHost},
+	"host with a port":        {set: fields{"spec.hosts": texts("a", "example.com:80")}, want: wantHost},
+	"host that is empty":      {set: fields{"spec.hosts": texts("a", "")}, want: "spec.hosts[1] in body should be at least 1 chars long"},
 
 	"least budget":              {set: fields{"spec.budget": object{"memory": "8Mi", "objects": int64(100)}}},
 	"most budget":               {set: fields{"spec.budget": object{"memory": "16Gi", "objects": int64(1_000_000)}}},

@@ -152,6 +152,11 @@ func (in *ClusterBindingSpec) DeepCopyInto(out *ClusterBindingSpec) {
 		*out = make([]ClassMapping, len(*in))
 		copy(*out, *in)
 	}
+	if in.Hosts != nil {
+		in, out := &in.Hosts, &out.Hosts
+		*out = make([]HostPattern, len(*in))
+		copy(*out, *in)
+	}
 	in.Unreachable.DeepCopyInto(&out.Unreachable)
 	in.Budget.DeepCopyInto(&out.Budget)
 }

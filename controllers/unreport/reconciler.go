@@ -1,7 +1,7 @@
-// Package unreport takes out of Services the addresses of load balancers in providers for
-// which nobody does it any more: no ClusterBinding names the provider, or the namespace is not
-// mapped there. A connection takes out its own (package syncer), unless it has ended first, as
-// with the deletionPolicy Orphan, or the manager was not running.
+// Package unreport takes out of Services and Ingresses the addresses in providers for which nobody
+// does it any more: no ClusterBinding names the provider, or the namespace is not mapped there.
+// A connection takes out its own (package syncer), unless it has ended first, as with the
+// deletionPolicy Orphan, or the manager was not running.
 //
 // A provider that is away, or whose binding is paused, keeps its addresses: its load balancers
 // serve on.
@@ -14,12 +14,13 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -28,21 +29,24 @@ import (
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=services/status,verbs=patch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses/status,verbs=patch
 
-// Reconciler reconciles Services with addresses of providers.
-type Reconciler struct {
+// Reconciler reconciles objects of one kind with addresses of providers.
+type Reconciler[T translate.Addressed] struct {
 	Client client.Client
-	// Services has all Services of the consumer.
-	Services client.Reader
+	// Catalogue has all Services and Ingresses of the consumer.
+	Catalogue cache.Cache
+	Kind      kind.Kind[T]
 }
 
-// Reconcile takes out of one Service what is left.
-func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
-	service := &corev1.Service{}
-	if err := r.Services.Get(ctx, req.NamespacedName, service, client.UnsafeDisableDeepCopy); err != nil {
+// Reconcile takes out of one object what is left.
+func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+	object := r.Kind.New()
+	if err := r.Catalogue.Get(ctx, req.NamespacedName, object, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if len(reporters(service)) == 0 {
+	if len(reporters(object)) == 0 {
 		return ctrl.Result{}, nil
 	}
 	var bindings v1alpha1.ClusterBindingList
@@ -53,23 +57,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (ctrl
 	if err := r.Client.List(ctx, &maps, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing NamespaceMaps: %w", err)
 	}
-	released := service
-	for _, clusterID := range left(service, bindings.Items, maps.Items) {
+	released := object
+	for _, clusterID := range left(object, bindings.Items, maps.Items) {
 		released = translate.WithAddresses(released, clusterID, nil, func(netip.Addr) bool { return false }) // Connections check what stays.
 	}
-	if released == service {
+	if released == object {
 		return ctrl.Result{}, nil
 	}
-	if err := r.Client.Status().Patch(ctx, released, precondition.Locked(service)); client.IgnoreNotFound(err) != nil {
-		return retry.Done(fmt.Errorf("taking addresses of providers out of Service %s: %w", req.NamespacedName, err))
+	if err := r.Client.Status().Patch(ctx, released, precondition.Locked(object)); client.IgnoreNotFound(err) != nil {
+		return retry.Done(fmt.Errorf("taking addresses of providers out of %s %s: %w", r.Kind.Name, req.NamespacedName, err))
 	}
 	return ctrl.Result{}, nil
 }
 
-// reporters are the clusterIDs of the providers whose addresses a Service has.
-func reporters(service client.Object) []string {
+// reporters are the clusterIDs of the providers whose addresses an object has.
+func reporters(object client.Object) []string {
 	var all []string
-	for key := range service.GetAnnotations() {
+	for key := range object.GetAnnotations() {
 		if clusterID, is := strings.CutPrefix(key, v1alpha1.AnnotationAddressesPrefix); is {
 			all = append(all, clusterID)
 		}
@@ -78,11 +82,11 @@ func reporters(service client.Object) []string {
 	return all
 }
 
-// left are those of them that have no load balancer for the Service any more.
-func left(service client.Object, bindings []v1alpha1.ClusterBinding, maps []v1alpha1.NamespaceMap) []string {
-	return slices.DeleteFunc(reporters(service), func(clusterID string) bool {
+// left are those of them that have no counterpart of the object any more.
+func left(object client.Object, bindings []v1alpha1.ClusterBinding, maps []v1alpha1.NamespaceMap) []string {
+	return slices.DeleteFunc(reporters(object), func(clusterID string) bool {
 		return slices.ContainsFunc(bindings, func(b v1alpha1.ClusterBinding) bool {
-			return b.Spec.ClusterID == clusterID && (b.Spec.Paused || mayHave(maps, b.Name, service.GetNamespace()))
+			return b.Spec.ClusterID == clusterID && (b.Spec.Paused || mayHave(maps, b.Name, object.GetNamespace()))
 		})
 	})
 }

@@ -3,11 +3,11 @@ package unreport
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -21,21 +21,21 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// SetupWithManager adds the controller to the manager. services has all Services of the consumer.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, services cache.Cache) error {
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	return builder.TypedControllerManagedBy[reconcile.Request](mgr).
-		Named("unreport").
-		WatchesRawSource(changed(services)).
+		Named("unreport-"+r.Kind.Name).
+		WatchesRawSource(r.changed()).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.reported), builder.WithPredicates(ends())).
 		Watches(&v1alpha1.NamespaceMap{}, handler.EnqueueRequestsFromMapFunc(r.reported)).
 		WithOptions(trigger.Options[reconcile.Request](mgr, 1)).
 		Complete(r)
 }
 
-// changed queues Services with addresses of providers.
-func changed(services cache.Cache) source.TypedSource[reconcile.Request] {
+// changed queues objects with addresses of providers.
+func (r *Reconciler[T]) changed() source.TypedSource[reconcile.Request] {
 	return source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		return informer.Watch(ctx, services, &corev1.Service{}, func(e informer.Change) {
+		return informer.Watch(ctx, r.Catalogue, r.Kind.New(), func(e informer.Change) {
 			if e.After != nil && len(reporters(e.After)) > 0 {
 				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.After)})
 			}
@@ -55,18 +55,19 @@ func ends() predicate.Predicate {
 	}
 }
 
-// reported enqueues all Services with addresses of providers.
-func (r *Reconciler) reported(ctx context.Context, _ client.Object) []reconcile.Request {
-	var services corev1.ServiceList
-	if err := r.Services.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil { // The catalogue is ending, and the manager with it.
+// reported enqueues all objects with addresses of providers.
+func (r *Reconciler[T]) reported(ctx context.Context, _ client.Object) []reconcile.Request {
+	list := r.Kind.NewList()
+	if err := r.Catalogue.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // The catalogue is ending, and the manager with it.
 		log.FromContext(ctx).Error(err, "an event is lost")
 		return nil
 	}
 	var requests []reconcile.Request
-	for i := range services.Items {
-		if len(reporters(&services.Items[i])) > 0 {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&services.Items[i])})
+	_ = meta.EachListItem(list, func(item runtime.Object) error { // The function fails never.
+		if object, ok := item.(client.Object); ok && len(reporters(object)) > 0 {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
 		}
-	}
+		return nil
+	})
 	return requests
 }

@@ -31,10 +31,10 @@ type Keeping interface {
 
 // Choosing is a Translation of a kind of which not all objects are for each provider.
 type Choosing[T Object] interface {
-	// Choose reports whether an object is for the provider with that virtual node; no event
-	// tells its owner if it is not. If known is false, nobody can say yet: a copy that is
-	// there stays as it is, and none is created. Pure.
-	Choose(local T, reach network.Reach, node string) (goes, known bool)
+	// Choose reports whether an object is for the provider; no event tells its owner if it is
+	// not. If known is false, nobody can say yet: a copy that is there stays as it is, and none
+	// is created. Pure.
+	Choose(local T, reach network.Reach, around Around) (goes, known bool)
 }
 
 // mapped is the Syncer of the kinds whose objects are copied because their namespace is
@@ -120,7 +120,7 @@ func (m mapped[T]) goes(s Snapshot[T]) (goes, known bool) {
 	if !ok {
 		return true, true
 	}
-	return choosing.Choose(s.Local, s.Reach, s.Node)
+	return choosing.Choose(s.Local, s.Reach, s.around())
 }
 
 // reported adds to a plan what the copy tells the consumer. What it has told is taken back

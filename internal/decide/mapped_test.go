@@ -189,8 +189,8 @@ func TestMappedKeeps(t *testing.T) {
 // choosing is of a kind that goes only where the networks are routed.
 type choosing struct{ fixture.Plain }
 
-func (choosing) Choose(_ *corev1.ConfigMap, reach network.Reach, node string) (goes, known bool) {
-	return len(reach.Ranges) > 0 && node == "spillway-eu", !reach.Pending
+func (choosing) Choose(_ *corev1.ConfigMap, reach network.Reach, around decide.Around) (goes, known bool) {
+	return len(reach.Ranges) > 0 && around.Node == "spillway-eu", !reach.Pending
 }
 
 // TestMappedChooses: what is not for a provider is not there, and its owner is not told.

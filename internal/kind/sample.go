@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
@@ -69,13 +70,27 @@ func lost[T decide.Object](f func(T) bool) func(decide.Object) bool {
 // SampleLabel is a label of samples that their owners change.
 const SampleLabel = "sample"
 
-// SampleCIDR is the range of all addresses in samples. The providers of tests list it under
-// endpointCIDRs.
-const SampleCIDR = "192.0.2.0/24"
+// SampleCIDR is the range of all addresses in samples, SampleBalancer the class of load
+// balancers, SampleIngressClass that of Ingresses, and SampleDomain what their hosts are below.
+const (
+	SampleCIDR         = "192.0.2.0/24"
+	SampleBalancer     = "example.com/balancer"
+	SampleIngressClass = "example"
+	SampleDomain       = "sample.example.com"
+)
 
-// SampleBalancer is the class of load balancers in samples. The ClusterBindings of tests map it
-// to the class of that name, and their providers list that under loadBalancerClasses.
-const SampleBalancer = "example.com/balancer"
+// SampleLimits are what the providers of tests allow for samples.
+var SampleLimits = map[string]string{
+	"endpointCIDRs": SampleCIDR, "loadBalancerClasses": SampleBalancer, "ingressClasses": SampleIngressClass, "ingressHosts": "*." + SampleDomain,
+}
+
+// SampleClasses are what the ClusterBindings of tests map, each class to that of its own name.
+func SampleClasses() []v1alpha1.ClassMapping {
+	return []v1alpha1.ClassMapping{
+		{Kind: v1alpha1.ClassLoadBalancer, Name: SampleBalancer, RemoteName: SampleBalancer},
+		{Kind: v1alpha1.ClassIngress, Name: SampleIngressClass, RemoteName: SampleIngressClass},
+	}
+}
 
 // SampleMeta is the metadata of a sample.
 func SampleMeta(namespace, name string) metav1.ObjectMeta {

@@ -80,7 +80,12 @@ var notOfPods = map[string]string{
 	"ReasonExternalName":            "said of a Service, which no pod waits for",
 	"ReasonServiceWithoutEndpoints": "said of a Service, which no pod waits for",
 	"ReasonSentAsClusterIP":         "said of a Service, which no pod waits for",
-	"ReasonAddressRefused":          "said of a Service, which no pod waits for",
+	"ReasonAddressRefused":          "said of a Service or an Ingress, which no pod waits for",
+	"ReasonAnnotationWithheld":      "said of an Ingress, which no pod waits for",
+	"ReasonClassNotAllowed":         "said of an Ingress, which no pod waits for",
+	"ReasonHostNotAllowed":          "said of an Ingress, which no pod waits for",
+	"ReasonResourceBackend":         "said of an Ingress, which no pod waits for",
+	"ReasonRouteTooLarge":           "said of an Ingress, which no pod waits for",
 }
 
 // TestReasonsOfPods compares the list of reasons with the possible reasons of a pod's

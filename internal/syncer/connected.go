@@ -110,6 +110,16 @@ func (c *connected) own(ctx context.Context) (func(netip.Addr) bool, error) {
 	}, nil
 }
 
+// maps reports whether any ClusterBinding maps one of the consumer's classes.
+func (c *connected) maps(ctx context.Context, kind v1alpha1.ClassKind, name string) bool {
+	var bindings v1alpha1.ClusterBindingList
+	err := c.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy)
+	return err == nil && slices.ContainsFunc(bindings.Items, func(b v1alpha1.ClusterBinding) bool {
+		_, mapped := translate.Classes(b.Spec.Classes).Of(kind, name)
+		return mapped
+	})
+}
+
 // namespaceUID is that of a namespace of the provider, if it is there to stay.
 func (c *connected) namespaceUID(ctx context.Context, name string) (types.UID, error) {
 	namespace := &corev1.Namespace{}
@@ -188,7 +198,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals, Pods: c.view,
-			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Own: c.own, Limits: c.limits.Load, Has: c.provider.Classes.Has, Clock: c.Clock,
+			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has, Clock: c.Clock,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,

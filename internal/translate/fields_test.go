@@ -159,6 +159,22 @@ var subjects = map[string]subject{
 
 	"IPBlock": inPolicy(ipBlockFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.IPBlock { return s.Ingress[0].From[0].IPBlock }),
 
+	"IngressSpec": inIngress(ingressSpecFields, func(s *networkingv1.IngressSpec) *networkingv1.IngressSpec { return s }),
+	"IngressTLS":  inIngress(ingressTLSFields, func(s *networkingv1.IngressSpec) *networkingv1.IngressTLS { return &s.TLS[0] }),
+	"IngressRule": inIngress(ingressRuleFields, func(s *networkingv1.IngressSpec) *networkingv1.IngressRule { return &s.Rules[0] }),
+	"IngressRuleValue": inIngress(ingressRuleValueFields, func(s *networkingv1.IngressSpec) *networkingv1.IngressRuleValue {
+		return &s.Rules[0].IngressRuleValue
+	}),
+	"HTTPIngressRuleValue": inIngress(httpIngressRuleValueFields, func(s *networkingv1.IngressSpec) *networkingv1.HTTPIngressRuleValue { return s.Rules[0].HTTP }),
+	"HTTPIngressPath":      inIngress(httpIngressPathFields, firstPath),
+	"IngressBackend":       inIngress(ingressBackendFields, func(s *networkingv1.IngressSpec) *networkingv1.IngressBackend { return &firstPath(s).Backend }),
+	"IngressServiceBackend": inIngress(ingressServiceBackendFields, func(s *networkingv1.IngressSpec) *networkingv1.IngressServiceBackend {
+		return firstPath(s).Backend.Service
+	}),
+	"ServiceBackendPort": inIngress(serviceBackendPortFields, func(s *networkingv1.IngressSpec) *networkingv1.ServiceBackendPort {
+		return &firstPath(s).Backend.Service.Port
+	}),
+
 	// PodUpdate sends these: see TestEphemeralContainersAreSentWhole.
 	"EphemeralContainer":       {kind: reflect.TypeFor[corev1.EphemeralContainer](), fields: ephemeralContainerFields},
 	"EphemeralContainerCommon": {kind: reflect.TypeFor[corev1.EphemeralContainerCommon](), fields: containerFields},
@@ -188,11 +204,15 @@ func TestEveryFieldHasADecision(t *testing.T) {
 // each other, or what is refused.
 var examples = map[string]string{
 	"Affinity":               `{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: Exists}]}]}}}`,
+	"Backend":                `{service: {name: web}}`,
 	"ClusterIP":              `None`,
 	"Containers":             `[{name: web}]`,
+	"DefaultBackend":         `{service: {name: web}}`,
 	"Egress":                 `[{to: [{podSelector: {}}]}]`,
 	"From":                   `[{podSelector: {}}]`,
+	"HTTP":                   `{paths: [{backend: {service: {name: web}}}]}`,
 	"Ingress":                `[{from: [{podSelector: {}}]}]`,
+	"IngressRuleValue":       `{http: {paths: [{backend: {service: {name: web}}}]}}`,
 	"NamespaceSelector":      `{matchLabels: {team: b}}`,
 	"To":                     `[{podSelector: {}}]`,
 	"DownwardAPI":            `{items: [{path: p, fieldRef: {fieldPath: metadata.labels}}]}`,
@@ -200,7 +220,9 @@ var examples = map[string]string{
 	"InitContainers":         `[{name: init}]`,
 	"NodeSelector":           `{kubernetes.io/arch: amd64}`,
 	"PersistentVolumeSource": `{nfs: {server: s, path: /}}`,
+	"Paths":                  `[{backend: {service: {name: web}}}]`,
 	"Projected":              `{sources: [{configMap: {name: c}}]}`,
+	"Rules":                  `[{host: a.example.com}]`,
 	"SecurityContext":        `{runAsUser: 1}`,
 	"Tolerations":            `[{key: a, operator: Exists}]`,
 	"VolumeSource":           `{emptyDir: {}}`,

@@ -27,6 +27,9 @@ var localAnnotations = []string{
 	"volume.kubernetes.io/",
 	"volume.beta.kubernetes.io/",
 	limitRanger,
+	// The class of an Ingress before there was a field for it. Controllers prefer it to the
+	// field, and the class has another name in the provider.
+	"kubernetes.io/ingress.class",
 }
 
 // limitRanger records what an API server has defaulted from its own cluster's

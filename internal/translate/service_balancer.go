@@ -2,7 +2,6 @@ package translate
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,20 +9,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/address"
 )
-
-// ReasonAddressRefused: the load balancer of a Service has an address in the provider that is
-// not shown here.
-const ReasonAddressRefused = "AddressRefused"
 
 // MostSourceRanges is how many loadBalancerSourceRanges a Service may have that gets a load
 // balancer in a provider. Views hold one more of them, and no others.
 const MostSourceRanges = 64
-
-// mostIngress limits the addresses in a status. Annotations, which anybody who may edit a
-// Service can write, bring them.
-const mostIngress = 256
 
 // defaultBalancer is how limits call the load balancers of a provider for Services without a
 // class.
@@ -87,37 +77,4 @@ func openAs(is, desired *corev1.ServiceSpec, before []corev1.ServicePort) {
 func ofAnotherClass(desired, remote *corev1.ServiceSpec) bool {
 	return desired.Type == corev1.ServiceTypeLoadBalancer && remote.Type == corev1.ServiceTypeLoadBalancer &&
 		desired.LoadBalancerClass != nil && !equality.Semantic.DeepEqual(desired.LoadBalancerClass, remote.LoadBalancerClass)
-}
-
-// WithAddresses is a Service of the consumer with the addresses and hostnames that its load
-// balancer has in the provider of a clusterID, in an annotation and among those of all
-// providers in its status; local itself if nothing differs. own reports whether an address is
-// one of the consumer's own; nothing else of the status is touched.
-func WithAddresses(local *corev1.Service, clusterID string, addresses []string, own func(netip.Addr) bool) *corev1.Service {
-	if _, had := local.Annotations[v1alpha1.AnnotationAddressesPrefix+clusterID]; !had && len(addresses) == 0 {
-		return local
-	}
-	changed := local.DeepCopy()
-	changed.Annotations = address.Annotate(changed.Annotations, clusterID, addresses)
-	if HasClass(local) { // Of another one the API server has emptied the status, or a cloud writes it.
-		changed.Status.LoadBalancer.Ingress = ingressOf(address.All(changed.Annotations, own))
-	}
-	if equality.Semantic.DeepEqual(changed, local) {
-		return local
-	}
-	return changed
-}
-
-// ingressOf are addresses and hostnames in a status. With ipMode Proxy, kube-proxy does not
-// capture the traffic to an address.
-func ingressOf(addresses []string) []corev1.LoadBalancerIngress {
-	var all []corev1.LoadBalancerIngress
-	for _, entry := range addresses[:min(len(addresses), mostIngress)] {
-		ingress := corev1.LoadBalancerIngress{Hostname: entry}
-		if _, err := netip.ParseAddr(entry); err == nil {
-			ingress = corev1.LoadBalancerIngress{IP: entry, IPMode: ptr.To(corev1.LoadBalancerIPModeProxy)}
-		}
-		all = append(all, ingress)
-	}
-	return all
 }

@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
 
-// TestManagerStatuses: of a Service the manager writes addresses of load balancers in
+// TestManagerStatuses: of a Service or an Ingress the manager writes addresses of load balancers in
 // providers, and nothing else.
 func TestManagerStatuses(t *testing.T) {
 	manager := inConsumer(t)
@@ -25,7 +26,10 @@ func TestManagerStatuses(t *testing.T) {
 	if err := server(t).Status().Update(t.Context(), moved); err != nil {
 		t.Fatal(err)
 	}
+	route := temporary(t, ingressOf(metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: map[string]string{"app": "web"}}))
+	old := temporary(t, ingressOf(metav1.ObjectMeta{Namespace: namespace, Name: "old"}, func(s *networkingv1.IngressSpec) { s.IngressClassName = nil }))
 	const (
+		reached   = `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1"},{"hostname":"lb.example.com"}]}},"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1,lb.example.com"}}}`
 		metadata  = `{"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1"}}}`
 		addresses = `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1","ipMode":"Proxy"},{"hostname":"lb.example.com"}]}},"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1,lb.example.com"}}}`
 		captured  = "must have ipMode Proxy, and no ports"
@@ -43,6 +47,12 @@ func TestManagerStatuses(t *testing.T) {
 		"an annotation of others":    {patching(manager, balanced, `{"metadata":{"annotations":{"note":null}}}`, "status"), "metadata.annotations[note] must stay"},
 		"a label":                    {patching(manager, balanced, `{"metadata":{"labels":{"app":"api"}}}`, "status"), "metadata.labels must stay"},
 		"a finalizer":                {patching(manager, balanced, `{"metadata":{"finalizers":null}}`, "status"), "metadata.finalizers must stay"},
+		"of an Ingress":              {patching(manager, route, reached, "status"), ""},
+		"of one without a class":     {patching(manager, old, reached, "status"), "status.loadBalancer must stay as it is"},
+		"a port of an Ingress":       {patching(manager, route, `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1","ports":[{"port":80,"protocol":"TCP"}]}]}}}`, "status"), captured},
+		"a label of an Ingress":      {patching(manager, route, `{"metadata":{"labels":{"app":"api"}}}`, "status"), "metadata.labels must stay"},
+		"the Ingress itself":         {patching(manager, route, `{"spec":{"ingressClassName":"other"}}`), `cannot patch resource "ingresses"`},
+		"the deletion of an Ingress": {deleting(manager, route.DeepCopy()), `cannot delete resource "ingresses"`},
 		"the Service itself":         {patching(manager, plain, `{"spec":{"selector":{"app":"api"}}}`), `cannot patch resource "services"`},
 		"the deletion":               {deleting(manager, plain.DeepCopy()), `cannot delete resource "services"`},
 	})

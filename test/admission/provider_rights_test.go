@@ -48,7 +48,7 @@ func TestConsumerRights(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
-		want.Insert(verb+" networking.k8s.io/networkpolicies", verb+" discovery.k8s.io/endpointslices", verb+" policy/poddisruptionbudgets")
+		want.Insert(verb+" networking.k8s.io/networkpolicies", verb+" discovery.k8s.io/endpointslices", verb+" policy/poddisruptionbudgets", verb+" networking.k8s.io/ingresses")
 	}
 	for _, verb := range []string{"list", "watch"} {
 		want.Insert(verb+" networking.k8s.io/ingressclasses", verb+" node.k8s.io/runtimeclasses", verb+" scheduling.k8s.io/priorityclasses")

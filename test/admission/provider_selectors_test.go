@@ -35,6 +35,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"policies":   func() client.ObjectList { return &networkingv1.NetworkPolicyList{} },
 		"endpoints":  func() client.ObjectList { return &discoveryv1.EndpointSliceList{} },
 		"budgets":    func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} },
+		"ingresses":  func() client.ObjectList { return &networkingv1.IngressList{} },
 	} {
 		t.Run("list "+kind, func(t *testing.T) {
 			hidden(t, consumer.List(t.Context(), list(), own), false)
@@ -63,6 +64,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"policy":            {&networkingv1.NetworkPolicy{ObjectMeta: meta}, true},
 		"endpoints":         {&discoveryv1.EndpointSlice{ObjectMeta: meta}, true},
 		"budget":            {&policyv1.PodDisruptionBudget{ObjectMeta: meta}, true},
+		"ingress":           {&networkingv1.Ingress{ObjectMeta: meta}, true},
 		"limits":            {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, false},
 		"limits of another": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}, true},
 		"namespace":         {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}, false},

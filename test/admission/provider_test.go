@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -44,10 +46,10 @@ func untilConsumerIsConfined(ctx context.Context, s *apiServer) error {
 	}
 	inMarked, elsewhere := metav1.ObjectMeta{Namespace: marked.Name, Name: "probe", Labels: mark()}, metav1.ObjectMeta{Namespace: "default", Name: "unmarked"}
 	commanding := map[string]string{"example.com/probe": "x"}
-	pod, plain, claim := podOf(elsewhere), &corev1.ConfigMap{ObjectMeta: elsewhere}, claimOf(inMarked, volumeName)
+	pod, plain, claim, route := podOf(elsewhere), &corev1.ConfigMap{ObjectMeta: elsewhere}, claimOf(inMarked, volumeName), ingressOf(elsewhere)
 	volume := volumeOf(metav1.ObjectMeta{Name: "probe-0123456789abcdef0123456789abcdef", Labels: markOf(shippedAccount)})
 	unmarked := volumeOf(metav1.ObjectMeta{Name: "unmarked"})
-	if err := errors.Join(s.Create(ctx, pod), s.Create(ctx, plain), s.Create(ctx, claim), s.Create(ctx, volume), s.Create(ctx, unmarked)); err != nil {
+	if err := errors.Join(s.Create(ctx, pod), s.Create(ctx, plain), s.Create(ctx, claim), s.Create(ctx, route), s.Create(ctx, volume), s.Create(ctx, unmarked)); err != nil {
 		return err
 	}
 	const command = `{"metadata":{"annotations":{"example.com/probe":"x"}}}`
@@ -64,6 +66,9 @@ func untilConsumerIsConfined(ctx context.Context, s *apiServer) error {
 		by("spillway-consumers-objects", "-unmarked"): creating(consumer, &corev1.Secret{ObjectMeta: elsewhere}),
 		by("spillway-consumers-objects", "-existing"): deleting(consumer, plain),
 		by("spillway-consumers-objects", "-claims"):   patching(consumer, claim, command),
+		by("spillway-consumers-routes", ""):           creating(consumer, ingressOf(inMarked, func(s *networkingv1.IngressSpec) { s.IngressClassName = ptr.To("other") })),
+		by("spillway-consumers-routes", "-unmarked"):  creating(consumer, ingressOf(elsewhere)),
+		by("spillway-consumers-routes", "-existing"):  deleting(consumer, route),
 		by("spillway-consumers-volumes", ""): creating(consumer, volumeOf(metav1.ObjectMeta{
 			Name: volumeName, Labels: markOf(shippedAccount), Annotations: commanding,
 		})),

@@ -88,7 +88,7 @@ func (s *stage) play(ctx context.Context, parts []part) ([]verdict, error) {
 // offload binds the provider, and offloads both namespaces to it.
 func (s *stage) offload(ctx context.Context) error {
 	mapping := func(binding *v1alpha1.ClusterBinding) {
-		binding.Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassLoadBalancer, Name: kind.SampleBalancer, RemoteName: kind.SampleBalancer}}
+		binding.Spec.Classes = kind.SampleClasses()
 	}
 	if err := s.Bind(ctx, mapping, world.P1); err != nil {
 		return err

@@ -51,6 +51,11 @@ var (
 		func(obj client.Object) { obj.(*policyv1.PodDisruptionBudget).Spec.MinAvailable.IntVal = 2 },
 		func(obj client.Object) string { return obj.(*policyv1.PodDisruptionBudget).Spec.MinAvailable.String() },
 	}
+	ingresses = mapped{
+		"ingresses", newIngress,
+		func(obj client.Object) { obj.(*networkingv1.Ingress).Spec.Rules[0].Host = "b." + kind.SampleDomain },
+		func(obj client.Object) string { return obj.(*networkingv1.Ingress).Spec.Rules[0].Host },
+	}
 )
 
 // mapped has an object of each kind created, changed and deleted. It is in both providers,
@@ -59,7 +64,7 @@ func (s *setup) mapped(t *testing.T) {
 	s.settled(t, time.Now())
 	before := len(s.requests())
 	var want []string
-	for _, kind := range []mapped{services, endpointSlices, networkPolicies, budgets} {
+	for _, kind := range []mapped{services, endpointSlices, networkPolicies, budgets, ingresses} {
 		s.liveThrough(t, kind)
 		for _, provider := range providers {
 			for _, verb := range []string{"create", "patch", "delete"} {
@@ -67,40 +72,44 @@ func (s *setup) mapped(t *testing.T) {
 			}
 		}
 	}
-	want = append(want, s.balanced(t)...)
+	want = append(want, s.addressed(t, "services", newBalanced, func(obj client.Object, ip string) {
+		obj.(*corev1.Service).Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: ip}}
+	})...)
+	want = append(want, s.addressed(t, "ingresses", newIngress, func(obj client.Object, ip string) {
+		obj.(*networkingv1.Ingress).Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: ip}}
+	})...)
 	s.settled(t, time.Now())
 	compare(t, want, s.requests()[before:])
 }
 
-// balanced has a Service with a load balancer in each provider, one of which after the other
-// gets an address. Each address costs one request. It returns all that it should cost.
-func (s *setup) balanced(t *testing.T) (want []string) {
+// addressed has an object with an address in each provider, one of which after the other gives
+// it one. Each address costs one request. It returns all that it should cost.
+func (s *setup) addressed(t *testing.T, resource string, fresh func(namespace, name string) client.Object, give func(obj client.Object, ip string)) (want []string) {
 	ctx, admin := t.Context(), s.Consumer.Admin
-	local := newService(rig.Namespace(inRestart).GetName(), "shop").(*corev1.Service)
-	local.Spec.Type, local.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, ptr.To(kind.SampleBalancer)
+	local := fresh(rig.Namespace(inRestart).GetName(), "shop")
 	must(t, admin.Create(ctx, local))
 	for i, provider := range s.Providers {
-		remote := newService(remoteNamespace(inRestart), "shop").(*corev1.Service)
-		s.eventually(t, "the remote load balancer", func(ctx context.Context) error {
+		remote := fresh(remoteNamespace(inRestart), "shop")
+		s.eventually(t, "the remote "+resource, func(ctx context.Context) error {
 			return provider.Admin.Get(ctx, client.ObjectKeyFromObject(remote), remote)
 		})
-		remote.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: fmt.Sprintf("203.0.113.%d", i)}}
+		give(remote, fmt.Sprintf("203.0.113.%d", i+1))
 		must(t, provider.Admin.Status().Update(ctx, remote))
 		s.eventually(t, "its address", func(ctx context.Context) error {
 			if err := admin.Get(ctx, client.ObjectKeyFromObject(local), local); err != nil {
 				return err
 			}
-			if shown := len(local.Status.LoadBalancer.Ingress); shown != i+1 {
-				return fmt.Errorf("%d addresses are shown", shown)
+			if shown := len(local.GetAnnotations()); shown != i+1 {
+				return fmt.Errorf("addresses of %d providers are shown", shown)
 			}
 			return nil
 		})
-		want = append(want, provider.ID+": create services shop", "consumer: patch services/status shop", provider.ID+": delete services shop")
+		want = append(want, fmt.Sprintf("%s: create %s shop", provider.ID, resource), fmt.Sprintf("consumer: patch %s/status shop", resource), fmt.Sprintf("%s: delete %s shop", provider.ID, resource))
 	}
 	must(t, admin.Delete(ctx, local))
-	s.eventually(t, "the remote load balancers to be gone", func(ctx context.Context) error {
+	s.eventually(t, "the remote "+resource+" to be gone", func(ctx context.Context) error {
 		for _, provider := range s.Providers {
-			if err := gone(ctx, provider.Admin, newService(remoteNamespace(inRestart), "shop")); err != nil {
+			if err := gone(ctx, provider.Admin, fresh(remoteNamespace(inRestart), "shop")); err != nil {
 				return err
 			}
 		}
@@ -155,6 +164,21 @@ func newService(namespace, name string) client.Object {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": name}, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+}
+
+// newBalanced has a load balancer in the providers.
+func newBalanced(namespace, name string) client.Object {
+	service := newService(namespace, name).(*corev1.Service)
+	service.Spec.Type, service.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, ptr.To(kind.SampleBalancer)
+	return service
+}
+
+// newIngress is of a class that is mapped.
+func newIngress(namespace, name string) client.Object {
+	return &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       networkingv1.IngressSpec{IngressClassName: ptr.To(kind.SampleIngressClass), Rules: []networkingv1.IngressRule{{Host: "a." + kind.SampleDomain}}},
 	}
 }
 

@@ -43,11 +43,11 @@ var (
 
 // Choose implements decide.Choosing. What a Service selects, a provider lists itself, as far
 // as it runs there. The other pods are of use there only if the networks are routed.
-func (translation) Choose(local *discoveryv1.EndpointSlice, reach network.Reach, node string) (goes, known bool) {
+func (translation) Choose(local *discoveryv1.EndpointSlice, reach network.Reach, around decide.Around) (goes, known bool) {
 	if !translate.IsOfSelectedPods(local) {
 		return true, true
 	}
-	return len(reach.Ranges) > 0 && translate.HasEndpointsElsewhere(local, node), !reach.Pending
+	return len(reach.Ranges) > 0 && translate.HasEndpointsElsewhere(local, around.Node), !reach.Pending
 }
 
 // Remote implements decide.Translation.

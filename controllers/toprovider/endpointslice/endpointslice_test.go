@@ -54,7 +54,7 @@ func TestChoose(t *testing.T) {
 		"of pods, routed, all there":      {there, network.Reach{Ranges: ranges}, false, true},
 		"of pods, whether routed unknown": {both, network.Reach{Ranges: ranges, Pending: true}, true, false},
 	} {
-		if goes, known := (translation{}).Choose(test.slice, test.reach, "eu"); goes != test.goes || known != test.known {
+		if goes, known := (translation{}).Choose(test.slice, test.reach, decide.Around{Node: "eu"}); goes != test.goes || known != test.known {
 			t.Errorf("%s: goes %t, known %t", name, goes, known)
 		}
 	}

@@ -53,7 +53,7 @@ var (
 
 // Choose implements decide.Choosing. Until the consumer's disruption controller has seen the
 // budget as it is, nobody knows how many pods it wants.
-func (translation) Choose(local *policyv1.PodDisruptionBudget, _ network.Reach, _ string) (goes, known bool) {
+func (translation) Choose(local *policyv1.PodDisruptionBudget, _ network.Reach, _ decide.Around) (goes, known bool) {
 	return true, local.Status.ObservedGeneration == local.Generation || translate.SyncFailed(local)
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -50,7 +51,7 @@ func TestChoose(t *testing.T) {
 		"it cannot be counted":        {policyv1.PodDisruptionBudgetStatus{Conditions: failed}, true},
 	} {
 		local := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: test.status}
-		if goes, known := (translation{}).Choose(local, network.Reach{}, "eu"); !goes || known != test.known {
+		if goes, known := (translation{}).Choose(local, network.Reach{}, decide.Around{}); !goes || known != test.known {
 			t.Errorf("%s: goes %t, known %t", name, goes, known)
 		}
 	}

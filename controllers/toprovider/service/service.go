@@ -2,14 +2,11 @@
 package service
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/decide/address"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -21,9 +18,6 @@ import (
 // addresses for Services, of which a cluster has some thousands for all its users, and
 // rules on each of its nodes; and pods get environment variables of each.
 const most = 1000
-
-// mostTold is how many addresses that are refused an event names.
-const mostTold = 3
 
 // Kind is the kind of Services.
 func Kind() kind.Kind[*corev1.Service] {
@@ -73,22 +67,5 @@ func (translation) Report(local, remote *corev1.Service, clusterID string, aroun
 			reported = append(reported, entry.IP, entry.Hostname)
 		}
 	}
-	if len(reported) == 0 && local.Annotations[v1alpha1.AnnotationAddressesPrefix+clusterID] == "" {
-		return local, nil // Nearly all Services.
-	}
-	own, err := around.Own()
-	if err != nil { // The caches are ending.
-		return local, nil
-	}
-	shown, refused := address.Checked(reported, own)
-	told := translate.WithAddresses(local, clusterID, shown, own)
-	if len(refused) == 0 {
-		return told, nil
-	}
-	var all []string
-	for _, r := range refused[:min(len(refused), mostTold)] {
-		all = append(all, r.Address+" ("+r.Why+")")
-	}
-	problem := decide.Problemf(translate.ReasonAddressRefused, "of the load balancer in provider %s this is not shown here: %s", clusterID, strings.Join(all, "; "))
-	return told, &problem
+	return decide.WithAddresses(local, clusterID, reported, "load balancer", around)
 }

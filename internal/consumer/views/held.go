@@ -32,20 +32,7 @@ func Held(obj any) any {
 	if len(object.GetOwnerReferences()) > 0 {
 		object.SetOwnerReferences(nil)
 	}
-	if slice, ok := obj.(*discoveryv1.EndpointSlice); ok {
-		trimEndpoints(slice.Endpoints)
-	}
-	if policy, ok := obj.(*networkingv1.NetworkPolicy); ok {
-		translate.CutPolicy(policy)
-	}
-	budget, isBudget := obj.(*policyv1.PodDisruptionBudget)
-	if isBudget && len(budget.Status.DisruptedPods) > 0 {
-		budget.Status.DisruptedPods = nil
-	}
-	service, isService := obj.(*corev1.Service)
-	if isService {
-		trimService(service)
-	}
+	trimKind(obj)
 	trim(object.GetLabels())
 	trim(object.GetAnnotations())
 	if held := finalizers(object.GetFinalizers()); len(held) < len(object.GetFinalizers()) {
@@ -54,14 +41,40 @@ func Held(obj any) any {
 	if translate.MetadataSize(object) > translate.MostMetadata {
 		object.SetLabels(ours(object.GetLabels()))
 		object.SetAnnotations(translate.Shortened(ours(object.GetAnnotations())))
-		if isService {
-			service.Spec.Selector, service.Spec.Ports = nil, nil
-		}
-		if isBudget {
-			budget.Spec.Selector = nil
-		}
+		cutKind(obj)
 	}
 	return translate.WithoutContent(obj)
+}
+
+// trimKind takes away what of some kinds is never sent, or is too much to be held.
+func trimKind(obj any) {
+	switch object := obj.(type) {
+	case *discoveryv1.EndpointSlice:
+		trimEndpoints(object.Endpoints)
+	case *networkingv1.NetworkPolicy:
+		translate.CutPolicy(object)
+	case *networkingv1.Ingress:
+		translate.CutIngress(object)
+	case *policyv1.PodDisruptionBudget:
+		if len(object.Status.DisruptedPods) > 0 {
+			object.Status.DisruptedPods = nil
+		}
+	case *corev1.Service:
+		trimService(object)
+	}
+}
+
+// cutKind takes away what may be as long as labels and annotations, of an object that is not
+// sent because these are too long.
+func cutKind(obj any) {
+	switch object := obj.(type) {
+	case *corev1.Service:
+		object.Spec.Selector, object.Spec.Ports = nil, nil
+	case *policyv1.PodDisruptionBudget:
+		object.Spec.Selector = nil
+	case *networkingv1.Ingress: // Nor is what it needs.
+		object.Spec = networkingv1.IngressSpec{IngressClassName: object.Spec.IngressClassName}
+	}
 }
 
 // trimEndpoints takes away what is never sent, which is most of an endpoint.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -125,6 +126,32 @@ func TestHeldBudgets(t *testing.T) {
 			refusal := translate.MetadataTooLarge(got)
 			if (refusal != nil) != test.cut || test.cut && !strings.HasPrefix(refusal.Message, "its labels, annotations and selector take") {
 				t.Errorf("%s: it is refused: %v", name, refusal)
+			}
+		}
+	}
+}
+
+// TestHeldIngresses: one with too much of anything keeps its class alone, so that it is refused:
+// also one whose annotations, which may close it, are not held.
+func TestHeldIngresses(t *testing.T) {
+	rules := []networkingv1.IngressRule{{Host: "a.example.com"}}
+	for name, test := range map[string]struct {
+		rules      []networkingv1.IngressRule
+		annotation string
+		cut        bool
+	}{
+		"what is sent":      {rules, "x", false},
+		"many rules":        {make([]networkingv1.IngressRule, 1000), "x", true},
+		"a long annotation": {rules, strings.Repeat("x", translate.MostMetadata), true},
+	} {
+		ingress := &networkingv1.Ingress{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": test.annotation, v1alpha1.AnnotationAddressesPrefix + "eu": "203.0.113.1"}},
+			Spec:       networkingv1.IngressSpec{IngressClassName: ptr.To("public"), Rules: test.rules},
+		}
+		for range 2 {
+			got := Held(ingress).(*networkingv1.Ingress)
+			if cut := len(got.Spec.Rules) == 0; cut != test.cut || *got.Spec.IngressClassName != "public" || got.Annotations[v1alpha1.AnnotationAddressesPrefix+"eu"] == "" {
+				t.Errorf("%s: held %v", name, got)
 			}
 		}
 	}

@@ -111,6 +111,13 @@ func (m *Mapping) Mapped(namespace string, resource v1alpha1.OffloadedResource) 
 	return place, !place.Open || resource == "" || offloading.Spec.Sends(resource)
 }
 
+// Holds reports whether what is sent because a namespace is mapped may be in use there, and with
+// it what it needs: false once the offloading or the binding has it go, or it should be nowhere.
+func Holds(m *Mapping, namespace string, resource v1alpha1.OffloadedResource) bool {
+	place, wanted := m.Mapped(namespace, resource)
+	return wanted && (place.Open || !place.Leaving && !drain.Withdraws(m.binding))
+}
+
 // Reach says which addresses of the provider are shown.
 func (m *Mapping) Reach() network.Reach { return network.Of(m.binding) }
 

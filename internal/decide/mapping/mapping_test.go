@@ -150,6 +150,26 @@ func TestMapped(t *testing.T) {
 			}
 		})
 	}
+	for name, test := range map[string]struct {
+		binding *v1alpha1.ClusterBinding
+		nsm     *v1alpha1.NamespaceMap
+		world   World
+		want    bool
+	}{
+		"mapped":                    {plain, there, testWorld, true},
+		"the offloading goes":       {plain, there, goes, true}, // Pods still serve.
+		"the list is not known":     {plain, there, unknown, true},
+		"asked for":                 {plain, builder.Map("eu").Desired("team", "team-home").Obj(), sends(), true},
+		"the remote namespace goes": {plain, left(v1alpha1.MappingTerminating), goes, false},
+		"no map":                    {plain, nil, testWorld, true},
+		"not mapped":                {plain, builder.Map("eu").Obj(), testWorld, false},
+		"its copies are deleted":    {drains(v1alpha1.ReasonDeletingCopies), there, testWorld, false},
+		"and of what is not mapped": {drains(v1alpha1.ReasonDeletingCopies), builder.Map("eu").Obj(), testWorld, false},
+	} {
+		if got := Holds(New(fixture.Mark, test.binding, test.nsm, test.world), "team", ""); got != test.want {
+			t.Errorf("%s: it holds: %t", name, got)
+		}
+	}
 	waits := New(fixture.Mark, plain, builder.Map("eu").Obj(), testWorld)
 	if place, wanted := waits.Mapped("waiting", ""); !wanted || place.Open {
 		t.Errorf("one that is to be mapped: wanted %t, open %t", wanted, place.Open)

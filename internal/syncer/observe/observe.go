@@ -63,7 +63,9 @@ type Observer[T client.Object] struct {
 	// Peers returns the local namespaces that have a counterpart in the provider now.
 	Peers func() []translate.PeerNamespace
 	// Own returns a function that reports whether an address is one of the consumer's own.
-	Own   func(context.Context) (func(netip.Addr) bool, error)
+	Own func(context.Context) (func(netip.Addr) bool, error)
+	// Maps reports whether any ClusterBinding maps one of the consumer's classes.
+	Maps  func(ctx context.Context, kind v1alpha1.ClassKind, name string) bool
 	Clock clock.PassiveClock
 }
 
@@ -105,6 +107,8 @@ func (o *Observer[T]) around(ctx context.Context, namespaces *mapping.Mapping) d
 	return decide.Around{
 		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
 		Limits:    o.Limits(), Classes: translate.Classes(namespaces.Binding().Spec.Classes), Has: o.Has,
+		Hosts:      namespaces.Binding().Spec.Hosts,
+		Maps:       func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
 		Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 	}
@@ -241,21 +245,27 @@ func (o *Observer[T]) Ahead(s decide.Subject[T]) bool {
 }
 
 // Referers are the objects of the kind that need another one in the provider. An object that
-// Kind.Refused keeps here needs nothing, unless it is there already.
+// Kind.Refused keeps here needs nothing, unless it is there already: when that ends, its change,
+// or that of its copy, enqueues what it needs. Nor does one whose namespace it would go with, if
+// that is not there.
 func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
 	keys, err := o.Locals.Needing(ctx, of)
 	if o.Kind.Refused == nil || err != nil {
 		return keys, err
 	}
-	around := o.around(ctx, o.Mapping())
+	namespaces := o.Mapping()
+	around := o.around(ctx, namespaces)
 	var needing []types.NamespacedName
 	for _, key := range keys {
+		if o.Kind.Selection == kind.InMappedNamespace && !mapping.Holds(namespaces, key.Namespace, o.Kind.Resource) {
+			continue
+		}
 		local, known, err := o.Locals.Get(ctx, key)
 		if err != nil {
 			return nil, err
 		}
 		if known && o.Kind.Refused(local, around) {
-			remotes, err := o.Remotes.StandIns(ctx, key, o.Mapping().Places(key.Namespace))
+			remotes, err := o.Remotes.StandIns(ctx, key, namespaces.Places(key.Namespace))
 			if err != nil {
 				return nil, err
 			}
@@ -263,7 +273,7 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 				continue
 			}
 		}
-		needing = append(needing, key) // The change of one that is deleted enqueues it.
+		needing = append(needing, key)
 	}
 	return needing, nil
 }

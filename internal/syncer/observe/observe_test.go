@@ -363,6 +363,26 @@ func TestReferers(t *testing.T) {
 	}
 }
 
+// TestReferersInMappedNamespaces: what is sent because of its namespace needs something only where
+// that is mapped, until the remote namespace is gone.
+func TestReferersInMappedNamespaces(t *testing.T) {
+	of := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
+	in := func(namespace string) *corev1.ConfigMap {
+		return fixture.Local(func(m *corev1.ConfigMap) { m.Namespace = namespace })
+	}
+	for namespace, want := range map[string]bool{"team": true, "waiting": true, "closing": true, "other": false} {
+		o, rig := observer(uses{})
+		rig.Shares()
+		o.Kind.Refused = func(*corev1.ConfigMap, decide.Around) bool { return false }
+		rig.Catalogue.Has = []client.Object{in(namespace)}
+		rig.Catalogue.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
+		keys, err := o.Referers(t.Context(), of)
+		if err != nil || (len(keys) > 0) != want {
+			t.Errorf("%s: got %v, %v", namespace, keys, err)
+		}
+	}
+}
+
 // TestPlacesOfOneOnTheNode: one that has gone to the mount namespace stays there.
 func TestPlacesOfOneOnTheNode(t *testing.T) {
 	o, rig := observer(uses{})

@@ -51,7 +51,7 @@ func (w *Watcher[T]) Start(ctx context.Context) error {
 	if err := w.Locals.Watch(ctx, w.onLocal, func(e informer.Change) { w.onListed(ctx, e) }); err != nil {
 		return err
 	}
-	return w.Remotes.Watch(ctx, w.onRemote)
+	return w.Remotes.Watch(ctx, func(e informer.Change) { w.onRemote(ctx, e) })
 }
 
 // enqueue enqueues objects of the kind.
@@ -119,7 +119,8 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 	}
 }
 
-func (w *Watcher[T]) onRemote(e informer.Change) {
+// onRemote also enqueues what a copy that is gone had needed, if its object may stay.
+func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	key := objects.LocalKey(e.Object())
 	if w.Kind.Done != nil && e.Before != nil {
 		w.Memory.RemoteChanged(key)
@@ -131,6 +132,11 @@ func (w *Watcher[T]) onRemote(e informer.Change) {
 	w.enqueue(priority, key)
 	if e.Before != nil && objects.LocalKey(e.Before) != key {
 		w.enqueue(work.Rest, objects.LocalKey(e.Before))
+	}
+	if e.After == nil && w.Kind.Refused != nil && w.Kind.Selection.Whole() {
+		if local, _, err := w.Locals.Get(ctx, key); err == nil && decide.Present(local) {
+			w.Queue.Enqueue(work.Rest, w.needsOf(local).UnsortedList()...)
+		}
 	}
 }
 

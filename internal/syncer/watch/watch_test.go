@@ -90,12 +90,15 @@ func TestChanges(t *testing.T) {
 		"a copy for one of another":          {kind.InMappedNamespace, "remote", informer.Change{After: fixture.Remote()}, nil, []string{"team/settings"}},
 		"a copy comes":                       {kind.Referenced, "remote", informer.Change{After: fixture.Remote()}, nil, []string{"team/settings"}},
 		"a copy stands for another one now":  {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(standsFor("more"))}, nil, []string{"team/more", "team/settings"}},
-		"users wait for the change":          {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(fixture.Data("urgent", ""))}, nil, []string{"urgent team/settings"}},
+		"a copy that may be refused goes":    {kind.InMappedNamespace, "remote", informer.Change{Before: fixture.Remote()}, nil, []string{"secret/team/a", "team/settings"}},
+		"one of a pod goes":                  {kind.OnVirtualNode, "remote", informer.Change{Before: fixture.Remote()}, nil, []string{"team/settings"}},
+		"users wait for the change":          {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(fixture.Data("urgent", "x"))}, nil, []string{"urgent team/settings"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig, said := synctest.New(), &transcript{needing: test.needing}
 			rig.Kind.Selection, rig.Kind.Needs = test.selection, needs
-			rig.Kind.Urgent = func(_, after *corev1.ConfigMap) bool { _, urgent := after.Data["urgent"]; return urgent }
+			rig.Kind.Refused = func(*corev1.ConfigMap, decide.Around) bool { return true }
+			rig.Kind.Urgent = func(_, after *corev1.ConfigMap) bool { return after != nil && after.Data["urgent"] != "" }
 			w := watcher(rig, said)
 			switch test.side {
 			case "held":
@@ -103,7 +106,8 @@ func TestChanges(t *testing.T) {
 			case "listed":
 				w.onListed(t.Context(), test.change)
 			case "remote":
-				w.onRemote(test.change)
+				rig.View.Has = []client.Object{fixture.Local()}
+				w.onRemote(t.Context(), test.change)
 			}
 			slices.Sort(said.lines)
 			if diff := cmp.Diff(test.want, said.lines); diff != "" {
@@ -153,7 +157,7 @@ func TestUnshown(t *testing.T) {
 			if test.asked {
 				rig.Kind.Done = func(fixture.Subject, decide.Action, time.Time) {}
 			}
-			watcher(rig, &transcript{}).onRemote(test.change)
+			watcher(rig, &transcript{}).onRemote(t.Context(), test.change)
 			if got := !rig.Memory.Get(types.NamespacedName{Namespace: "team", Name: "settings"}).Unshown.IsZero(); got != test.want {
 				t.Errorf("it is noted: %t", got)
 			}

@@ -27,6 +27,7 @@ var (
 		networkingv1.SchemeGroupVersion.WithResource("networkpolicies"),
 		discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
 		policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"),
+		networkingv1.SchemeGroupVersion.WithResource("ingresses"),
 	}
 	inConsumer = append(slices.Clone(inBoth),
 		corev1.SchemeGroupVersion.WithResource("nodes"),

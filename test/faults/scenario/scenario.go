@@ -55,7 +55,7 @@ func All() []Scenario {
 		offload, unOffload, labelled, moved, namespaceDeleted,
 		podLife, podDeleted, podForced, podEndedAndDeleted, podChanged, podAgain, podReplaced, podPaused,
 		podWithObjects, configMapChanged, secretDeleted,
-		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife, disruptionBudgetLife,
+		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife, disruptionBudgetLife, ingressLife,
 		twoProviders, mountNamespace, offloadMounted, commandRuns,
 	}
 }

@@ -23,6 +23,7 @@ const (
 	PodBeforePolicy         Bug = "pod-before-policy"
 	EndpointsUnchecked      Bug = "endpoints-unchecked"
 	ElsewhereUncounted      Bug = "elsewhere-uncounted"
+	HostUnchecked           Bug = "host-unchecked"
 	EntryRemovedFirst       Bug = "entry-removed-first"
 	EntriesTrusted          Bug = "entries-trusted"
 	DrainForgetsNamespaces  Bug = "drain-forgets-namespaces"

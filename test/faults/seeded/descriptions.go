@@ -35,6 +35,7 @@ func All() []Description {
 		{PodBeforePolicy, "a pod is sent without waiting for the NetworkPolicies that select it", []string{"outofband"}, false, []string{"pod-waits-for-networkpolicy"}},
 		{EndpointsUnchecked, "addresses of EndpointSlices are sent whatever ranges the provider has listed", []string{"crash"}, false, []string{"endpointslice-created-changed-deleted"}},
 		{ElsewhereUncounted, "a disruption budget wants all of its pods in each provider, whatever is healthy elsewhere", []string{"crash"}, false, []string{"poddisruptionbudget-created-changed-deleted"}},
+		{HostUnchecked, "an Ingress keeps its copy, whatever hosts the provider has listed", []string{"crash"}, false, []string{"ingress-life"}},
 		{EntryRemovedFirst, "the entry of a namespace is removed from the map while its pods are there", []string{"crash"}, false, []string{"un-offload", "selector-moves-a-namespace"}},
 		{EntriesTrusted, "what is not in a NamespaceMap is deleted in the provider, whatever the offloadings say", []string{"outofband"}, false, []string{"entry-removed", "entry-renamed"}},
 		{DrainForgetsNamespaces, "a binding is released without waiting for its remote namespaces", []string{"crash"}, false, []string{"unbind"}},

@@ -6,8 +6,8 @@ type site struct{ file, was, bug string }
 
 var sites = map[Bug]site{
 	RestartForgetsGoing: {"internal/syncer/watch/watch.go", `if !w.concerns(obj.GetNamespace()) {`, `if !w.concerns(obj.GetNamespace()) || seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {`},
-	OrphansUnseen: {"internal/syncer/watch/watch.go", `func (w *Watcher[T]) onRemote(e informer.Change) {`, `
-func (w *Watcher[T]) onRemote(e informer.Change) {
+	OrphansUnseen: {"internal/syncer/watch/watch.go", `func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {`, `
+func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	if seeded.On(seeded.OrphansUnseen) && e.Initially {
 		return
 	}
@@ -152,6 +152,9 @@ func (l *Ledger) count(object client.Object) {
 		err = nil
 	}
 	if apierrors.IsAlreadyExists(err) && c.Namespace == "" {
+`},
+	HostUnchecked: {"internal/translate/hosts.go", `		case !provider.Allow(of.host):
+`, `		case !seeded.On(seeded.HostUnchecked) && !provider.Allow(of.host):
 `},
 	ElsewhereUncounted: {"internal/translate/disruptionbudget.go", `	wanted := max(0, desired-elsewhere)`, `
 	if seeded.On(seeded.ElsewhereUncounted) {

@@ -95,8 +95,9 @@ func (s *Site) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inProviders = manifests.WithLimit(inProviders, "endpointCIDRs", kind.SampleCIDR)
-	inProviders = manifests.WithLimit(inProviders, "loadBalancerClasses", kind.SampleBalancer)
+	for key, value := range kind.SampleLimits {
+		inProviders = manifests.WithLimit(inProviders, key, value)
+	}
 	err = each(len(s.Lanes)+len(s.Providers), func(i int) error {
 		if i < len(s.Providers) {
 			var err error

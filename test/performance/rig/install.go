@@ -16,7 +16,8 @@ func install(ctx context.Context, c client.Client, directory string) error {
 	if err != nil {
 		return err
 	}
-	shipped = manifests.WithLimit(shipped, "endpointCIDRs", kind.SampleCIDR)
-	shipped = manifests.WithLimit(shipped, "loadBalancerClasses", kind.SampleBalancer)
+	for key, value := range kind.SampleLimits {
+		shipped = manifests.WithLimit(shipped, key, value)
+	}
 	return manifests.Create(ctx, c, manifests.Without(shipped, "Deployment"))
 }

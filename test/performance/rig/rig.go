@@ -240,7 +240,7 @@ func (r *Rig) bind(ctx context.Context, clusterID, secret string) error {
 		Spec: v1alpha1.ClusterBindingSpec{
 			ClusterID:           clusterID,
 			KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: secret},
-			Classes:             []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassLoadBalancer, Name: kind.SampleBalancer, RemoteName: kind.SampleBalancer}},
+			Classes:             kind.SampleClasses(),
 		},
 	}
 	if err := r.Consumer.Admin.Create(ctx, binding); err != nil {

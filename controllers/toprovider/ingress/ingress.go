@@ -1,0 +1,84 @@
+// Package ingress sends the Ingresses of offloaded namespaces whose class the ClusterBinding maps.
+package ingress
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses/status,verbs=patch
+
+// most is how many Ingresses of one namespace are sent. A controller of the provider makes one
+// configuration of all that it serves.
+const most = 500
+
+// Kind is the kind of Ingresses.
+func Kind() kind.Kind[*networkingv1.Ingress] {
+	ingresses := kind.NewCopy[networkingv1.Ingress, networkingv1.IngressList]("ingress", kind.InMappedNamespace, translation{})
+	ingresses.Most, ingresses.Needs, ingresses.Refused, ingresses.Sample = most, needs, refused, sample
+	return ingresses
+}
+
+// needs are the Secrets with the certificates. None has to be there: controllers make some of
+// them because of the Ingress.
+func needs(local *networkingv1.Ingress) []decide.Ref {
+	var refs []decide.Ref
+	for _, name := range translate.IngressSecrets(local) {
+		key := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: local.Namespace, Name: name}}
+		refs = append(refs, decide.Ref{Key: key, Optional: true})
+	}
+	return refs
+}
+
+// refused reports whether an Ingress stays here, and so what it needs. Without limits, none is
+// sent.
+func refused(local *networkingv1.Ingress, around decide.Around) bool {
+	return around.Limits == nil || around.Limits.Unknown != nil ||
+		translate.IngressRefusal(local, around.Elsewhere(local.Namespace), around.Limits, around.Classes, around.Hosts) != nil
+}
+
+type translation struct{ kind.Namespaced }
+
+var (
+	_ decide.Choosing[*networkingv1.Ingress]  = translation{}
+	_ decide.Reporting[*networkingv1.Ingress] = translation{}
+)
+
+// Choose implements decide.Choosing. Ingresses of a class that no ClusterBinding maps are none
+// of our business.
+func (translation) Choose(local *networkingv1.Ingress, _ network.Reach, around decide.Around) (goes, known bool) {
+	class := local.Spec.IngressClassName
+	if class == nil {
+		return false, true
+	}
+	_, mapped := around.Classes.Of(v1alpha1.ClassIngress, *class)
+	return mapped || around.Maps(v1alpha1.ClassIngress, *class), true
+}
+
+// Remote implements decide.Translation.
+func (translation) Remote(local *networkingv1.Ingress, t translate.Target, around decide.Around) (*networkingv1.Ingress, *translate.Refusal) {
+	return translate.Ingress(local, t, around.Limits, around.Classes, around.Hosts)
+}
+
+// Merge implements decide.Translation.
+func (translation) Merge(desired, remote *networkingv1.Ingress) (*networkingv1.Ingress, bool) {
+	return translate.MergeIngress(desired, remote), false
+}
+
+// Report implements decide.Reporting: the addresses of the Ingress.
+func (translation) Report(local, remote *networkingv1.Ingress, clusterID string, around decide.Around) (*networkingv1.Ingress, *decide.Problem) {
+	var reported []string
+	if remote != nil {
+		for _, entry := range remote.Status.LoadBalancer.Ingress {
+			reported = append(reported, entry.IP, entry.Hostname)
+		}
+	}
+	return decide.WithAddresses(local, clusterID, reported, "Ingress", around)
+}

@@ -1,0 +1,128 @@
+package ingress
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// of is an Ingress of a class, unless that is empty, for one host.
+func of(class, host string) *networkingv1.Ingress {
+	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
+	ingress.Spec.Rules = []networkingv1.IngressRule{{Host: host}}
+	if class != "" {
+		ingress.Spec.IngressClassName = &class
+	}
+	return ingress
+}
+
+// around maps public; another binding maps others.
+func around(limits *translate.Limits) decide.Around {
+	return decide.Around{
+		Limits:  limits,
+		Classes: translate.Classes{{Kind: v1alpha1.ClassIngress, Name: "public", RemoteName: "eu"}},
+		Maps: func(kind v1alpha1.ClassKind, name string) bool {
+			return kind == v1alpha1.ClassIngress && name == "others"
+		},
+		Elsewhere: func(string) translate.Target { return translate.Target{} },
+	}
+}
+
+// TestKind: teams do not list it, and a namespace sends so many.
+func TestKind(t *testing.T) {
+	if ingresses := Kind(); ingresses.Resource != "" || ingresses.Most != 500 {
+		t.Errorf("sent with %q, at most %d", ingresses.Resource, ingresses.Most)
+	}
+}
+
+// TestChoose: ordinary Ingresses are none of our business.
+func TestChoose(t *testing.T) {
+	annotated := of("", "a.example.com")
+	annotated.Annotations = map[string]string{"kubernetes.io/ingress.class": "public"}
+	for name, test := range map[string]struct {
+		local *networkingv1.Ingress
+		want  bool
+	}{
+		"mapped":            {of("public", "a.example.com"), true},
+		"by another one":    {of("others", "a.example.com"), true}, // Its owner is told.
+		"not mapped":        {of("nginx", "a.example.com"), false},
+		"no class":          {of("", "a.example.com"), false},
+		"an old annotation": {annotated, false},
+	} {
+		if goes, known := (translation{}).Choose(test.local, network.Reach{}, around(nil)); goes != test.want || !known {
+			t.Errorf("%s: goes %t, known %t", name, goes, known)
+		}
+	}
+}
+
+// TestNeeds: what is not sent needs nothing; certificates need not be there.
+func TestNeeds(t *testing.T) {
+	local := of("public", "a.example.com")
+	local.Spec.TLS = []networkingv1.IngressTLS{{SecretName: "cert"}}
+	want := []decide.Ref{{Key: decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "cert"}}, Optional: true}}
+	if diff := cmp.Diff(want, Kind().Needs(local)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	allowed := &translate.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{"a.example.com"}}
+	for name, test := range map[string]struct {
+		local  *networkingv1.Ingress
+		limits *translate.Limits
+		want   bool
+	}{
+		"it goes":           {of("public", "a.example.com"), allowed, false},
+		"another class":     {of("others", "a.example.com"), allowed, true},
+		"another host":      {of("public", "b.example.com"), allowed, true},
+		"no limits yet":     {of("public", "a.example.com"), nil, true},
+		"limits are broken": {of("public", "a.example.com"), translate.MissingLimits(), true},
+	} {
+		if got := Kind().Refused(test.local, around(test.limits)); got != test.want {
+			t.Errorf("%s: refused: %t", name, got)
+		}
+	}
+}
+
+// TestRemote: the hosts of the binding count, and a copy is changed, not made again.
+func TestRemote(t *testing.T) {
+	limited := around(&translate.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{translate.All}})
+	remote, refusal := translation{}.Remote(of("public", "a.example.com"), translate.Target{Namespace: "team-home"}, limited)
+	if refusal != nil || ptr.Deref(remote.Spec.IngressClassName, "") != "eu" || remote.Namespace != "team-home" {
+		t.Errorf("got %v, %v", remote, refusal)
+	}
+	limited.Hosts = translate.HostPatterns{"b.example.com"}
+	if _, refusal := (translation{}).Remote(of("public", "a.example.com"), translate.Target{}, limited); refusal == nil || refusal.Reason != translate.ReasonHostNotAllowed {
+		t.Errorf("got %v", refusal)
+	}
+	other := remote.DeepCopy()
+	other.Spec.Rules[0].Host = "b.example.com"
+	if merged, replace := (translation{}).Merge(other, remote); replace || merged.Spec.Rules[0].Host != "b.example.com" {
+		t.Errorf("got %v, replaced: %t", merged, replace)
+	}
+}
+
+// TestReport: the addresses come back, and go.
+func TestReport(t *testing.T) {
+	own := around(nil)
+	own.Own = func() (func(netip.Addr) bool, error) {
+		return func(ip netip.Addr) bool { return ip.String() == "10.0.0.1" }, nil
+	}
+	remote := of("eu", "a.example.com")
+	remote.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "203.0.113.1"}, {IP: "10.0.0.1"}, {Hostname: "lb.example.com"}}
+	told, problem := translation{}.Report(of("public", "a.example.com"), remote, "eu", own)
+	want := []networkingv1.IngressLoadBalancerIngress{{IP: "203.0.113.1"}, {Hostname: "lb.example.com"}}
+	if diff := cmp.Diff(want, told.Status.LoadBalancer.Ingress); diff != "" || problem == nil || problem.Reason != translate.ReasonAddressRefused {
+		t.Errorf("told %v, (-want +got):\n%s", problem, diff)
+	}
+	if gone, problem := (translation{}).Report(told, nil, "eu", own); len(gone.Status.LoadBalancer.Ingress)+len(gone.Annotations) > 0 || problem != nil {
+		t.Errorf("left %v, %v", gone, problem)
+	}
+}

@@ -1,0 +1,63 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// ReasonHostNotAllowed: the ClusterBinding or the provider does not list a host of the Ingress.
+const ReasonHostNotAllowed = "HostNotAllowed"
+
+// HostPatterns are hosts that may be routed, or "*" for every host. The provider's policy
+// reads them likewise.
+type HostPatterns []v1alpha1.HostPattern
+
+// HostsFor returns those patterns of a provider's list that are for an account. An item
+// that begins with the name of an account and "=" is for that account alone.
+func HostsFor(list []string, account string) HostPatterns {
+	var patterns HostPatterns
+	for _, item := range list {
+		whose, pattern, named := strings.Cut(item, "=")
+		switch {
+		case !named:
+			patterns = append(patterns, v1alpha1.HostPattern(item))
+		case whose == account:
+			patterns = append(patterns, v1alpha1.HostPattern(pattern))
+		}
+	}
+	return patterns
+}
+
+// Allow reports whether a host is among them. "*" stands for every host.
+func (p HostPatterns) Allow(host string) bool {
+	return slices.ContainsFunc(p, func(pattern v1alpha1.HostPattern) bool {
+		domain, below := strings.CutPrefix(string(pattern), "*.")
+		return pattern == All || string(pattern) == host || below && strings.HasSuffix(host, "."+domain)
+	})
+}
+
+// routedHost is a host of a route, All for every one, and the field that names it.
+type routedHost struct{ field, host string }
+
+func (h routedHost) String() string {
+	if h.host == All {
+		return h.field + " stands for every host"
+	}
+	return h.field + " is " + h.host
+}
+
+// hostRefusal is about the first host that a route may not have. No patterns of the binding
+// stand for all that the provider allows.
+func hostRefusal(hosts []routedHost, binding, provider HostPatterns) *Refusal {
+	for _, of := range hosts {
+		switch {
+		case len(binding) > 0 && !binding.Allow(of.host):
+			return refusalf(ReasonHostNotAllowed, "%s: the ClusterBinding does not list it (spec.hosts)", of)
+		case !provider.Allow(of.host):
+			return refusalf(ReasonHostNotAllowed, "%s: the provider does not list it (%s in ConfigMap spillway-provider/limits)", of, limitIngressHosts)
+		}
+	}
+	return nil
+}

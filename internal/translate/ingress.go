@@ -1,0 +1,198 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Why an Ingress is not sent; see IngressRefusal.
+const (
+	// ReasonClassNotAllowed: the provider does not list the class of the Ingress.
+	ReasonClassNotAllowed = "ClassNotAllowed"
+	// ReasonResourceBackend: a backend of the Ingress is something else than a Service.
+	ReasonResourceBackend = "ResourceBackend"
+	// ReasonRouteTooLarge: the Ingress has more hosts and paths than are held.
+	ReasonRouteTooLarge = "RouteTooLarge"
+	// ReasonAnnotationWithheld: the provider does not let in an annotation that may say whom
+	// the Ingress lets in.
+	ReasonAnnotationWithheld = "AnnotationWithheld"
+)
+
+// harmlessAnnotations are domains in which tools of the consumer keep notes, or make
+// certificates and DNS records by them: without these, an Ingress is as closed as before.
+var harmlessAnnotations = []string{
+	"acme.cert-manager.io/", "argocd.argoproj.io/", "cert-manager.io/", "external-dns.alpha.kubernetes.io/", "helm.sh/", "helm.toolkit.fluxcd.io/",
+	"kustomize.toolkit.fluxcd.io/", "meta.helm.sh/",
+}
+
+// IngressRefusal says why an Ingress is not sent to a target with these limits and classes, or
+// is nil. hosts are those that the ClusterBinding lists; none: all that the provider allows.
+func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, classes Classes, hosts HostPatterns) *Refusal {
+	class := ptr.Deref(local.Spec.IngressClassName, "")
+	remote, mapped := classes.Of(v1alpha1.ClassIngress, class)
+	switch {
+	case !mapped:
+		return refusalf(v1alpha1.ReasonClassNotMapped, "spec.ingressClassName: the ClusterBinding maps IngressClass %q to none of the provider (spec.classes)", class)
+	case limits == nil || !listsOrAll(limits.IngressClasses, remote):
+		return refusalf(ReasonClassNotAllowed, "spec.ingressClassName: the provider does not allow the class %s (%s in ConfigMap spillway-provider/limits)", remote, limitIngressClasses)
+	case MetadataTooLarge(local) != nil: // Its annotations are not held.
+		return MetadataTooLarge(local)
+	case isCutIngress(local):
+		return refusalf(ReasonRouteTooLarge, "it has more than %d rules and hosts of spec.tls, %d paths, or %d KiB of them: split it up", mostRouteHosts, mostRoutePaths, mostRouteText>>10)
+	}
+	if refusal := neverSynced("Ingress", local); refusal != nil {
+		return refusal
+	}
+	if refusal := backendRefusal(&local.Spec); refusal != nil {
+		return refusal
+	}
+	if refusal := hostRefusal(ingressHosts(&local.Spec), hosts, HostsFor(limits.IngressHosts, t.Mark.Account)); refusal != nil {
+		return refusal
+	}
+	return annotationRefusal(local, limits)
+}
+
+// Ingress is the remote Ingress of local, or IngressRefusal. The annotation
+// kubernetes.io/ingress.class, which controllers prefer to the class, is not sent.
+func Ingress(local *networkingv1.Ingress, t Target, limits *Limits, classes Classes, hosts HostPatterns) (*networkingv1.Ingress, *Refusal) {
+	if refusal := IngressRefusal(local, t, limits, classes, hosts); refusal != nil {
+		return nil, refusal
+	}
+	allowed := ingressSpecPlan.allowed(&local.Spec)
+	spec := allowed.DeepCopy()
+	class, _ := classes.Of(v1alpha1.ClassIngress, *local.Spec.IngressClassName)
+	spec.IngressClassName = &class
+	return &networkingv1.Ingress{ObjectMeta: Metadata(local, t), Spec: *spec}, nil
+}
+
+// annotationRefusal is about the first annotation that the provider does not let in. By an
+// annotation, a controller asks who somebody is, or from where: without it, a route that is
+// closed here would be open there.
+func annotationRefusal(local *networkingv1.Ingress, limits *Limits) *Refusal {
+	for _, key := range slices.Sorted(maps.Keys(local.Annotations)) {
+		domain, _, _ := strings.Cut(key, "/")
+		if isCopiedAnnotation(key) && !limits.Sends(key) && !slices.Contains(harmlessAnnotations, domain+"/") {
+			return refusalf(ReasonAnnotationWithheld,
+				"metadata.annotations[%s]: the provider does not let it in (%s, %s in ConfigMap spillway-provider/limits), and without it the Ingress may be open to more people there",
+				key, limitMetadataKeys, limitReservedKeys)
+		}
+	}
+	return nil
+}
+
+// backendRefusal is about the first backend that is not a Service.
+func backendRefusal(spec *networkingv1.IngressSpec) *Refusal {
+	if spec.DefaultBackend != nil {
+		if field := ingressBackendPlan.violation(spec.DefaultBackend, PodSecurityBaseline); field != nil {
+			return field.refusal("spec.defaultBackend")
+		}
+	}
+	for i := range spec.Rules {
+		if spec.Rules[i].HTTP == nil {
+			continue
+		}
+		for j := range spec.Rules[i].HTTP.Paths {
+			if field := ingressBackendPlan.violation(&spec.Rules[i].HTTP.Paths[j].Backend, PodSecurityBaseline); field != nil {
+				return field.refusal(fmt.Sprintf("spec.rules[%d].http.paths[%d].backend", i, j))
+			}
+		}
+	}
+	return nil
+}
+
+// ingressHosts are the hosts of an Ingress. What names none, or is for all that no rule
+// matches, is for every host.
+func ingressHosts(spec *networkingv1.IngressSpec) []routedHost {
+	var all []routedHost
+	if spec.DefaultBackend != nil {
+		all = append(all, routedHost{"spec.defaultBackend", All})
+	}
+	for i := range spec.Rules {
+		all = append(all, routedHost{fmt.Sprintf("spec.rules[%d].host", i), cmp.Or(spec.Rules[i].Host, All)})
+	}
+	for i := range spec.TLS {
+		if len(spec.TLS[i].Hosts) == 0 {
+			all = append(all, routedHost{fmt.Sprintf("spec.tls[%d].hosts", i), All})
+		}
+		for j, host := range spec.TLS[i].Hosts {
+			all = append(all, routedHost{fmt.Sprintf("spec.tls[%d].hosts[%d]", i, j), host})
+		}
+	}
+	return all
+}
+
+// IngressSecrets are the names of the Secrets that an Ingress has its certificates from,
+// sorted, each once. It needs none of them to be there: controllers that make certificates
+// find out from the Ingress which ones to make.
+func IngressSecrets(local *networkingv1.Ingress) []string {
+	var names []string
+	for i := range local.Spec.TLS {
+		if name := local.Spec.TLS[i].SecretName; name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// MergeIngress is remote with the spec that Ingress makes, or remote itself if nothing
+// differs.
+func MergeIngress(desired, remote *networkingv1.Ingress) *networkingv1.Ingress {
+	merged := remote.DeepCopy()
+	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
+	merged.Spec = desired.Spec
+	if equality.Semantic.DeepEqual(merged, remote) {
+		return remote
+	}
+	return merged
+}
+
+// Bounds on an Ingress that is held. An API server limits none of these, and the provider's
+// policy compares each host with each pattern.
+const (
+	mostRouteHosts = 200
+	mostRoutePaths = 1000
+	mostRouteText  = 64 << 10 // In bytes: hosts, paths and names.
+)
+
+// CutIngress takes away what an Ingress has too much of to be held. Its class stays: it says
+// whose the Ingress is. Applied to its own result it changes nothing.
+func CutIngress(ingress *networkingv1.Ingress) {
+	spec := &ingress.Spec
+	hosts, paths, text := len(spec.Rules), 0, 0
+	for i := range spec.TLS {
+		hosts += max(1, len(spec.TLS[i].Hosts))
+		text += len(spec.TLS[i].SecretName)
+		for _, host := range spec.TLS[i].Hosts {
+			text += len(host)
+		}
+	}
+	for i := range spec.Rules {
+		text += len(spec.Rules[i].Host)
+		if spec.Rules[i].HTTP == nil {
+			continue
+		}
+		paths += len(spec.Rules[i].HTTP.Paths)
+		for j := range spec.Rules[i].HTTP.Paths {
+			text += len(spec.Rules[i].HTTP.Paths[j].Path)
+		}
+	}
+	if hosts > mostRouteHosts || paths > mostRoutePaths || text > mostRouteText {
+		ingress.Spec = networkingv1.IngressSpec{IngressClassName: spec.IngressClassName}
+	}
+}
+
+// isCutIngress reports whether an Ingress was cut: no API server accepts one that has
+// neither a rule nor a default backend.
+func isCutIngress(ingress *networkingv1.Ingress) bool {
+	return len(ingress.Spec.Rules) == 0 && ingress.Spec.DefaultBackend == nil
+}

@@ -1,0 +1,229 @@
+package translate
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// ingressOf is the Ingress team/web of that spec, and of class public.
+func ingressOf(t testing.TB, spec string) *networkingv1.Ingress {
+	t.Helper()
+	ingress := parse[networkingv1.Ingress](t, `{metadata: {namespace: team, name: web, uid: uid, labels: {app: web}}, spec: {ingressClassName: public}}`)
+	merged(t, &ingress.Spec, spec)
+	return ingress
+}
+
+// euClasses maps public, and one that the provider does not allow.
+var euClasses = Classes{
+	{Kind: v1alpha1.ClassIngress, Name: "public", RemoteName: "eu-public"}, {Kind: v1alpha1.ClassIngress, Name: "other", RemoteName: "eu-other"},
+	{Kind: v1alpha1.ClassLoadBalancer, Name: "internal", RemoteName: "eu-internal"},
+}
+
+// routing allows the class, every host, and some annotations.
+var routing = &Limits{IngressClasses: []string{"eu-public"}, IngressHosts: []string{All}, MetadataKeys: []string{"nginx.ingress.kubernetes.io/"}}
+
+// inIngress is a subject that is somewhere in an Ingress.
+func inIngress[T any](fields decisions, where func(*networkingv1.IngressSpec) *T) subject {
+	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
+		local := ingressOf(t, `{tls: [{}], rules: [{http: {paths: [{backend: {service: {name: web}}}]}}]}`)
+		set(reflect.ValueOf(where(&local.Spec)).Elem())
+		local.Spec.IngressClassName = ptr.To("public")
+		remote, refusal := Ingress(local, mapped, routing, euClasses, nil)
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		return reflect.ValueOf(where(&remote.Spec)).Elem(), nil
+	}}
+}
+
+func firstPath(s *networkingv1.IngressSpec) *networkingv1.HTTPIngressPath {
+	return &s.Rules[0].HTTP.Paths[0]
+}
+
+// TestIngress has what the provider is asked for.
+func TestIngress(t *testing.T) {
+	const spec = `{
+		tls: [{hosts: [a.example.com, "*.b.example.com"], secretName: cert}],
+		defaultBackend: {service: {name: rest, port: {name: http}}},
+		rules: [{host: a.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}, {host: "*.b.example.com"}]}`
+	local := ingressOf(t, spec)
+	local.Annotations = map[string]string{
+		"kubernetes.io/ingress.class": "public", "addresses.spillway.io/eu": "203.0.113.1", "nginx.ingress.kubernetes.io/rewrite-target": "/",
+	}
+	local.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "203.0.113.1"}}
+	before := local.DeepCopy()
+	got, refusal := Ingress(local, mapped, routing, euClasses, nil)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	want := ingressOf(t, spec)
+	want.ObjectMeta = metav1.ObjectMeta{Name: "web", Namespace: "team-eu", Labels: mark.Labels(), Annotations: provenanceOf("app;nginx.ingress.kubernetes.io/rewrite-target")}
+	want.Labels["app"], want.Annotations["nginx.ingress.kubernetes.io/rewrite-target"] = "web", "/"
+	want.Spec.IngressClassName = ptr.To("eu-public")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	firstPath(&got.Spec).Path, got.Spec.TLS[0].Hosts[0] = "/other", "other"
+	if diff := cmp.Diff(before, local); diff != "" {
+		t.Errorf("the local Ingress was changed:\n%s", diff)
+	}
+}
+
+func TestIngressRefusals(t *testing.T) {
+	const rule = `rules: [{host: a.example.com, http: {paths: [{backend: {service: {name: web}}}]}}]`
+	const resource = `{resource: {kind: Bucket, name: b}}`
+	closed := func(key string) *networkingv1.Ingress {
+		local := ingressOf(t, `{`+rule+`}`)
+		local.Annotations = map[string]string{key: "x", "kubectl.kubernetes.io/last-applied-configuration": "x"}
+		return local
+	}
+	long := closed("note")
+	long.Annotations["note"] = strings.Repeat("x", MostMetadata)
+	limits := &Limits{IngressClasses: []string{"eu-public"}, IngressHosts: []string{"*.example.com"}, MetadataKeys: []string{"haproxy.org/"}, ReservedKeys: []string{"grafana_alert"}}
+	never := ingressOf(t, `{`+rule+`}`)
+	never.Labels["spillway.io/sync"] = "never"
+	for name, test := range map[string]struct {
+		local           *networkingv1.Ingress
+		reason, mention string
+	}{
+		"sent":                {ingressOf(t, `{`+rule+`}`), "", ""},
+		"another class":       {ingressOf(t, `{ingressClassName: internal, `+rule+`}`), v1alpha1.ReasonClassNotMapped, `IngressClass "internal" to none`},
+		"no class":            {ingressOf(t, `{ingressClassName: null, `+rule+`}`), v1alpha1.ReasonClassNotMapped, "spec.ingressClassName"},
+		"one not allowed":     {ingressOf(t, `{ingressClassName: other, `+rule+`}`), ReasonClassNotAllowed, "does not allow the class eu-other (ingressClasses in"},
+		"closed by a key":     {closed("nginx.ingress.kubernetes.io/auth-url"), ReasonAnnotationWithheld, "metadata.annotations[nginx.ingress.kubernetes.io/auth-url]: the provider does not let it in"},
+		"by one that is sent": {closed("haproxy.org/allow-list"), "", ""},
+		"by none":             {closed("cert-manager.io/cluster-issuer"), "", ""},
+		"by a note":           {closed("note"), "", ""},
+		"by a reserved note":  {closed("grafana_alert"), ReasonAnnotationWithheld, "grafana_alert"},
+		"by an older class":   {closed("kubernetes.io/ingress.class"), "", ""},
+		"with long ones":      {long, ReasonMetadataTooLarge, "labels and annotations"},
+		"kept at home":        {never, ReasonSyncNever, "spillway.io/sync=never"},
+		"cut":                 {ingressOf(t, `{}`), ReasonRouteTooLarge, "200 rules and hosts of spec.tls, 1000 paths, or 64 KiB"},
+		"the default":         {ingressOf(t, `{defaultBackend: `+resource+`}`), ReasonResourceBackend, "spec.defaultBackend.resource is set"},
+		"one of the backends": {ingressOf(t, `{rules: [{host: b}, {http: {paths: [{backend: {service: {name: web}}}, {backend: `+resource+`}]}}]}`), ReasonResourceBackend, "spec.rules[1].http.paths[1].backend.resource is set"},
+		"another host":        {ingressOf(t, `{rules: [{host: a.example.com}, {host: example.org}]}`), ReasonHostNotAllowed, "spec.rules[1].host is example.org: the provider"},
+		"every host":          {ingressOf(t, `{rules: [{}]}`), ReasonHostNotAllowed, "spec.rules[0].host stands for every host: the provider"},
+		"the rest of all":     {ingressOf(t, `{defaultBackend: {service: {name: web}}}`), ReasonHostNotAllowed, "spec.defaultBackend stands for every host"},
+		"of a certificate":    {ingressOf(t, `{tls: [{hosts: [a.example.com, example.org]}], `+rule+`}`), ReasonHostNotAllowed, "spec.tls[0].hosts[1] is example.org"},
+		"any certificate":     {ingressOf(t, `{tls: [{hosts: [a.example.com]}, {secretName: cert}], `+rule+`}`), ReasonHostNotAllowed, "spec.tls[1].hosts stands for every host"},
+	} {
+		_, refusal := Ingress(test.local, mapped, limits, euClasses, nil)
+		if refusal == nil {
+			refusal = &Refusal{}
+		}
+		if refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.mention) {
+			t.Errorf("%s: got %v", name, refusal)
+		}
+	}
+}
+
+// TestIngressSecrets has the Secrets that an Ingress has its certificates from.
+func TestIngressSecrets(t *testing.T) {
+	for spec, want := range map[string][]string{
+		`{}`:                       nil,
+		`{tls: [{secretName: b}]}`: {"b"},
+		`{tls: [{secretName: b}, {hosts: [a.example.com], secretName: a}, {hosts: [c.example.com], secretName: a}, {hosts: [d.example.com]}]}`: {"a", "b"},
+	} {
+		if got := IngressSecrets(ingressOf(t, spec)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v", spec, got)
+		}
+	}
+}
+
+// TestMergeIngress: the spec is as it should be; what the provider has added to the metadata
+// stays.
+func TestMergeIngress(t *testing.T) {
+	const spec = `{rules: [{host: a.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}`
+	desired, refusal := Ingress(ingressOf(t, spec), mapped, routing, euClasses, nil)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	for name, test := range map[string]struct {
+		change func(remote *networkingv1.Ingress)
+		same   bool
+	}{
+		"as it should be":     {func(*networkingv1.Ingress) {}, true},
+		"with what was added": {func(r *networkingv1.Ingress) { r.Annotations["added"], r.Finalizers = "x", []string{"lb"} }, true},
+		"with an address": {func(r *networkingv1.Ingress) {
+			r.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "203.0.113.1"}}
+		}, true},
+		"of another class":          {func(r *networkingv1.Ingress) { r.Spec.IngressClassName = ptr.To("other") }, false},
+		"with another backend":      {func(r *networkingv1.Ingress) { firstPath(&r.Spec).Backend.Service.Name = "other" }, false},
+		"with one more certificate": {func(r *networkingv1.Ingress) { r.Spec.TLS = []networkingv1.IngressTLS{{SecretName: "s"}} }, false},
+		"with another label":        {func(r *networkingv1.Ingress) { r.Labels["app"] = "other" }, false},
+	} {
+		remote := desired.DeepCopy()
+		test.change(remote)
+		got := MergeIngress(desired, remote)
+		if (got == remote) != test.same {
+			t.Errorf("%s: the same: %t", name, got == remote)
+		}
+		if diff := cmp.Diff(desired.Spec, got.Spec); diff != "" || got.Labels["app"] != "web" {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestCutIngress: one with too much of anything keeps its class and nothing else, and is
+// refused; one that is just small enough stays as it is.
+func TestCutIngress(t *testing.T) {
+	paths := func(n int, path string) networkingv1.IngressRule {
+		all := make([]networkingv1.HTTPIngressPath, n)
+		for i := range all {
+			all[i].Path = path
+		}
+		return networkingv1.IngressRule{IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: all}}}
+	}
+	certificates := func(entries, hosts int) networkingv1.IngressSpec {
+		spec := networkingv1.IngressSpec{TLS: make([]networkingv1.IngressTLS, entries), Rules: make([]networkingv1.IngressRule, 1)}
+		for i := range spec.TLS {
+			spec.TLS[i].Hosts = make([]string, hosts)
+		}
+		return spec
+	}
+	long := strings.Repeat("a", mostRouteText/4)
+	for name, test := range map[string]struct {
+		spec networkingv1.IngressSpec
+		cut  bool
+	}{
+		"most rules":            {networkingv1.IngressSpec{Rules: make([]networkingv1.IngressRule, mostRouteHosts)}, false},
+		"too many":              {networkingv1.IngressSpec{Rules: make([]networkingv1.IngressRule, mostRouteHosts+1)}, true},
+		"most paths":            {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(mostRoutePaths-1, ""), {}, paths(1, "")}}, false},
+		"too many paths":        {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(mostRoutePaths, ""), {}, paths(1, "")}}, true},
+		"most certificates":     {certificates(mostRouteHosts-1, 0), false},
+		"too many certificates": {certificates(mostRouteHosts, 0), true},
+		"most hosts of one":     {certificates(1, mostRouteHosts-1), false},
+		"too many hosts of one": {certificates(1, mostRouteHosts), true},
+		"long paths":            {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(5, long)}}, true},
+		"long enough":           {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(4, long)}}, false},
+		"a long host":           {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(4, long), {Host: "a"}}}, true},
+		"a long host of tls":    {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(4, long)}, TLS: []networkingv1.IngressTLS{{Hosts: []string{"a"}}}}, true},
+		"a long name":           {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(4, long)}, TLS: []networkingv1.IngressTLS{{SecretName: "a"}}}, true},
+		"the default alone":     {networkingv1.IngressSpec{DefaultBackend: &networkingv1.IngressBackend{}}, false},
+	} {
+		test.spec.IngressClassName = ptr.To("public")
+		ingress := &networkingv1.Ingress{Spec: test.spec}
+		want := *ingress.DeepCopy()
+		if test.cut {
+			want.Spec = networkingv1.IngressSpec{IngressClassName: ptr.To("public")}
+		}
+		for range 2 {
+			CutIngress(ingress)
+			if diff := cmp.Diff(want, *ingress); diff != "" {
+				t.Errorf("%s: (-want +got):\n%.300s", name, diff)
+			}
+		}
+		if _, refusal := Ingress(ingress, Target{}, routing, euClasses, nil); (refusal != nil && refusal.Reason == ReasonRouteTooLarge) != test.cut {
+			t.Errorf("%s: refused: %v", name, refusal)
+		}
+	}
+}
