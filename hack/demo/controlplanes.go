@@ -38,7 +38,7 @@ func (d *demo) options(name string) clusters.Options {
 	if name == consumer {
 		count, o.NodeGrace = 2, nodeGrace
 	}
-	o.PlayContainers = name != consumer
+	o.PlayContainers, o.PlayIngresses = name != consumer, name == "eu"
 	for i := range count {
 		o.Nodes = append(o.Nodes, clusters.Node{Name: fmt.Sprintf("%s-node-%d", name, i+1), CPU: "16", Memory: "64Gi"})
 	}

@@ -31,6 +31,9 @@ var sampleFiles = []string{bindingsFile, "manifests/team-a.yaml", "manifests/tea
 // before that would stay at home.
 const appsFile = "manifests/apps.yaml"
 
+// euFile is applied in provider eu.
+const euFile = "manifests/eu.yaml"
+
 // install applies what is shipped: the consumer's part without the Deployment,
 // for which there are no images here, and the provider's part.
 func (d *demo) install(ctx context.Context) error {
@@ -60,7 +63,22 @@ func (d *demo) install(ctx context.Context) error {
 			return fmt.Errorf("applying provider.yaml: %w", err)
 		}
 	}
-	return nil
+	return d.openIngress(ctx)
+}
+
+// openIngress does what the administrator of provider eu does, so that consumers may have
+// Ingresses there.
+func (d *demo) openIngress(ctx context.Context) error {
+	raw, err := samples.ReadFile(euFile)
+	if err != nil {
+		return err
+	}
+	if err := d.apply(ctx, "eu", raw); err != nil {
+		return fmt.Errorf("applying hack/demo/%s: %w", euFile, err)
+	}
+	_, err = d.kubectl(ctx, "eu", nil, "patch", "configmap", offloadingv1alpha1.LimitsName, "-n", providerNamespace, "--type=merge",
+		"-p", `{"data":{"ingressClasses":"public","ingressHosts":"*.example.com"}}`)
+	return err
 }
 
 // handOverCredentials does what the administrators of the providers and the

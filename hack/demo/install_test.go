@@ -46,7 +46,7 @@ func TestSamplesAreAllApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applied := append(slices.Clone(sampleFiles), appsFile)
+	applied := append(slices.Clone(sampleFiles), appsFile, euFile)
 	for _, entry := range entries {
 		if !slices.Contains(applied, "manifests/"+entry.Name()) {
 			t.Errorf("manifests/%s is not applied", entry.Name())

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,7 @@ func (d *demo) waitUntilReady(ctx context.Context) error {
 
 // waitForApps waits for what the teams run.
 func (d *demo) waitForApps(ctx context.Context) error {
-	return d.wait(ctx, d.unfinished, "the pods of both teams run, and team-a's Job has succeeded")
+	return d.wait(ctx, d.unfinished, "the pods of both teams run, team-a's Job has succeeded, and its Ingress has an address")
 }
 
 // wait waits until nothing is missing, and says what it waits for whenever that
@@ -75,6 +76,12 @@ func (d *demo) unfinished(ctx context.Context) ([]error, error) {
 		} else if ready := deployment.Status.ReadyReplicas; ready < *deployment.Spec.Replicas {
 			missing = append(missing, fmt.Errorf("deployment %s: %d of %d pods are ready", key, ready, *deployment.Spec.Replicas))
 		}
+	}
+	ingress := &networkingv1.Ingress{}
+	if err := d.consumer.Get(ctx, client.ObjectKey{Namespace: "team-a", Name: "web"}, ingress); err != nil {
+		missing = append(missing, fmt.Errorf("ingress team-a/web: %w", err))
+	} else if len(ingress.Status.LoadBalancer.Ingress) == 0 {
+		missing = append(missing, errors.New("ingress team-a/web: it has no address"))
 	}
 	job := &batchv1.Job{}
 	if err := d.consumer.Get(ctx, client.ObjectKey{Namespace: "team-a", Name: "report"}, job); err != nil {
