@@ -151,7 +151,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"webhookremoval": only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local),
 		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
 		"unpin":          (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local),
-		"importedclass":  (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass")}).SetupWithManager(local),
+		"importedclass":  (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local),
 		"unreport": errors.Join(
 			(&unreport.Reconciler[*corev1.Service]{Client: cached, Catalogue: o.Views.Catalogue, Kind: service.Kind()}).SetupWithManager(local),
 			(&unreport.Reconciler[*networkingv1.Ingress]{Client: cached, Catalogue: o.Views.Catalogue, Kind: ingress.Kind()}).SetupWithManager(local)),

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/importedclass"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
@@ -31,6 +34,12 @@ import (
 // +kubebuilder:rbac:groups=node.k8s.io,resources=runtimeclasses,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+const (
+	// fewReplaced are the times that a class is replaced at once, and then once each replaceInterval.
+	fewReplaced     = 3
+	replaceInterval = time.Minute
+)
 
 // reasonClassTaken: a class that the binding imports is somebody else's here, and is left alone.
 const reasonClassTaken = "ClassTaken"
@@ -52,8 +61,10 @@ var fresh = map[v1alpha1.ClassKind]func() client.Object{
 type Reconciler struct {
 	Client client.Client
 	Events events.EventRecorder
+	Clock  clock.PassiveClock
 
-	told sync.Map // The UIDs of bindings, by what was told of them.
+	replaced *throttle.Allowance[Request] // How often a class is replaced: its provider may say something else all the time.
+	told     sync.Map                     // The UIDs of bindings, by what was told of them.
 }
 
 // telling is a class that is somebody else's, as told on a binding.
@@ -87,10 +98,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 		if err := r.Client.Create(ctx, plan.Create); err != nil && !apierrors.IsAlreadyExists(err) { // The watch shows that one in a moment.
 			return retry.Done(fmt.Errorf("creating %s %s: %w", req.Kind, req.Name, err))
 		}
+	case plan.Replaces && r.replaced.Wait(req) > 0:
+		return ctrl.Result{RequeueAfter: r.replaced.Wait(req)}, nil
 	case plan.Delete != nil:
 		if err := retry.IgnoreGone(r.Client.Delete(ctx, plan.Delete, precondition.Exactly(plan.Delete))); err != nil {
 			return retry.Done(fmt.Errorf("deleting %s %s: %w", req.Kind, req.Name, err))
 		}
+		r.replaced.Wrote(req)
 	}
 	return ctrl.Result{}, nil
 }

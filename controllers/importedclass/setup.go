@@ -12,11 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.replaced = throttle.NewAllowance[Request](fewReplaced, replaceInterval, r.Clock)
 	b := builder.TypedControllerManagedBy[Request](mgr).
 		Named("importedclass").
 		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(imported), builder.WithPredicates(changes()))

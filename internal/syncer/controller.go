@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -119,7 +120,7 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], pla
 	if c.observer.Ahead(s) {
 		again = retry.Sooner(again, ownwrites.Lifetime) // From then on the cache counts, whatever it shows.
 	}
-	c.tell(s, plan)
+	again = retry.Sooner(again, c.tell(s, plan))
 	if c.isNeeded() {
 		if err := c.waits.Ended(ctx, c.key(s.Key), plan.Problem); err != nil {
 			return ctrl.Result{}, err
@@ -139,15 +140,18 @@ func (c *kindController[T]) isNeeded() bool {
 }
 
 // tell makes an event of the problem of a plan without actions, if the plan tells it, and no
-// event has told it before.
-func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) {
+// event has told it before. It returns how long one has to wait that cannot be made now.
+func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) (wait time.Duration) {
 	switch told := c.refusals.Told; {
 	case told == nil:
 	case !decide.Present(s.Local) || !s.Sites[0].Wanted: // Teams may make and delete as many as they want.
 		told.Forget(s.Key)
 	case told.Problems.Change(s.Key, plan.Problem) && plan.TellsProblem:
-		c.record(s, plan.Problem)
+		if wait = c.record(s, plan.Problem); wait > 0 {
+			told.Problems.Change(s.Key, nil)
+		}
 	}
+	return wait
 }
 
 // tellWritten makes the event of a plan whose actions are done, unless an event has told the
@@ -155,7 +159,9 @@ func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) {
 func (c *kindController[T]) tellWritten(s decide.Subject[T], plan decide.Plan) {
 	ofStatus := plan.Event == nil && !slices.ContainsFunc(plan.Actions, func(a decide.Action) bool { return a.Side == decide.Remote })
 	if told := c.refusals.Told; told == nil || !ofStatus && told.Notices.Change(s.Key, plan.Event) {
-		c.record(s, plan.Event)
+		if c.record(s, plan.Event) > 0 {
+			told.Notices.Change(s.Key, nil)
+		}
 	}
 }
 
@@ -177,18 +183,20 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 	return c.waits.Tell(ctx, c.key(key))
 }
 
-// record makes an event on the local object, unless that is gone, event is nil, or there were too
-// many.
-func (c *kindController[T]) record(s decide.Subject[T], event *decide.Problem) {
+// record makes an event on the local object, unless that is gone or event is nil. If the object has
+// had too many, it makes none, and returns how long the next one has to wait.
+func (c *kindController[T]) record(s decide.Subject[T], event *decide.Problem) (wait time.Duration) {
 	if event == nil || !decide.Present(s.Local) {
-		return
+		return 0
 	}
-	if told := c.refusals.Told; told == nil || told.Events.Wait(s.Key) == 0 {
-		if told != nil {
-			told.Events.Wrote(s.Key)
+	if told := c.refusals.Told; told != nil {
+		if wait = told.Events.Wait(s.Key); wait > 0 {
+			return wait
 		}
-		c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, event.Reason, "Offload", "%s", conditions.Note(event.Message))
+		told.Events.Wrote(s.Key)
 	}
+	c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, event.Reason, "Offload", "%s", conditions.Note(event.Message))
+	return 0
 }
 
 // need implements needed.

@@ -1,7 +1,9 @@
 package translate
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -47,7 +49,16 @@ func WithAddresses[T Addressed](local T, clusterID string, addresses []string, o
 			object.Status.LoadBalancer.Ingress = ofService(all)
 		}
 	case *networkingv1.Ingress:
-		object.Status.LoadBalancer.Ingress = ofIngress(all)
+		if len(addresses) > 0 {
+			object.Status.LoadBalancer.Ingress = ofIngress(all)
+			break
+		}
+		// It may have a class by now that a controller at home serves, whose addresses stay.
+		were := address.All(local.GetAnnotations(), own)
+		object.Status.LoadBalancer.Ingress = slices.DeleteFunc(object.Status.LoadBalancer.Ingress, func(i networkingv1.IngressLoadBalancerIngress) bool {
+			shown := cmp.Or(i.IP, i.Hostname)
+			return slices.Contains(were, shown) && !slices.Contains(all, shown)
+		})
 	}
 	if equality.Semantic.DeepEqual(changed, local) {
 		return local

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// mostValue is the highest value of an imported PriorityClass: nothing of the consumer's
-	// own that matters has less.
+	// mostValue is the highest value of an imported PriorityClass. Pods of it are scheduled
+	// before those without a class, and preempt none.
 	mostValue = 1000
 	// handler is that of imported RuntimeClasses. No kubelet has it.
 	handler = "spillway"
@@ -31,6 +31,8 @@ const (
 type Plan struct {
 	// Create is to be created, and Delete deleted; nil: nothing is.
 	Create, Delete decide.Object
+	// Replaces says that a class is to be made in place of Delete.
+	Replaces bool
 	// Taken are the bindings that import it, if a class of that name is somebody else's.
 	Taken []*v1alpha1.ClusterBinding
 }
@@ -52,14 +54,15 @@ func Decide(kind v1alpha1.ClassKind, name string, bindings []v1alpha1.ClusterBin
 	case found.GetDeletionTimestamp() != nil, len(importing) > 0 && (desired == nil || same(found, desired)):
 		return Plan{}
 	default:
-		return Plan{Delete: found}
+		return Plan{Delete: found, Replaces: desired != nil}
 	}
 }
 
-// importers are the bindings that import the class, and stay; the oldest first.
+// importers are the bindings that import the class, the oldest first. One that is being deleted
+// needs it until the end: the pods that its drain evicts are made anew, with the class.
 func importers(kind v1alpha1.ClassKind, name string, bindings []v1alpha1.ClusterBinding) (all []*v1alpha1.ClusterBinding) {
 	for i := range bindings {
-		if bindings[i].DeletionTimestamp.IsZero() && mapping(&bindings[i], kind, name) != nil {
+		if mapping(&bindings[i], kind, name) != nil {
 			all = append(all, &bindings[i])
 		}
 	}

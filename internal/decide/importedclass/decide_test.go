@@ -89,7 +89,7 @@ func TestDecide(t *testing.T) {
 		"another kind":                       {priority, bindings{importing("a", runtime, valued(7))}, nil, ""},
 		"of several, the oldest":             {priority, bindings{importing("b", priority, valued(8)), importing("a", priority, valued(7))}, nil, "create with 7"},
 		"of several, the oldest that has it": {priority, bindings{importing("b", priority, valued(8)), importing("a", priority)}, nil, "create with 8"},
-		"the oldest is going":                {priority, bindings{importing("b", priority, valued(8)), leaving(importing("a", priority, valued(7)))}, nil, "create with 8"},
+		"the oldest is going":                {priority, bindings{importing("b", priority, valued(8)), leaving(importing("a", priority, valued(7)))}, nil, "create with 7"},
 		"a high value":                       {priority, bindings{importing("a", priority, valued(1_000_000_000))}, nil, "create with 1000"},
 		"a negative value":                   {priority, bindings{importing("a", priority, valued(-5))}, nil, "create with 0"},
 
@@ -98,7 +98,8 @@ func TestDecide(t *testing.T) {
 		"its value has changed":         {priority, bindings{importing("a", priority, valued(8))}, ours(priority, valued(7)), "delete"},
 		"it is being replaced":          {priority, bindings{importing("a", priority, valued(8))}, going(ours(priority, valued(7))), ""},
 		"the provider lacks it":         {priority, bindings{importing("a", priority)}, ours(priority, valued(7)), ""},
-		"the last binding is going":     {priority, bindings{leaving(importing("a", priority, valued(7)))}, ours(priority, valued(7)), "delete"},
+		"the last binding is going":     {priority, bindings{leaving(importing("a", priority, valued(7)))}, ours(priority, valued(7)), ""},
+		"the last binding is gone":      {priority, nil, ours(priority, valued(7)), "delete"},
 		"one binding stays":             {priority, bindings{leaving(importing("a", priority, valued(7))), importing("b", priority)}, ours(priority, valued(7)), ""},
 		"nobody imports it any more":    {priority, bindings{unimported(importing("a", priority, valued(7)))}, ours(priority, valued(7)), "delete"},
 		"found at a start, and left":    {runtime, nil, ours(runtime, there(runtime)), "delete"},

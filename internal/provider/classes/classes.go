@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	nodev1 "k8s.io/api/node/v1"
@@ -80,7 +81,7 @@ func (c *Classes) Want(ctx context.Context, mapped []v1alpha1.ClassMapping) {
 		if !w.names.Equal(names[kind]) {
 			w.stop()
 			delete(c.watched, kind)
-			c.gathering.Begin()
+			c.begin()
 		}
 	}
 	for kind, of := range names {
@@ -128,6 +129,19 @@ func (c *Classes) Follow(ctx context.Context, follower func()) {
 			follower()
 		}
 	})
+}
+
+// tellEvery is the time between two changes that are told: each enqueues all objects, and a provider
+// may change its classes as often as it likes.
+const tellEvery = 2 * time.Second
+
+// begin tells the followers, a moment after the first answer. The lock is held.
+func (c *Classes) begin() {
+	if c.all == nil {
+		c.gathering.Begin()
+	} else {
+		c.gathering.BeginIn(tellEvery)
+	}
 }
 
 // tell tells the followers, if there is anything new.
@@ -206,7 +220,7 @@ func (w *watched) change(change func()) error {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
 	change()
-	w.of.gathering.Begin()
+	w.of.begin()
 	return nil
 }
 

@@ -27,16 +27,19 @@ func New(with clock.WithDelayedExecution, then func()) *Gathering {
 	return &Gathering{clock: with, then: then}
 }
 
-// Begin makes the function run in a moment, unless a run is already due. It may be called
+// Begin is BeginIn of a Moment.
+func (g *Gathering) Begin() { g.BeginIn(Moment) }
+
+// BeginIn makes the function run after a delay, unless a run is already due. It may be called
 // under a lock that the function takes.
-func (g *Gathering) Begin() {
+func (g *Gathering) BeginIn(delay time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.due {
 		return
 	}
 	g.due = true
-	g.clock.AfterFunc(Moment, func() {
+	g.clock.AfterFunc(delay, func() {
 		g.mu.Lock()
 		g.due = false
 		g.mu.Unlock()
