@@ -14,8 +14,8 @@ import (
 const (
 	// reasonReadinessGates is a kubelet's reason when a readiness gate is not open.
 	reasonReadinessGates = "ReadinessGatesNotReady"
-	// reasonRemoteTerminating is the reason why a pod is not Ready that the provider is deleting.
-	reasonRemoteTerminating = "RemotePodTerminating"
+	// RemoteTerminating is the reason why a pod is not Ready that the provider is deleting.
+	RemoteTerminating = "RemotePodTerminating"
 )
 
 // remoteConditions are the types of conditions that come from the provider. All others
@@ -96,7 +96,7 @@ func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType) (c
 // drained. There everybody knows that from the deletion timestamp, which local does not have: here
 // Services would go on sending to it, and PodDisruptionBudgets would count it.
 func endReadiness(ready *corev1.PodCondition, remote *corev1.Pod) {
-	ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, reasonRemoteTerminating, "the provider is deleting the remote pod"
+	ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, RemoteTerminating, "the provider is deleting the remote pod"
 	grace := time.Duration(ptr.Deref(remote.DeletionGracePeriodSeconds, 0)) * time.Second
 	ready.LastTransitionTime = saneTime(metav1.NewTime(remote.DeletionTimestamp.Add(-grace)))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 const (
@@ -41,13 +42,18 @@ func fail(s snapshot, why decide.Problem) decide.Action {
 	return statusPatch(s.Local, status, nil)
 }
 
-// setNotReady marks a failed pod as not ready.
+// setNotReady marks a failed pod as not ready. That the provider was deleting it says no more why.
 func setNotReady(status *corev1.PodStatus, now time.Time) {
 	for i := range status.Conditions {
 		condition := &status.Conditions[i]
-		if (condition.Type == corev1.PodReady || condition.Type == corev1.ContainersReady) && condition.Status != corev1.ConditionFalse {
+		if condition.Type != corev1.PodReady && condition.Type != corev1.ContainersReady {
+			continue
+		}
+		if condition.Status != corev1.ConditionFalse {
 			condition.Status, condition.Reason = corev1.ConditionFalse, "PodFailed"
 			condition.LastTransitionTime = metav1.NewTime(now)
+		} else if condition.Reason == translate.RemoteTerminating {
+			condition.Reason, condition.Message = "PodFailed", ""
 		}
 	}
 }

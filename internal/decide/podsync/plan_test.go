@@ -121,6 +121,14 @@ func TestWholePlans(t *testing.T) {
 					local(sentAs(), phase("Failed"), reason("RemotePodLost"), func(p *corev1.Pod) { p.Status.Message = lost },
 						condition("Ready", "False", "Some", "", before), condition("ContainersReady", "False", "PodFailed", "", now), condition("PodScheduled", "True", "", "", before)), false)},
 				Event: &decide.Problem{Reason: "RemotePodLost", Message: lost}}},
+		"it is lost after its deletion began": {
+			in(local(sentAs(), phase("Running"), condition("Ready", "False", "RemotePodTerminating", "going", before)), nil, func(s *snapshot) { s.Lost = true }),
+			decide.Plan{
+				Actions: []decide.Action{written(
+					local(sentAs(), phase("Running"), condition("Ready", "False", "RemotePodTerminating", "going", before)),
+					local(sentAs(), phase("Failed"), reason("RemotePodLost"), func(p *corev1.Pod) { p.Status.Message = lost },
+						condition("Ready", "False", "PodFailed", "", before)), false)},
+				Event: &decide.Problem{Reason: "RemotePodLost", Message: lost}}},
 		"the provider is asked for it": {in(local(sentAs()), nil), decide.Plan{Actions: []decide.Action{{
 			Verb: decide.Find, Side: decide.Remote, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-home", Name: "web", UID: "remote-1"}}}}}},
 		"what it uses is older there, and a debugger may not go": {in(local(debugger), remote(), outdated), decide.Plan{
