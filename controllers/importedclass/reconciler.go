@@ -104,7 +104,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 		if err := retry.IgnoreGone(r.Client.Delete(ctx, plan.Delete, precondition.Exactly(plan.Delete))); err != nil {
 			return retry.Done(fmt.Errorf("deleting %s %s: %w", req.Kind, req.Name, err))
 		}
-		r.replaced.Wrote(req)
+		if plan.Replaces {
+			r.replaced.Wrote(req)
+		} else {
+			r.replaced.Forget(req)
+		}
 	}
 	return ctrl.Result{}, nil
 }
