@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
@@ -26,5 +27,26 @@ func TestLockedKeeping(t *testing.T) {
 	want := `{"metadata":{"$deleteFromPrimitiveList/finalizers":["sync.spillway.io/eu"],"$setElementOrder/finalizers":["example.com/a"],"resourceVersion":"7"}}`
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestByEntry: of maps that are empty afterwards, only what was held is taken off.
+func TestByEntry(t *testing.T) {
+	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "settings", ResourceVersion: "7", Labels: map[string]string{"a": "1", "b": "2"}, Annotations: map[string]string{"c": "3"},
+	}}
+	bare, one := before.DeepCopy(), before.DeepCopy()
+	bare.Labels, bare.Annotations = nil, nil
+	delete(one.Labels, "a")
+	const none = `{"metadata":{"annotations":{"c":null},"labels":{"a":null,"b":null},"resourceVersion":"7"}}`
+	for name, patch := range map[string]client.Patch{"merged": Locked(before), "strategic": LockedKeeping(before)} {
+		for _, test := range []struct {
+			after *metav1.PartialObjectMetadata
+			want  string
+		}{{bare, none}, {one, `{"metadata":{"labels":{"a":null},"resourceVersion":"7"}}`}} {
+			if got, err := patch.Data(test.after); err != nil || string(got) != test.want {
+				t.Errorf("%s: got %s, %v, want %s", name, got, err, test.want)
+			}
+		}
 	}
 }

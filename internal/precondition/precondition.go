@@ -2,18 +2,64 @@
 // or changed since we read it.
 package precondition
 
-import "sigs.k8s.io/controller-runtime/pkg/client"
+import (
+	"encoding/json"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
 
 // Locked makes a merge patch from before that the API server refuses if anybody has
 // written in between.
 func Locked(before client.Object) client.Patch {
-	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return ByEntry(client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), before)
 }
 
 // LockedKeeping is as Locked, but takes off and adds only those finalizers in which the
 // two differ: before may not have those of others.
 func LockedKeeping(before client.Object) client.Patch {
-	return client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
+	return ByEntry(client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{}), before)
+}
+
+// ByEntry makes a patch from before take off only those labels and annotations that before has.
+// Of a map that is empty afterwards, a merge patch takes off all: also those of others that before
+// does not hold, such as kubectl's last-applied annotation.
+func ByEntry(patch client.Patch, before client.Object) client.Patch { return byEntry{patch, before} }
+
+type byEntry struct {
+	client.Patch
+	before client.Object
+}
+
+// Data implements client.Patch.
+func (p byEntry) Data(obj client.Object) ([]byte, error) {
+	data, err := p.Patch.Data(obj)
+	labels := len(obj.GetLabels()) == 0 && len(p.before.GetLabels()) > 0
+	annotations := len(obj.GetAnnotations()) == 0 && len(p.before.GetAnnotations()) > 0
+	if err != nil || !labels && !annotations {
+		return data, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, fmt.Errorf("reading a patch: %w", err)
+	}
+	if metadata, ok := fields["metadata"].(map[string]any); ok {
+		if labels {
+			metadata["labels"] = nulls(p.before.GetLabels())
+		}
+		if annotations {
+			metadata["annotations"] = nulls(p.before.GetAnnotations())
+		}
+	}
+	return json.Marshal(fields)
+}
+
+func nulls(all map[string]string) map[string]any {
+	none := make(map[string]any, len(all))
+	for key := range all {
+		none[key] = nil
+	}
+	return none
 }
 
 // Exactly makes a delete refuse any object but the one seen.

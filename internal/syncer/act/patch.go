@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -26,7 +27,7 @@ func patch(ctx context.Context, to client.Client, obj client.Object, a decide.Ac
 	if a.Locked {
 		how = locked(before)
 	} else {
-		how = client.StrategicMergeFrom(before)
+		how = precondition.ByEntry(client.StrategicMergeFrom(before), before)
 	}
 	switch {
 	case a.Verb == decide.PatchStatus:
@@ -40,7 +41,7 @@ func patch(ctx context.Context, to client.Client, obj client.Object, a decide.Ac
 
 // locked is a patch that fails if anybody has written in between.
 func locked(before client.Object) client.Patch {
-	how := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	how := precondition.Locked(before)
 	if translate.WithoutContent(before) == any(before) {
 		return how // It is held whole.
 	}
