@@ -27,9 +27,9 @@ var samples embed.FS
 // sampleFiles in the order in which a user would apply them.
 var sampleFiles = []string{bindingsFile, "manifests/team-a.yaml", "manifests/team-b.yaml"}
 
-// appsFile is applied when the namespaces are offloaded: pods that were made
+// appFiles are applied when the namespaces are offloaded: pods that were made
 // before that would stay at home.
-const appsFile = "manifests/apps.yaml"
+var appFiles = []string{"manifests/web.yaml", "manifests/apps.yaml"}
 
 // euFile is applied in provider eu.
 const euFile = "manifests/eu.yaml"
@@ -109,18 +109,19 @@ func (d *demo) applySamples(ctx context.Context) error {
 
 func (d *demo) applyApps(ctx context.Context) error {
 	d.say("deploying what the teams run")
-	raw, err := samples.ReadFile(appsFile)
-	if err != nil {
-		return err
-	}
-	if err := d.apply(ctx, consumer, raw); err != nil {
-		return fmt.Errorf("applying hack/demo/%s: %w", appsFile, err)
-	}
-	return nil
+	return d.applyFiles(ctx, appFiles)
 }
 
 func (d *demo) reapply(ctx context.Context) error {
-	for _, file := range sampleFiles {
+	if err := d.applyFiles(ctx, sampleFiles); err != nil {
+		return err
+	}
+	return d.setBack(ctx)
+}
+
+// applyFiles applies embedded manifests in the consumer.
+func (d *demo) applyFiles(ctx context.Context, files []string) error {
+	for _, file := range files {
 		raw, err := samples.ReadFile(file)
 		if err != nil {
 			return err
@@ -129,7 +130,7 @@ func (d *demo) reapply(ctx context.Context) error {
 			return fmt.Errorf("applying hack/demo/%s: %w", file, err)
 		}
 	}
-	return d.setBack(ctx)
+	return nil
 }
 
 func (d *demo) apply(ctx context.Context, cluster string, manifests []byte) error {

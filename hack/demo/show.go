@@ -11,7 +11,7 @@ import (
 // show prints what a user would look at, as commands with their output.
 func (d *demo) show(ctx context.Context) error {
 	managed := "get namespaces -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
-	pods := "get pods,services,endpointslices,networkpolicies,ingresses,configmaps,secrets -A -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
+	pods := "get pods,services,endpointslices,networkpolicies,ingresses,poddisruptionbudgets,configmaps,secrets -A -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
 	for _, look := range []struct{ title, cluster, command string }{
 		{"The providers, as the platform engineer sees them", consumer, "get clusterbindings"},
 		{"Each of them is a node of the consumer", consumer, "get nodes -L region"},
@@ -25,7 +25,7 @@ func (d *demo) show(ctx context.Context) error {
 		{"team-b's pods: wherever the scheduler has put them, the consumer's own nodes or a provider", consumer, "get pods -n team-b -o wide"},
 		{"No route leads to provider eu, so that team-a's Service has no addresses here", consumer, "get endpointslices -n team-a"},
 		{"team-b's has those of the consumer's own pods", consumer, "get endpointslices -n team-b"},
-		{"The same pods in provider eu, with the Service and the Ingress that lead to them there, the NetworkPolicy, and the ConfigMap and the Secret that they need", "eu", pods},
+		{"The same pods in provider eu, with the Service and the Ingress that lead to them there, the NetworkPolicy and the PodDisruptionBudget, and the ConfigMap and the Secret that they need", "eu", pods},
 		{"And in provider us", "us", pods},
 	} {
 		out, err := d.kubectl(ctx, look.cluster, nil, strings.Fields(look.command)...)

@@ -28,17 +28,19 @@ var pages = []struct {
 	{"docs/getting-started.md", true},
 	{"docs/operations.md", true},
 	{"docs/troubleshooting.md", false},
+	{"docs/applications.md", true},
 }
 
 // notRun are the beginnings of commands that cannot be run here.
 var notRun = map[string]string{
-	"docker ":               "there is no Docker",
-	"make ":                 "it is seen that there is such a target",
-	"bin/manager ":          "the integration tests run it",
-	"curl ":                 "there is nobody to answer",
-	"kubectl port-forward ": "nothing runs",
-	"kubectl drain ":        "there is no node",
-	"kubectl spillway ":     "test/plugin runs them",
+	"docker ":                 "there is no Docker",
+	"make ":                   "it is seen that there is such a target",
+	"bin/manager ":            "the integration tests run it",
+	"curl ":                   "there is nobody to answer",
+	"kubectl port-forward ":   "nothing runs",
+	"kubectl drain ":          "there is no node",
+	"kubectl rollout status ": "no Deployment is rolled out",
+	"kubectl spillway ":       "test/plugin runs them",
 	"kubectl --kubeconfig bin/demo/consumer.kubeconfig logs ": "no manager runs",
 	"kubectl --kubeconfig bin/demo/consumer.kubeconfig exec ": "no manager runs",
 }
@@ -65,7 +67,7 @@ kubectl() {
 const demo = `
 kubectl apply -f dist/install.yaml
 kubectl wait --for=condition=Established crd --all --timeout=60s
-for file in team-a team-b bindings apps; do kubectl apply -f hack/demo/manifests/$file.yaml; done
+for file in team-a team-b bindings web apps; do kubectl apply -f hack/demo/manifests/$file.yaml; done
 kubectl run web -n team-a --image=none
 kubectl create secret generic web
 kubectl apply -f - <<'END'
