@@ -15,9 +15,9 @@ const BindingClassesReady = "ClassesReady"
 const (
 	// ReasonClassesThere: the provider has all of them.
 	ReasonClassesThere = "ClassesThere"
-	// ReasonClassMissing: the provider has not; the message names them. A pod that would have
-	// such a class there is not sent, and its condition has this reason, too. What is there
-	// stays.
+	// ReasonClassMissing: the provider has not; the message names them. A pod or an Ingress that
+	// would have such a class there is not sent; its condition, or event, has this reason, too. What
+	// is there stays.
 	ReasonClassMissing = "ClassMissing"
 	// ReasonClassRefused: a RuntimeClass to be imported has an overhead that is more than 4
 	// CPUs or 16 GiB of memory, or less than nothing.

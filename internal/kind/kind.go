@@ -44,6 +44,9 @@ type Kind[T decide.Object] struct {
 	// Refused, if set, reports whether the limits of the provider, or the classes of the
 	// ClusterBinding, keep an object from being sent. Pure.
 	Refused func(local T, around decide.Around) bool
+	// Awaits, if set, reports whether it is not known yet whether Refused will: whether the provider
+	// has a class. Until then, what an object needs that is not there stays as it is. Pure.
+	Awaits func(local T, around decide.Around) bool
 	// For, if set, returns the namespace of the provider that a remote object is for, of a
 	// copied kind whose objects can be in one place at a time only. Pure.
 	For func(remote T) string

@@ -2,6 +2,7 @@ package translate
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -55,6 +56,15 @@ func ClassRefusal(pod *corev1.Pod, classes Classes, has Has) *Refusal {
 	}
 	if remote, mapped := classes.Of(v1alpha1.ClassPriority, pod.Spec.PriorityClassName); mapped {
 		return absent("spec.priorityClassName", v1alpha1.ClassPriority, remote, has)
+	}
+	return nil
+}
+
+// IngressClassRefusal says why an Ingress of a class that is mapped is not sent now: the provider
+// has no such class, so that nothing there would serve it; or that is not known yet. Else it is nil.
+func IngressClassRefusal(local *networkingv1.Ingress, classes Classes, has Has) *Refusal {
+	if remote, mapped := classes.Of(v1alpha1.ClassIngress, ptr.Deref(local.Spec.IngressClassName, "")); mapped {
+		return absent("spec.ingressClassName", v1alpha1.ClassIngress, remote, has)
 	}
 	return nil
 }

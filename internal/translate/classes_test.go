@@ -96,3 +96,33 @@ func TestClassesThatAreNotThere(t *testing.T) {
 		})
 	}
 }
+
+// TestIngressClassesThatAreNotThere: so does an Ingress.
+func TestIngressClassesThatAreNotThere(t *testing.T) {
+	const missing = "ClassMissing: spec.ingressClassName: the provider has no IngressClass \"eu-public\", to which the ClusterBinding maps it; "
+	for name, test := range map[string]struct {
+		class string
+		has   Presence
+		want  string // The beginning of what refuses it.
+	}{
+		"there":           {"public", ClassThere, ""},
+		"nobody can tell": {"public", ClassUnknown, ""},
+		"missing":         {"public", ClassMissing, missing},
+		"not known yet":   {"public", ClassUnread, "ReferenceNotSynced: spec.ingressClassName"},
+		"not mapped":      {"nginx", ClassMissing, ""},
+	} {
+		local := ingressOf(t, `{ingressClassName: `+test.class+`}`)
+		got := ""
+		if refusal := IngressClassRefusal(local, euClasses, func(kind v1alpha1.ClassKind, name string) Presence {
+			if kind != v1alpha1.ClassIngress || name != "eu-public" {
+				t.Errorf("%s: asked for %s %s", name, kind, name)
+			}
+			return test.has
+		}); refusal != nil {
+			got = refusal.Reason + ": " + refusal.Message
+		}
+		if !strings.HasPrefix(got, test.want) || got != "" && test.want == "" {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}

@@ -20,6 +20,10 @@ var _ = Describe("The Ingresses of an offloaded namespace", func() {
 			change(eu, eu.limits(), func(limits *corev1.ConfigMap) { limits.Data = before.Data })
 		})
 		here, there := unique("here"), unique("there")
+		class := func() *networkingv1.IngressClass {
+			return &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: there}, Spec: networkingv1.IngressClassSpec{Controller: "example.com/ingress"}}
+		}
+		DeferCleanup(func() { eu.drop(class()) })
 		secret := newSecret(t.namespace, unique("cert"), "1").(*corev1.Secret)
 		home.make(secret)
 		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("web")}, Spec: networkingv1.IngressSpec{
@@ -40,6 +44,9 @@ var _ = Describe("The Ingresses of an offloaded namespace", func() {
 		eu.limit("ingressClasses", there)
 		t.tells(ingress, translate.ReasonHostNotAllowed, "spec.rules[0].host is web.example.com: the provider does not list it")
 		eu.limit("ingressHosts", "example.org, "+providerAccount+"=*.example.com")
+		t.tells(ingress, v1alpha1.ReasonClassMissing, "spec.ingressClassName: the provider has no IngressClass \""+there+"\"")
+		Expect(now(home, secret)()).To(HaveField("ObjectMeta", And(HaveField("Labels", BeEmpty()), HaveField("Finalizers", BeEmpty()))))
+		eu.make(class())
 		Eventually(now(eu, remote)).Should(HaveField("Spec", And(HaveField("IngressClassName", HaveValue(Equal(there))), HaveField("TLS", ingress.Spec.TLS))))
 		Eventually(eu.fetching(cert)).Should(Succeed())
 
@@ -55,6 +62,15 @@ var _ = Describe("The Ingresses of an offloaded namespace", func() {
 		}
 		addressed()
 		t.tells(ingress, translate.ReasonAddressRefused, "web.team.svc.cluster.local")
+
+		By("taking the class away in the provider, and giving it back")
+		uid := remote.UID
+		eu.drop(class())
+		Eventually(home.condition(t.cb, v1alpha1.BindingClassesReady)).Should(isFalse(v1alpha1.ReasonClassMissing, "IngressClass "+there))
+		change(home, ingress, func(i *networkingv1.Ingress) { i.Labels = map[string]string{"tier": "front"} })
+		eu.make(class())
+		Eventually(now(eu, remote)).Should(HaveField("Labels", HaveKeyWithValue("tier", "front")))
+		Expect(now(eu, remote)()).To(And(HaveField("UID", uid), HaveField("Status.LoadBalancer.Ingress", Not(BeEmpty()))), "the copy has stayed")
 
 		By("closing it by an annotation that the provider does not let in")
 		const login = "nginx.ingress.kubernetes.io/auth-url"

@@ -15,9 +15,11 @@ import (
 	"slices"
 	"strings"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
@@ -39,6 +41,18 @@ func WithLimit(objects []*unstructured.Unstructured, key, value string) []*unstr
 		}
 	}
 	return changed
+}
+
+// ForSamples has a provider let in the samples of all kinds: its limits allow them, and it has the
+// class of their Ingresses.
+func ForSamples(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	for key, value := range kind.SampleLimits {
+		objects = WithLimit(objects, key, value)
+	}
+	class := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"controller": "example.com/ingress"}}}
+	class.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind("IngressClass"))
+	class.SetName(kind.SampleIngressClass)
+	return append(slices.Clone(objects), class)
 }
 
 // File reads a file, whose path starts at the top of the repository.

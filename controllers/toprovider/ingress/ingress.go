@@ -22,7 +22,7 @@ const most = 500
 // Kind is the kind of Ingresses.
 func Kind() kind.Kind[*networkingv1.Ingress] {
 	ingresses := kind.NewCopy[networkingv1.Ingress, networkingv1.IngressList]("ingress", kind.InMappedNamespace, translation{})
-	ingresses.Most, ingresses.Needs, ingresses.Refused, ingresses.Sample = most, needs, refused, sample
+	ingresses.Most, ingresses.Needs, ingresses.Refused, ingresses.Awaits, ingresses.Sample = most, needs, refused, awaits, sample
 	return ingresses
 }
 
@@ -41,31 +41,52 @@ func needs(local *networkingv1.Ingress) []decide.Ref {
 // sent.
 func refused(local *networkingv1.Ingress, around decide.Around) bool {
 	return around.Limits == nil || around.Limits.Unknown != nil ||
-		translate.IngressRefusal(local, around.Elsewhere(local.Namespace), around.Limits, around.Classes, around.Hosts) != nil
+		translate.IngressRefusal(local, around.Elsewhere(local.Namespace), around.Limits, around.Classes, around.Hosts) != nil ||
+		isMissing(translate.IngressClassRefusal(local, around.Classes, around.Has))
+}
+
+// awaits reports whether it is not known yet whether the provider has the class of an Ingress.
+func awaits(local *networkingv1.Ingress, around decide.Around) bool {
+	refusal := translate.IngressClassRefusal(local, around.Classes, around.Has)
+	return refusal != nil && !isMissing(refusal)
+}
+
+// isMissing reports whether an Ingress is refused because the provider has no such class.
+func isMissing(refusal *translate.Refusal) bool {
+	return refusal != nil && refusal.Reason == v1alpha1.ReasonClassMissing
 }
 
 type translation struct{ kind.Namespaced }
 
 var (
 	_ decide.Choosing[*networkingv1.Ingress]  = translation{}
+	_ decide.Keeping                          = translation{}
 	_ decide.Reporting[*networkingv1.Ingress] = translation{}
 )
 
 // Choose implements decide.Choosing. Ingresses of a class that no ClusterBinding maps are none
-// of our business.
+// of our business. Until the provider has said whether it has the class, nothing is decided.
 func (translation) Choose(local *networkingv1.Ingress, _ network.Reach, around decide.Around) (goes, known bool) {
 	class := local.Spec.IngressClassName
 	if class == nil {
 		return false, true
 	}
 	_, mapped := around.Classes.Of(v1alpha1.ClassIngress, *class)
-	return mapped || around.Maps(v1alpha1.ClassIngress, *class), true
+	return mapped || around.Maps(v1alpha1.ClassIngress, *class), !awaits(local, around)
 }
 
 // Remote implements decide.Translation.
 func (translation) Remote(local *networkingv1.Ingress, t translate.Target, around decide.Around) (*networkingv1.Ingress, *translate.Refusal) {
-	return translate.Ingress(local, t, around.Limits, around.Classes, around.Hosts)
+	remote, refusal := translate.Ingress(local, t, around.Limits, around.Classes, around.Hosts)
+	if refusal == nil {
+		refusal = translate.IngressClassRefusal(local, around.Classes, around.Has)
+	}
+	return remote, refusal
 }
+
+// Keeps implements decide.Keeping: a class that is gone for a moment takes no copy, and no
+// address, with it. What takes a copy away comes first in Remote.
+func (translation) Keeps(refusal *translate.Refusal) bool { return isMissing(refusal) }
 
 // Merge implements decide.Translation.
 func (translation) Merge(desired, remote *networkingv1.Ingress) (*networkingv1.Ingress, bool) {

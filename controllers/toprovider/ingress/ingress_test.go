@@ -47,6 +47,8 @@ func TestKind(t *testing.T) {
 
 // TestChoose: ordinary Ingresses are none of our business.
 func TestChoose(t *testing.T) {
+	unread := around(nil)
+	unread.Has = having(translate.ClassUnread)
 	annotated := of("", "a.example.com")
 	annotated.Annotations = map[string]string{"kubernetes.io/ingress.class": "public"}
 	for name, test := range map[string]struct {
@@ -61,6 +63,10 @@ func TestChoose(t *testing.T) {
 	} {
 		if goes, known := (translation{}).Choose(test.local, network.Reach{}, around(nil)); goes != test.want || !known {
 			t.Errorf("%s: goes %t, known %t", name, goes, known)
+		}
+		awaited := name == "mapped"
+		if goes, known := (translation{}).Choose(test.local, network.Reach{}, unread); goes != test.want || known == awaited {
+			t.Errorf("%s: before the provider has said anything, it goes %t, known %t", name, goes, known)
 		}
 	}
 }
@@ -87,6 +93,42 @@ func TestNeeds(t *testing.T) {
 	} {
 		if got := Kind().Refused(test.local, around(test.limits)); got != test.want {
 			t.Errorf("%s: refused: %t", name, got)
+		}
+	}
+	for presence, want := range map[translate.Presence]bool{translate.ClassThere: false, translate.ClassMissing: true, translate.ClassUnread: false, translate.ClassUnknown: false} {
+		asked := around(allowed)
+		asked.Has = having(presence)
+		if got := Kind().Refused(of("public", "a.example.com"), asked); got != want {
+			t.Errorf("a class that is %q: refused: %t", presence, got)
+		}
+		if got := Kind().Awaits(of("public", "a.example.com"), asked); got != (presence == translate.ClassUnread) {
+			t.Errorf("a class that is %q: awaits: %t", presence, got)
+		}
+	}
+}
+
+// having is a provider of whose class eu that is known.
+func having(presence translate.Presence) translate.Has {
+	return func(kind v1alpha1.ClassKind, name string) translate.Presence {
+		if kind == v1alpha1.ClassIngress && name == "eu" {
+			return presence
+		}
+		return translate.ClassUnknown
+	}
+}
+
+// TestMissingClass: without its class an Ingress stays here, and a copy that is there stays there;
+// what else refuses it takes the copy away all the same.
+func TestMissingClass(t *testing.T) {
+	missing := around(&translate.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{"a.example.com"}})
+	missing.Has = having(translate.ClassMissing)
+	for host, want := range map[string]struct {
+		reason string
+		keeps  bool
+	}{"a.example.com": {v1alpha1.ReasonClassMissing, true}, "b.example.com": {translate.ReasonHostNotAllowed, false}} {
+		_, refusal := translation{}.Remote(of("public", host), translate.Target{}, missing)
+		if refusal == nil || refusal.Reason != want.reason || (translation{}).Keeps(refusal) != want.keeps {
+			t.Errorf("%s: got %v", host, refusal)
 		}
 	}
 }

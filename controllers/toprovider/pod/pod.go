@@ -35,6 +35,7 @@ func Kind() kind.Kind[*corev1.Pod] {
 		RemoteName: kind.Namespaced{}.RemoteName,
 		Needs:      Needs,
 		Refused:    refused,
+		Awaits:     awaits,
 		Workers:    workers,
 		Urgent:     awaited,
 		Ended:      podsync.EndedThere,
@@ -77,7 +78,13 @@ func refused(pod *corev1.Pod, around decide.Around) bool {
 		return true
 	}
 	class := translate.ClassRefusal(pod, around.Classes, around.Has)
-	return class != nil && class.Reason != v1alpha1.ReasonReferenceNotSynced // What is not known yet withdraws nothing.
+	return class != nil && class.Reason != v1alpha1.ReasonReferenceNotSynced
+}
+
+// awaits reports whether it is not known yet whether the provider has the classes of a pod.
+func awaits(pod *corev1.Pod, around decide.Around) bool {
+	class := translate.ClassRefusal(pod, around.Classes, around.Has)
+	return class != nil && class.Reason == v1alpha1.ReasonReferenceNotSynced
 }
 
 // measure records how long creation and status took.

@@ -19,18 +19,21 @@ func TestRefused(t *testing.T) {
 		return decide.Around{Limits: &translate.Limits{}, Classes: sandbox, Has: func(v1alpha1.ClassKind, string) translate.Presence { return presence }}
 	}
 	for name, test := range map[string]struct {
-		around decide.Around
-		want   bool
+		around          decide.Around
+		refuses, awaits bool
 	}{
-		"unknown limits": {decide.Around{Limits: translate.MissingLimits(), Classes: sandbox}, true},
-		"not mapped":     {decide.Around{Limits: &translate.Limits{}}, true},
-		"mapped":         {decide.Around{Limits: &translate.Limits{}, Classes: sandbox}, false},
-		"there":          {having(translate.ClassThere), false},
-		"not there":      {having(translate.ClassMissing), true},
-		"not known yet":  {having(translate.ClassUnread), false}, // After a restart nothing is withdrawn.
+		"unknown limits": {decide.Around{Limits: translate.MissingLimits(), Classes: sandbox}, true, false},
+		"not mapped":     {decide.Around{Limits: &translate.Limits{}}, true, false},
+		"mapped":         {decide.Around{Limits: &translate.Limits{}, Classes: sandbox}, false, false},
+		"there":          {having(translate.ClassThere), false, false},
+		"not there":      {having(translate.ClassMissing), true, false},
+		"not known yet":  {having(translate.ClassUnread), false, true}, // After a restart nothing is sent, or withdrawn.
 	} {
-		if got := refused(pod, test.around); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+		if got := refused(pod, test.around); got != test.refuses {
+			t.Errorf("%s: refused: %t, want %t", name, got, test.refuses)
+		}
+		if got := awaits(pod, test.around); got != test.awaits {
+			t.Errorf("%s: awaits: %t, want %t", name, got, test.awaits)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func setClasses(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	case unread:
 	case len(missing) > 0:
 		set(metav1.ConditionFalse, v1alpha1.ReasonClassMissing, "the provider has no "+enumerate(missing)+
-			": no new pods that would have it there are sent, and nothing serves its Ingresses; mend spec.classes, or have the class made there")
+			": no new pods and Ingresses that would have it there are sent; mend spec.classes, or have the class made there")
 	case len(refused) > 0:
 		set(metav1.ConditionFalse, v1alpha1.ReasonClassRefused, "not imported, because its overhead for each pod is more than 4 CPUs or 16Gi of memory, or less than nothing: "+enumerate(refused))
 	case len(unknown) > 0:

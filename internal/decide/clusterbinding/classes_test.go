@@ -58,7 +58,7 @@ func TestClasses(t *testing.T) {
 	for i := range 25 {
 		many = append(many, fmt.Sprintf("IngressClass class-%02d", i))
 	}
-	const suffix = ": no new pods that would have it there are sent, and nothing serves its Ingresses; mend spec.classes, or have the class made there"
+	const suffix = ": no new pods and Ingresses that would have it there are sent; mend spec.classes, or have the class made there"
 	for name, test := range map[string]struct {
 		changes []func(*Snapshot)
 		want    string

@@ -50,6 +50,7 @@ type Classes struct {
 	mu        sync.Mutex
 	watched   map[v1alpha1.ClassKind]*watched
 	all       *connection.Classes // What the followers were told.
+	askedAnew bool                // Since then: meanwhile nothing was known of some kind.
 	followers []func()
 }
 
@@ -81,6 +82,7 @@ func (c *Classes) Want(ctx context.Context, mapped []v1alpha1.ClassMapping) {
 		if !w.names.Equal(names[kind]) {
 			w.stop()
 			delete(c.watched, kind)
+			c.askedAnew = true
 			c.begin()
 		}
 	}
@@ -156,11 +158,11 @@ func (c *Classes) tell() {
 	slices.SortFunc(all, func(a, b connection.Class) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
-	if c.all != nil && equality.Semantic.DeepEqual(*c.all, all) {
+	if c.all != nil && !c.askedAnew && equality.Semantic.DeepEqual(*c.all, all) {
 		c.mu.Unlock()
 		return
 	}
-	c.all = &all
+	c.all, c.askedAnew = &all, false
 	followers := slices.Clone(c.followers)
 	c.mu.Unlock()
 	for _, follower := range followers {

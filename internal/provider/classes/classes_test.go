@@ -168,10 +168,19 @@ func TestFollow(t *testing.T) {
 	}
 	expect("one is gone", 2, connection.Class{Kind: v1alpha1.ClassPriority, Name: "a", Presence: missing}, gone, gvisor)
 
+	more := append(to(v1alpha1.ClassPriority, "a", "b"), to(v1alpha1.ClassRuntime, "gvisor", "kata")...)
+	c.Want(t.Context(), more)
+	c.Want(t.Context(), append(to(v1alpha1.ClassPriority, "a", "b"), to(v1alpha1.ClassRuntime, "gvisor")...))
+	runtimes = c.watched[v1alpha1.ClassRuntime]
+	_ = runtimes.Replace([]any{&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gvisor"}, Handler: "runsc", Overhead: &nodev1.Overhead{PodFixed: overhead}}}, "")
+	expect("a kind was asked for anew, with the same answer", 3, connection.Class{Kind: v1alpha1.ClassPriority, Name: "a", Presence: missing}, gone, gvisor)
+	_ = runtimes.Replace([]any{&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gvisor"}, Handler: "runsc", Overhead: &nodev1.Overhead{PodFixed: overhead}}}, "")
+	expect("and nothing new after that", 3, connection.Class{Kind: v1alpha1.ClassPriority, Name: "a", Presence: missing}, gone, gvisor)
+
 	c.Want(t.Context(), to(v1alpha1.ClassRuntime, "gvisor"))
 	_ = priorities.Add(priorityClass("a", 7)) // It was on its way.
-	expect("a kind is not mapped any more", 3, gvisor)
+	expect("a kind is not mapped any more", 4, gvisor)
 	cancel()
 	_ = runtimes.Replace(nil, "")
-	expect("after the connection", 3, connection.Class{Kind: v1alpha1.ClassRuntime, Name: "gvisor", Presence: missing})
+	expect("after the connection", 4, connection.Class{Kind: v1alpha1.ClassRuntime, Name: "gvisor", Presence: missing})
 }

@@ -132,6 +132,9 @@ func (o *Observer[T]) counted(ctx context.Context, s decide.Subject[T]) (n int, 
 // place, it looks at none of them: there may be many.
 func (o *Observer[T]) Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error) {
 	namespaces := o.Mapping()
+	if waits, err := awaits(ctx, o, key, namespaces); waits || err != nil {
+		return nil, err
+	}
 	alternatives := namespaces.Places(key.Namespace)
 	switch {
 	case !o.Kind.Selection.Copies() && len(alternatives) == 1:
@@ -149,6 +152,20 @@ func (o *Observer[T]) Places(ctx context.Context, key types.NamespacedName) ([]d
 		return nil, err
 	}
 	return []decide.Place{s.Sites[0].Place}, nil
+}
+
+// awaits reports whether it is not known whether an object is sent that is not there: then it is in
+// no place yet.
+func awaits[T client.Object](ctx context.Context, o *Observer[T], key types.NamespacedName, namespaces *mapping.Mapping) (bool, error) {
+	if o.Kind.Awaits == nil || len(namespaces.Binding().Spec.Classes) == 0 {
+		return false, nil
+	}
+	local, known, err := o.Locals.Get(ctx, key)
+	if err != nil || !known || !o.Kind.Awaits(local, o.around(ctx, namespaces)) {
+		return false, err
+	}
+	remotes, err := o.Remotes.StandIns(ctx, key, namespaces.Places(key.Namespace))
+	return len(remotes) == 0, err
 }
 
 // wanted returns the places where copies should be, and the site of an object that has no

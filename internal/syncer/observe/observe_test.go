@@ -394,6 +394,32 @@ func TestPlacesOfOneOnTheNode(t *testing.T) {
 	}
 }
 
+// TestPlacesOfOneThatAwaits: while it is not known whether it is sent, it is in no place yet, unless
+// it is there.
+func TestPlacesOfOneThatAwaits(t *testing.T) {
+	for name, test := range map[string]struct {
+		awaits bool
+		remote []client.Object
+		want   int
+	}{
+		"known":                {false, nil, 1},
+		"not known":            {true, nil, 0},
+		"not known, but there": {true, []client.Object{fixture.Remote()}, 1},
+	} {
+		o, rig := observer(uses{})
+		rig.Shares()
+		mapped := namespaces()
+		mapped.Binding().Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassIngress, Name: "public", RemoteName: "eu"}}
+		o.Mapping = func() *mapping.Mapping { return mapped }
+		o.Kind.Awaits = func(*corev1.ConfigMap, decide.Around) bool { return test.awaits }
+		rig.Catalogue.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.remote
+		places, err := o.Places(t.Context(), client.ObjectKeyFromObject(fixture.Local()))
+		if len(places) != test.want || err != nil {
+			t.Errorf("%s: %v, %v", name, places, err)
+		}
+	}
+}
+
 // TestReferersFail: without limits nothing is looked at; an error is one.
 func TestReferersFail(t *testing.T) {
 	of := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/manifests"
@@ -95,9 +94,7 @@ func (s *Site) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for key, value := range kind.SampleLimits {
-		inProviders = manifests.WithLimit(inProviders, key, value)
-	}
+	inProviders = manifests.ForSamples(inProviders)
 	err = each(len(s.Lanes)+len(s.Providers), func(i int) error {
 		if i < len(s.Providers) {
 			var err error

@@ -5,9 +5,10 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/test/manifests"
 )
+
+const shippedToProviders = "config/provider"
 
 // install applies a directory of config, as it is shipped, but for the
 // Deployment: whoever uses the rig runs the manager in a way of its own.
@@ -16,8 +17,8 @@ func install(ctx context.Context, c client.Client, directory string) error {
 	if err != nil {
 		return err
 	}
-	for key, value := range kind.SampleLimits {
-		shipped = manifests.WithLimit(shipped, key, value)
+	if directory == shippedToProviders {
+		shipped = manifests.ForSamples(shipped)
 	}
 	return manifests.Create(ctx, c, manifests.Without(shipped, "Deployment"))
 }

@@ -114,7 +114,7 @@ func Up(ctx context.Context, o Options) (*Rig, error) {
 	errs := make([]error, len(o.Providers)+1)
 	group.Go(func() { r.Consumer, errs[0] = r.up(ctx, consumerID, "config/default") })
 	for i, id := range o.Providers {
-		group.Go(func() { r.Providers[i], errs[i+1] = r.up(ctx, id, "config/provider") })
+		group.Go(func() { r.Providers[i], errs[i+1] = r.up(ctx, id, shippedToProviders) })
 	}
 	group.Wait()
 	if err := errors.Join(errs...); err != nil {
