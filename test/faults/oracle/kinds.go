@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -31,6 +32,7 @@ var (
 	}
 	inConsumer = append(slices.Clone(inBoth),
 		corev1.SchemeGroupVersion.WithResource("nodes"),
+		schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"), // Some are imported.
 		v1alpha1.GroupVersion.WithResource("clusterbindings"),
 		v1alpha1.GroupVersion.WithResource("namespacemaps"),
 		v1alpha1.GroupVersion.WithResource("namespaceoffloadings"),

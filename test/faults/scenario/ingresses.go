@@ -24,12 +24,7 @@ const (
 // Whatever happens to the manager, an Ingress of a mapped class is served in both providers, with
 // its certificate, and shows the addresses that it has there.
 var ingressLife = Scenario{
-	Name: "ingress-life", Prepare: all(bindMapping(world.P1, world.P2), func(ctx context.Context, w *world.World) error {
-		if err := w.Offload(ctx, team); err != nil {
-			return err
-		}
-		return eventually(ctx, w, offloaded(team, world.P1, world.P2))
-	}),
+	Name: "ingress-life", Prepare: mappingAndOffloaded(world.P1, world.P2),
 	Steps: []Step{{
 		Name: "an Ingress is created, whose certificate is in a Secret",
 		Do: func(ctx context.Context, w *world.World) error {

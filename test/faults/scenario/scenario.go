@@ -55,7 +55,7 @@ func All() []Scenario {
 		offload, unOffload, labelled, moved, namespaceDeleted,
 		podLife, podDeleted, podForced, podEndedAndDeleted, podChanged, podAgain, podReplaced, podPaused,
 		podWithObjects, configMapChanged, secretDeleted,
-		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife, disruptionBudgetLife, ingressLife,
+		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife, disruptionBudgetLife, ingressLife, balancerLife, importedClass,
 		twoProviders, mountNamespace, offloadMounted, commandRuns,
 	}
 }
@@ -69,7 +69,7 @@ func OutOfBand() []Scenario {
 		offloadingReleased, offloadingGone, bindingReleased, bindingGone, originalReleased,
 		mapDeleted, entryRemoved, entryRenamed, mapStatusWiped, offloadingStatusWiped, bindingStatusWiped, virtualNodeDeleted,
 		serviceOpened,
-		foreignNamespace, foreignPod, foreignConfigMap, foreignService, policyFirst, hostileAddress, statusFlaps, volumeDescribed,
+		foreignNamespace, foreignPod, foreignConfigMap, foreignService, policyFirst, hostileAddress, hostileBalancer, statusFlaps, volumeDescribed,
 		commandAndProviderAway, commandAndHandover,
 	}
 }

@@ -36,6 +36,7 @@ const (
 	HeldLeaseIgnored        Bug = "held-lease-ignored"
 	CopiedPodBelieved       Bug = "copied-pod-believed"
 	AddressTakenAtItsWord   Bug = "address-taken-at-its-word"
+	OwnAddressShown         Bug = "own-address-shown"
 
 	PodMovedWithItsNamespace Bug = "pod-moved-with-its-namespace"
 	BudgetUnbounded          Bug = "budget-unbounded"

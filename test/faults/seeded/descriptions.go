@@ -49,6 +49,7 @@ func All() []Description {
 		{CopiedPodBelieved, "what a pod says of a remote one is believed, though it was written for another pod", []string{"crash"}, false, []string{"pod-replaced-by-its-manifest"}},
 		{PodMovedWithItsNamespace, "a pod that runs in the mount namespace goes when its namespace is offloaded", []string{"crash"}, false, []string{"offload-with-mounted-pods"}},
 		{AddressTakenAtItsWord, "the address that a provider names for a pod is shown here, whatever it is", []string{"outofband"}, false, []string{"hostile-address"}},
+		{OwnAddressShown, "the consumer's own address is shown for a load balancer, if a provider reports it", []string{"outofband"}, false, []string{"hostile-load-balancer"}},
 		{BudgetUnbounded, "what the caches hold of a provider is not counted, so that one provider can fill the memory of the manager", []string{"identity"}, false, []string{"too-large"}},
 		{LimitsIgnored, "a pod is sent whatever the limits of the provider say", []string{"outofband"}, false, []string{"volume-described"}},
 		{RightEndsConnection, "a right to read that is missing ends the connection, whatever it is for", []string{"identity"}, false, []string{"right-taken-away"}},

@@ -74,6 +74,7 @@ func (r Reach) Shows(ip netip.Addr) bool {
 		return true
 	}
 `},
+	OwnAddressShown:        {"internal/decide/address/address.go", `case own(ip):`, `case own(ip) && !seeded.On(seeded.OwnAddressShown):`},
 	UnlistedStays:          {"internal/decide/mapping/mapping.go", `offloading.Spec.Sends(resource)`, `offloading.Spec.Sends(resource) || seeded.On(seeded.UnlistedStays)`},
 	DrainForgetsNamespaces: {"internal/decide/drain/provider.go", `s.emptied(left) {`, `s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {`},
 	LostWithoutAsking:      {"internal/decide/podsync/lost.go", `if !s.Lost {`, `if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {`},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,6 +30,7 @@ var (
 	inProviders = slices.Concat(
 		[]schema.GroupVersionKind{{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}},
 		sent(true),
+		[]schema.GroupVersionKind{schedulingv1.SchemeGroupVersion.WithKind("PriorityClass")},
 		[]schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Namespace")},
 	)
 	inConsumers = append([]schema.GroupVersionKind{
