@@ -81,11 +81,15 @@ var notOfPods = map[string]string{
 	"ReasonServiceWithoutEndpoints": "said of a Service, which no pod waits for",
 	"ReasonSentAsClusterIP":         "said of a Service, which no pod waits for",
 	"ReasonAddressRefused":          "said of a Service or an Ingress, which no pod waits for",
-	"ReasonAnnotationWithheld":      "said of an Ingress, which no pod waits for",
-	"ReasonClassNotAllowed":         "said of an Ingress, which no pod waits for",
-	"ReasonHostNotAllowed":          "said of an Ingress, which no pod waits for",
+	"ReasonAnnotationWithheld":      "said of an Ingress or a route, which no pod waits for",
+	"ReasonClassNotAllowed":         "said of an Ingress or a route, which no pod waits for",
+	"ReasonHostNotAllowed":          "said of an Ingress or a route, which no pod waits for",
 	"ReasonResourceBackend":         "said of an Ingress, which no pod waits for",
-	"ReasonRouteTooLarge":           "said of an Ingress, which no pod waits for",
+	"ReasonRouteTooLarge":           "said of an Ingress or a route, which no pod waits for",
+
+	"ReasonFilterNotSent":             "said of a route, which no pod waits for",
+	"ReasonBackendElsewhere":          "said of a route, which no pod waits for",
+	"ReasonSessionPersistenceLeftOut": "said of a route, which no pod waits for",
 }
 
 // TestReasonsOfPods compares the list of reasons with the possible reasons of a pod's

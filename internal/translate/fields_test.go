@@ -10,6 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // subject is a type with decisions, and a way to translate one of its values.
@@ -175,6 +176,36 @@ var subjects = map[string]subject{
 		return &firstPath(s).Backend.Service.Port
 	}),
 
+	"HTTPRouteSpec":   inHTTPRoute(routeSpecFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.HTTPRouteSpec { return s }),
+	"GRPCRouteSpec":   inGRPCRoute(routeSpecFields, func(s *gatewayv1.GRPCRouteSpec) *gatewayv1.GRPCRouteSpec { return s }),
+	"CommonRouteSpec": inHTTPRoute(commonRouteSpecFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.CommonRouteSpec { return &s.CommonRouteSpec }),
+	"ParentReference": inHTTPRoute(parentReferenceFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.ParentReference { return &s.ParentRefs[0] }),
+	"HTTPRouteRule":   inHTTPRoute(httpRouteRuleFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.HTTPRouteRule { return &s.Rules[0] }),
+	"GRPCRouteRule":   inGRPCRoute(grpcRouteRuleFields, func(s *gatewayv1.GRPCRouteSpec) *gatewayv1.GRPCRouteRule { return &s.Rules[0] }),
+	"HTTPBackendRef":  inHTTPRoute(routeBackendFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.HTTPBackendRef { return &s.Rules[0].BackendRefs[0] }),
+	"GRPCBackendRef":  inGRPCRoute(routeBackendFields, func(s *gatewayv1.GRPCRouteSpec) *gatewayv1.GRPCBackendRef { return &s.Rules[0].BackendRefs[0] }),
+	"BackendRef":      inHTTPRoute(backendRefFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.BackendRef { return &s.Rules[0].BackendRefs[0].BackendRef }),
+	"BackendRef (gRPC)": inGRPCRoute(backendRefFields, func(s *gatewayv1.GRPCRouteSpec) *gatewayv1.BackendRef {
+		return &s.Rules[0].BackendRefs[0].BackendRef
+	}),
+	"BackendObjectReference": inHTTPRoute(backendObjectReferenceFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.BackendObjectReference {
+		return &s.Rules[0].BackendRefs[0].BackendObjectReference
+	}),
+	"BackendObjectReference (mirror)": inHTTPRoute(backendObjectReferenceFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.BackendObjectReference {
+		return &s.Rules[0].Filters[0].RequestMirror.BackendRef
+	}),
+	"HTTPRequestMirrorFilter": inHTTPRoute(requestMirrorFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.HTTPRequestMirrorFilter {
+		return s.Rules[0].Filters[0].RequestMirror
+	}),
+	"HTTPRouteFilter": inHTTPRoute(httpRouteFilterFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.HTTPRouteFilter { return &s.Rules[0].Filters[0] }),
+	"HTTPRouteFilter (backend)": inHTTPRoute(httpRouteFilterFields, func(s *gatewayv1.HTTPRouteSpec) *gatewayv1.HTTPRouteFilter {
+		return &s.Rules[0].BackendRefs[0].Filters[0]
+	}),
+	"GRPCRouteFilter": inGRPCRoute(grpcRouteFilterFields, func(s *gatewayv1.GRPCRouteSpec) *gatewayv1.GRPCRouteFilter { return &s.Rules[0].Filters[0] }),
+	"GRPCRouteFilter (backend)": inGRPCRoute(grpcRouteFilterFields, func(s *gatewayv1.GRPCRouteSpec) *gatewayv1.GRPCRouteFilter {
+		return &s.Rules[0].BackendRefs[0].Filters[0]
+	}),
+
 	// PodUpdate sends these: see TestEphemeralContainersAreSentWhole.
 	"EphemeralContainer":       {kind: reflect.TypeFor[corev1.EphemeralContainer](), fields: ephemeralContainerFields},
 	"EphemeralContainerCommon": {kind: reflect.TypeFor[corev1.EphemeralContainerCommon](), fields: containerFields},
@@ -201,7 +232,7 @@ func TestEveryFieldHasADecision(t *testing.T) {
 }
 
 // examples are values of fields that cannot be filled, because that would set what excludes
-// each other, or what is refused.
+// each other, or what is refused. A field of one type only has its name before it.
 var examples = map[string]string{
 	"Affinity":               `{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: Exists}]}]}}}`,
 	"Backend":                `{service: {name: web}}`,
@@ -227,6 +258,29 @@ var examples = map[string]string{
 	"Tolerations":            `[{key: a, operator: Exists}]`,
 	"VolumeSource":           `{emptyDir: {}}`,
 	"Volumes":                `[{name: v, emptyDir: {}}]`,
+
+	"BackendObjectReference": `{name: x}`,
+	"BackendRef":             `{name: x}`,
+	"BackendRefs":            `[{name: x}]`,
+	"CommonRouteSpec":        `{parentRefs: [{name: x}]}`,
+	"Filters":                `[{type: URLRewrite}]`,
+	"ParentRefs":             `[{name: x}]`,
+	"RequestMirror":          `{backendRef: {name: x}}`,
+
+	"HTTPRouteSpec/Rules":                       `[{name: x}]`,
+	"GRPCRouteSpec/Rules":                       `[{name: x}]`,
+	"ParentReference/Group":                     gatewayv1.GroupName,
+	"ParentReference/Kind":                      `Gateway`,
+	"BackendObjectReference/Group":              `""`,
+	"BackendObjectReference/Kind":               `Service`,
+	"BackendObjectReference/Namespace":          `team`,
+	"BackendObjectReference (mirror)/Group":     `""`,
+	"BackendObjectReference (mirror)/Kind":      `Service`,
+	"BackendObjectReference (mirror)/Namespace": `team`,
+	"HTTPRouteFilter/Type":                      `URLRewrite`,
+	"HTTPRouteFilter (backend)/Type":            `URLRewrite`,
+	"GRPCRouteFilter/Type":                      `RequestHeaderModifier`,
+	"GRPCRouteFilter (backend)/Type":            `RequestHeaderModifier`,
 }
 
 func TestDecisionsAreCarriedOut(t *testing.T) {
@@ -238,7 +292,11 @@ func TestDecisionsAreCarriedOut(t *testing.T) {
 			t.Run(name+"/"+field, func(t *testing.T) {
 				var want any
 				got, refusal := s.translate(t, func(v reflect.Value) {
-					if example, ok := examples[field]; ok {
+					example, ok := examples[name+"/"+field]
+					if !ok {
+						example, ok = examples[field]
+					}
+					if ok {
 						merged(t, v.FieldByName(field).Addr().Interface(), example)
 					} else {
 						plain.fill(v.FieldByName(field))

@@ -113,9 +113,9 @@ func (f filler) fill(v reflect.Value) {
 		v.SetString(f.text())
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int32, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(f.number())
-	case reflect.Uint8:
+	case reflect.Uint8, reflect.Uint16:
 		v.SetUint(1)
 	default:
 		panic("cannot fill " + v.Type().String())

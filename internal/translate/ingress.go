@@ -20,7 +20,8 @@ const (
 	ReasonClassNotAllowed = "ClassNotAllowed"
 	// ReasonResourceBackend: a backend of the Ingress is something else than a Service.
 	ReasonResourceBackend = "ResourceBackend"
-	// ReasonRouteTooLarge: the Ingress has more hosts and paths than are held.
+	// ReasonRouteTooLarge: the Ingress has more hosts and paths than are held, or a route of the
+	// Gateway API takes more memory.
 	ReasonRouteTooLarge = "RouteTooLarge"
 	// ReasonAnnotationWithheld: the provider does not let in an annotation that may say whom
 	// the Ingress lets in.

@@ -124,11 +124,15 @@ func Omitted(all []Omission) string {
 	if len(all) == 0 {
 		return ""
 	}
+	return omitted("left out in the provider, where less is allowed than here: ", all)
+}
+
+func omitted(text string, all []Omission) string {
 	var shown []string
 	for _, o := range all {
 		shown = append(shown, o.Field+" ("+o.Why+")")
 	}
-	text := "left out in the provider, where less is allowed than here: " + few(shown, omissionsShown)
+	text += few(shown, omissionsShown)
 	return strings.ToValidUTF8(text[:min(len(text), mostOmitted)], "")
 }
 

@@ -1,0 +1,210 @@
+package translate
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Why a route is not sent, or not as it is; see HTTPRoute and GRPCRoute.
+const (
+	// ReasonFilterNotSent: a filter of the route cannot be had in the provider.
+	ReasonFilterNotSent = "FilterNotSent"
+	// ReasonBackendElsewhere: a backend of the route is no Service of its namespace.
+	ReasonBackendElsewhere = "BackendElsewhere"
+	// ReasonSessionPersistenceLeftOut: the route is sent without its session persistence.
+	ReasonSessionPersistenceLeftOut = "SessionPersistenceLeftOut"
+)
+
+// Route is a kind of route of the Gateway API that is sent to providers.
+type Route interface {
+	metav1.Object
+	runtime.Object
+	*gatewayv1.HTTPRoute | *gatewayv1.GRPCRoute
+}
+
+// Gateways returns which Gateway of the provider a local one stands for. mapped is false if
+// the ClusterBinding does not map it.
+type Gateways func(local types.NamespacedName) (remote types.NamespacedName, mapped bool)
+
+// RouteGoes reports whether a route has a parent that stands for a Gateway of the provider.
+// All others are served elsewhere.
+func RouteGoes[T Route](local T, gateways Gateways) bool {
+	return slices.ContainsFunc(partsOf(local).ParentRefs, func(p gatewayv1.ParentReference) bool {
+		_, mapped := remoteParent(&p, local.GetNamespace(), gateways)
+		return mapped
+	})
+}
+
+// MergeRoute is remote with the spec of desired, which HTTPRoute or GRPCRoute makes, or
+// remote itself if nothing differs.
+func MergeRoute[T Route](desired, remote T) T {
+	merged := remote.DeepCopyObject().(T)
+	labels, annotations := MergeMetadata(desired, remote)
+	if LeftOut(desired) == "" {
+		delete(annotations, v1alpha1.AnnotationLeftOut)
+	}
+	merged.SetLabels(labels)
+	merged.SetAnnotations(annotations)
+	reflect.ValueOf(partsOf(merged).spec).Elem().Set(reflect.ValueOf(partsOf(desired).spec).Elem())
+	if equality.Semantic.DeepEqual(merged, remote) {
+		return remote
+	}
+	return merged
+}
+
+// routeParts are what both kinds of routes have.
+type routeParts struct {
+	spec any // A pointer.
+	*gatewayv1.CommonRouteSpec
+	*gatewayv1.RouteStatus
+	hostnames *[]gatewayv1.Hostname
+}
+
+// partsOf points into a route; to nothing if it is none.
+func partsOf(route any) routeParts {
+	switch route := route.(type) {
+	case *gatewayv1.HTTPRoute:
+		return routeParts{&route.Spec, &route.Spec.CommonRouteSpec, &route.Status.RouteStatus, &route.Spec.Hostnames}
+	case *gatewayv1.GRPCRoute:
+		return routeParts{&route.Spec, &route.Spec.CommonRouteSpec, &route.Status.RouteStatus, &route.Spec.Hostnames}
+	}
+	return routeParts{}
+}
+
+// parentKey is what a parent of a route names, with nothing left to defaults.
+type parentKey struct {
+	types.NamespacedName
+	section gatewayv1.SectionName
+	port    gatewayv1.PortNumber
+}
+
+// keyOf is the key of a parent of a route in a namespace. It is false for what is no
+// Gateway: a Service, as of a mesh, would catch traffic within the provider.
+func keyOf(parent *gatewayv1.ParentReference, namespace string) (parentKey, bool) {
+	gateway := types.NamespacedName{Namespace: string(ptr.Deref(parent.Namespace, gatewayv1.Namespace(namespace))), Name: string(parent.Name)}
+	return parentKey{gateway, ptr.Deref(parent.SectionName, ""), ptr.Deref(parent.Port, 0)},
+		ptr.Deref(parent.Group, gatewayv1.GroupName) == gatewayv1.GroupName && ptr.Deref(parent.Kind, kindGateway) == kindGateway
+}
+
+const (
+	kindGateway gatewayv1.Kind = "Gateway"
+	kindService gatewayv1.Kind = "Service"
+)
+
+// remoteParent is what a parent of a local route in a namespace stands for in the provider.
+func remoteParent(local *gatewayv1.ParentReference, namespace string, gateways Gateways) (remote gatewayv1.ParentReference, mapped bool) {
+	key, is := keyOf(local, namespace)
+	if !is {
+		return remote, false
+	}
+	gateway, mapped := gateways(key.NamespacedName)
+	remote = parentReferencePlan.allowed(local)
+	remote.Group, remote.Kind = ptr.To[gatewayv1.Group](gatewayv1.GroupName), ptr.To(kindGateway)
+	remote.Namespace, remote.Name = ptr.To(gatewayv1.Namespace(gateway.Namespace)), gatewayv1.ObjectName(gateway.Name)
+	return remote, mapped
+}
+
+// routeTranslation translates one route.
+type routeTranslation struct {
+	namespace string // Of the local route.
+	gateways  Gateways
+	refusal   *Refusal // The first one.
+	omitted   []Omission
+}
+
+func (r *routeTranslation) refuse(refusal *Refusal) {
+	if r.refusal == nil {
+		r.refusal = refusal
+	}
+}
+
+// refuseWhole refuses a route whatever its rules are.
+func (r *routeTranslation) refuseWhole(kind string, local metav1.Object) {
+	if refusal := neverSynced(kind, local); refusal != nil {
+		r.refuse(refusal)
+	}
+	if isCutRoute(local) {
+		r.refuse(refusalf(ReasonRouteTooLarge, "%s %s: spec takes more than %d KiB of memory: split it up", kind, local.GetName(), mostRoute>>10))
+	}
+}
+
+// annotate writes on the remote route what it lacks.
+func (r *routeTranslation) annotate(remote metav1.Object) {
+	if len(r.omitted) > 0 {
+		remote.GetAnnotations()[v1alpha1.AnnotationLeftOut] = omitted("left out in the provider: ", r.omitted)
+	}
+}
+
+// common is the part of the spec that both kinds have. Two parents may stand for one.
+func (r *routeTranslation) common(local gatewayv1.CommonRouteSpec) gatewayv1.CommonRouteSpec {
+	remote, there := commonRouteSpecPlan.allowed(&local), map[parentKey]bool{}
+	remote.ParentRefs = nil
+	for i := range local.ParentRefs {
+		parent, mapped := remoteParent(&local.ParentRefs[i], r.namespace, r.gateways)
+		if key, _ := keyOf(&parent, ""); mapped && !there[key] {
+			there[key] = true
+			remote.ParentRefs = append(remote.ParentRefs, parent)
+		}
+	}
+	return remote
+}
+
+// persistence notes that that of the rule at a path is left out.
+func (r *routeTranslation) persistence(path string, local *gatewayv1.SessionPersistence) {
+	if local != nil {
+		r.omitted = append(r.omitted, Omission{path + ".sessionPersistence", persistenceUnstable})
+	}
+}
+
+// backend is the Service to which the remote route sends requests: the remote one of the
+// same name.
+func (r *routeTranslation) backend(path string, local gatewayv1.BackendObjectReference) gatewayv1.BackendObjectReference {
+	const only = "a route is sent only if all its backends are Services of its own namespace"
+	group, kind := ptr.Deref(local.Group, ""), ptr.Deref(local.Kind, kindService)
+	switch namespace := string(ptr.Deref(local.Namespace, gatewayv1.Namespace(r.namespace))); {
+	case group != "":
+		r.refuse(refusalf(ReasonBackendElsewhere, "%s.group is %q: %s", path, group, only))
+	case kind != kindService:
+		r.refuse(refusalf(ReasonBackendElsewhere, "%s.kind is %q: %s", path, kind, only))
+	case namespace != r.namespace:
+		r.refuse(refusalf(ReasonBackendElsewhere, "%s.namespace is %q: %s", path, namespace, only))
+	}
+	return backendObjectReferencePlan.allowed(&local)
+}
+
+func (r *routeTranslation) backendRef(path string, local gatewayv1.BackendRef) gatewayv1.BackendRef {
+	remote := backendRefPlan.allowed(&local)
+	remote.BackendObjectReference = r.backend(path, local.BackendObjectReference)
+	return remote
+}
+
+// filters makes filters those of the remote route. Without one of them the route might let
+// in more than here, so all are sent or none. parts are the type of a filter, and its
+// mirror, if it has one.
+func filters[F any](r *routeTranslation, path string, p plan[F], all []F, parts func(*F) (string, *gatewayv1.HTTPRequestMirrorFilter)) {
+	for i := range all {
+		at := fmt.Sprintf("%s.filters[%d]", path, i)
+		kind, mirror := parts(&all[i])
+		if field := p.violation(&all[i], PodSecurityBaseline); field != nil {
+			r.refuse(field.refusal(at))
+		} else if !slices.Contains(sentFilters, kind) {
+			r.refuse(refusalf(ReasonFilterNotSent, "%s.type is %q: filters of this type are not sent, and without it more might be let in than here", at, kind))
+		}
+		if mirror != nil {
+			remote := requestMirrorPlan.allowed(mirror)
+			remote.BackendRef = r.backend(at+".requestMirror.backendRef", mirror.BackendRef)
+			*mirror = remote
+		}
+		all[i] = p.allowed(&all[i])
+	}
+}

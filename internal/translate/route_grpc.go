@@ -1,0 +1,42 @@
+package translate
+
+import (
+	"fmt"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// GRPCRoute is the remote GRPCRoute of local, as HTTPRoute makes that of an HTTPRoute.
+func GRPCRoute(local *gatewayv1.GRPCRoute, t Target, gateways Gateways) (*gatewayv1.GRPCRoute, *Refusal) {
+	r := &routeTranslation{namespace: local.Namespace, gateways: gateways}
+	r.refuseWhole("GRPCRoute", local)
+	remote := &gatewayv1.GRPCRoute{ObjectMeta: Metadata(local, t), Spec: r.grpcSpec(local.Spec.DeepCopy())}
+	if r.refusal != nil {
+		return nil, r.refusal
+	}
+	r.annotate(remote)
+	return remote, nil
+}
+
+// grpcSpec is that of the remote route. It changes local.
+func (r *routeTranslation) grpcSpec(local *gatewayv1.GRPCRouteSpec) gatewayv1.GRPCRouteSpec {
+	spec := grpcRouteSpecPlan.allowed(local)
+	spec.CommonRouteSpec = r.common(spec.CommonRouteSpec)
+	for i := range spec.Rules {
+		rule, path := grpcRouteRulePlan.allowed(&spec.Rules[i]), fmt.Sprintf("spec.rules[%d]", i)
+		r.persistence(path, spec.Rules[i].SessionPersistence)
+		filters(r, path, grpcRouteFilterPlan, rule.Filters, partsOfGRPCFilter)
+		for j := range rule.BackendRefs {
+			backend, path := grpcBackendPlan.allowed(&rule.BackendRefs[j]), fmt.Sprintf("%s.backendRefs[%d]", path, j)
+			backend.BackendRef = r.backendRef(path, backend.BackendRef)
+			filters(r, path, grpcRouteFilterPlan, backend.Filters, partsOfGRPCFilter)
+			rule.BackendRefs[j] = backend
+		}
+		spec.Rules[i] = rule
+	}
+	return spec
+}
+
+func partsOfGRPCFilter(f *gatewayv1.GRPCRouteFilter) (string, *gatewayv1.HTTPRequestMirrorFilter) {
+	return string(f.Type), f.RequestMirror
+}

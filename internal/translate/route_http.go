@@ -1,0 +1,45 @@
+package translate
+
+import (
+	"fmt"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// HTTPRoute is the remote HTTPRoute of local, for which RouteGoes: its parents are the
+// Gateways that the local ones stand for, and its backends are the remote Services of the
+// same names. It refuses a route with a filter that is not sent, or with another backend;
+// what its notice is about, LeftOut says.
+func HTTPRoute(local *gatewayv1.HTTPRoute, t Target, gateways Gateways) (*gatewayv1.HTTPRoute, *Refusal) {
+	r := &routeTranslation{namespace: local.Namespace, gateways: gateways}
+	r.refuseWhole("HTTPRoute", local)
+	remote := &gatewayv1.HTTPRoute{ObjectMeta: Metadata(local, t), Spec: r.httpSpec(local.Spec.DeepCopy())}
+	if r.refusal != nil {
+		return nil, r.refusal
+	}
+	r.annotate(remote)
+	return remote, nil
+}
+
+// httpSpec is that of the remote route. It changes local.
+func (r *routeTranslation) httpSpec(local *gatewayv1.HTTPRouteSpec) gatewayv1.HTTPRouteSpec {
+	spec := httpRouteSpecPlan.allowed(local)
+	spec.CommonRouteSpec = r.common(spec.CommonRouteSpec)
+	for i := range spec.Rules {
+		rule, path := httpRouteRulePlan.allowed(&spec.Rules[i]), fmt.Sprintf("spec.rules[%d]", i)
+		r.persistence(path, spec.Rules[i].SessionPersistence)
+		filters(r, path, httpRouteFilterPlan, rule.Filters, partsOfHTTPFilter)
+		for j := range rule.BackendRefs {
+			backend, path := httpBackendPlan.allowed(&rule.BackendRefs[j]), fmt.Sprintf("%s.backendRefs[%d]", path, j)
+			backend.BackendRef = r.backendRef(path, backend.BackendRef)
+			filters(r, path, httpRouteFilterPlan, backend.Filters, partsOfHTTPFilter)
+			rule.BackendRefs[j] = backend
+		}
+		spec.Rules[i] = rule
+	}
+	return spec
+}
+
+func partsOfHTTPFilter(f *gatewayv1.HTTPRouteFilter) (string, *gatewayv1.HTTPRequestMirrorFilter) {
+	return string(f.Type), f.RequestMirror
+}

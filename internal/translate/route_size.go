@@ -1,0 +1,54 @@
+package translate
+
+import (
+	"reflect"
+	"slices"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// mostRoute is how much memory, in bytes, the spec of a route that is held may take. An API
+// server allows a thousand filters with dozens of headers each: a single route would take
+// megabytes of every manager.
+const mostRoute = 128 << 10
+
+// cutHost is the hostname of a route that was too large to be held. No API server accepts
+// it, so no user can write it.
+const cutHost gatewayv1.Hostname = "spillway.io/TooLarge"
+
+// CutRoute takes its rules and hostnames away from a route that is too large to be held.
+// Its parents stay: they say where it goes. Other objects stay as they are. Applied to its
+// own result it changes nothing.
+func CutRoute(obj any) {
+	route := partsOf(obj)
+	if route.spec == nil || memoryOf(reflect.ValueOf(route.spec)) <= mostRoute {
+		return
+	}
+	parents := *route.CommonRouteSpec
+	reflect.ValueOf(route.spec).Elem().SetZero()
+	*route.CommonRouteSpec, *route.hostnames = parents, []gatewayv1.Hostname{cutHost}
+}
+
+func isCutRoute(route any) bool { return slices.Contains(*partsOf(route).hostnames, cutHost) }
+
+// memoryOf is how much memory, in bytes, a value without maps takes besides itself.
+func memoryOf(v reflect.Value) (size int) {
+	switch v.Kind() {
+	case reflect.String:
+		size = v.Len()
+	case reflect.Pointer:
+		if !v.IsNil() {
+			size = int(v.Type().Elem().Size()) + memoryOf(v.Elem())
+		}
+	case reflect.Slice:
+		size = v.Len() * int(v.Type().Elem().Size())
+		for i := range v.Len() {
+			size += memoryOf(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			size += memoryOf(v.Field(i))
+		}
+	}
+	return size
+}

@@ -1,0 +1,150 @@
+package translate
+
+import (
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+const (
+	// mostParents is how many entries a route may have in its status, of all controllers.
+	mostParents = 32
+	// mostReported is how many of these may come from one provider.
+	mostReported = 16
+	// reasonUnreadable stands for a reason that is none.
+	reasonUnreadable = "Unreadable"
+)
+
+// routeConditions are the types of conditions that come from the provider.
+var routeConditions = [...]gatewayv1.RouteConditionType{
+	gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs, gatewayv1.RouteConditionPartiallyInvalid,
+}
+
+// reasonPattern is what an API server demands of a reason of a condition of a route.
+var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+
+// ReportRoute is local with what the provider says of its copy, remote, or local itself if
+// its status says that already. If remote is nil, nothing that the provider has said stays.
+//
+// What the provider says is in entries of its own in status.parents, whose controllerName
+// is spillway.io/<clusterID>: one for each parent that a Gateway there stands for and some
+// controller there has spoken of. The generation that a condition says it has observed is
+// that of local only if the controller has seen a remote route with the spec that local
+// stands for.
+func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways) T {
+	reported := local.DeepCopyObject().(T)
+	parts, name := partsOf(reported), gatewayv1.GatewayController(v1alpha1.Domain+"/"+clusterID)
+	others := []gatewayv1.RouteParentStatus{} // Never nil: a status has a list of parents.
+	var were, are []gatewayv1.RouteParentStatus
+	for _, entry := range parts.Parents {
+		if entry.ControllerName == name {
+			were = append(were, entry)
+		} else {
+			others = append(others, entry)
+		}
+	}
+	if remote != nil {
+		from := routeReport{
+			namespace: remote.GetNamespace(), entries: partsOf(remote).Parents,
+			generation: local.GetGeneration(), seen: remote.GetGeneration(), created: local.GetCreationTimestamp(),
+			current: hasSpecOf(remote, local.DeepCopyObject(), &routeTranslation{namespace: local.GetNamespace(), gateways: gateways}),
+		}
+		for i := range parts.ParentRefs {
+			parent := parts.ParentRefs[i]
+			there, mapped := remoteParent(&parent, local.GetNamespace(), gateways)
+			if !mapped || len(are) == mostReported || len(others)+len(are) == mostParents {
+				continue
+			}
+			if conditions := from.conditions(&there, conditionsOf(were, &parent)); len(conditions) > 0 {
+				are = append(are, gatewayv1.RouteParentStatus{ParentRef: parent, ControllerName: name, Conditions: conditions})
+			}
+		}
+	}
+	if equality.Semantic.DeepEqual(were, are) {
+		return local
+	}
+	others = append(others, are...)
+	parts.Parents = others
+	return reported
+}
+
+// hasSpecOf reports whether a remote route has the spec that a local one stands for. It
+// changes local.
+func hasSpecOf(remote, local any, r *routeTranslation) bool {
+	switch local := local.(type) {
+	case *gatewayv1.HTTPRoute:
+		return equality.Semantic.DeepEqual(remote.(*gatewayv1.HTTPRoute).Spec, r.httpSpec(&local.Spec))
+	case *gatewayv1.GRPCRoute:
+		return equality.Semantic.DeepEqual(remote.(*gatewayv1.GRPCRoute).Spec, r.grpcSpec(&local.Spec))
+	}
+	return false
+}
+
+// conditionsOf are those of a parent's entry, if there is one.
+func conditionsOf(entries []gatewayv1.RouteParentStatus, parent *gatewayv1.ParentReference) []metav1.Condition {
+	for i := range entries {
+		if equality.Semantic.DeepEqual(&entries[i].ParentRef, parent) {
+			return entries[i].Conditions
+		}
+	}
+	return nil
+}
+
+// routeReport is what a provider says of a remote route.
+type routeReport struct {
+	namespace string // Of the remote route.
+	entries   []gatewayv1.RouteParentStatus
+	// generation is that of the local route, and seen that of the remote one, which is as it
+	// should be if current.
+	generation, seen int64
+	current          bool
+	created          metav1.Time // When the local route was.
+}
+
+// conditions are those of a remote parent as the local route should have them; before are
+// those that it has. If several controllers there speak of a parent, the first one counts.
+func (r *routeReport) conditions(parent *gatewayv1.ParentReference, before []metav1.Condition) (all []metav1.Condition) {
+	key, _ := keyOf(parent, "")
+	for _, kind := range routeConditions {
+		for i := range r.entries {
+			of, is := keyOf(&r.entries[i].ParentRef, r.namespace)
+			if !is || of != key {
+				continue
+			}
+			from := meta.FindStatusCondition(r.entries[i].Conditions, string(kind))
+			if from != nil && isStatus(corev1.ConditionStatus(from.Status)) {
+				all = append(all, r.condition(from, meta.FindStatusCondition(before, string(kind))))
+				break
+			}
+		}
+	}
+	return all
+}
+
+// condition is one of the provider's as the local route should have it; before is the one
+// that it has, or nil.
+func (r *routeReport) condition(from, before *metav1.Condition) metav1.Condition {
+	c := metav1.Condition{
+		Type: from.Type, Status: from.Status, Reason: from.Reason,
+		Message: bounded(from.Message, maxMessage), LastTransitionTime: saneTime(from.LastTransitionTime),
+	}
+	if len(c.Reason) > maxReason || !reasonPattern.MatchString(c.Reason) {
+		c.Reason = reasonUnreadable
+	}
+	if c.LastTransitionTime.IsZero() { // An API server demands one.
+		c.LastTransitionTime = r.created
+	}
+	switch {
+	case r.current && from.ObservedGeneration == r.seen:
+		c.ObservedGeneration = r.generation
+	case before != nil:
+		c.ObservedGeneration = before.ObservedGeneration
+	}
+	return c
+}

@@ -1,0 +1,315 @@
+package translate
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// gateways are those of the tests: two of the consumer's stand for one of the provider's.
+func gateways(local types.NamespacedName) (types.NamespacedName, bool) {
+	remote, mapped := map[string]string{"team/public": "public", "infra/public": "public", "infra/private": "private"}[local.String()]
+	return types.NamespacedName{Namespace: "gateways", Name: remote}, mapped
+}
+
+// routeOf is the route team/web of that YAML.
+func routeOf[T any, R interface {
+	*T
+	metav1.Object
+}](t testing.TB, manifest string) R {
+	t.Helper()
+	route := R(parse[T](t, manifest))
+	route.SetNamespace("team")
+	route.SetName("web")
+	route.SetUID("uid")
+	return route
+}
+
+// inHTTPRoute is a subject that is somewhere in an HTTPRoute.
+func inHTTPRoute[T any](fields decisions, where func(*gatewayv1.HTTPRouteSpec) *T) subject {
+	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
+		local := routeOf[gatewayv1.HTTPRoute](t, routeWithAll)
+		set(reflect.ValueOf(where(&local.Spec)).Elem())
+		remote, refusal := HTTPRoute(local, mapped, all)
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		return reflect.ValueOf(where(&remote.Spec)).Elem(), nil
+	}}
+}
+
+// inGRPCRoute is a subject that is somewhere in a GRPCRoute.
+func inGRPCRoute[T any](fields decisions, where func(*gatewayv1.GRPCRouteSpec) *T) subject {
+	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
+		local := routeOf[gatewayv1.GRPCRoute](t, routeWithAll)
+		set(reflect.ValueOf(where(&local.Spec)).Elem())
+		remote, refusal := GRPCRoute(local, mapped, all)
+		if refusal != nil {
+			return reflect.Value{}, refusal
+		}
+		return reflect.ValueOf(where(&remote.Spec)).Elem(), nil
+	}}
+}
+
+const routeWithAll = `
+spec:
+  parentRefs: [{name: public}]
+  rules:
+  - filters: [{type: RequestMirror, requestMirror: {backendRef: {name: shadow}}}]
+    backendRefs: [{name: web, filters: [{type: RequestMirror, requestMirror: {backendRef: {name: shadow}}}]}]`
+
+// all maps each Gateway to one of that name.
+func all(local types.NamespacedName) (types.NamespacedName, bool) { return local, true }
+
+// TestRoutePartsSentWhole: what is sent whole has no field that nobody knows.
+func TestRoutePartsSentWhole(t *testing.T) {
+	got := map[string]string{}
+	var collect func(reflect.Type)
+	collect = func(kind reflect.Type) {
+		if kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+			collect(kind.Elem())
+		}
+		if kind.Kind() != reflect.Struct || got[kind.Name()] != "" {
+			return
+		}
+		var names []string
+		for field := range kind.Fields() {
+			names = append(names, field.Name)
+			collect(field.Type)
+		}
+		got[kind.Name()] = strings.Join(names, " ")
+	}
+	for _, s := range subjects {
+		for field := range s.kind.Fields() {
+			if s.kind.PkgPath() == reflect.TypeFor[gatewayv1.HTTPRoute]().PkgPath() && s.fields[field.Name].verdict == sent {
+				collect(field.Type)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]string{
+		"Fraction":                  "Numerator Denominator",
+		"GRPCHeaderMatch":           "Type Name Value",
+		"GRPCMethodMatch":           "Type Service Method",
+		"GRPCRouteMatch":            "Method Headers",
+		"HTTPCORSFilter":            "AllowOrigins AllowCredentials AllowMethods AllowHeaders ExposeHeaders MaxAge",
+		"HTTPHeader":                "Name Value",
+		"HTTPHeaderFilter":          "Set Add Remove",
+		"HTTPHeaderMatch":           "Type Name Value",
+		"HTTPPathMatch":             "Type Value",
+		"HTTPPathModifier":          "Type ReplaceFullPath ReplacePrefixMatch",
+		"HTTPQueryParamMatch":       "Type Name Value",
+		"HTTPRequestRedirectFilter": "Scheme Hostname Path Port StatusCode",
+		"HTTPRouteMatch":            "Path Headers QueryParams Method",
+		"HTTPRouteRetry":            "Codes Attempts Backoff",
+		"HTTPRouteTimeouts":         "Request BackendRequest",
+		"HTTPURLRewriteFilter":      "Hostname Path",
+	}, got); diff != "" {
+		t.Errorf("decide whether these are sent (-known +there):\n%s", diff)
+	}
+}
+
+const (
+	toPublic  = `{group: gateway.networking.k8s.io, kind: Gateway, namespace: gateways, name: public}`
+	toPrivate = `{group: gateway.networking.k8s.io, kind: Gateway, namespace: gateways, name: private, sectionName: https, port: 443}`
+	atGateway = `parentRefs: [{name: public}], rules: `
+	atPublic  = `parentRefs: [` + toPublic + `], rules: `
+)
+
+// TestRoutes has what the provider is asked for, of both kinds.
+func TestRoutes(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec, want, leftOut string
+		stays               bool // It is for no Gateway of the provider.
+	}{
+		"at a Gateway of its namespace": {spec: `{parentRefs: [{name: public}], hostnames: [web.example.com]}`, want: `{parentRefs: [` + toPublic + `], hostnames: [web.example.com]}`},
+		"at a part of another":          {spec: `{parentRefs: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra, name: private, sectionName: https, port: 443}]}`, want: `{parentRefs: [` + toPrivate + `]}`},
+		"at one of the consumer's, too": {spec: `{parentRefs: [{name: home}, {name: public}]}`, want: `{parentRefs: [` + toPublic + `]}`},
+		"at one of the consumer's only": {spec: `{parentRefs: [{name: home}]}`, want: `{}`, stays: true},
+		"in the mesh":                   {spec: `{parentRefs: [{group: "", kind: Service, name: public}]}`, want: `{}`, stays: true},
+		"at a set of listeners":         {spec: `{parentRefs: [{kind: ListenerSet, name: public}]}`, want: `{}`, stays: true},
+		"at a Gateway of another API":   {spec: `{parentRefs: [{group: example.com, name: public}]}`, want: `{}`, stays: true},
+		"at no Gateway":                 {spec: `{useDefaultGateways: All}`, want: `{}`, stays: true},
+		"at two that stand for one":     {spec: `{parentRefs: [{name: public}, {namespace: infra, name: public}]}`, want: `{parentRefs: [` + toPublic + `]}`},
+		"at two parts of one": {spec: `{parentRefs: [{name: public, sectionName: a}, {namespace: infra, name: public, sectionName: b}]}`,
+			want: `{parentRefs: [` + toPublic[:len(toPublic)-1] + `, sectionName: a}, ` + toPublic[:len(toPublic)-1] + `, sectionName: b}]}`},
+		"to Services": {
+			spec: `{` + atGateway + `[{backendRefs: [{name: a, port: 80, weight: 1}, {group: "", kind: Service, namespace: team, name: b, port: 81}]}]}`,
+			want: `{` + atPublic + `[{backendRefs: [{name: a, port: 80, weight: 1}, {group: "", kind: Service, name: b, port: 81}]}]}`},
+		"with filters": {
+			spec: `{` + atGateway + `[{name: r, filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: b}]}}, {type: RequestMirror, requestMirror: {backendRef: {namespace: team, name: shadow}}}]}]}`,
+			want: `{` + atPublic + `[{name: r, filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: b}]}}, {type: RequestMirror, requestMirror: {backendRef: {name: shadow}}}]}]}`},
+		"with filters of a backend": {
+			spec: `{` + atGateway + `[{}, {backendRefs: [{name: a, filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [a]}}, {type: RequestMirror, requestMirror: {backendRef: {namespace: team, name: shadow}}}]}]}]}`,
+			want: `{` + atPublic + `[{}, {backendRefs: [{name: a, filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [a]}}, {type: RequestMirror, requestMirror: {backendRef: {name: shadow}}}]}]}]}`},
+		"with sessions that persist": {
+			spec: `{` + atGateway + `[{}, {sessionPersistence: {sessionName: a}, backendRefs: [{name: a}]}]}`, want: `{` + atPublic + `[{}, {backendRefs: [{name: a}]}]}`,
+			leftOut: "left out in the provider: spec.rules[1].sessionPersistence (its fields differ between versions of the Gateway API)"},
+	} {
+		local, want := `{spec: `+test.spec+`}`, `{spec: `+test.want+`}`
+		t.Run(name+"/HTTPRoute", func(t *testing.T) {
+			checkRoute(t, routeOf[gatewayv1.HTTPRoute](t, local), routeOf[gatewayv1.HTTPRoute](t, want), HTTPRoute, test.leftOut, test.stays)
+		})
+		t.Run(name+"/GRPCRoute", func(t *testing.T) {
+			checkRoute(t, routeOf[gatewayv1.GRPCRoute](t, local), routeOf[gatewayv1.GRPCRoute](t, want), GRPCRoute, test.leftOut, test.stays)
+		})
+	}
+}
+
+func checkRoute[T Route](t *testing.T, local, want T, send func(T, Target, Gateways) (T, *Refusal), leftOut string, stays bool) {
+	t.Helper()
+	before := local.DeepCopyObject()
+	got, refusal := send(local, mapped, gateways)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	want.SetNamespace("team-eu")
+	want.SetUID("")
+	want.SetLabels(mark.Labels())
+	want.SetAnnotations(provenanceOf(";"))
+	if leftOut != "" {
+		want.GetAnnotations()[v1alpha1.AnnotationLeftOut] = leftOut
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, any(local)); diff != "" {
+		t.Errorf("the local route was changed:\n%s", diff)
+	}
+	if RouteGoes(local, gateways) == stays {
+		t.Errorf("it stays: %t", !stays)
+	}
+}
+
+// TestRouteRefusals names the field, of both kinds.
+func TestRouteRefusals(t *testing.T) {
+	const only = "a route is sent only if all its backends are Services of its own namespace"
+	for name, test := range map[string]struct{ manifest, reason, message string }{
+		"kept at home": {`{metadata: {labels: {spillway.io/sync: never}}}`, ReasonSyncNever, "spillway.io/sync=never"},
+		"cut":          {`{spec: {hostnames: [spillway.io/TooLarge]}}`, ReasonRouteTooLarge, "web: spec takes more than 128 KiB of memory: split it up"},
+		"to a Service of another namespace": {`{spec: {rules: [{}, {backendRefs: [{name: a}, {namespace: shop, name: b}]}]}}`, ReasonBackendElsewhere,
+			`spec.rules[1].backendRefs[1].namespace is "shop": ` + only},
+		"to something else":      {`{spec: {rules: [{backendRefs: [{kind: Pod, name: a}]}]}}`, ReasonBackendElsewhere, `spec.rules[0].backendRefs[0].kind is "Pod": ` + only},
+		"to an object of an API": {`{spec: {rules: [{backendRefs: [{group: example.com, kind: Service, name: a}]}]}}`, ReasonBackendElsewhere, `spec.rules[0].backendRefs[0].group is "example.com": ` + only},
+		"a mirror elsewhere": {`{spec: {rules: [{filters: [{type: RequestMirror, requestMirror: {backendRef: {namespace: shop, name: b}}}]}]}}`, ReasonBackendElsewhere,
+			`spec.rules[0].filters[0].requestMirror.backendRef.namespace is "shop": ` + only},
+		"an extension": {`{spec: {rules: [{filters: [{type: ResponseHeaderModifier}, {type: ExtensionRef, extensionRef: {group: example.com, kind: Auth, name: a}}]}]}}`, ReasonFilterNotSent,
+			"spec.rules[0].filters[1].extensionRef is set: it names an object of the consumer's controller, and without the filter more might be let in than here"},
+		"an extension of a backend": {`{spec: {rules: [{backendRefs: [{name: a, filters: [{type: ExtensionRef}]}]}]}}`, ReasonFilterNotSent,
+			`spec.rules[0].backendRefs[0].filters[0].type is "ExtensionRef": filters of this type are not sent, and without it more might be let in than here`},
+		"a filter of a newer API": {`{spec: {rules: [{filters: [{type: Firewall}]}]}}`, ReasonFilterNotSent, `spec.rules[0].filters[0].type is "Firewall": `},
+		"two reasons":             {`{spec: {rules: [{filters: [{type: Firewall}], backendRefs: [{kind: Pod, name: a}]}]}}`, ReasonFilterNotSent, "spec.rules[0].filters[0].type"},
+	} {
+		local := func() *gatewayv1.HTTPRoute { return routeOf[gatewayv1.HTTPRoute](t, test.manifest) }
+		if got, refusal := HTTPRoute(local(), mapped, gateways); got != nil || refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.message) {
+			t.Errorf("HTTPRoute %s: got %v, %v", name, got, refusal)
+		}
+		if got, refusal := GRPCRoute(routeOf[gatewayv1.GRPCRoute](t, test.manifest), mapped, gateways); got != nil || refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.message) {
+			t.Errorf("GRPCRoute %s: got %v, %v", name, got, refusal)
+		}
+	}
+}
+
+// TestMergeRoute of a copy that has changed.
+func TestMergeRoute(t *testing.T) {
+	const manifest = `{metadata: {labels: {app: web}}, spec: {parentRefs: [{name: public}], hostnames: [a.example.com], rules: [{backendRefs: [{name: a}]}]}}`
+	desired, refusal := HTTPRoute(routeOf[gatewayv1.HTTPRoute](t, manifest), mapped, gateways)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	for name, test := range map[string]struct {
+		change func(*gatewayv1.HTTPRoute)
+		same   bool
+	}{
+		"nothing":                   {func(*gatewayv1.HTTPRoute) {}, true},
+		"a status":                  {func(r *gatewayv1.HTTPRoute) { r.Status.Parents = []gatewayv1.RouteParentStatus{{}} }, true},
+		"a label of the provider's": {func(r *gatewayv1.HTTPRoute) { r.Labels["theirs"] = "x" }, true},
+		"a label of ours":           {func(r *gatewayv1.HTTPRoute) { r.Labels["app"] = "x" }, false},
+		"it lacked something":       {func(r *gatewayv1.HTTPRoute) { r.Annotations["spillway.io/left-out"] = "some" }, false},
+		"another parent":            {func(r *gatewayv1.HTTPRoute) { r.Spec.ParentRefs[0].Name = "x" }, false},
+		"another host":              {func(r *gatewayv1.HTTPRoute) { r.Spec.Hostnames = nil }, false},
+		"another backend":           {func(r *gatewayv1.HTTPRoute) { r.Spec.Rules[0].BackendRefs[0].Name = "x" }, false},
+	} {
+		remote := desired.DeepCopy()
+		test.change(remote)
+		before := remote.DeepCopy()
+		merged := MergeRoute(desired, remote)
+		if (merged == remote) != test.same || MergeRoute(desired, merged) != merged {
+			t.Errorf("%s: the same: %t", name, merged == remote)
+		}
+		if diff := cmp.Diff(before, remote); diff != "" {
+			t.Errorf("%s: what is there was changed:\n%s", name, diff)
+		}
+		if diff := cmp.Diff(desired.Spec, merged.Spec); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	grpc, _ := GRPCRoute(routeOf[gatewayv1.GRPCRoute](t, manifest), mapped, gateways)
+	remote := grpc.DeepCopy()
+	remote.Spec.Rules = nil
+	if diff := cmp.Diff(grpc, MergeRoute(grpc, remote)); diff != "" || MergeRoute(grpc, grpc) != grpc {
+		t.Errorf("GRPCRoute: %s", diff)
+	}
+}
+
+// TestCutRoute: what a team can make too large is not held, and is refused.
+func TestCutRoute(t *testing.T) {
+	const parents = `parentRefs: [{name: public}]`
+	long := strings.Repeat("x", mostRoute)
+	for name, test := range map[string]struct {
+		rules string
+		cut   bool
+	}{
+		"small":                       {`[{name: a, backendRefs: [{name: a}]}]`, false},
+		"a long text":                 {`[{name: ` + long + `}]`, true},
+		"many that are empty":         {`[` + strings.Repeat(`{}, `, mostRoute/50) + `{}]`, true},
+		"a text behind many pointers": {`[{filters: [{type: RequestMirror, requestMirror: {backendRef: {group: ` + long + `, name: a}}}]}]`, true},
+	} {
+		manifest := `{spec: {hostnames: [a.example.com], ` + parents + `, rules: ` + test.rules + `}}`
+		http, grpc := routeOf[gatewayv1.HTTPRoute](t, manifest), routeOf[gatewayv1.GRPCRoute](t, manifest)
+		whole := http.DeepCopy()
+		for range 2 { // The second time it changes nothing.
+			CutRoute(http)
+			CutRoute(grpc)
+			if isCutRoute(http) != test.cut || isCutRoute(grpc) != test.cut {
+				t.Errorf("%s: cut: %t, %t", name, isCutRoute(http), isCutRoute(grpc))
+			}
+		}
+		if test.cut {
+			whole = routeOf[gatewayv1.HTTPRoute](t, `{spec: {hostnames: [spillway.io/TooLarge], `+parents+`}}`)
+		}
+		if diff := cmp.Diff(whole, http); diff != "" || !RouteGoes(grpc, gateways) {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
+		}
+	}
+	policy := policyOf(t, `{podSelector: {}}`)
+	before := policy.DeepCopy()
+	if CutRoute(policy); !cmp.Equal(before, policy) {
+		t.Error("something else was cut")
+	}
+}
+
+// TestSentFilters: each filter that is sent is a type of the API, and all others are refused.
+func TestSentFilters(t *testing.T) {
+	var got []string
+	for field, d := range httpRouteFilterFields {
+		if field != "Type" && d.verdict != refused {
+			got = append(got, field)
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(sentFilters)), slices.Sorted(slices.Values(got))); diff != "" {
+		t.Errorf("(-types +fields):\n%s", diff)
+	}
+	for field := range grpcRouteFilterFields {
+		if httpRouteFilterFields[field].verdict != grpcRouteFilterFields[field].verdict {
+			t.Errorf("%s differs between the kinds", field)
+		}
+	}
+}
