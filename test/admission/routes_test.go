@@ -1,0 +1,129 @@
+package admission
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/test/manifests"
+)
+
+const (
+	// bothRoutes is what a route of either kind may have.
+	bothRoutes = `
+parentRefs: [{name: public, sectionName: https}, {namespace: home, name: internal}]
+hostnames: [web.example.com, "*.shop.example.com"]
+rules:
+- name: first
+  filters:
+  - {type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: b}], add: [{name: c, value: d}], remove: [e]}}
+  - {type: RequestMirror, requestMirror: {backendRef: {name: shadow, port: 80}, fraction: {numerator: 1}}}
+  backendRefs:
+  - {name: web, port: 80, filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [server]}}]}
+  - {name: canary, namespace: NAMESPACE, port: 81, weight: 9}
+  matches: `
+	ofHTTP = `[{path: {value: /a}, method: GET, headers: [{name: x, value: y}], queryParams: [{name: q, value: r}]}]
+- filters:
+  - {type: URLRewrite, urlRewrite: {hostname: a.example.com, path: {type: ReplaceFullPath, replaceFullPath: /b}}}
+  - {type: CORS, cors: {allowOrigins: ["https://example.com"], allowMethods: [GET]}}
+  timeouts: {request: 10s, backendRequest: 5s}
+- filters: [{type: RequestRedirect, requestRedirect: {scheme: https}}]`
+	ofGRPC = `[{method: {service: a.B}, headers: [{name: x, value: y}]}]`
+)
+
+// TestRoutes: an API server that serves routes takes the remote ones as they are, and what
+// comes back, whatever a provider says.
+func TestRoutes(t *testing.T) {
+	crds, err := manifests.GatewayAPI(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := manifests.Create(t.Context(), server(t), crds); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("HTTPRoute", func(t *testing.T) {
+		local := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "web"}}
+		specOf(t, local.Namespace, bothRoutes+ofHTTP, &local.Spec)
+		travels(t, local, translate.HTTPRoute, func(r *gatewayv1.HTTPRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
+	})
+	t.Run("GRPCRoute", func(t *testing.T) {
+		local := &gatewayv1.GRPCRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "web"}}
+		specOf(t, local.Namespace, bothRoutes+ofGRPC, &local.Spec)
+		travels(t, local, translate.GRPCRoute, func(r *gatewayv1.GRPCRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
+	})
+}
+
+func specOf(t *testing.T, namespace, spec string, into any) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(spec, "NAMESPACE", namespace)), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Target, translate.Gateways) (T, *translate.Refusal), status func(T) *gatewayv1.RouteStatus) {
+	t.Helper()
+	made(t, client.Object(local))
+	gateways := func(of types.NamespacedName) (types.NamespacedName, bool) {
+		return types.NamespacedName{Namespace: "gateways", Name: "eu"}, of.Name == "public"
+	}
+	target := translate.Target{Mark: provenance.Mark{Origin: "origin", ClusterID: "eu", Account: shippedAccount}, Namespace: namespaceOf(t, nil)}
+	desired, refusal := send(local, target, gateways)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	remote := desired.DeepCopyObject().(T)
+	made(t, client.Object(remote))
+	if merged := translate.MergeRoute(desired, remote); merged != remote {
+		t.Errorf("it would be changed once more, at each pass:\n%s", cmp.Diff(remote, merged))
+	}
+
+	status(remote).Parents = []gatewayv1.RouteParentStatus{{
+		ControllerName: "example.com/gateways", ParentRef: parentOf(remote),
+		Conditions: []metav1.Condition{
+			{Type: "Accepted", Status: "True", Reason: "<none>", Message: strings.Repeat("\x00ä", 9999), ObservedGeneration: remote.GetGeneration()},
+			{Type: "ResolvedRefs", Status: "True", LastTransitionTime: metav1.NewTime(time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC))},
+		},
+	}}
+	report := func(remote T, entries int) {
+		t.Helper()
+		before := local
+		if local = translate.ReportRoute(local, remote, "eu", gateways); local == before {
+			t.Fatal("nothing comes back")
+		}
+		patch := client.MergeFromWithOptions(client.Object(before), client.MergeFromWithOptimisticLock{})
+		if err := server(t).Status().Patch(t.Context(), local, patch); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(status(local).Parents); got != entries {
+			t.Errorf("%d entries have come back, want %d", got, entries)
+		}
+		if again := translate.ReportRoute(local, remote, "eu", gateways); again != local {
+			t.Errorf("it would be written once more, at each pass:\n%s", cmp.Diff(local, again))
+		}
+	}
+	report(remote, 1)
+	if generation := status(local).Parents[0].Conditions[0].ObservedGeneration; generation != local.GetGeneration() {
+		t.Errorf("the copy is as it should be, and generation %d was observed, not %d", generation, local.GetGeneration())
+	}
+	report(nil, 0)
+}
+
+// parentOf is the only parent of a remote route.
+func parentOf(route any) gatewayv1.ParentReference {
+	switch route := route.(type) {
+	case *gatewayv1.HTTPRoute:
+		return route.Spec.ParentRefs[0]
+	case *gatewayv1.GRPCRoute:
+		return route.Spec.ParentRefs[0]
+	}
+	panic("no route")
+}
