@@ -11,6 +11,11 @@ const BindingLimited = "Limited"
 // object of it.
 const ReasonRightsMissing = "RightsMissing"
 
+// ReasonKindNotServed is the reason of BindingLimited if no right is missing, but the
+// provider does not serve a kind of which something is to be sent, or not in the version that
+// is needed. The message names the resources.
+const ReasonKindNotServed = "KindNotServed"
+
 // ReasonMetricsMissing is the reason of BindingLimited if all can be read but what pods
 // use: metrics were asked for, by metrics-server, and the provider gave none. Then kubectl
 // top and HorizontalPodAutoscalers see nothing of its pods. The message says why.

@@ -121,7 +121,7 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 		offer.Refuses = limits.Unknown.Reason
 	}
 	// Before they are listed: a right that is granted counts once the cache has them.
-	offer.Unknown = provider.Rights.Lacks(fleet.ResourceOf(&corev1.Node{})) != ""
+	offer.Unknown = provider.Rights.Lacks(fleet.ResourceOf(&corev1.Node{})).Reason != ""
 	offer.Nodes = list.Items
 	return offer, err == nil, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -164,9 +165,10 @@ func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 	return plan
 }
 
-// Lacking returns the plan that tells the owner of an object in a mapped namespace that the
-// provider gives no right to its kind. title is what messages call the kind.
-func Lacking[T Object](s Subject[T], syncer Syncer[T], title, right string) Plan {
+// Lacking returns the plan that tells the owner of an object in a mapped namespace why it is
+// not sent: objects of its kind cannot be read in the provider. title is what messages call
+// the kind.
+func Lacking[T Object](s Subject[T], syncer Syncer[T], title string, lack connection.Lack) Plan {
 	if !Present(s.Local) {
 		return Plan{}
 	}
@@ -175,7 +177,7 @@ func Lacking[T Object](s Subject[T], syncer Syncer[T], title, right string) Plan
 			return Plan{}
 		}
 	}
-	problem := noRight(title, s.Key, s.ClusterID, right)
+	problem := unreadable(title, s.Key, s.ClusterID, lack)
 	return tell(Plan{Problem: &problem})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -146,7 +147,7 @@ func TestLacking(t *testing.T) {
 		"its namespace is not ready": {fixture.Wanted(fixture.Local(), nil, unopened), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, withEvent(decide.Lacking(fixture.Of(test.in), decide.NewMapped(decide.Translation[*corev1.ConfigMap](fixture.Plain{})), "ConfigMap", "list configmaps"))); diff != "" {
+			if diff := cmp.Diff(test.want, withEvent(decide.Lacking(fixture.Of(test.in), decide.NewMapped(decide.Translation[*corev1.ConfigMap](fixture.Plain{})), "ConfigMap", connection.NoRight("list configmaps")))); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})
@@ -218,7 +219,7 @@ func TestMappedChooses(t *testing.T) {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
 	}
-	if diff := cmp.Diff([]string(nil), withEvent(decide.Lacking(fixture.Of(in(network.Reach{}, fixture.Local(), nil)), syncer, "ConfigMap", "list configmaps"))); diff != "" {
+	if diff := cmp.Diff([]string(nil), withEvent(decide.Lacking(fixture.Of(in(network.Reach{}, fixture.Local(), nil)), syncer, "ConfigMap", connection.NoRight("list configmaps")))); diff != "" {
 		t.Errorf("without the right (-want +got):\n%s", diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -29,18 +30,18 @@ type Ref struct {
 }
 
 // Assess decides whether a pod in a namespace of the provider can use an object, and what to
-// do about the object there. title is what messages call its kind; right, if not empty, is
-// the right that the provider does not give.
-func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in, right string) (Need, Plan) {
+// do about the object there. title is what messages call its kind; lack is
+// why the provider's objects of the kind cannot be read.
+func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string, lack connection.Lack) (Need, Plan) {
 	need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName}
 	switch {
 	case !Present(s.Local):
 		need.Ready = ref.Optional
 		need.Problem = missing(title, ref.NamespacedName)
 		return need, Plan{}
-	case right != "":
+	case lack.Reason != "":
 		need.Ready = ref.Optional
-		need.Problem = noRight(title, ref.NamespacedName, s.ClusterID, right)
+		need.Problem = unreadable(title, ref.NamespacedName, s.ClusterID, lack)
 		return need, Plan{}
 	}
 	at, elsewhere := s.in(in)
@@ -79,20 +80,20 @@ func (s Subject[T]) in(namespace string) (at Snapshot[T], elsewhere bool) {
 
 // AssessPreceding is Assess for an object that has to be in the provider, up to date,
 // before a pod is sent there. If it should not be there, its copy has to be gone first.
-func AssessPreceding[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in, right string) (Need, Plan) {
+func AssessPreceding[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string, lack connection.Lack) (Need, Plan) {
 	switch {
 	case !Present(s.Local) || !s.Sites[0].Wanted || withheld(s.Local):
 		isLeft := func(site Site[T]) bool { return Present(site.Remote) && site.Remote.GetNamespace() == in }
 		need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: !slices.ContainsFunc(s.Sites, isLeft)}
 		need.Problem = Problemf(v1alpha1.ReasonNetworkPolicyPending, "%s %s is not to be in the provider any more, and its copy is not gone yet", title, Location(ref.NamespacedName))
-		if right != "" {
-			need.Problem.Message += fmt.Sprintf("; provider %s gives no right to %s, so its administrator has to delete it there", s.ClusterID, right)
+		if lack.Reason != "" {
+			need.Problem.Message += fmt.Sprintf("; provider %s %s, so its administrator has to delete it there", s.ClusterID, lack.What)
 		}
 		return need, Plan{}
 	case s.Sites[0].Place.Namespace != in:
 		return Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: true}, Plan{}
 	}
-	need, plan := Assess(s, syncer, ref, title, in, right)
+	need, plan := Assess(s, syncer, ref, title, in, lack)
 	need.Problem.Reason = v1alpha1.ReasonNetworkPolicyPending
 	return need, plan
 }
@@ -130,10 +131,9 @@ func NotSynced(kind string, name types.NamespacedName) Problem {
 	return Problemf(v1alpha1.ReasonReferenceNotSynced, "%s %s is being sent to the provider", kind, Location(name))
 }
 
-// noRight is the problem of objects of a kind to which the provider gives no right.
-func noRight(kind string, name types.NamespacedName, clusterID, right string) Problem {
-	return Problemf(v1alpha1.ReasonRightsMissing,
-		"%s %s cannot be sent: provider %s gives no right to %s", kind, Location(name), clusterID, right)
+// unreadable is the problem of objects of a kind that cannot be read in the provider.
+func unreadable(kind string, name types.NamespacedName, clusterID string, lack connection.Lack) Problem {
+	return Problemf(lack.Reason, "%s %s cannot be sent: provider %s %s", kind, Location(name), clusterID, lack.What)
 }
 
 // usedElsewhere is the problem of objects that can be in one place at a time, and are in

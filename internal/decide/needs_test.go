@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -20,6 +21,14 @@ var (
 	inBoth  = "spillway-mount/" + mounted.Name("team", "settings") + ",team-home/settings"
 	inMount = fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.Name = "spillway-mount", mounted.Name("team", "settings") })
 )
+
+// lacking is the lack of a right, or with "" of nothing.
+func lacking(right string) connection.Lack {
+	if right == "" {
+		return connection.Lack{}
+	}
+	return connection.NoRight(right)
+}
 
 func site(target translate.Target, remote *corev1.ConfigMap) decide.Site[*corev1.ConfigMap] {
 	return decide.Site[*corev1.ConfigMap]{Place: decide.Place{Target: target, Local: "team", Open: true}, Wanted: true, Remote: remote}
@@ -83,7 +92,7 @@ func TestAssess(t *testing.T) {
 				ref := decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}, Optional: optional}
 				want := decide.Need{Kind: "configmap", NamespacedName: ref.NamespacedName, Problem: decide.Problem{Reason: test.reason, Message: test.message}}
 				want.Ready = test.reason == ready || optional && test.ifOptional
-				need, plan := decide.Assess(fixture.Of(test.in), fixture.Copies, ref, title, place, test.right)
+				need, plan := decide.Assess(fixture.Of(test.in), fixture.Copies, ref, title, place, lacking(test.right))
 				if diff := cmp.Diff(want, need); diff != "" {
 					t.Errorf("optional %t: need (-want +got):\n%s", optional, diff)
 				}
@@ -227,7 +236,7 @@ func TestAssessPreceding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.in.Known = true
 			syncer := decide.NewMapped(decide.Translation[*corev1.ConfigMap](keeping{}))
-			need, _ := decide.AssessPreceding(fixture.Of(test.in), syncer, decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: test.in.Key}}, "ConfigMap", "team-home", test.right)
+			need, _ := decide.AssessPreceding(fixture.Of(test.in), syncer, decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: test.in.Key}}, "ConfigMap", "team-home", lacking(test.right))
 			if need.Ready != (test.want == "") {
 				t.Errorf("ready: %t", need.Ready)
 			}

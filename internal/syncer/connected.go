@@ -24,8 +24,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/address"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
-	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/syncer/act"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
@@ -155,15 +155,6 @@ func (c *connected) followPods(ctx context.Context) error {
 	})
 }
 
-// lacking is which rights on a resource the provider does not give, such as "list and watch
-// configmaps", or "".
-func lacking(of *rights.Rights, resource string) string {
-	if verbs := of.Lacks(resource); verbs != "" {
-		return verbs + " " + resource
-	}
-	return ""
-}
-
 // attach makes the controller of a kind for a connection.
 func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), c.Consumer.Scheme())
@@ -210,7 +201,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 			Consumer: c.Consumer, Provider: c.provider.GetClient(), Live: c.Live,
 			Sent: c.provider.Budget.Sent, Fenced: c.provider.Fenced, Clock: c.Clock,
 		},
-		paused: c.namespaces.paused, lacking: func() string { return lacking(c.provider.Rights, resource) }, waits: c.waits,
+		paused: c.namespaces.paused, lacking: func() connection.Lack { return c.provider.Rights.Lacks(resource) }, waits: c.waits,
 	}
 	c.graph.kinds[kind.Name], c.graph.runners[kind.Name] = controller, controller
 	c.workers.Add(kind.Name, kind.Workers, retry.Backoff[decide.Key]())

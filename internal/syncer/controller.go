@@ -21,6 +21,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/syncer/act"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
@@ -48,10 +49,10 @@ type kindController[T client.Object] struct {
 	actor    *act.Actor[T]
 	refusals *refusal.Refusals[T]
 	events   events.EventRecorder
-	// paused reports whether the binding is paused, and lacking which right on the kind the
-	// provider does not give, or "".
+	// paused reports whether the binding is paused, and lacking why objects of the kind
+	// cannot be read in the provider.
 	paused  func() bool
-	lacking func() string
+	lacking func() connection.Lack
 	// waits is told of objects that others may need.
 	waits *waits.Waits
 }
@@ -59,8 +60,8 @@ type kindController[T client.Object] struct {
 // Reconcile implements Runner: it decides and acts until nothing is left to do.
 func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.Result, error) {
 	key := of.NamespacedName
-	if right := c.lacking(); right != "" || c.paused() {
-		return ctrl.Result{}, c.tellLacking(ctx, key, right) // All objects are enqueued when this changes.
+	if lack := c.lacking(); lack.Reason != "" || c.paused() {
+		return ctrl.Result{}, c.tellLacking(ctx, key, lack) // All objects are enqueued when this changes.
 	}
 	refusals := 0
 	var made []decide.Attempt // By the rounds before.
@@ -166,9 +167,9 @@ func (c *kindController[T]) tellWritten(s decide.Subject[T], plan decide.Plan) {
 }
 
 // tellLacking makes an event on an object that would be sent because of its namespace: it
-// names the right that the provider does not give. Dependants need not wait for an object that
+// says what the provider lacks. Dependants need not wait for an object that
 // should not be sent, so they are told.
-func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, right string) error {
+func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, lack connection.Lack) error {
 	if c.refusals.Told == nil || c.paused() {
 		return nil
 	}
@@ -176,7 +177,7 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 	if err != nil {
 		return err
 	}
-	c.tell(s, decide.Lacking(s, c.Kind.Syncer, c.Kind.Title(), right))
+	c.tell(s, decide.Lacking(s, c.Kind.Syncer, c.Kind.Title(), lack))
 	if !c.isNeeded() {
 		return nil
 	}

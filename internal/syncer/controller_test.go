@@ -20,6 +20,7 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/syncer/act"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
@@ -44,7 +45,7 @@ type world struct {
 	limits             *translate.Limits
 	told               int // How often what needs the ConfigMap was looked for, to tell it.
 	paused             bool
-	lacking            string
+	lacking            connection.Lack
 }
 
 func newWorld() *world {
@@ -74,7 +75,7 @@ func newWorld() *world {
 			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Memory: rig.Memory, Refusals: rig.Refusals,
 			Consumer: w.consumer, Provider: w.provider, Live: w.consumer, Sent: func(client.Object) {}, Clock: rig.Clock,
 		},
-		paused: func() bool { return w.paused }, lacking: func() string { return w.lacking },
+		paused: func() bool { return w.paused }, lacking: func() connection.Lack { return w.lacking },
 		waits: waits.New(func(...decide.Key) {}, func(context.Context, decide.Key) ([]decide.Key, error) { w.told++; return nil, nil }),
 	}
 	return w
@@ -140,7 +141,7 @@ func TestTranscripts(t *testing.T) {
 		"the consumer refuses the pin": {local: fixture.Local(), change: func(w *world) { w.consumer.Refuses = forbidden }, want: []string{
 			"consumer: patch team/settings: Forbidden"}, again: true},
 		"the binding is paused": {local: fixture.Local(), change: func(w *world) { w.paused = true }},
-		"a right is missing":    {local: fixture.Local(), change: func(w *world) { w.lacking = "list" }},
+		"a right is missing":    {local: fixture.Local(), change: func(w *world) { w.lacking = connection.NoRight("list configmaps") }},
 		"it was made by a dead one": {local: fixture.Local(fixture.Sent), change: func(w *world) {
 			w.provider.Put(fixture.Remote())
 			w.rig.Provider.Has = nil // The cache is behind.
@@ -237,10 +238,11 @@ func TestTranscriptsInMappedNamespaces(t *testing.T) {
 				return apierrors.NewForbidden(synctest.Resource, "settings", nil)
 			}
 		}, []string{create + ": Forbidden"}, []string{"Rejected"}},
-		"a right is missing":                            {fixture.Local(), nil, func(w *world) { w.lacking = "list configmaps" }, nil, []string{"RightsMissing"}},
-		"a right is missing, and the binding is paused": {fixture.Local(), nil, func(w *world) { w.lacking, w.paused = "list configmaps", true }, nil, nil},
-		"a right is missing, and it is kept home":       {fixture.Local(fixture.KeptHome), nil, func(w *world) { w.lacking = "list configmaps" }, nil, nil},
-		"a right is missing, and it is gone here":       {nil, fixture.Remote(), func(w *world) { w.lacking = "list configmaps" }, nil, nil},
+		"a right is missing":                            {fixture.Local(), nil, func(w *world) { w.lacking = connection.NoRight("list configmaps") }, nil, []string{"RightsMissing"}},
+		"a right is missing, and the binding is paused": {fixture.Local(), nil, func(w *world) { w.lacking, w.paused = connection.NoRight("list configmaps"), true }, nil, nil},
+		"its kind is not served":                        {fixture.Local(), nil, func(w *world) { w.lacking = connection.NotServed("configmaps") }, nil, []string{"KindNotServed"}},
+		"a right is missing, and it is kept home":       {fixture.Local(fixture.KeptHome), nil, func(w *world) { w.lacking = connection.NoRight("list configmaps") }, nil, nil},
+		"a right is missing, and it is gone here":       {nil, fixture.Remote(), func(w *world) { w.lacking = connection.NoRight("list configmaps") }, nil, nil},
 		"nothing is known of the limits": {fixture.Local(), nil, func(w *world) {
 			w.limits = &translate.Limits{Unknown: &translate.Refusal{Reason: "LimitsMissing", Message: "there are none"}}
 		}, nil, []string{"LimitsMissing"}},
@@ -371,7 +373,7 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 // TestToldOnce: what an owner was told, no later connection tells again, until it has been
 // otherwise meanwhile.
 func TestToldOnce(t *testing.T) {
-	lacking := func(w *world) { w.lacking = "list configmaps" }
+	lacking := func(w *world) { w.lacking = connection.NoRight("list configmaps") }
 	forbidden := func(w *world) {
 		w.provider.Refuses = func(string, *corev1.ConfigMap) error {
 			return apierrors.NewForbidden(synctest.Resource, "settings", nil)

@@ -31,10 +31,13 @@ func limits(c connection.State) (reason, message string) {
 		reason = v1alpha1.ReasonMetricsMissing
 		all = []string{"kubectl top and HorizontalPodAutoscalers see nothing of the provider's pods: " + c.NoMetrics}
 	}
-	if c.Limited != "" {
-		reason = v1alpha1.ReasonRightsMissing
-		all = append(all, "the provider gives no right to "+c.Limited+": what needs that waits, and what is there stays as it is; "+
-			"apply the provider.yaml of this version there")
+	if c.Limited.Reason != "" {
+		reason = c.Limited.Reason
+		cure := "apply the provider.yaml of this version there"
+		if reason == v1alpha1.ReasonKindNotServed {
+			cure = "install its CustomResourceDefinition there"
+		}
+		all = append(all, "the provider "+c.Limited.What+": what needs that waits, and what is there stays as it is; "+cure)
 	}
 	slices.Reverse(all) // What holds pods up comes first.
 	return reason, strings.Join(all, "; ")

@@ -10,9 +10,10 @@ import (
 )
 
 func TestLimited(t *testing.T) {
-	lacking := func(what string) Snapshot { return up(func(s *Snapshot) { s.Connection.Limited = what }) }
+	lacking := func(lack connection.Lack) Snapshot { return up(func(s *Snapshot) { s.Connection.Limited = lack }) }
+	right := connection.NoRight("watch nodes")
 	after := func(link connection.State) Snapshot {
-		return up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(lacking("watch nodes")), link })
+		return up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(lacking(right)), link })
 	}
 	connected := connection.State{Phase: connection.Connected}
 	const watchNodes = "True RightsMissing: the provider gives no right to watch nodes: what needs that waits, " +
@@ -23,15 +24,17 @@ func TestLimited(t *testing.T) {
 		snapshot Snapshot
 		want     string
 	}{
-		"metrics are missing":            {up(unmetered), "True MetricsMissing: " + noMetrics},
-		"metrics and a right":            {up(func(s *Snapshot) { unmetered(s); s.Connection.Limited = "watch nodes" }), watchNodes + "; " + noMetrics},
-		"metrics have come":              {up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(up(unmetered)), connected }), ""},
-		"nothing is missing":             {lacking(""), ""},
-		"a right is missing":             {lacking("watch nodes"), watchNodes},
+		"metrics are missing": {up(unmetered), "True MetricsMissing: " + noMetrics},
+		"metrics and a right": {up(func(s *Snapshot) { unmetered(s); s.Connection.Limited = right }), watchNodes + "; " + noMetrics},
+		"metrics have come":   {up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(up(unmetered)), connected }), ""},
+		"nothing is missing":  {lacking(connection.Lack{}), ""},
+		"a right is missing":  {lacking(right), watchNodes},
+		"a kind is not served": {lacking(connection.NotServed("httproutes")), "True KindNotServed: the provider does not serve httproutes in the version that is needed: what needs that waits, " +
+			"and what is there stays as it is; install its CustomResourceDefinition there"},
 		"it was given":                   {after(connected), ""},
 		"away: the last verdict":         {after(lost(v1alpha1.ReasonUnreachable, "why")), watchNodes},
 		"connecting: the last verdict":   {after(connection.State{Phase: connection.Connecting}), watchNodes},
-		"a duplicate, which is not used": {up(func(s *Snapshot) { s.Binding.Status = Decide(lacking("watch nodes")); s.Holder = "older" }), ""},
+		"a duplicate, which is not used": {up(func(s *Snapshot) { s.Binding.Status = Decide(lacking(right)); s.Holder = "older" }), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, got := Decide(test.snapshot), ""
@@ -43,7 +46,7 @@ func TestLimited(t *testing.T) {
 			}
 		})
 	}
-	if c := meta.FindStatusCondition(Decide(lacking("watch nodes")).Conditions, v1alpha1.BindingReady); c.Reason != v1alpha1.ReasonReady {
+	if c := meta.FindStatusCondition(Decide(lacking(right)).Conditions, v1alpha1.BindingReady); c.Reason != v1alpha1.ReasonReady {
 		t.Errorf("the binding is %s", c.Reason)
 	}
 }

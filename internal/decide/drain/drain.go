@@ -28,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 // Snapshot is the input of Decide.
@@ -52,8 +53,8 @@ type Snapshot struct {
 	// Connected reports whether the provider answers; Unreachable why not.
 	Connected   bool
 	Unreachable string
-	// Limited says which rights to read are missing in one that answers.
-	Limited string
+	// Limited is what one that answers does not let us read.
+	Limited connection.Lack
 	// LeaseGone reports that the Lease in the provider is gone, and LeaseStays why its
 	// deletion is no longer tried. They matter once the binding Leaves.
 	LeaseGone  bool

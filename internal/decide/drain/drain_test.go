@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -105,7 +106,7 @@ func TestDecide(t *testing.T) {
 			plan(Wait, v1alpha1.ReasonDeletingCopies, "the copies of 2 objects (ConfigMap team/c, Secret team/s) are being deleted")},
 		"the copies, and the provider does not let us see all kinds": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true,
-				Limited: "list and watch secrets", Now: builder.Epoch},
+				Limited: connection.NoRight("list and watch secrets"), Now: builder.Epoch},
 			plan(Wait, v1alpha1.ReasonDeletingCopies,
 				"the copies of 1 object (Secret team/s) are being deleted; the provider gives no right to list and watch secrets").retry(time.Minute)},
 		"the copies, and the provider does not answer": {

@@ -48,8 +48,8 @@ func copies(s Snapshot) *Plan {
 		return nil
 	}
 	what := fmt.Sprintf("the copies of %s%s", counted(len(s.Copies), "object"), listed(s.Copies))
-	if s.Connected && s.Limited != "" { // They may be of a kind that cannot be read.
-		wait := step(Wait, v1alpha1.ReasonDeletingCopies, what+" are being deleted; the provider gives no right to "+s.Limited)
+	if s.Connected && s.Limited.Reason != "" { // They may be of a kind that cannot be read.
+		wait := step(Wait, v1alpha1.ReasonDeletingCopies, what+" are being deleted; the provider "+s.Limited.What)
 		return s.untilTimeout(&wait)
 	}
 	return s.remotely(v1alpha1.ReasonDeletingCopies, what+" are being deleted", "to delete "+what+" there")

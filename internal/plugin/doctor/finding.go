@@ -59,6 +59,7 @@ var mends = map[string]string{
 	v1alpha1.ReasonWebhookCertificate:   "kubectl spillway install makes a Secret that is missing; else restart the manager, whose log says why it does not renew the certificate",
 	v1alpha1.ReasonForbiddenHere:        "kubectl spillway install applies the roles and policies again",
 	v1alpha1.ReasonNoUsableNodes:        "see kubectl get nodes in the provider",
+	v1alpha1.ReasonKindNotServed:        "install the CustomResourceDefinition in the provider, or leave it",
 	v1alpha1.ReasonMetricsMissing:       "install metrics-server in the provider, or leave it",
 	v1alpha1.ReasonDuplicateClusterID:   "delete one of the two bindings",
 	v1alpha1.ReasonProviderUnreachable:  "bring the provider back, or give up on it: spec.deletionPolicy Orphan of the binding",

@@ -48,9 +48,8 @@ type State struct {
 	Holder v1alpha1.HolderStatus
 	// Fence reports whether we hold the Lease in the provider.
 	Fence Fence
-	// Limited names what the provider does not let us read, such as "list and watch
-	// configmaps"; empty: nothing that we need.
-	Limited string
+	// Limited is what the provider does not let us read, or does not serve, of what we need.
+	Limited Lack
 	// NoMetrics says why the usage of our pods there is unknown; empty if it is known, or if nobody has
 	// asked for it.
 	NoMetrics string

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/budget"
@@ -148,10 +149,28 @@ func (c *caches) fill(ctx, lifetime context.Context, of cluster.Cluster, used []
 		return fmt.Errorf("reading what is watched of the provider: %w", context.Cause(ctx))
 	}
 	c.rights.Settle() // Before anybody decides on what the caches show.
-	return c.demand.Settle(ctx, func(kind client.Object) bool {
+	if err := c.demand.Settle(ctx, func(kind client.Object) bool {
 		resource := ResourceOf(kind)
-		return c.rights.Lacks(resource) != "" || slices.ContainsFunc(used, func(one client.Object) bool { return ResourceOf(one) == resource })
-	})
+		return c.rights.Lacks(resource).Reason == v1alpha1.ReasonRightsMissing ||
+			slices.ContainsFunc(used, func(one client.Object) bool { return ResourceOf(one) == resource })
+	}); err != nil {
+		return err
+	}
+	c.forget()
+	return nil
+}
+
+// forget forgets that the provider does not serve kinds that nobody needs so far: nothing is
+// asked about them any more.
+func (c *caches) forget() {
+	watched := c.demand.Watched()
+	for _, kind := range c.options.Kinds {
+		resource := ResourceOf(kind.Object)
+		if kind.onDemand() && !slices.ContainsFunc(watched, func(one client.Object) bool { return ResourceOf(one) == resource }) {
+			c.rights.Note(resource, "list", nil)
+		}
+	}
+	c.rights.Settle()
 }
 
 // watch makes the cluster fill the cache of a kind when it starts.

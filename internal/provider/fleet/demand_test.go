@@ -10,6 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 )
 
@@ -88,7 +89,7 @@ func TestARightThatIsMissingWhenAKindIsNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cl.Rights.Lacks("configmaps"); got == "" {
+	if got := cl.Rights.Lacks("configmaps"); got.Reason == "" {
 		t.Error("ConfigMaps can be read, and there is no right to them")
 	}
 	g.refuse("configmaps", false)
@@ -104,11 +105,11 @@ func TestAKindThatIsNotReadLimitsTheConnection(t *testing.T) {
 	read := c.opening(&corev1.ConfigMap{})
 	now.Step(time.Minute)
 	missing.Settle()
-	if got, want := missing.String(), "list (there is no answer) configmaps"; got != want {
+	if got, want := missing.All(), connection.NoRight("list (there is no answer) configmaps"); got != want {
 		t.Errorf("it lacks %q, want %q", got, want)
 	}
 	read()
-	if got := missing.String(); got != "" {
+	if got := missing.All(); got.Reason != "" {
 		t.Errorf("it lacks %q after it has been read", got)
 	}
 }
@@ -133,7 +134,7 @@ func TestAKindThatIsReadAtTheLastMoment(t *testing.T) {
 	read()
 	now.fire[0]()
 	missing.Settle()
-	if got := missing.String(); got != "" {
+	if got := missing.All(); got.Reason != "" {
 		t.Errorf("it lacks %q, and has been read", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 // gate answers as an API server whose authorizer refuses, and counts the requests of each
@@ -21,9 +22,11 @@ import (
 type gate struct {
 	mu      sync.Mutex
 	refused map[string]bool
-	asked   map[string]int
-	ends    map[string][]context.CancelFunc // Of a resource's requests, some of them watches.
-	news    chan struct{}
+	// unserved has it answer as one that does not serve what is refused; set before it is used.
+	unserved bool
+	asked    map[string]int
+	ends     map[string][]context.CancelFunc // Of a resource's requests, some of them watches.
+	news     chan struct{}
 }
 
 func newGate() *gate {
@@ -49,6 +52,12 @@ func (g *gate) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 		select {
 		case g.news <- struct{}{}:
 		default:
+		}
+		if g.unserved {
+			return &http.Response{
+				StatusCode: http.StatusNotFound, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+				Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: io.NopCloser(strings.NewReader("404 page not found\n")),
+			}, nil
 		}
 		return forbidden(req, resource), nil
 	})
@@ -101,8 +110,41 @@ func startLimited(t *testing.T, without ...string) (*Fleet, *manager, *gate) {
 	return f, m, g
 }
 
+// limitedTo reports that rights are missing; with "" that nothing is.
 func limitedTo(what string) func(State) bool {
-	return func(s State) bool { return s.Phase == Connected && s.Limited == what }
+	want := connection.Lack{}
+	if what != "" {
+		want = connection.NoRight(what)
+	}
+	return func(s State) bool { return s.Phase == Connected && s.Limited == want }
+}
+
+// TestAKindThatIsNotServed is asked for when it is needed, and then until it is served.
+func TestAKindThatIsNotServed(t *testing.T) {
+	f, m, g := startLimited(t)
+	g.unserved = true
+	g.refuse("configmaps", true)
+	f.Connect(target("eu", "1", providerUID))
+	if state := eventually(t, f, "eu", "is connected", connected); state.Limited != (connection.Lack{}) {
+		t.Errorf("nobody needs it, and the connection is limited: %v", state.Limited)
+	}
+	if _, watched := watchedBy(t, f, "eu"); len(watched) > 0 {
+		t.Errorf("it watches %v, which nobody needs", watched)
+	}
+	need(t, f, "eu")
+	eventually(t, f, "eu", "says that it is not served", func(s State) bool { return s.Limited == connection.NotServed("configmaps") })
+	cl, err := f.Get("eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cl.GetCache().List(t.Context(), &corev1.ConfigMapList{}); err != nil {
+		t.Errorf("reading what is not there: %v", err)
+	}
+	g.refuse("configmaps", false)
+	eventually(t, f, "eu", "serves ConfigMaps", limitedTo(""))
+	if got := m.engaged.Load(); got != 1 || g.count("pods") != 1 {
+		t.Errorf("engaged %d times, and pods were read %d times: the connection has ended", got, g.count("pods"))
+	}
 }
 
 // TestARightThatIsMissingSwitchesItsKindOff from the start, and on once it is granted.
@@ -110,14 +152,14 @@ func TestARightThatIsMissingSwitchesItsKindOff(t *testing.T) {
 	f, m, g := startLimited(t, "configmaps", "nodes")
 	f.Connect(target("eu", "1", providerUID))
 	state := eventually(t, f, "eu", "is connected", connected)
-	if want := "list and watch configmaps, list and watch nodes"; state.Limited != want {
+	if want := connection.NoRight("list and watch configmaps, list and watch nodes"); state.Limited != want {
 		t.Errorf("it is limited by %q when it is engaged, want %q", state.Limited, want)
 	}
 	cl, err := f.Get("eu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cl.Rights.Lacks(ResourceOf(&corev1.ConfigMap{})); got != "list and watch" {
+	if got := cl.Rights.Lacks(ResourceOf(&corev1.ConfigMap{})); got != connection.NoRight("list and watch configmaps") {
 		t.Errorf("of ConfigMaps it lacks %q", got)
 	}
 	// No reader waits for the unreadable.

@@ -74,7 +74,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	config, allowed := s.credentials.now().Config, s.target.Budget.Defaulted()
 	held := budget.NewLedger(allowed, s.end)
 	var missing *rights.Rights
-	missing = rights.New(s.options.Clock, func() { s.report.tell(ctx, func(state *State) { state.Limited = missing.String() }) })
+	missing = rights.New(s.options.Clock, func() { s.report.tell(ctx, func(state *State) { state.Limited = missing.All() }) })
 	options := transport.Options{
 		MaxListBytes: allowed.ListBytes(), MaxListMemory: allowed.Memory,
 		Exceeded: s.end, Left: s.fence.left, Writing: s.fence.writing, Bearer: s.credentials.bearer, Wrap: s.wrap(),
@@ -164,7 +164,7 @@ func (s *session) connected(ctx context.Context) {
 	}
 	log.FromContext(ctx).Info("provider is connected", "version", now.Version)
 	s.report.tell(ctx, func(state *State) {
-		state.Phase, state.Reason, state.Message, state.Limited, state.NoMetrics = Connected, "", "", s.provider.Rights.String(), ""
+		state.Phase, state.Reason, state.Message, state.Limited, state.NoMetrics = Connected, "", "", s.provider.Rights.All(), ""
 	})
 }
 

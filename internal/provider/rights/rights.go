@@ -1,5 +1,5 @@
-// Package rights knows which kinds a provider does not let us read, during one
-// connection. An unreadable kind is switched off: nothing is decided about it, because
+// Package rights knows which kinds a provider does not let us read, or does not serve, during
+// one connection. An unreadable kind is switched off: nothing is decided about it, because
 // the cache shows nothing of it, or something old.
 //
 // Those who list and watch note each answer; those who decide ask Lacks. Notes count a
@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/gather"
 )
 
@@ -32,7 +33,7 @@ type Rights struct {
 	followers        map[*func()]bool
 }
 
-// New is for a new connection. changed is called when the missing rights change;
+// New is for a new connection. changed is called when what is missing changes;
 // optional.
 func New(with clock.WithDelayedExecution, changed func()) *Rights {
 	r := &Rights{changed: changed, refused: map[string][]string{}, settled: map[string][]string{}, followers: map[*func()]bool{}}
@@ -41,12 +42,23 @@ func New(with clock.WithDelayedExecution, changed func()) *Rights {
 }
 
 // Note notes the answer to a verb, such as list, on a resource, such as configmaps. It
-// ignores errors that say nothing about rights.
+// ignores errors that say neither that a right is missing nor that the provider does not
+// serve the resource.
 func (r *Rights) Note(resource, verb string, err error) {
-	if err == nil || apierrors.IsForbidden(err) {
+	switch {
+	case isNotServed(err):
+		r.note(resource, notServed, true)
+	case err == nil || apierrors.IsForbidden(err):
 		r.note(resource, verb, err != nil)
 	}
 }
+
+// isNotServed reports whether an API server does not know the resource of a list or watch. It
+// says so only to who has the right to it.
+func isNotServed(err error) bool { return apierrors.IsNotFound(err) }
+
+// notServed stands for all verbs of a resource that the provider does not serve.
+const notServed = "not served"
 
 // unanswered stands for the verb of a resource that is not listed in time, whatever the reason.
 const unanswered = "list (there is no answer)"
@@ -61,15 +73,18 @@ func (r *Rights) note(resource, verb string, missing bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	verbs := r.refused[resource]
-	if slices.Contains(verbs, verb) == missing {
-		return
+	// What is not served has no verbs, and an answer to one says that it is served.
+	outdated := func(v string) bool {
+		return v == verb || verb != unanswered && (v == notServed || verb == notServed)
 	}
-	verbs = slices.DeleteFunc(slices.Clone(verbs), func(v string) bool { return v == verb })
+	verbs := slices.DeleteFunc(slices.Clone(r.refused[resource]), outdated)
 	if missing {
 		verbs = append(verbs, verb)
 	}
 	slices.Sort(verbs)
+	if slices.Equal(verbs, r.refused[resource]) {
+		return
+	}
 	r.refused[resource] = verbs
 	r.gathering.Begin()
 }
@@ -98,28 +113,42 @@ func (r *Rights) Settle() {
 	}
 }
 
-// Lacks says which verbs are missing for a resource, such as "list and watch", or "".
-func (r *Rights) Lacks(resource string) string {
-	if r == nil {
-		return ""
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Join(r.settled[resource], " and ")
+// Lacks says why a resource cannot be read.
+func (r *Rights) Lacks(resource string) connection.Lack {
+	return r.lack(func(of string) bool { return of == resource })
 }
 
-// String lists all missing rights, in a fixed order, or "".
-func (r *Rights) String() string {
+// All says what cannot be read, in a fixed order.
+func (r *Rights) All() connection.Lack { return r.lack(func(string) bool { return true }) }
+
+func (r *Rights) lack(is func(resource string) bool) (lack connection.Lack) {
 	if r == nil {
-		return ""
+		return lack
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []string
+	var missing, unserved []string
 	for _, resource := range slices.Sorted(maps.Keys(r.settled)) {
-		all = append(all, strings.Join(r.settled[resource], " and ")+" "+resource)
+		switch verbs := r.settled[resource]; {
+		case !is(resource):
+		case slices.Contains(verbs, notServed):
+			unserved = append(unserved, resource)
+		default:
+			missing = append(missing, strings.Join(verbs, " and ")+" "+resource)
+		}
 	}
-	return strings.Join(all, ", ")
+	if len(unserved) > 0 {
+		lack = connection.NotServed(strings.Join(unserved, ", "))
+	}
+	if len(missing) == 0 {
+		return lack
+	}
+	also := lack.What
+	lack = connection.NoRight(strings.Join(missing, ", "))
+	if also != "" {
+		lack.What += ", and " + also
+	}
+	return lack
 }
 
 // Follow calls the follower whenever the missing rights change, until ctx ends.

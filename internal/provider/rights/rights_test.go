@@ -3,6 +3,7 @@ package rights
 import (
 	"context"
 	"errors"
+	"net/http"
 	"runtime"
 	"testing"
 	"time"
@@ -11,11 +12,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/gather"
 )
 
 func no(resource string) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("no"))
+}
+
+// unknown is the answer of an API server to a path that it does not know.
+var unknown = apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "404 page not found", 0, true)
+
+// needed ends what is said of kinds that are not served.
+const needed = " in the version that is needed"
+
+func textOf(lack connection.Lack) string {
+	if lack == (connection.Lack{}) {
+		return ""
+	}
+	return lack.Reason + ": " + lack.What
 }
 
 type answer struct {
@@ -24,20 +39,30 @@ type answer struct {
 }
 
 func TestNote(t *testing.T) {
+	const right, served = "RightsMissing: gives no right to ", "KindNotServed: does not serve "
 	for name, test := range map[string]struct {
-		answers       []answer
-		lacks, string string // What configmaps lack, and all.
-		told          int
+		answers    []answer
+		lacks, all string // What configmaps lack, and all.
+		told       int
 	}{
 		"all is allowed":                 {[]answer{{"configmaps", "list", nil}, {"configmaps", "watch", nil}}, "", "", 0},
 		"what says nothing about rights": {[]answer{{"configmaps", "list", errors.New("broken")}}, "", "", 0},
-		"one verb":                       {[]answer{{"configmaps", "watch", no("configmaps")}, {"configmaps", "list", nil}}, "watch", "watch configmaps", 1},
+		"one verb":                       {[]answer{{"configmaps", "watch", no("configmaps")}, {"configmaps", "list", nil}}, right + "watch configmaps", right + "watch configmaps", 1},
 		"several, in any order": {[]answer{{"secrets", "watch", no("secrets")}, {"configmaps", "watch", no("configmaps")}, {"configmaps", "list", no("configmaps")}},
-			"list and watch", "list and watch configmaps, watch secrets", 1},
-		"again and again": {[]answer{{"configmaps", "list", no("configmaps")}, {"configmaps", "list", no("configmaps")}}, "list", "list configmaps", 1},
+			right + "list and watch configmaps", right + "list and watch configmaps, watch secrets", 1},
+		"again and again": {[]answer{{"configmaps", "list", no("configmaps")}, {"configmaps", "list", no("configmaps")}}, right + "list configmaps", right + "list configmaps", 1},
 		"for a moment":    {[]answer{{"configmaps", "list", no("configmaps")}, {"configmaps", "list", nil}}, "", "", 0},
 		"not known meanwhile": {[]answer{{"configmaps", "list", no("configmaps")}, {"configmaps", "list", errors.New("broken")}},
-			"list", "list configmaps", 1},
+			right + "list configmaps", right + "list configmaps", 1},
+		"one that is not served": {[]answer{{"configmaps", "list", unknown}, {"configmaps", "watch", unknown}}, served + "configmaps" + needed, served + "configmaps" + needed, 1},
+		"several that are not": {[]answer{{"secrets", "list", unknown}, {"configmaps", "list", unknown}},
+			served + "configmaps" + needed, served + "configmaps, secrets" + needed, 1},
+		"one that is not, and a right": {[]answer{{"secrets", "list", no("secrets")}, {"configmaps", "list", unknown}},
+			served + "configmaps" + needed, right + "list secrets, and does not serve configmaps" + needed, 1},
+		"not served, and then no right":     {[]answer{{"configmaps", "list", unknown}, {"configmaps", "list", no("configmaps")}}, right + "list configmaps", right + "list configmaps", 1},
+		"a right to what is not served":     {[]answer{{"configmaps", "list", no("configmaps")}, {"configmaps", "watch", no("configmaps")}, {"configmaps", "list", unknown}}, served + "configmaps" + needed, served + "configmaps" + needed, 1},
+		"not served for a moment":           {[]answer{{"configmaps", "list", unknown}, {"configmaps", "list", nil}}, "", "", 0},
+		"not served, and broken afterwards": {[]answer{{"configmaps", "list", unknown}, {"configmaps", "list", errors.New("broken")}}, served + "configmaps" + needed, served + "configmaps" + needed, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, told := clocktesting.NewFakeClock(time.Unix(0, 0)), 0
@@ -45,12 +70,12 @@ func TestNote(t *testing.T) {
 			for _, a := range test.answers {
 				r.Note(a.resource, a.verb, a.err)
 			}
-			if r.String() != "" {
-				t.Errorf("it counts at once: %s", r)
+			if all := textOf(r.All()); all != "" {
+				t.Errorf("it counts at once: %s", all)
 			}
 			now.Step(gather.Moment)
-			if r.Lacks("configmaps") != test.lacks || r.String() != test.string || told != test.told {
-				t.Errorf("it lacks %q, in all %q, told %d times", r.Lacks("configmaps"), r, told)
+			if lacks, all := textOf(r.Lacks("configmaps")), textOf(r.All()); lacks != test.lacks || all != test.all || told != test.told {
+				t.Errorf("it lacks %q, in all %q, told %d times", lacks, all, told)
 			}
 		})
 	}
@@ -69,8 +94,8 @@ func TestFollow(t *testing.T) {
 	}
 	r.Note("nodes", "list", nil)
 	r.Settle()
-	if told != 2 || r.String() != "" {
-		t.Errorf("told %d times of two changes; %q is missing", told, r)
+	if all := textOf(r.All()); told != 2 || all != "" {
+		t.Errorf("told %d times of two changes; %q is missing", told, all)
 	}
 	cancel()
 	for followed := true; followed; { // The end of a context is handled in another goroutine.
@@ -90,7 +115,7 @@ func TestNobodyLacksAnything(t *testing.T) {
 	var r *Rights
 	r.Note("nodes", "list", no("nodes"))
 	r.Follow(t.Context(), func() {})
-	if r.Lacks("nodes") != "" || r.String() != "" {
+	if textOf(r.Lacks("nodes")) != "" || textOf(r.All()) != "" {
 		t.Error("what is not connected lacks rights")
 	}
 }

@@ -11,13 +11,13 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// MissingError is a refusal that switches a kind off, and ends nothing.
+// MissingError is an answer that switches a kind off, and ends nothing.
 type MissingError struct{ error }
 
 // Unwrap returns the API server's answer.
 func (e MissingError) Unwrap() error { return e.error }
 
-// Watched lists and watches a resource that a provider need not let us read, and notes
+// Watched lists and watches a resource that a provider need not let us read, or serve, and notes
 // its answers. An informer keeps asking, ever more seldom, in the end about three times a
 // minute: so a granted right takes effect by itself.
 //
@@ -31,6 +31,9 @@ func (r *Rights) Watched(from toolscache.ListerWatcher, resource string, empty f
 	w := &watched{from: toolscache.ToListerWatcherWithContext(from), resource: resource, rights: r, empty: empty}
 	return &toolscache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.watch}
 }
+
+// isMissing reports whether an answer switches a kind off.
+func isMissing(err error) bool { return apierrors.IsForbidden(err) || isNotServed(err) }
 
 type watched struct {
 	from     toolscache.ListerWatcherWithContext
@@ -52,7 +55,7 @@ func (w *watched) list(ctx context.Context, options metav1.ListOptions) (runtime
 		return list, nil
 	}
 	w.rights.Note(w.resource, "list", err)
-	if !apierrors.IsForbidden(err) {
+	if !isMissing(err) {
 		return list, err
 	}
 	if missing := (MissingError{err}); w.empty != nil && w.fill(missing) {
@@ -85,7 +88,7 @@ func (w *watched) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		w.rights.Note(w.resource, "list", nil)
 	}
 	stream, err := w.from.WatchWithContext(ctx, options)
-	if apierrors.IsForbidden(err) {
+	if isMissing(err) {
 		w.rights.Note(w.resource, "watch", err)
 		return nil, MissingError{err}
 	}

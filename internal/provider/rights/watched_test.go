@@ -21,6 +21,7 @@ import (
 type provider struct {
 	mu       sync.Mutex
 	refused  bool
+	answer   error // If refused.
 	requests int
 	stream   *watch.FakeWatcher
 	// whole is how long a watch takes that begins with all objects; zero: it is not
@@ -33,7 +34,7 @@ var there = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name:
 func (p *provider) asked() error {
 	p.requests++
 	if p.refused {
-		return no("configmaps")
+		return p.answer
 	}
 	return nil
 }
@@ -89,13 +90,19 @@ func (p *provider) counted() int {
 	return n
 }
 
-// TestWatched runs in a bubble of its own time, where waiting is free.
+// TestWatched: a kind is off and on, whatever the reason.
 func TestWatched(t *testing.T) {
+	t.Run("no right", func(t *testing.T) { testWatched(t, no("configmaps"), "gives no right to list and watch configmaps") })
+	t.Run("not served", func(t *testing.T) { testWatched(t, unknown, "does not serve configmaps"+needed) })
+}
+
+// testWatched runs in a bubble of its own time, where waiting is free.
+func testWatched(t *testing.T, answer error, lack string) {
 	synctest.Test(t, func(t *testing.T) {
-		p, r := &provider{refused: true}, New(clock.RealClock{}, nil)
+		p, r := &provider{refused: true, answer: answer}, New(clock.RealClock{}, nil)
 		var unlimited []error
 		informer := informerOf(p, r, func(_ context.Context, _ *toolscache.Reflector, err error) {
-			if missing := (MissingError{}); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
+			if missing := (MissingError{}); !errors.As(err, &missing) || !errors.Is(err, answer) {
 				unlimited = append(unlimited, err)
 			}
 		})
@@ -107,7 +114,7 @@ func TestWatched(t *testing.T) {
 		expect := func(what, lacks string, objects, requests int) {
 			t.Helper()
 			synctest.Wait()
-			if got := len(informer.GetStore().ListKeys()); !informer.HasSynced() || r.Lacks("configmaps") != lacks || got != objects {
+			if got := len(informer.GetStore().ListKeys()); !informer.HasSynced() || r.Lacks("configmaps").What != lacks || got != objects {
 				t.Errorf("%s: it lacks %q, and %d objects are there; want %q and %d", what, r.Lacks("configmaps"), got, lacks, objects)
 			}
 			if got := p.counted(); got == 0 || got > requests {
@@ -116,9 +123,9 @@ func TestWatched(t *testing.T) {
 		}
 		const hourly = 600 // About 380: every 20 seconds a try of two requests.
 		<-time.After(time.Minute)
-		expect("from the beginning", "list and watch", 0, 20)
+		expect("from the beginning", lack, 0, 20)
 		<-time.After(time.Hour)
-		expect("for an hour", "list and watch", 0, hourly)
+		expect("for an hour", lack, 0, hourly)
 
 		p.refuse(false)
 		<-time.After(time.Minute)
@@ -126,7 +133,7 @@ func TestWatched(t *testing.T) {
 
 		p.refuse(true)
 		<-time.After(time.Hour)
-		expect("taken away under way", "list and watch", 1, hourly)
+		expect("taken away under way", lack, 1, hourly)
 
 		p.refuse(false)
 		<-time.After(time.Minute)
@@ -140,13 +147,13 @@ func TestWatched(t *testing.T) {
 // What was not read yet does not count as missing: a right counts when the cache is full.
 func TestARightCountsWhenTheCacheIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, r := &provider{refused: true, whole: 3 * time.Second}, New(clock.RealClock{}, nil)
+		p, r := &provider{refused: true, answer: no("configmaps"), whole: 3 * time.Second}, New(clock.RealClock{}, nil)
 		// The library's own handler would wait for its last error's time, outside the
 		// bubble.
 		informer := informerOf(p, r, func(context.Context, *toolscache.Reflector, error) {})
 		settled := 0
 		r.Follow(t.Context(), func() {
-			if settled++; r.Lacks("configmaps") == "" && len(informer.GetStore().ListKeys()) == 0 {
+			if settled++; r.Lacks("configmaps").Reason == "" && len(informer.GetStore().ListKeys()) == 0 {
 				t.Error("nothing is lacking, and nothing is there")
 			}
 		})
@@ -158,7 +165,7 @@ func TestARightCountsWhenTheCacheIsFull(t *testing.T) {
 		p.refuse(false)
 		<-time.After(time.Minute)
 		synctest.Wait()
-		if lacks := r.Lacks("configmaps"); lacks != "" || len(informer.GetStore().ListKeys()) != 1 {
+		if lacks := r.Lacks("configmaps"); lacks.Reason != "" || len(informer.GetStore().ListKeys()) != 1 {
 			t.Errorf("it lacks %q, and %v are there", lacks, informer.GetStore().ListKeys())
 		}
 		if settled != 2 {
