@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -31,6 +29,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/poddisruptionbudget"
+	"github.com/spillway-io/spillway/controllers/toprovider/route"
 	"github.com/spillway-io/spillway/controllers/toprovider/secret"
 	"github.com/spillway-io/spillway/controllers/toprovider/service"
 	"github.com/spillway-io/spillway/controllers/unpin"
@@ -102,6 +101,8 @@ func Kinds() []syncer.Registration {
 		syncer.Register(endpointslice.Kind()),
 		syncer.Register(poddisruptionbudget.Kind()),
 		syncer.Register(ingress.Kind()),
+		syncer.Register(route.HTTP()),
+		syncer.Register(route.GRPC()),
 	}
 }
 
@@ -152,9 +153,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
 		"unpin":          (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local),
 		"importedclass":  (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local),
-		"unreport": errors.Join(
-			(&unreport.Reconciler[*corev1.Service]{Client: cached, Catalogue: o.Views.Catalogue, Kind: service.Kind()}).SetupWithManager(local),
-			(&unreport.Reconciler[*networkingv1.Ingress]{Client: cached, Catalogue: o.Views.Catalogue, Kind: ingress.Kind()}).SetupWithManager(local)),
+		"unreport":       unreporting(local, o.Views),
 		"waitingpod": (&waitingpod.Reconciler{
 			Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
 		}).SetupWithManager(run.local),
@@ -167,6 +166,15 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}
 	}
 	return nil
+}
+
+// unreporting adds the controllers of what providers have told.
+func unreporting(mgr ctrl.Manager, of *views.Views) error {
+	return errors.Join(
+		unreport.Addresses(mgr.GetClient(), of.Catalogue, service.Kind()).SetupWithManager(mgr),
+		unreport.Addresses(mgr.GetClient(), of.Catalogue, ingress.Kind()).SetupWithManager(mgr),
+		unreport.Routes(mgr.GetClient(), of.Catalogue, route.HTTP()).SetupWithManager(mgr),
+		unreport.Routes(mgr.GetClient(), of.Catalogue, route.GRPC()).SetupWithManager(mgr))
 }
 
 // only adds a controller to the manager when it is needed.

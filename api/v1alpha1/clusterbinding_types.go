@@ -66,9 +66,9 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Classes []ClassMapping `json:"classes,omitempty"`
 
-	// hosts are those that Ingresses may have which are sent to the provider. At most 32.
-	// Unset: all that the provider allows. An Ingress that has another one, or serves every
-	// host, is not sent.
+	// hosts are those that Ingresses and routes may have which are sent to the provider. At most
+	// 32. Unset: all that the provider allows. One that has another host, or serves every host, is
+	// not sent.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

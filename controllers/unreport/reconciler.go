@@ -1,9 +1,10 @@
-// Package unreport takes out of Services and Ingresses the addresses in providers for which nobody
-// does it any more: no ClusterBinding names the provider, or the namespace is not mapped there.
+// Package unreport takes out of Services, Ingresses and routes what providers have told of them, for
+// which nobody does it any more: no ClusterBinding names the provider, or the namespace is not mapped
+// there.
 // A connection takes out its own (package syncer), unless it has ended first, as with the
 // deletionPolicy Orphan, or the manager was not running.
 //
-// A provider that is away, or whose binding is paused, keeps its addresses: its load balancers
+// What a provider that is away, or whose binding is paused, has told stays: its load balancers
 // serve on.
 package unreport
 
@@ -31,13 +32,33 @@ import (
 // +kubebuilder:rbac:groups="",resources=services/status,verbs=patch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses/status,verbs=patch
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;grpcroutes,verbs=list;watch
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes/status;grpcroutes/status,verbs=patch
 
-// Reconciler reconciles objects of one kind with addresses of providers.
+// Reconciler reconciles objects of one kind of which providers have told something.
 type Reconciler[T translate.Addressed] struct {
 	Client client.Client
-	// Catalogue has all Services and Ingresses of the consumer.
+	// Catalogue has all objects of the kind in the consumer.
 	Catalogue cache.Cache
 	Kind      kind.Kind[T]
+	// Reporters are the clusterIDs of the providers that have told something of an object, sorted.
+	Reporters func(object client.Object) []string
+	// Without returns an object without what one of them has told.
+	Without func(object T, clusterID string) T
+}
+
+// Addresses reconciles Services or Ingresses, of which providers tell addresses.
+func Addresses[T translate.Addressed](writer client.Client, catalogue cache.Cache, of kind.Kind[T]) *Reconciler[T] {
+	return &Reconciler[T]{writer, catalogue, of, addressed, func(object T, clusterID string) T {
+		return translate.WithAddresses(object, clusterID, nil, func(netip.Addr) bool { return false }) // Connections check what stays.
+	}}
+}
+
+// Routes reconciles routes, of which providers tell what their controllers say.
+func Routes[T translate.Route](writer client.Client, catalogue cache.Cache, of kind.Kind[T]) *Reconciler[T] {
+	return &Reconciler[T]{writer, catalogue, of, func(object client.Object) []string { return translate.RouteReporters(object) }, func(object T, clusterID string) T {
+		return translate.ReportRoute(object, nil, clusterID, nil)
+	}}
 }
 
 // Reconcile takes out of one object what is left.
@@ -46,7 +67,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (c
 	if err := r.Catalogue.Get(ctx, req.NamespacedName, object, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if len(reporters(object)) == 0 {
+	if len(r.Reporters(object)) == 0 {
 		return ctrl.Result{}, nil
 	}
 	var bindings v1alpha1.ClusterBindingList
@@ -58,20 +79,20 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (c
 		return ctrl.Result{}, fmt.Errorf("listing NamespaceMaps: %w", err)
 	}
 	released := object
-	for _, clusterID := range left(object, bindings.Items, maps.Items) {
-		released = translate.WithAddresses(released, clusterID, nil, func(netip.Addr) bool { return false }) // Connections check what stays.
+	for _, clusterID := range left(r.Reporters(object), object.GetNamespace(), bindings.Items, maps.Items) {
+		released = r.Without(released, clusterID)
 	}
 	if released == object {
 		return ctrl.Result{}, nil
 	}
 	if err := r.Client.Status().Patch(ctx, released, precondition.Locked(object)); client.IgnoreNotFound(err) != nil {
-		return retry.Done(fmt.Errorf("taking addresses of providers out of %s %s: %w", r.Kind.Name, req.NamespacedName, err))
+		return retry.Done(fmt.Errorf("taking what providers have told out of %s %s: %w", r.Kind.Name, req.NamespacedName, err))
 	}
 	return ctrl.Result{}, nil
 }
 
-// reporters are the clusterIDs of the providers whose addresses an object has.
-func reporters(object client.Object) []string {
+// addressed are the clusterIDs of the providers whose addresses an object has.
+func addressed(object client.Object) []string {
 	var all []string
 	for key := range object.GetAnnotations() {
 		if clusterID, is := strings.CutPrefix(key, v1alpha1.AnnotationAddressesPrefix); is {
@@ -82,11 +103,11 @@ func reporters(object client.Object) []string {
 	return all
 }
 
-// left are those of them that have no counterpart of the object any more.
-func left(object client.Object, bindings []v1alpha1.ClusterBinding, maps []v1alpha1.NamespaceMap) []string {
-	return slices.DeleteFunc(reporters(object), func(clusterID string) bool {
+// left are those of the reporters that have no counterpart of the namespace any more.
+func left(reporters []string, namespace string, bindings []v1alpha1.ClusterBinding, maps []v1alpha1.NamespaceMap) []string {
+	return slices.DeleteFunc(reporters, func(clusterID string) bool {
 		return slices.ContainsFunc(bindings, func(b v1alpha1.ClusterBinding) bool {
-			return b.Spec.ClusterID == clusterID && (b.Spec.Paused || mayHave(maps, b.Name, object.GetNamespace()))
+			return b.Spec.ClusterID == clusterID && (b.Spec.Paused || mayHave(maps, b.Name, namespace))
 		})
 	})
 }

@@ -32,11 +32,11 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// changed queues objects with addresses of providers.
+// changed queues objects of which providers have told something.
 func (r *Reconciler[T]) changed() source.TypedSource[reconcile.Request] {
 	return source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		return informer.Watch(ctx, r.Catalogue, r.Kind.New(), func(e informer.Change) {
-			if e.After != nil && len(reporters(e.After)) > 0 {
+			if e.After != nil && len(r.Reporters(e.After)) > 0 {
 				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.After)})
 			}
 		})
@@ -55,7 +55,7 @@ func ends() predicate.Predicate {
 	}
 }
 
-// reported enqueues all objects with addresses of providers.
+// reported enqueues all objects of which providers have told something.
 func (r *Reconciler[T]) reported(ctx context.Context, _ client.Object) []reconcile.Request {
 	list := r.Kind.NewList()
 	if err := r.Catalogue.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // The catalogue is ending, and the manager with it.
@@ -64,7 +64,7 @@ func (r *Reconciler[T]) reported(ctx context.Context, _ client.Object) []reconci
 	}
 	var requests []reconcile.Request
 	_ = meta.EachListItem(list, func(item runtime.Object) error { // The function fails never.
-		if object, ok := item.(client.Object); ok && len(reporters(object)) > 0 {
+		if object, ok := item.(client.Object); ok && len(r.Reporters(object)) > 0 {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
 		}
 		return nil

@@ -67,6 +67,9 @@ type Kind[T decide.Object] struct {
 	// Paced limits writes of a copy to one a second, for objects that may change many times
 	// for one event. Deletions are not delayed.
 	Paced bool
+	// Extension tells that a CustomResourceDefinition brings the kind, which the consumer may lack.
+	// Meanwhile nothing is decided about it.
+	Extension bool
 	// Labels are on all copies, besides the mark. They distinguish copies from objects that
 	// the provider's controllers create for a copy, with the labels of that copy.
 	Labels map[string]string

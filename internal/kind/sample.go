@@ -71,17 +71,19 @@ func lost[T decide.Object](f func(T) bool) func(decide.Object) bool {
 const SampleLabel = "sample"
 
 // SampleCIDR is the range of all addresses in samples, SampleBalancer the class of load
-// balancers, SampleIngressClass that of Ingresses, and SampleDomain what their hosts are below.
+// balancers, SampleIngressClass that of Ingresses, SampleGateway that of routes, and SampleDomain what
+// their hosts are below.
 const (
 	SampleCIDR         = "192.0.2.0/24"
 	SampleBalancer     = "example.com/balancer"
 	SampleIngressClass = "example"
+	SampleGateway      = "gateways/example"
 	SampleDomain       = "sample.example.com"
 )
 
 // SampleLimits are what the providers of tests allow for samples.
 var SampleLimits = map[string]string{
-	"endpointCIDRs": SampleCIDR, "loadBalancerClasses": SampleBalancer, "ingressClasses": SampleIngressClass, "ingressHosts": "*." + SampleDomain,
+	"endpointCIDRs": SampleCIDR, "loadBalancerClasses": SampleBalancer, "ingressClasses": SampleIngressClass, "gateways": SampleGateway, "ingressHosts": "*." + SampleDomain,
 }
 
 // SampleClasses are what the ClusterBindings of tests map, each class to that of its own name.
@@ -89,6 +91,7 @@ func SampleClasses() []v1alpha1.ClassMapping {
 	return []v1alpha1.ClassMapping{
 		{Kind: v1alpha1.ClassLoadBalancer, Name: SampleBalancer, RemoteName: SampleBalancer},
 		{Kind: v1alpha1.ClassIngress, Name: SampleIngressClass, RemoteName: SampleIngressClass},
+		{Kind: v1alpha1.ClassGateway, Name: SampleGateway, RemoteName: SampleGateway},
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,6 +40,7 @@ import (
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/scheme"
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/syncer"
 )

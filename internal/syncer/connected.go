@@ -74,6 +74,7 @@ func (c *connected) follow(ctx context.Context) error {
 	c.namespaces.mapped(c.namespaces.current().Binding().Spec.Classes)
 	// A kind that can be read again, or no longer, may be needed by anything.
 	c.provider.Rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
+	c.Views.Served.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
 	if err := errors.Join(c.namespaces.followOffloadings(ctx, c.Cache), c.namespaces.followLabels(ctx, c.Cache)); err != nil {
 		return err
 	}
@@ -201,7 +202,8 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 			Consumer: c.Consumer, Provider: c.provider.GetClient(), Live: c.Live,
 			Sent: c.provider.Budget.Sent, Fenced: c.provider.Fenced, Clock: c.Clock,
 		},
-		paused: c.namespaces.paused, lacking: func() connection.Lack { return c.provider.Rights.Lacks(resource) }, waits: c.waits,
+		lacking: func() connection.Lack { return c.provider.Rights.Lacks(resource) }, waits: c.waits,
+		paused: func() bool { return c.namespaces.paused() || c.Views.Served.Lacks(resource) != connection.Lack{} },
 	}
 	c.graph.kinds[kind.Name], c.graph.runners[kind.Name] = controller, controller
 	c.workers.Add(kind.Name, kind.Workers, retry.Backoff[decide.Key]())

@@ -49,8 +49,8 @@ type kindController[T client.Object] struct {
 	actor    *act.Actor[T]
 	refusals *refusal.Refusals[T]
 	events   events.EventRecorder
-	// paused reports whether the binding is paused, and lacking why objects of the kind
-	// cannot be read in the provider.
+	// paused reports whether the binding is paused, or the kind is not served here, and lacking why
+	// objects of the kind cannot be read in the provider.
 	paused  func() bool
 	lacking func() connection.Lack
 	// waits is told of objects that others may need.

@@ -128,6 +128,7 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 	if view == nil || !view.WaitForCacheSync(ctx) || !e.Views.Catalogue.WaitForCacheSync(ctx) {
 		return fmt.Errorf("filling the view of ClusterBinding %s: %w", name, context.Cause(ctx))
 	}
+	e.Views.Served.Settle() // Before anybody decides on what the Catalogue shows.
 	if err := e.forget(ctx); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func Register[T client.Object](k kind.Kind[T]) Registration {
 		Name: k.Name, New: func() client.Object { return k.New() }, Selection: k.Selection, Scope: k.Scope, Labels: k.Labels,
 		attach: func(c *connected) error { return attach(c, &k) },
 	}
-	r.Index = views.Index{Object: k.New(), Field: objects.FieldNeeds, Extract: func(obj client.Object) []string {
+	r.Index = views.Index{Object: k.New(), Extension: k.Extension, Field: objects.FieldNeeds, Extract: func(obj client.Object) []string {
 		local, ok := obj.(T)
 		if !ok || k.Needs == nil {
 			return nil

@@ -7,7 +7,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// ReasonHostNotAllowed: the ClusterBinding or the provider does not list a host of the Ingress.
+// ReasonHostNotAllowed: the ClusterBinding or the provider does not list a host of the Ingress or
+// route.
 const ReasonHostNotAllowed = "HostNotAllowed"
 
 // HostPatterns are hosts that may be routed, or "*" for every host. The provider's policy

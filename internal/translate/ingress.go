@@ -9,6 +9,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -16,7 +17,8 @@ import (
 
 // Why an Ingress is not sent; see IngressRefusal.
 const (
-	// ReasonClassNotAllowed: the provider does not list the class of the Ingress.
+	// ReasonClassNotAllowed: the provider does not list the class of the Ingress, or the Gateway of
+	// the route.
 	ReasonClassNotAllowed = "ClassNotAllowed"
 	// ReasonResourceBackend: a backend of the Ingress is something else than a Service.
 	ReasonResourceBackend = "ResourceBackend"
@@ -24,7 +26,7 @@ const (
 	// Gateway API takes more memory.
 	ReasonRouteTooLarge = "RouteTooLarge"
 	// ReasonAnnotationWithheld: the provider does not let in an annotation that may say whom
-	// the Ingress lets in.
+	// the Ingress or route lets in.
 	ReasonAnnotationWithheld = "AnnotationWithheld"
 )
 
@@ -59,7 +61,7 @@ func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, class
 	if refusal := hostRefusal(ingressHosts(&local.Spec), hosts, HostsFor(limits.IngressHosts, t.Mark.Account)); refusal != nil {
 		return refusal
 	}
-	return annotationRefusal(local, limits)
+	return annotationRefusal(local, "the Ingress", limits)
 }
 
 // Ingress is the remote Ingress of local, or IngressRefusal. The annotation
@@ -78,13 +80,13 @@ func Ingress(local *networkingv1.Ingress, t Target, limits *Limits, classes Clas
 // annotationRefusal is about the first annotation that the provider does not let in. By an
 // annotation, a controller asks who somebody is, or from where: without it, a route that is
 // closed here would be open there.
-func annotationRefusal(local *networkingv1.Ingress, limits *Limits) *Refusal {
-	for _, key := range slices.Sorted(maps.Keys(local.Annotations)) {
+func annotationRefusal(local metav1.Object, what string, limits *Limits) *Refusal {
+	for _, key := range slices.Sorted(maps.Keys(local.GetAnnotations())) {
 		domain, _, _ := strings.Cut(key, "/")
 		if isCopiedAnnotation(key) && !limits.Sends(key) && !slices.Contains(harmlessAnnotations, domain+"/") {
 			return refusalf(ReasonAnnotationWithheld,
-				"metadata.annotations[%s]: the provider does not let it in (%s, %s in ConfigMap spillway-provider/limits), and without it the Ingress may be open to more people there",
-				key, limitMetadataKeys, limitReservedKeys)
+				"metadata.annotations[%s]: the provider does not let it in (%s, %s in ConfigMap spillway-provider/limits), and without it %s may be open to more people there",
+				key, limitMetadataKeys, limitReservedKeys, what)
 		}
 	}
 	return nil

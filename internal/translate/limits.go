@@ -32,9 +32,9 @@ type Limits struct {
 	// LoadBalancerClasses are those that Services may have: classes; "default", which stands
 	// for none; or All.
 	LoadBalancerClasses []string
-	// IngressClasses are those that Ingresses may have, and IngressHosts their hosts; see
-	// HostsFor. All stands for each.
-	IngressClasses, IngressHosts []string
+	// IngressClasses are those that Ingresses may have, Gateways those that routes may have, by
+	// namespace and name, and IngressHosts the hosts of both; see HostsFor. All stands for each.
+	IngressClasses, Gateways, IngressHosts []string
 	// EndpointCIDRs are the ranges that the addresses of EndpointSlices are in.
 	EndpointCIDRs []netip.Prefix
 }

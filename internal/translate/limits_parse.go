@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// The keys of the ConfigMap. The first five here and the last four apply to what is sent. The
+// The keys of the ConfigMap. The first five here and the last five apply to what is sent. The
 // others are for the provider's policies alone, but mistakes in them are reported here.
 const (
 	limitPodSecurity         = "podSecurity"
@@ -28,6 +28,7 @@ const (
 	limitLoadBalancerClasses = "loadBalancerClasses"
 	limitIngressClasses      = "ingressClasses"
 	limitIngressHosts        = "ingressHosts"
+	limitGateways            = "gateways"
 )
 
 // limitSize limits the value of a key, because it is searched for each pod.
@@ -38,7 +39,7 @@ var (
 	unfolded  = strings.NewReplacer(" ", "", "\n", "")
 	limitKeys = []string{
 		limitPodSecurity, limitVolumeTypes, limitTolerationKeys, limitMetadataKeys, limitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames, limitEndpointCIDRs,
-		limitLoadBalancerClasses, limitIngressClasses, limitIngressHosts,
+		limitLoadBalancerClasses, limitIngressClasses, limitIngressHosts, limitGateways,
 	}
 	// describable are the types of volumes that limits can allow.
 	describable = []string{"nfs", "iscsi", "fc", "csi"}
@@ -99,6 +100,7 @@ func LimitsOf(data map[string]string) *Limits {
 		VolumeTypes: listed(data[limitVolumeTypes]), TolerationKeys: listed(data[limitTolerationKeys]),
 		MetadataKeys: listed(data[limitMetadataKeys]), ReservedKeys: listed(data[limitReservedKeys]),
 		LoadBalancerClasses: listed(data[limitLoadBalancerClasses]), IngressClasses: listed(data[limitIngressClasses]), IngressHosts: listed(data[limitIngressHosts]),
+		Gateways: listed(data[limitGateways]),
 	}
 	if slices.Contains(limits.VolumeTypes, All) {
 		limits.VolumeTypes = describable

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +37,13 @@ type Route interface {
 // the ClusterBinding does not map it.
 type Gateways func(local types.NamespacedName) (remote types.NamespacedName, mapped bool)
 
+// Gateways are those that the ClusterBinding maps.
+func (c Classes) Gateways(local types.NamespacedName) (remote types.NamespacedName, mapped bool) {
+	to, mapped := c.Of(v1alpha1.ClassGateway, local.String())
+	remote.Namespace, remote.Name, _ = strings.Cut(to, "/")
+	return remote, mapped
+}
+
 // RouteGoes reports whether a route has a parent that stands for a Gateway of the provider.
 // All others are served elsewhere.
 func RouteGoes[T Route](local T, gateways Gateways) bool {
@@ -43,6 +51,32 @@ func RouteGoes[T Route](local T, gateways Gateways) bool {
 		_, mapped := remoteParent(&p, local.GetNamespace(), gateways)
 		return mapped
 	})
+}
+
+// RouteRefusal says why a route, whose remote one HTTPRoute or GRPCRoute has made, is not sent
+// with these limits, or is nil. hosts are those that the ClusterBinding lists; none: all that the
+// provider allows. A route without hostnames takes what its Gateway takes, which may be every host.
+func RouteRefusal[T Route](local, remote T, t Target, limits *Limits, hosts HostPatterns) *Refusal {
+	if limits == nil {
+		limits = &Limits{}
+	}
+	for _, p := range partsOf(remote).ParentRefs {
+		gateway := string(*p.Namespace) + "/" + string(p.Name)
+		if !listsOrAll(limits.Gateways, gateway) {
+			return refusalf(ReasonClassNotAllowed, "spec.parentRefs: the provider does not allow the Gateway %s (%s in ConfigMap spillway-provider/limits)", gateway, limitGateways)
+		}
+	}
+	all := []routedHost{{"spec.hostnames", All}}
+	if names := *partsOf(local).hostnames; len(names) > 0 {
+		all = nil
+		for i, name := range names {
+			all = append(all, routedHost{fmt.Sprintf("spec.hostnames[%d]", i), string(name)})
+		}
+	}
+	if refusal := hostRefusal(all, hosts, HostsFor(limits.IngressHosts, t.Mark.Account)); refusal != nil {
+		return refusal
+	}
+	return annotationRefusal(local, "the route", limits)
 }
 
 // MergeRoute is remote with the spec of desired, which HTTPRoute or GRPCRoute makes, or
@@ -130,8 +164,10 @@ func (r *routeTranslation) refuse(refusal *Refusal) {
 
 // refuseWhole refuses a route whatever its rules are.
 func (r *routeTranslation) refuseWhole(kind string, local metav1.Object) {
-	if refusal := neverSynced(kind, local); refusal != nil {
-		r.refuse(refusal)
+	for _, refusal := range []*Refusal{neverSynced(kind, local), MetadataTooLarge(local)} {
+		if refusal != nil {
+			r.refuse(refusal)
+		}
 	}
 	if isCutRoute(local) {
 		r.refuse(refusalf(ReasonRouteTooLarge, "%s %s: spec takes more than %d KiB of memory: split it up", kind, local.GetName(), mostRoute>>10))

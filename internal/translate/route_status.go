@@ -2,6 +2,8 @@ package translate
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -38,6 +40,9 @@ var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$
 // that of local only if the controller has seen a remote route with the spec that local
 // stands for.
 func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways) T {
+	if remote == nil && !slices.Contains(RouteReporters(local), clusterID) {
+		return local // Nearly all routes.
+	}
 	reported := local.DeepCopyObject().(T)
 	parts, name := partsOf(reported), gatewayv1.GatewayController(v1alpha1.Domain+"/"+clusterID)
 	others := []gatewayv1.RouteParentStatus{} // Never nil: a status has a list of parents.
@@ -72,6 +77,21 @@ func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways) 
 	others = append(others, are...)
 	parts.Parents = others
 	return reported
+}
+
+// RouteReporters are the clusterIDs of the providers that a route's status has something of, sorted,
+// each once; none of another object.
+func RouteReporters(object any) []string {
+	var all []string
+	if parts := partsOf(object); parts.RouteStatus != nil {
+		for i := range parts.Parents {
+			if clusterID, is := strings.CutPrefix(string(parts.Parents[i].ControllerName), v1alpha1.Domain+"/"); is {
+				all = append(all, clusterID)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // hasSpecOf reports whether a remote route has the spec that a local one stands for. It

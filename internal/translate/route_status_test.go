@@ -157,3 +157,17 @@ func TestReportRouteIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestRouteReporters: they are found by the controllers' names.
+func TestRouteReporters(t *testing.T) {
+	route := routeOf[gatewayv1.GRPCRoute](t, `{status: {parents: [{controllerName: spillway.io/us}, {controllerName: example.com/x}, {controllerName: spillway.io/eu}, {controllerName: spillway.io/us}]}}`)
+	if got := strings.Join(RouteReporters(route), ","); got != "eu,us" {
+		t.Errorf("got %s", got)
+	}
+	if got := RouteReporters("no route"); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+	if left := ReportRoute(ReportRoute(route, nil, "us", nil), nil, "eu", nil); len(left.Status.Parents) != 1 {
+		t.Errorf("left %v", left.Status.Parents)
+	}
+}

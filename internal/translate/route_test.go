@@ -12,6 +12,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // gateways are those of the tests: two of the consumer's stand for one of the provider's.
@@ -213,6 +214,53 @@ func TestRouteRefusals(t *testing.T) {
 		}
 		if got, refusal := GRPCRoute(routeOf[gatewayv1.GRPCRoute](t, test.manifest), mapped, gateways); got != nil || refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.message) {
 			t.Errorf("GRPCRoute %s: got %v, %v", name, got, refusal)
+		}
+	}
+}
+
+// TestRouteRefusal: the provider's limits list Gateways, hosts and annotations.
+func TestRouteRefusal(t *testing.T) {
+	const annotated = `metadata: {annotations: {example.com/auth: x}}, `
+	for name, test := range map[string]struct {
+		manifest string
+		limits   *Limits
+		hosts    HostPatterns
+		want     string
+	}{
+		"allowed":                  {`{spec: {hostnames: [a.example.com, "*.b.example.com"]}}`, &Limits{Gateways: []string{"gateways/public"}, IngressHosts: []string{"us=*", "eu=*.example.com"}}, nil, ""},
+		"everything is":            {`{` + annotated + `spec: {}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{All}, MetadataKeys: []string{All}}, nil, ""},
+		"no limits":                {`{spec: {}}`, nil, nil, "ClassNotAllowed: spec.parentRefs: the provider does not allow the Gateway gateways/public (gateways in"},
+		"another Gateway":          {`{spec: {}}`, &Limits{Gateways: []string{"gateways/private", "public"}}, nil, "ClassNotAllowed: "},
+		"another host":             {`{spec: {hostnames: [a.example.com, example.org]}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{"*.example.com"}}, nil, "HostNotAllowed: spec.hostnames[1] is example.org: the provider does not list it (ingressHosts in"},
+		"every host":               {`{spec: {}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{"*.example.com"}}, nil, "HostNotAllowed: spec.hostnames stands for every host"},
+		"a host of another one":    {`{spec: {hostnames: [a.example.com]}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{"us=*"}}, nil, "HostNotAllowed: "},
+		"not one of the binding's": {`{spec: {hostnames: [a.example.com]}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{All}}, HostPatterns{"b.example.com"}, "HostNotAllowed: spec.hostnames[0] is a.example.com: the ClusterBinding does not list it"},
+		"an annotation":            {`{` + annotated + `spec: {}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{All}}, nil, "AnnotationWithheld: metadata.annotations[example.com/auth]: the provider does not let it in"},
+		"harmless annotations":     {`{metadata: {annotations: {cert-manager.io/issuer: x, plain: y}}, spec: {}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{All}}, nil, ""},
+	} {
+		local := routeOf[gatewayv1.HTTPRoute](t, test.manifest)
+		local.Spec.ParentRefs = []gatewayv1.ParentReference{{Name: "public"}}
+		remote, refusal := HTTPRoute(local, mapped, gateways)
+		if refusal == nil {
+			refusal = RouteRefusal(local, remote, Target{Mark: provenance.Mark{Account: "eu"}}, test.limits, test.hosts)
+		}
+		got := ""
+		if refusal != nil {
+			got = refusal.Reason + ": " + refusal.Message
+		}
+		if (got == "") != (test.want == "") || !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestGatewaysOfClasses: a mapping names a Gateway by its namespace and its name.
+func TestGatewaysOfClasses(t *testing.T) {
+	classes := Classes{{Kind: v1alpha1.ClassIngress, Name: "team/a", RemoteName: "b/c"}, {Kind: v1alpha1.ClassGateway, Name: "team/public", RemoteName: "infra/eu.public"}}
+	for name, want := range map[string]string{"public": "infra/eu.public", "a": "", "other": ""} {
+		remote, mapped := classes.Gateways(types.NamespacedName{Namespace: "team", Name: name})
+		if mapped != (want != "") || mapped && remote.String() != want {
+			t.Errorf("%s: %s, mapped %t", name, remote, mapped)
 		}
 	}
 }

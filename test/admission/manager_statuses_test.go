@@ -1,16 +1,18 @@
 package admission
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // TestManagerStatuses: of a Service or an Ingress the manager writes addresses of load balancers in
-// providers, and nothing else.
+// providers, of a route what controllers there say, and nothing else.
 func TestManagerStatuses(t *testing.T) {
 	manager := inConsumer(t)
 	namespace := namespaceOf(t, nil)
@@ -28,7 +30,16 @@ func TestManagerStatuses(t *testing.T) {
 	}
 	route := temporary(t, ingressOf(metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: map[string]string{"app": "web"}}))
 	old := temporary(t, ingressOf(metav1.ObjectMeta{Namespace: namespace, Name: "old"}, func(s *networkingv1.IngressSpec) { s.IngressClassName = nil }))
+	gatewayed := temporary(t, httpRouteOf(metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: map[string]string{"app": "web"}}))
+	gatewayed.Status.Parents = []gatewayv1.RouteParentStatus{{ParentRef: gatewayed.Spec.ParentRefs[0], ControllerName: "example.com/home", Conditions: []metav1.Condition{
+		{Type: "Accepted", Status: metav1.ConditionTrue, Reason: "Accepted", LastTransitionTime: metav1.Unix(1e9, 0)},
+	}}}
+	if err := server(t).Status().Update(t.Context(), gatewayed); err != nil {
+		t.Fatal(err)
+	}
 	const (
+		said      = `{"parentRef":{"namespace":"gateways","name":"public"},"controllerName":"spillway.io/eu","conditions":[{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2026-01-02T03:04:05Z"}]}`
+		others    = `{"parentRef":{"group":"gateway.networking.k8s.io","kind":"Gateway","namespace":"gateways","name":"public"},"controllerName":"example.com/home","conditions":[{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2001-09-09T01:46:40Z"}]}`
 		reached   = `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1"},{"hostname":"lb.example.com"}]}},"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1,lb.example.com"}}}`
 		metadata  = `{"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1"}}}`
 		addresses = `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1","ipMode":"Proxy"},{"hostname":"lb.example.com"}]}},"metadata":{"annotations":{"addresses.spillway.io/eu":"203.0.113.1,lb.example.com"}}}`
@@ -53,6 +64,11 @@ func TestManagerStatuses(t *testing.T) {
 		"a label of an Ingress":      {patching(manager, route, `{"metadata":{"labels":{"app":"api"}}}`, "status"), "metadata.labels must stay"},
 		"the Ingress itself":         {patching(manager, route, `{"spec":{"ingressClassName":"other"}}`), `cannot patch resource "ingresses"`},
 		"the deletion of an Ingress": {deleting(manager, route.DeepCopy()), `cannot delete resource "ingresses"`},
+		"of a route":                 {patching(manager, gatewayed, `{"status":{"parents":[`+others+`,`+said+`]}}`, "status"), ""},
+		"for another controller":     {patching(manager, gatewayed, `{"status":{"parents":[`+strings.ReplaceAll(said, "spillway.io/eu", "example.com/eu")+`,`+others+`]}}`, "status"), "must stay as they are"},
+		"without another controller": {patching(manager, gatewayed, `{"status":{"parents":[`+said+`]}}`, "status"), "must stay as they are"},
+		"the route itself":           {patching(manager, gatewayed, `{"spec":{"hostnames":["a.example.com"]}}`), `cannot patch resource "httproutes"`},
+		"the deletion of a route":    {deleting(manager, gatewayed.DeepCopy()), `cannot delete resource "httproutes"`},
 		"the Service itself":         {patching(manager, plain, `{"spec":{"selector":{"app":"api"}}}`), `cannot patch resource "services"`},
 		"the deletion":               {deleting(manager, plain.DeepCopy()), `cannot delete resource "services"`},
 	})

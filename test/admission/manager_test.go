@@ -137,7 +137,7 @@ func temporaryIn[T client.Object](t *testing.T, s *apiServer, object T) T {
 // patching is a request that changes an object, or a subresource of it, in a dry run.
 func patching(c client.Client, object client.Object, patch string, subresource ...string) func(context.Context) error {
 	how := strategic(patch)
-	if strings.Contains(fmt.Sprintf("%T", object), "v1alpha1") {
+	if kind := fmt.Sprintf("%T", object); strings.Contains(kind, "v1alpha1") || strings.HasSuffix(kind, "Route") {
 		how = merge(patch)
 	}
 	return func(ctx context.Context) error {

@@ -17,7 +17,7 @@ const notYours = "spillway.io/account says so"
 // second is the client of a second consumer, with the rights of the first.
 func second(t *testing.T) client.Client {
 	t.Helper()
-	for _, part := range []string{"", "-services", "-networkpolicies", "-endpointslices", "-poddisruptionbudgets", "-ingresses"} {
+	for _, part := range []string{"", "-services", "-networkpolicies", "-endpointslices", "-poddisruptionbudgets", "-ingresses", "-gatewayroutes"} {
 		err := server(t).Create(t.Context(), &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: "spillway-second" + part},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spillway-consumer" + part},

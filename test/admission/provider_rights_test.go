@@ -48,7 +48,8 @@ func TestConsumerRights(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
-		want.Insert(verb+" networking.k8s.io/networkpolicies", verb+" discovery.k8s.io/endpointslices", verb+" policy/poddisruptionbudgets", verb+" networking.k8s.io/ingresses")
+		want.Insert(verb+" networking.k8s.io/networkpolicies", verb+" discovery.k8s.io/endpointslices", verb+" policy/poddisruptionbudgets", verb+" networking.k8s.io/ingresses",
+			verb+" gateway.networking.k8s.io/httproutes", verb+" gateway.networking.k8s.io/grpcroutes")
 	}
 	for _, verb := range []string{"list", "watch"} {
 		want.Insert(verb+" networking.k8s.io/ingressclasses", verb+" node.k8s.io/runtimeclasses", verb+" scheduling.k8s.io/priorityclasses")

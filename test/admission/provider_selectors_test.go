@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -36,6 +37,8 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"endpoints":  func() client.ObjectList { return &discoveryv1.EndpointSliceList{} },
 		"budgets":    func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} },
 		"ingresses":  func() client.ObjectList { return &networkingv1.IngressList{} },
+		"httproutes": func() client.ObjectList { return &gatewayv1.HTTPRouteList{} },
+		"grpcroutes": func() client.ObjectList { return &gatewayv1.GRPCRouteList{} },
 	} {
 		t.Run("list "+kind, func(t *testing.T) {
 			hidden(t, consumer.List(t.Context(), list(), own), false)
@@ -65,6 +68,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"endpoints":         {&discoveryv1.EndpointSlice{ObjectMeta: meta}, true},
 		"budget":            {&policyv1.PodDisruptionBudget{ObjectMeta: meta}, true},
 		"ingress":           {&networkingv1.Ingress{ObjectMeta: meta}, true},
+		"httproute":         {&gatewayv1.HTTPRoute{ObjectMeta: meta}, true},
 		"limits":            {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-provider", Name: "limits"}}, false},
 		"limits of another": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}, true},
 		"namespace":         {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}, false},

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
-	"github.com/spillway-io/spillway/test/manifests"
 )
 
 const (
@@ -43,13 +42,6 @@ rules:
 // TestRoutes: an API server that serves routes takes the remote ones as they are, and what
 // comes back, whatever a provider says.
 func TestRoutes(t *testing.T) {
-	crds, err := manifests.GatewayAPI(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := manifests.Create(t.Context(), server(t), crds); err != nil {
-		t.Fatal(err)
-	}
 	t.Run("HTTPRoute", func(t *testing.T) {
 		local := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "web"}}
 		specOf(t, local.Namespace, bothRoutes+ofHTTP, &local.Spec)

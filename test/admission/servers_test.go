@@ -136,6 +136,9 @@ func install(ctx context.Context, s *apiServer) error {
 	// An API server reads the kinds that there are twice a minute: all come before
 	// the first policy that reads one of them.
 	shipped = manifests.Without(shipped, "Deployment", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+	if shipped, err = manifests.WithGatewayAPI(ctx, shipped); err != nil {
+		return err
+	}
 	if err := manifests.Create(ctx, s, slices.Concat(copied, shipped, policy)); err != nil {
 		return err
 	}
@@ -147,6 +150,12 @@ func provide(ctx context.Context, s *apiServer) error {
 	shipped, err := manifests.Kustomized(ctx, "config/provider")
 	if err != nil {
 		return err
+	}
+	// An API server may serve both sides: it has the kinds once.
+	if err := s.List(ctx, &gatewayv1.HTTPRouteList{}); err != nil {
+		if shipped, err = manifests.WithGatewayAPI(ctx, shipped); err != nil {
+			return err
+		}
 	}
 	if err := manifests.Create(ctx, s, shipped); err != nil {
 		return err

@@ -30,7 +30,7 @@ func (c *controlPlane) limited(rules ...rbacv1.PolicyRule) []byte {
 }
 
 // shippedRoles are the ClusterRoles of config/provider.
-var shippedRoles = []string{providerAccount, providerAccount + "-services", providerAccount + "-networkpolicies", providerAccount + "-endpointslices", providerAccount + "-poddisruptionbudgets", providerAccount + "-ingresses", providerAccount + "-logs", providerAccount + "-exec", providerAccount + "-metrics"}
+var shippedRoles = []string{providerAccount, providerAccount + "-services", providerAccount + "-networkpolicies", providerAccount + "-endpointslices", providerAccount + "-poddisruptionbudgets", providerAccount + "-ingresses", providerAccount + "-gatewayroutes", providerAccount + "-logs", providerAccount + "-exec", providerAccount + "-metrics"}
 
 // lacking is the kubeconfig of a ServiceAccount that may do all that the roles of
 // config/provider allow, but for verbs on a resource, such as pods, or those of one

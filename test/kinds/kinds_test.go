@@ -38,8 +38,9 @@ func (s *stage) stranger() map[string]string {
 }
 
 // alike are kinds that take the same paths as another one: a Secret those of a ConfigMap,
-// a PersistentVolume those of its claim. With -short they are left out.
-var alike = map[string]bool{"secret": true, "persistentvolume": true}
+// a PersistentVolume those of its claim, a GRPCRoute those of an HTTPRoute. With -short they are left
+// out.
+var alike = map[string]bool{"secret": true, "persistentvolume": true, "grpcroute": true}
 
 // TestKinds plays all parts for each kind.
 func TestKinds(t *testing.T) {

@@ -41,3 +41,9 @@ func GatewayAPI(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	}
 	return crds, nil
 }
+
+// WithGatewayAPI are objects, and before them the CRDs of routes.
+func WithGatewayAPI(ctx context.Context, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	crds, err := GatewayAPI(ctx)
+	return append(crds, objects...), err
+}

@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/spillway-io/spillway/controllers/toprovider/route"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
@@ -56,6 +58,11 @@ var (
 		func(obj client.Object) { obj.(*networkingv1.Ingress).Spec.Rules[0].Host = "b." + kind.SampleDomain },
 		func(obj client.Object) string { return obj.(*networkingv1.Ingress).Spec.Rules[0].Host },
 	}
+	routes = mapped{
+		"httproutes", newRoute,
+		func(obj client.Object) { obj.(*gatewayv1.HTTPRoute).Spec.Hostnames[0] = "b." + kind.SampleDomain },
+		func(obj client.Object) string { return string(obj.(*gatewayv1.HTTPRoute).Spec.Hostnames[0]) },
+	}
 )
 
 // mapped has an object of each kind created, changed and deleted. It is in both providers,
@@ -64,7 +71,7 @@ func (s *setup) mapped(t *testing.T) {
 	s.settled(t, time.Now())
 	before := len(s.requests())
 	var want []string
-	for _, kind := range []mapped{services, endpointSlices, networkPolicies, budgets, ingresses} {
+	for _, kind := range []mapped{services, endpointSlices, networkPolicies, budgets, ingresses, routes} {
 		s.liveThrough(t, kind)
 		for _, provider := range providers {
 			for _, verb := range []string{"create", "patch", "delete"} {
@@ -77,6 +84,9 @@ func (s *setup) mapped(t *testing.T) {
 	})...)
 	want = append(want, s.addressed(t, "ingresses", newIngress, func(obj client.Object, ip string) {
 		obj.(*networkingv1.Ingress).Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: ip}}
+	})...)
+	want = append(want, s.addressed(t, "httproutes", newRoute, func(obj client.Object, _ string) {
+		route.HTTP().Sample("", "", "").Report(obj.(*gatewayv1.HTTPRoute))
 	})...)
 	s.settled(t, time.Now())
 	compare(t, want, s.requests()[before:])
@@ -99,8 +109,12 @@ func (s *setup) addressed(t *testing.T, resource string, fresh func(namespace, n
 			if err := admin.Get(ctx, client.ObjectKeyFromObject(local), local); err != nil {
 				return err
 			}
-			if shown := len(local.GetAnnotations()); shown != i+1 {
-				return fmt.Errorf("addresses of %d providers are shown", shown)
+			shown := len(local.GetAnnotations())
+			if r, is := local.(*gatewayv1.HTTPRoute); is {
+				shown = len(r.Status.Parents)
+			}
+			if shown != i+1 {
+				return fmt.Errorf("%d providers have told something", shown)
 			}
 			return nil
 		})
@@ -180,6 +194,11 @@ func newIngress(namespace, name string) client.Object {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       networkingv1.IngressSpec{IngressClassName: ptr.To(kind.SampleIngressClass), Rules: []networkingv1.IngressRule{{Host: "a." + kind.SampleDomain}}},
 	}
+}
+
+// newRoute is at a Gateway that is mapped.
+func newRoute(namespace, name string) client.Object {
+	return route.HTTP().Sample(namespace, name, "").Object
 }
 
 // newEndpointSlice is for a Service without a selector.

@@ -27,7 +27,7 @@ var pods = 500
 // each EndpointSlice of somebody's. These are all in both providers, and each policy selects all pods.
 const podsForService = 5
 
-// budgetsInRestart is how many PodDisruptionBudgets there are, and as many Ingresses.
+// budgetsInRestart is how many PodDisruptionBudgets there are, and as many Ingresses and HTTPRoutes.
 const budgetsInRestart = 10
 
 // inRestart is the namespace of all of them.
@@ -40,8 +40,8 @@ func (s *setup) restart(t *testing.T) {
 	s.settled(t, time.Now())
 	rolledOut := s.requests()[before:]
 	for what, want := range map[string]int{
-		"create pods": pods, "create services": pods / podsForService * len(providers), "create networkpolicies": pods / podsForService * len(providers), "create endpointslices": pods / podsForService * len(providers), "create poddisruptionbudgets": budgetsInRestart * len(providers), "create ingresses": budgetsInRestart * len(providers), "create configmaps": shared * len(providers), "create secrets": shared * len(providers),
-		"delete": 0, "patch services": 0, "get services": 0, "patch networkpolicies": 0, "get networkpolicies": 0, "patch endpointslices": 0, "get endpointslices": 0, "patch poddisruptionbudgets": 0, "get poddisruptionbudgets": 0, "patch ingresses": 0, "get ingresses": 0, "get pods": 0, "list": 0,
+		"create pods": pods, "create services": pods / podsForService * len(providers), "create networkpolicies": pods / podsForService * len(providers), "create endpointslices": pods / podsForService * len(providers), "create poddisruptionbudgets": budgetsInRestart * len(providers), "create ingresses": budgetsInRestart * len(providers), "create httproutes": budgetsInRestart * len(providers), "create configmaps": shared * len(providers), "create secrets": shared * len(providers),
+		"delete": 0, "patch services": 0, "get services": 0, "patch networkpolicies": 0, "get networkpolicies": 0, "patch endpointslices": 0, "get endpointslices": 0, "patch poddisruptionbudgets": 0, "get poddisruptionbudgets": 0, "patch ingresses": 0, "get ingresses": 0, "patch httproutes": 0, "get httproutes": 0, "get pods": 0, "list": 0,
 	} {
 		if got := count(rolledOut, what); got != want {
 			t.Errorf("roll-out of %d pods: %d times %q, want %d", pods, got, what, want)
@@ -79,6 +79,7 @@ func (s *setup) rollOut(t *testing.T) {
 	must(t, rig.CreateAll(ctx, admin, pods/podsForService, func(i int) client.Object { return newEndpointSlice(namespace, fmt.Sprintf("list-%03d", i)) }))
 	must(t, rig.CreateAll(ctx, admin, budgetsInRestart, func(i int) client.Object { return newBudget(namespace, fmt.Sprintf("keep-%03d", i)) }))
 	must(t, rig.CreateAll(ctx, admin, budgetsInRestart, func(i int) client.Object { return newIngress(namespace, fmt.Sprintf("open-%03d", i)) }))
+	must(t, rig.CreateAll(ctx, admin, budgetsInRestart, func(i int) client.Object { return newRoute(namespace, fmt.Sprintf("open-%03d", i)) }))
 	must(t, rig.CreateAll(ctx, admin, pods, func(i int) client.Object {
 		pod := newPod(inRestart, fmt.Sprintf("web-%03d", i))
 		using(pod, fmt.Sprintf("settings-%d", i/len(providers)%shared), fmt.Sprintf("password-%d", i/len(providers)%shared))
@@ -142,7 +143,7 @@ func (s *setup) checkRestart(t *testing.T) {
 			t.Errorf("read %d times, want once: %s", times, what)
 		}
 	}
-	for _, resource := range []string{"pods", "configmaps", "secrets", "services", "networkpolicies", "endpointslices", "poddisruptionbudgets", "ingresses"} {
+	for _, resource := range []string{"pods", "configmaps", "secrets", "services", "networkpolicies", "endpointslices", "poddisruptionbudgets", "ingresses", "httproutes"} {
 		for _, cluster := range s.All() {
 			if n := others["get "+resource+" of "+cluster.ID]; n != 0 && resource == "pods" {
 				t.Errorf("%d pods of %s were read by themselves", n, cluster.ID)

@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/provider/rights"
 )
 
 // newView makes the cache of one binding, which watches its pods. Readers share what it returns and must not
@@ -65,7 +66,7 @@ var neverSent = fields.AndSelectors(fields.OneTermNotEqualSelector("type", strin
 	fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeBootstrapToken)))
 
 // newCatalogue makes the cache that all bindings share.
-func newCatalogue(ctx context.Context, o Options, kinds []Kind) (cache.Cache, error) {
+func newCatalogue(ctx context.Context, o Options, kinds []Kind, served *rights.Rights) (cache.Cache, error) {
 	objects := map[client.Object]cache.ByObject{}
 	for _, kind := range kinds {
 		var config cache.ByObject
@@ -77,10 +78,16 @@ func newCatalogue(ctx context.Context, o Options, kinds []Kind) (cache.Cache, er
 	for _, kind := range o.Whole {
 		objects[kind.Object] = cache.ByObject{Transform: func(obj any) (any, error) { return Held(obj), nil }}
 	}
+	extensions, err := extensionsOf(o)
+	if err != nil {
+		return nil, err
+	}
 	catalogue, err := cache.New(o.Config, cache.Options{
-		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, ByObject: objects, NewInformer: informer.Shared(NewInformer),
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: extensions.mapper(o.Mapper), ByObject: objects,
+		NewInformer:                  informer.Shared(extensions.informers(served)),
 		DefaultTransform:             trimMetadata,
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+		DefaultWatchErrorHandler:     silently,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the catalogue: %w", err)

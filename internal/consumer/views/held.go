@@ -61,6 +61,8 @@ func trimKind(obj any) {
 		}
 	case *corev1.Service:
 		trimService(object)
+	default:
+		translate.CutRoute(obj)
 	}
 }
 

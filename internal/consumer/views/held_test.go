@@ -14,6 +14,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -240,5 +241,21 @@ func TestHeldEndpoints(t *testing.T) {
 	got := Held(&discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{in}}).(*discoveryv1.EndpointSlice)
 	if diff := cmp.Diff([]discoveryv1.Endpoint{kept}, got.Endpoints); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestHeldRoutes: what a team can make too large is not held; who serves a route, and what is said of
+// it, is.
+func TestHeldRoutes(t *testing.T) {
+	for size, cut := range map[int]bool{10: false, 5000: true} {
+		route := &gatewayv1.HTTPRoute{}
+		route.Spec.ParentRefs, route.Spec.Rules = []gatewayv1.ParentReference{{Name: "public"}}, make([]gatewayv1.HTTPRouteRule, size)
+		route.Status.Parents = []gatewayv1.RouteParentStatus{{ControllerName: "example.com/home"}}
+		for range 2 {
+			got := Held(route).(*gatewayv1.HTTPRoute)
+			if (len(got.Spec.Rules) == 0) != cut || len(got.Spec.ParentRefs) != 1 || len(got.Status.Parents) != 1 {
+				t.Errorf("%d rules: held %d, %v, %v", size, len(got.Spec.Rules), got.Spec.ParentRefs, got.Status)
+			}
+		}
 	}
 }

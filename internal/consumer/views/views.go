@@ -16,6 +16,7 @@
 package views
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,12 +27,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/provider/rights"
 )
 
 // Options are what the views share.
@@ -55,6 +58,8 @@ type Index struct {
 	Object  client.Object
 	Field   string
 	Extract client.IndexerFunc
+	// Extension tells that the consumer may not serve the kind.
+	Extension bool
 }
 
 // Kind is a kind of which objects are held when they carry a binding's label.
@@ -78,7 +83,11 @@ type Views struct {
 	Kinds []Kind
 	// Catalogue holds the metadata of all objects of the Kinds, and all of the Whole ones.
 	Catalogue cache.Cache
-	options   Options
+	// Served knows which of the Whole kinds the consumer does not serve, or does not let us read,
+	// though it may later. Nothing is decided about these: the Catalogue shows nothing of them, or
+	// something old.
+	Served  *rights.Rights
+	options Options
 
 	mu      sync.Mutex
 	running context.Context // Set by Start; nil before.
@@ -103,6 +112,9 @@ type View struct {
 // New returns Views without any View.
 func New(ctx context.Context, o Options) (*Views, error) {
 	v := &Views{options: o, views: map[string]*View{}}
+	v.Served = rights.New(clock.RealClock{}, func() {
+		log.FromContext(ctx).Info("kinds that CustomResourceDefinitions bring", "consumer", cmp.Or(v.Served.All().What, "serves all"))
+	})
 	for _, object := range o.Kinds {
 		gvk, list, err := informer.KindOf(object, o.Scheme)
 		if err != nil {
@@ -113,7 +125,7 @@ func New(ctx context.Context, o Options) (*Views, error) {
 		v.Kinds = append(v.Kinds, Kind{object, metadata, list})
 	}
 	var err error
-	v.Catalogue, err = newCatalogue(ctx, o, v.Kinds)
+	v.Catalogue, err = newCatalogue(ctx, o, v.Kinds, v.Served)
 	return v, err
 }
 

@@ -24,8 +24,8 @@ func setClasses(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	var all, missing, unknown []string
 	unread := s.Connection.Phase != connection.Connected
 	for _, mapping := range s.Binding.Spec.Classes {
-		if mapping.Kind == v1alpha1.ClassLoadBalancer {
-			continue // Nothing says which there are.
+		if mapping.Kind == v1alpha1.ClassLoadBalancer || mapping.Kind == v1alpha1.ClassGateway {
+			continue // Nobody asks which there are.
 		}
 		named := string(mapping.Kind) + " " + mapping.RemoteName
 		all = append(all, named)

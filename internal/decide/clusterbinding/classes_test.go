@@ -65,6 +65,7 @@ func TestClasses(t *testing.T) {
 	}{
 		"none":                       {nil, ""},
 		"load balancers alone":       {[]func(*Snapshot){mapping("LoadBalancer nlb")}, ""},
+		"Gateways alone":             {[]func(*Snapshot){mapping("Gateway a/b")}, ""},
 		"not known yet":              {[]func(*Snapshot){mapping(runtime)}, ""},
 		"there":                      {[]func(*Snapshot){mapping(runtime), there}, "True ClassesThere: "},
 		"one is not known yet":       {[]func(*Snapshot){both, gone}, ""},

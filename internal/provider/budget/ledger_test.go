@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -12,8 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/transport/decoded"
 )
 
 // TestSizes compares the counted sizes of objects with the real ones.
@@ -134,5 +137,27 @@ func TestUsage(t *testing.T) {
 	l.drop(configMap("settings", 0))
 	if got := l.Usage(); got.Memory != 0 || got.Objects != 0 {
 		t.Errorf("got %+v when it is gone", got)
+	}
+}
+
+// TestRoutesAreMeasuredAsTheirListIs: what may be sent by its measure does not end the connection
+// when it is listed.
+func TestRoutesAreMeasuredAsTheirListIs(t *testing.T) {
+	list := &gatewayv1.HTTPRouteList{}
+	var said int64
+	for range 10 {
+		route := gatewayv1.HTTPRoute{}
+		for range 300 {
+			route.Spec.Rules = append(route.Spec.Rules, gatewayv1.HTTPRouteRule{BackendRefs: make([]gatewayv1.HTTPBackendRef, 1)})
+		}
+		list.Items = append(list.Items, route)
+		said += amountOf(&route).memory
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took, err := (&decoded.JSON{Routes: true}).Read(text); err != nil || took > said*11/10 || took < said/2 {
+		t.Errorf("a list is said to take %d, its routes %d: %v", took, said, err)
 	}
 }

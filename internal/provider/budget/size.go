@@ -1,10 +1,12 @@
 package budget
 
 import (
+	"encoding/json"
 	"reflect"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/internal/provider/transport/decoded"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -37,7 +39,21 @@ func (a amount) minus(b amount) amount {
 func amountOf(object client.Object) amount {
 	a := amount{objects: 1, memory: perObject, sent: translate.ContentSize(object)}
 	a.add(reflect.ValueOf(object))
+	switch object.(type) {
+	case *gatewayv1.HTTPRoute, *gatewayv1.GRPCRoute:
+		a.memory = max(a.memory, inJSON(object))
+	}
 	return a
+}
+
+// inJSON is what an object is said to take in a list that is JSON, which is more than it does.
+func inJSON(object client.Object) int64 {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return 0 // Each object can be encoded.
+	}
+	took, _ := (&decoded.JSON{Routes: true}).Read(text) // It has no kind.
+	return took
 }
 
 // timeType refers to a time zone that all times of a process share. Counted for each of them, it

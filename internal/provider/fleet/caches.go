@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -28,6 +27,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/budget"
 	"github.com/spillway-io/spillway/internal/provider/rights"
+	"github.com/spillway-io/spillway/internal/scheme"
 )
 
 // caches are those of a provider during one session.

@@ -9,7 +9,6 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -23,6 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/provider/transport"
+	"github.com/spillway-io/spillway/internal/scheme"
 )
 
 // session is one try to connect to a provider, and the use of the provider until it ends.

@@ -87,7 +87,7 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := &body{ReadCloser: resp.Body, owner: b, deadline: deadline}
 	refuse := b.mustBeProtobuf(req, resp, kind)
 	isProtobuf := isProtobuf(resp)
-	meter := meterOf(req, isProtobuf)
+	meter := b.meterOf(req, isProtobuf)
 	switch {
 	case refuse != nil:
 		body.exceeds = refuse

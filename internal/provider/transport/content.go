@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provider/transport/decoded"
@@ -35,11 +36,18 @@ func asksForMaps(req *http.Request) bool {
 }
 
 // meterOf returns a meter for an object or a list.
-func meterOf(req *http.Request, isProtobuf bool) decoded.Meter {
+func (b *bounded) meterOf(req *http.Request, isProtobuf bool) decoded.Meter {
 	if isProtobuf {
 		return decoded.NewObject()
 	}
-	return &decoded.JSON{AnyKind: asksForMaps(req)}
+	return b.text(req)
+}
+
+// text returns a meter for JSON. Routes are asked for in JSON, and have Go types all the same.
+func (b *bounded) text(req *http.Request) *decoded.JSON {
+	group, _ := target(req, b.prefix)
+	routes := group == gatewayv1.GroupName
+	return &decoded.JSON{AnyKind: asksForMaps(req) && !routes, Routes: routes}
 }
 
 // ofOne limits the memory of an answer that is neither list nor watch.
@@ -59,7 +67,8 @@ func ofOne(meter decoded.Meter) func([]byte) error {
 
 // ofEvents limits each event of a watch.
 func (b *bounded) ofEvents(req *http.Request, isProtobuf bool, resource string) func([]byte) error {
-	found := &events{isProtobuf: isProtobuf, text: decoded.JSON{Event: true, AnyKind: asksForMaps(req)}}
+	found := &events{isProtobuf: isProtobuf, text: *b.text(req)}
+	found.text.Event = true
 	return func(p []byte) error {
 		excess, err := found.read(p)
 		switch {

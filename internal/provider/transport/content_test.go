@@ -2,6 +2,8 @@ package transport
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -30,5 +32,25 @@ func TestWhatAnAnswerIsCalled(t *testing.T) {
 				t.Errorf("%t, and it is called %q; want %t, %q", got, resp.Header.Get("Content-Type"), test.protobuf, test.want)
 			}
 		})
+	}
+}
+
+// TestTextOfRoutes: routes are asked for in JSON, and are no maps, so no other kind may come in
+// their place.
+func TestTextOfRoutes(t *testing.T) {
+	for path, routes := range map[string]bool{
+		"/apis/gateway.networking.k8s.io/v1/httproutes":                     true,
+		"/prefix/apis/gateway.networking.k8s.io/v1/namespaces/a/grpcroutes": true,
+		"/apis/metrics.k8s.io/v1beta1/pods":                                 false,
+	} {
+		prefix := ""
+		if strings.HasPrefix(path, "/prefix") {
+			prefix = "/prefix"
+		}
+		req := httptest.NewRequest(http.MethodGet, path, nil)
+		req.Header.Set("Accept", "application/json, */*")
+		if got := (&bounded{prefix: prefix}).text(req); got.Routes != routes || got.AnyKind == routes {
+			t.Errorf("%s: %+v", path, got)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -29,6 +30,8 @@ var (
 		discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
 		policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"),
 		networkingv1.SchemeGroupVersion.WithResource("ingresses"),
+		schema.GroupVersion(gatewayv1.GroupVersion).WithResource("httproutes"),
+		schema.GroupVersion(gatewayv1.GroupVersion).WithResource("grpcroutes"),
 	}
 	inConsumer = append(slices.Clone(inBoth),
 		corev1.SchemeGroupVersion.WithResource("nodes"),

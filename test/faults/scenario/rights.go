@@ -73,7 +73,7 @@ func withRightsOfItsOwn(ctx context.Context, w *world.World) error {
 // shippedRules are those of the roles that are shipped, one for each resource.
 func shippedRules(ctx context.Context, admin client.Client) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
-	for _, of := range []string{"", "-services", "-endpointslices", "-networkpolicies", "-poddisruptionbudgets", "-ingresses"} {
+	for _, of := range []string{"", "-services", "-endpointslices", "-networkpolicies", "-poddisruptionbudgets", "-ingresses", "-gatewayroutes"} {
 		shipped := &rbacv1.ClusterRole{}
 		if err := admin.Get(ctx, client.ObjectKey{Name: rig.ProviderServiceAccount + of}, shipped); err != nil {
 			return nil, fmt.Errorf("reading a role that is shipped: %w", err)

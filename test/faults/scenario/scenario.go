@@ -55,7 +55,7 @@ func All() []Scenario {
 		offload, unOffload, labelled, moved, namespaceDeleted,
 		podLife, podDeleted, podForced, podEndedAndDeleted, podChanged, podAgain, podReplaced, podPaused,
 		podWithObjects, configMapChanged, secretDeleted,
-		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife, disruptionBudgetLife, ingressLife, balancerLife, importedClass,
+		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife, disruptionBudgetLife, ingressLife, routeLife, balancerLife, importedClass,
 		twoProviders, mountNamespace, offloadMounted, commandRuns,
 	}
 }

@@ -94,6 +94,12 @@ func (s *Site) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if inConsumers, err = manifests.WithGatewayAPI(ctx, inConsumers); err != nil {
+		return err
+	}
+	if inProviders, err = manifests.WithGatewayAPI(ctx, inProviders); err != nil {
+		return err
+	}
 	inProviders = manifests.ForSamples(inProviders)
 	err = each(len(s.Lanes)+len(s.Providers), func(i int) error {
 		if i < len(s.Providers) {

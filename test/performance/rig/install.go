@@ -17,6 +17,9 @@ func install(ctx context.Context, c client.Client, directory string) error {
 	if err != nil {
 		return err
 	}
+	if shipped, err = manifests.WithGatewayAPI(ctx, shipped); err != nil {
+		return err
+	}
 	if directory == shippedToProviders {
 		shipped = manifests.ForSamples(shipped)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes/scheme"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // objects are ordinary ones, and ones from somebody who means harm.
@@ -159,6 +161,9 @@ func TestJSON(t *testing.T) {
 			}
 		})
 	}
+	if took := measure(t, &JSON{Routes: true}, []byte(`[null,null,null]`)); took < 3*perRoute || took > 4*perRoute {
+		t.Errorf("three routes are said to take %d", took)
+	}
 	if _, err := (&JSON{}).Read([]byte(strings.Repeat("[", deepest+1))); err == nil {
 		t.Error("depth has no bound")
 	}
@@ -262,4 +267,31 @@ func BenchmarkMeasure(b *testing.B) {
 			_, _, _ = serializer.Decode(raw, nil, nil)
 		}
 	})
+}
+
+// TestPartsOfRoutes: no element of a list in a route, and no route, takes more than is said.
+func TestPartsOfRoutes(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var look func(reflect.Type)
+	look = func(kind reflect.Type) {
+		if seen[kind] {
+			return
+		}
+		seen[kind] = true
+		switch kind.Kind() {
+		case reflect.Slice:
+			if size := kind.Elem().Size(); size > perRoute {
+				t.Errorf("a %s takes %d bytes", kind.Elem(), size)
+			}
+			look(kind.Elem())
+		case reflect.Pointer:
+			look(kind.Elem())
+		case reflect.Struct:
+			for field := range kind.Fields() {
+				look(field.Type)
+			}
+		}
+	}
+	look(reflect.TypeFor[gatewayv1.HTTPRouteList]())
+	look(reflect.TypeFor[gatewayv1.GRPCRouteList]())
 }

@@ -5,6 +5,8 @@ import "strings"
 const (
 	// perElement is what an element of a JSON list takes: none is larger than a pod.
 	perElement = 2048
+	// perRoute is what one takes of routes and their parts.
+	perRoute = 512
 	// perField is what a field takes, or an empty object.
 	perField = 64
 	// deepest limits how deep lists and objects nest. A decoder goes deeper, but nothing
@@ -18,6 +20,8 @@ type JSON struct {
 	Event bool
 	// AnyKind lets all kinds in: the decoder makes maps of them, and no quantities.
 	AnyKind bool
+	// Routes says that it is about routes of the Gateway API, whose parts are small.
+	Routes bool
 
 	in             []bool // From the outside: whether it is a list.
 	quoted, escape bool
@@ -98,7 +102,10 @@ func (m *JSON) identify(text string) error {
 
 // each is what the start of a list or an object, or a comma, takes.
 func (m *JSON) each() int64 {
-	if len(m.in) > 0 && m.in[len(m.in)-1] {
+	switch isElement := len(m.in) > 0 && m.in[len(m.in)-1]; {
+	case isElement && m.Routes:
+		return perRoute
+	case isElement:
 		return perElement
 	}
 	return perField

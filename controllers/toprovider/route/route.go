@@ -1,0 +1,90 @@
+// Package route sends the HTTPRoutes and GRPCRoutes of offloaded namespaces whose Gateway the
+// ClusterBinding maps.
+package route
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;grpcroutes,verbs=list;watch
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes/status;grpcroutes/status,verbs=patch
+
+// most is how many routes of a kind, and of one namespace, are sent, as with Ingresses.
+const most = 500
+
+// HTTP is the kind of HTTPRoutes.
+func HTTP() kind.Kind[*gatewayv1.HTTPRoute] {
+	routes := kind.NewCopy[gatewayv1.HTTPRoute, gatewayv1.HTTPRouteList]("httproute", kind.InMappedNamespace, translation[*gatewayv1.HTTPRoute]{send: translate.HTTPRoute})
+	routes.Most, routes.Extension, routes.Sample = most, true, sampleHTTP
+	return routes
+}
+
+// GRPC is the kind of GRPCRoutes.
+func GRPC() kind.Kind[*gatewayv1.GRPCRoute] {
+	routes := kind.NewCopy[gatewayv1.GRPCRoute, gatewayv1.GRPCRouteList]("grpcroute", kind.InMappedNamespace, translation[*gatewayv1.GRPCRoute]{send: translate.GRPCRoute})
+	routes.Most, routes.Extension, routes.Sample = most, true, sampleGRPC
+	return routes
+}
+
+type translation[T translate.Route] struct {
+	kind.Namespaced
+	send func(local T, t translate.Target, gateways translate.Gateways) (T, *translate.Refusal)
+}
+
+var (
+	_ decide.Choosing[*gatewayv1.HTTPRoute]  = translation[*gatewayv1.HTTPRoute]{}
+	_ decide.Noticing[*gatewayv1.HTTPRoute]  = translation[*gatewayv1.HTTPRoute]{}
+	_ decide.Reporting[*gatewayv1.HTTPRoute] = translation[*gatewayv1.HTTPRoute]{}
+)
+
+// Choose implements decide.Choosing. Routes at Gateways that no ClusterBinding maps are none of
+// our business.
+func (translation[T]) Choose(local T, _ network.Reach, around decide.Around) (goes, known bool) {
+	byAny := func(gateway types.NamespacedName) (remote types.NamespacedName, mapped bool) {
+		return remote, around.Maps(v1alpha1.ClassGateway, gateway.String())
+	}
+	return translate.RouteGoes(local, around.Classes.Gateways) || translate.RouteGoes(local, byAny), true
+}
+
+// Remote implements decide.Translation.
+func (r translation[T]) Remote(local T, t translate.Target, around decide.Around) (T, *translate.Refusal) {
+	if !translate.RouteGoes(local, around.Classes.Gateways) {
+		return nil, &translate.Refusal{Reason: v1alpha1.ReasonClassNotMapped,
+			Message: "spec.parentRefs: the ClusterBinding maps none of these Gateways to one of the provider (spec.classes)"}
+	}
+	remote, refusal := r.send(local, t, around.Classes.Gateways)
+	if refusal == nil {
+		refusal = translate.RouteRefusal(local, remote, t, around.Limits, around.Hosts)
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	return remote, nil
+}
+
+// Merge implements decide.Translation.
+func (translation[T]) Merge(desired, remote T) (T, bool) {
+	return translate.MergeRoute(desired, remote), false
+}
+
+// Notice implements decide.Noticing: what the route lacks in the provider.
+func (translation[T]) Notice(_, remote T, _ decide.Around) *decide.Problem {
+	text := translate.LeftOut(remote)
+	if text == "" {
+		return nil
+	}
+	problem := decide.Problemf(translate.ReasonSessionPersistenceLeftOut, "%s", text)
+	return &problem
+}
+
+// Report implements decide.Reporting: what the provider's controllers say of each Gateway.
+func (translation[T]) Report(local, remote T, clusterID string, around decide.Around) (T, *decide.Problem) {
+	return translate.ReportRoute(local, remote, clusterID, around.Classes.Gateways), nil
+}

@@ -1,0 +1,71 @@
+package views
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/provider/rights"
+)
+
+// extensions are the kinds, by the type of an object, that the consumer may not serve: a
+// CustomResourceDefinition brings them. An informer asks for such a kind until it is served, in the
+// end about three times a minute.
+type extensions map[reflect.Type]extension
+
+type extension struct {
+	gvk  schema.GroupVersionKind
+	list runtime.Object // An empty one.
+}
+
+func extensionsOf(o Options) (extensions, error) {
+	all := extensions{}
+	for _, kind := range o.Whole {
+		if !kind.Extension {
+			continue
+		}
+		gvk, list, err := informer.KindOf(kind.Object, o.Scheme)
+		if err != nil {
+			return nil, err
+		}
+		all[reflect.TypeOf(kind.Object)] = extension{gvk, list}
+	}
+	return all, nil
+}
+
+// mapper knows them, whether they are served or not.
+func (e extensions) mapper(others meta.RESTMapper) meta.RESTMapper {
+	if len(e) == 0 {
+		return others
+	}
+	known := meta.NewDefaultRESTMapper(nil)
+	for _, of := range e {
+		known.Add(of.gvk, meta.RESTScopeNamespace)
+	}
+	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, others}}
+}
+
+// informers makes those of the catalogue.
+func (e extensions) informers(served *rights.Rights) informer.NewFunc {
+	return func(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+		if of, is := e[reflect.TypeOf(object)]; is {
+			resource, _ := meta.UnsafeGuessKindToResource(of.gvk)
+			from = served.Watched(from, resource.Resource, of.list.DeepCopyObject)
+		}
+		return NewInformer(from, object, resync, indexers)
+	}
+}
+
+// silently logs the errors of watches, but not that a kind is not served: that is noted.
+func silently(ctx context.Context, reflector *toolscache.Reflector, err error) {
+	if missing := (rights.MissingError{}); !errors.As(err, &missing) {
+		toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
+	}
+}
