@@ -87,9 +87,9 @@ var notOfPods = map[string]string{
 	"ReasonResourceBackend":         "said of an Ingress, which no pod waits for",
 	"ReasonRouteTooLarge":           "said of an Ingress or a route, which no pod waits for",
 
-	"ReasonFilterNotSent":             "said of a route, which no pod waits for",
-	"ReasonBackendElsewhere":          "said of a route, which no pod waits for",
-	"ReasonSessionPersistenceLeftOut": "said of a route, which no pod waits for",
+	"ReasonFilterNotSent":    "said of a route, which no pod waits for",
+	"ReasonBackendElsewhere": "said of a route, which no pod waits for",
+	"ReasonFieldsLeftOut":    "said of a route, which no pod waits for",
 }
 
 // TestReasonsOfPods compares the list of reasons with the possible reasons of a pod's

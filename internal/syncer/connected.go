@@ -181,7 +181,10 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	if kind.Ended != nil {
 		remembered.Sent = c.sent.Of(c.uid, kind.Name, func() *memory.Sent { return memory.NewSent(c.Clock) })
 	}
-	resource := fleet.ResourceOf(kind.New())
+	resource, provider := fleet.ResourceOf(kind.New()), c.provider.GetClient()
+	if kind.Extension { // Its definition there may be older: what it does not know is refused, not left out.
+		provider = client.WithFieldValidation(provider, metav1.FieldValidationStrict)
+	}
 	controller := &kindController[T]{
 		Watcher: &watch.Watcher[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: c.workers,
@@ -199,7 +202,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		},
 		actor: &act.Actor[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Memory: remembered, Refusals: refusals,
-			Consumer: c.Consumer, Provider: c.provider.GetClient(), Live: c.Live,
+			Consumer: c.Consumer, Provider: provider, Live: c.Live,
 			Sent: c.provider.Budget.Sent, Fenced: c.provider.Fenced, Clock: c.Clock,
 		},
 		lacking: func() connection.Lack { return c.provider.Rights.Lacks(resource) }, waits: c.waits,

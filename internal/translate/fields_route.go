@@ -52,9 +52,9 @@ var httpRouteRuleFields = decisions{
 	"Filters":     change("see httpRouteFilterFields"),
 	"BackendRefs": change("see routeBackendFields"),
 	"Timeouts":    send(),
-	"Retry":       send(),
 
-	"SessionPersistence": drop(persistenceUnstable),
+	"Retry":              drop(versionDependent),
+	"SessionPersistence": drop(versionDependent),
 }
 
 var grpcRouteRuleFields = decisions{
@@ -63,12 +63,12 @@ var grpcRouteRuleFields = decisions{
 	"Filters":     change("see grpcRouteFilterFields"),
 	"BackendRefs": change("see routeBackendFields"),
 
-	"SessionPersistence": drop(persistenceUnstable),
+	"SessionPersistence": drop(versionDependent),
 }
 
 const (
-	persistenceUnstable = "its fields differ between versions of the Gateway API"
-	namesExtension      = "it names an object of the consumer's controller, and without the filter more might be let in than here"
+	versionDependent = "versions and channels of the Gateway API differ in its fields"
+	namesExtension   = "it names an object of the consumer's controller, and without the filter more might be let in than here"
 )
 
 var httpRouteFilterFields = decisions{

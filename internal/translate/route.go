@@ -22,8 +22,8 @@ const (
 	ReasonFilterNotSent = "FilterNotSent"
 	// ReasonBackendElsewhere: a backend of the route is no Service of its namespace.
 	ReasonBackendElsewhere = "BackendElsewhere"
-	// ReasonSessionPersistenceLeftOut: the route is sent without its session persistence.
-	ReasonSessionPersistenceLeftOut = "SessionPersistenceLeftOut"
+	// ReasonFieldsLeftOut: the route is sent without its retries or session persistence.
+	ReasonFieldsLeftOut = "FieldsLeftOut"
 )
 
 // Route is a kind of route of the Gateway API that is sent to providers.
@@ -181,7 +181,8 @@ func (r *routeTranslation) annotate(remote metav1.Object) {
 	}
 }
 
-// common is the part of the spec that both kinds have. Two parents may stand for one.
+// common is the part of the spec that both kinds have. Two parents may stand for one, or for a
+// Gateway and a part of it: the whole one has that part, and an API server refuses both together.
 func (r *routeTranslation) common(local gatewayv1.CommonRouteSpec) gatewayv1.CommonRouteSpec {
 	remote, there := commonRouteSpecPlan.allowed(&local), map[parentKey]bool{}
 	remote.ParentRefs = nil
@@ -192,13 +193,18 @@ func (r *routeTranslation) common(local gatewayv1.CommonRouteSpec) gatewayv1.Com
 			remote.ParentRefs = append(remote.ParentRefs, parent)
 		}
 	}
+	remote.ParentRefs = slices.DeleteFunc(remote.ParentRefs, func(parent gatewayv1.ParentReference) bool {
+		key, _ := keyOf(&parent, "")
+		whole := parentKey{NamespacedName: key.NamespacedName}
+		return key != whole && there[whole]
+	})
 	return remote
 }
 
-// persistence notes that that of the rule at a path is left out.
-func (r *routeTranslation) persistence(path string, local *gatewayv1.SessionPersistence) {
-	if local != nil {
-		r.omitted = append(r.omitted, Omission{path + ".sessionPersistence", persistenceUnstable})
+// leaveOut notes that a field of a rule is left out, if the rule has it.
+func (r *routeTranslation) leaveOut(path string, has bool) {
+	if has {
+		r.omitted = append(r.omitted, Omission{path, versionDependent})
 	}
 }
 

@@ -24,7 +24,7 @@ func (r *routeTranslation) grpcSpec(local *gatewayv1.GRPCRouteSpec) gatewayv1.GR
 	spec.CommonRouteSpec = r.common(spec.CommonRouteSpec)
 	for i := range spec.Rules {
 		rule, path := grpcRouteRulePlan.allowed(&spec.Rules[i]), fmt.Sprintf("spec.rules[%d]", i)
-		r.persistence(path, spec.Rules[i].SessionPersistence)
+		r.leaveOut(path+".sessionPersistence", spec.Rules[i].SessionPersistence != nil)
 		filters(r, path, grpcRouteFilterPlan, rule.Filters, partsOfGRPCFilter)
 		for j := range rule.BackendRefs {
 			backend, path := grpcBackendPlan.allowed(&rule.BackendRefs[j]), fmt.Sprintf("%s.backendRefs[%d]", path, j)

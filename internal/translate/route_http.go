@@ -27,7 +27,8 @@ func (r *routeTranslation) httpSpec(local *gatewayv1.HTTPRouteSpec) gatewayv1.HT
 	spec.CommonRouteSpec = r.common(spec.CommonRouteSpec)
 	for i := range spec.Rules {
 		rule, path := httpRouteRulePlan.allowed(&spec.Rules[i]), fmt.Sprintf("spec.rules[%d]", i)
-		r.persistence(path, spec.Rules[i].SessionPersistence)
+		r.leaveOut(path+".retry", spec.Rules[i].Retry != nil)
+		r.leaveOut(path+".sessionPersistence", spec.Rules[i].SessionPersistence != nil)
 		filters(r, path, httpRouteFilterPlan, rule.Filters, partsOfHTTPFilter)
 		for j := range rule.BackendRefs {
 			backend, path := httpBackendPlan.allowed(&rule.BackendRefs[j]), fmt.Sprintf("%s.backendRefs[%d]", path, j)

@@ -80,7 +80,7 @@ func (translation[T]) Notice(_, remote T, _ decide.Around) *decide.Problem {
 	if text == "" {
 		return nil
 	}
-	problem := decide.Problemf(translate.ReasonSessionPersistenceLeftOut, "%s", text)
+	problem := decide.Problemf(translate.ReasonFieldsLeftOut, "%s", text)
 	return &problem
 }
 

@@ -74,7 +74,7 @@ func TestRemote(t *testing.T) {
 	if refusal != nil || remote.Namespace != "team-home" || len(remote.Spec.ParentRefs) != 1 || remote.Spec.ParentRefs[0].Name != "eu" {
 		t.Fatalf("got %v, %v", remote, refusal)
 	}
-	if notice := http.Notice(local, remote, allowed); notice == nil || notice.Reason != translate.ReasonSessionPersistenceLeftOut || !strings.Contains(notice.Message, "spec.rules[0].sessionPersistence") {
+	if notice := http.Notice(local, remote, allowed); notice == nil || notice.Reason != translate.ReasonFieldsLeftOut || !strings.Contains(notice.Message, "spec.rules[0].sessionPersistence") {
 		t.Errorf("its owner is told %v", notice)
 	}
 	plain, _ := http.Remote(of("public"), translate.Target{Namespace: "team-home"}, allowed)

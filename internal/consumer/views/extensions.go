@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -63,9 +64,10 @@ func (e extensions) informers(served *rights.Rights) informer.NewFunc {
 	}
 }
 
-// silently logs the errors of watches, but not that a kind is not served: that is noted.
+// silently logs the errors of watches, but not that a kind is not served: that is noted. Which
+// object does not decode is logged.
 func silently(ctx context.Context, reflector *toolscache.Reflector, err error) {
-	if missing := (rights.MissingError{}); !errors.As(err, &missing) {
+	if missing := (rights.MissingError{}); !errors.As(err, &missing) || !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
 	}
 }

@@ -160,6 +160,12 @@ func (c *caches) fill(ctx, lifetime context.Context, of cluster.Cluster, used []
 	return nil
 }
 
+// notServed reports whether the provider does not serve a kind. No write of such objects may still
+// arrive.
+func (c *caches) notServed(kind client.Object) bool {
+	return c.rights.Lacks(ResourceOf(kind)).Reason == v1alpha1.ReasonKindNotServed
+}
+
 // forget forgets that the provider does not serve kinds that nobody needs so far: nothing is
 // asked about them any more.
 func (c *caches) forget() {

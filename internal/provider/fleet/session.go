@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -147,7 +148,7 @@ func (s *session) use(ctx context.Context, lease *leaser) error {
 	if err := s.engage(connection.WithEnd(ctx, func(err error) { s.end(startFailed(err)) })); err != nil {
 		return err
 	}
-	defer func() { s.used = s.caches.demand.Watched() }()
+	defer func() { s.used = slices.DeleteFunc(s.caches.demand.Watched(), s.caches.notServed) }()
 	if s.report.now().Reason != v1alpha1.ReasonStartFailed {
 		s.connected(ctx)
 	}

@@ -9,10 +9,13 @@ package rights
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
@@ -53,9 +56,16 @@ func (r *Rights) Note(resource, verb string, err error) {
 	}
 }
 
-// isNotServed reports whether an API server does not know the resource of a list or watch. It
-// says so only to who has the right to it.
-func isNotServed(err error) bool { return apierrors.IsNotFound(err) }
+// isNotServed reports whether an API server does not know the resource of a list or watch, which
+// it says only to who has the right to it; or has another definition of it, since an object does
+// not decode into the Go type. Nobody may stop all else by one such object.
+func isNotServed(err error) bool { return apierrors.IsNotFound(err) || isUndecodable(err) }
+
+func isUndecodable(err error) bool {
+	_, isValue := errors.AsType[*json.UnmarshalTypeError](err)
+	_, isTime := errors.AsType[*time.ParseError](err)
+	return isValue || isTime
+}
 
 // notServed stands for all verbs of a resource that the provider does not serve.
 const notServed = "not served"

@@ -2,7 +2,9 @@ package rights
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/gather"
@@ -22,6 +25,12 @@ func no(resource string) error {
 
 // unknown is the answer of an API server to a path that it does not know.
 var unknown = apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "404 page not found", 0, true)
+
+// odd are objects that another definition of the kind takes, and the Go type does not.
+var odd = []error{
+	json.Unmarshal([]byte(`{"spec":{"rules":[{"filters":[{"externalAuth":{"forwardBody":{"maxSize":1048576}}}]}]}}`), &gatewayv1.HTTPRoute{}),
+	json.Unmarshal([]byte(`{"status":{"parents":[{"conditions":[{"lastTransitionTime":"2026-01-01t00:00:00z"}]}]}}`), &gatewayv1.HTTPRoute{}),
+}
 
 // needed ends what is said of kinds that are not served.
 const needed = " in the version that is needed"
@@ -54,7 +63,9 @@ func TestNote(t *testing.T) {
 		"for a moment":    {[]answer{{"configmaps", "list", no("configmaps")}, {"configmaps", "list", nil}}, "", "", 0},
 		"not known meanwhile": {[]answer{{"configmaps", "list", no("configmaps")}, {"configmaps", "list", errors.New("broken")}},
 			right + "list configmaps", right + "list configmaps", 1},
-		"one that is not served": {[]answer{{"configmaps", "list", unknown}, {"configmaps", "watch", unknown}}, served + "configmaps" + needed, served + "configmaps" + needed, 1},
+		"one that is not served":          {[]answer{{"configmaps", "list", unknown}, {"configmaps", "watch", unknown}}, served + "configmaps" + needed, served + "configmaps" + needed, 1},
+		"one whose objects do not decode": {[]answer{{"configmaps", "list", fmt.Errorf("failed to list: %w", odd[0])}}, served + "configmaps" + needed, served + "configmaps" + needed, 1},
+		"one whose times do not":          {[]answer{{"configmaps", "list", odd[1]}}, served + "configmaps" + needed, served + "configmaps" + needed, 1},
 		"several that are not": {[]answer{{"secrets", "list", unknown}, {"configmaps", "list", unknown}},
 			served + "configmaps" + needed, served + "configmaps, secrets" + needed, 1},
 		"one that is not, and a right": {[]answer{{"secrets", "list", no("secrets")}, {"configmaps", "list", unknown}},

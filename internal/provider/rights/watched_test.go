@@ -94,6 +94,7 @@ func (p *provider) counted() int {
 func TestWatched(t *testing.T) {
 	t.Run("no right", func(t *testing.T) { testWatched(t, no("configmaps"), "gives no right to list and watch configmaps") })
 	t.Run("not served", func(t *testing.T) { testWatched(t, unknown, "does not serve configmaps"+needed) })
+	t.Run("defined otherwise", func(t *testing.T) { testWatched(t, odd[0], "does not serve configmaps"+needed) })
 }
 
 // testWatched runs in a bubble of its own time, where waiting is free.
