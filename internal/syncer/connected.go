@@ -156,6 +156,15 @@ func (c *connected) followPods(ctx context.Context) error {
 	})
 }
 
+// writer writes in the provider. The definition of an extension may be older there: what that does
+// not know is refused, not left out.
+func (c *connected) writer(extension bool) client.Client {
+	if extension {
+		return client.WithFieldValidation(c.provider.GetClient(), metav1.FieldValidationStrict)
+	}
+	return c.provider.GetClient()
+}
+
 // attach makes the controller of a kind for a connection.
 func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), c.Consumer.Scheme())
@@ -181,10 +190,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	if kind.Ended != nil {
 		remembered.Sent = c.sent.Of(c.uid, kind.Name, func() *memory.Sent { return memory.NewSent(c.Clock) })
 	}
-	resource, provider := fleet.ResourceOf(kind.New()), c.provider.GetClient()
-	if kind.Extension { // Its definition there may be older: what it does not know is refused, not left out.
-		provider = client.WithFieldValidation(provider, metav1.FieldValidationStrict)
-	}
+	resource := fleet.ResourceOf(kind.New())
 	controller := &kindController[T]{
 		Watcher: &watch.Watcher[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: c.workers,
@@ -202,7 +208,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		},
 		actor: &act.Actor[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Memory: remembered, Refusals: refusals,
-			Consumer: c.Consumer, Provider: provider, Live: c.Live,
+			Consumer: c.Consumer, Provider: c.writer(kind.Extension), Live: c.Live,
 			Sent: c.provider.Budget.Sent, Fenced: c.provider.Fenced, Clock: c.Clock,
 		},
 		lacking: func() connection.Lack { return c.provider.Rights.Lacks(resource) }, waits: c.waits,
