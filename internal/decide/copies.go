@@ -141,11 +141,12 @@ func (s Snapshot[T]) isRefused() bool {
 }
 
 // desiredOf returns the copy as it should be, without labels and annotations that the
-// provider's limits do not allow, or why there is none.
+// provider's limits do not allow, or why none is made. With a refusal there may be one all the
+// same: see Keeping.
 func desiredOf[T Object](t Translation[T], s Snapshot[T]) (T, *translate.Refusal) {
 	desired, refusal := t.Remote(s.Local, s.Place.Target, s.around())
 	switch {
-	case refusal != nil:
+	case !Present(desired):
 	case Present(s.Remote):
 		s.Limits.Withhold(desired, s.Remote)
 	default:

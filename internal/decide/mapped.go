@@ -26,7 +26,8 @@ type Reporting[T Object] interface {
 
 // Keeping is a Translation that may keep a copy whose object cannot be sent as it is now.
 type Keeping interface {
-	// Keeps reports whether the copy of an earlier state stays. Pure.
+	// Keeps reports whether the copy of an earlier state stays; if Remote returns one with the
+	// refusal, it becomes that. Pure.
 	Keeps(refusal *translate.Refusal) bool
 }
 
@@ -94,11 +95,22 @@ func (m mapped[T]) update(s Snapshot[T]) Plan {
 	desired, refusal := desiredOf(m.Translation, s)
 	if refusal != nil { // It has changed to what is never sent.
 		if keeping, ok := m.Translation.(Keeping); ok && keeping.Keeps(refusal) {
-			return tell(refused(refusal))
+			return m.kept(s, desired, refusal)
 		}
 		return act(cleanUp([]T{s.Remote})...) // Its owner is told when the copy is gone.
 	}
 	return m.notice(s, desired, correct(m.Translation, s, desired))
+}
+
+// kept is about a copy that stays though its object is refused. It follows the object if there is a
+// desired one.
+func (m mapped[T]) kept(s Snapshot[T], desired T, refusal *translate.Refusal) Plan {
+	if Present(desired) {
+		if plan := correct(m.Translation, s, desired); len(plan.Actions) > 0 || plan.Problem != nil {
+			return plan
+		}
+	}
+	return tell(refused(refusal))
 }
 
 // SyncToLocal deletes a copy whose local object is gone, unless its namespace is being

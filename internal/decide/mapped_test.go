@@ -159,6 +159,14 @@ type keeping struct{ noticing }
 
 func (keeping) Keeps(refusal *translate.Refusal) bool { return refusal.Reason == "Refused" }
 
+// following has the copies of what is refused follow.
+type following struct{ keeping }
+
+func (following) Remote(local *corev1.ConfigMap, t translate.Target, around decide.Around) (*corev1.ConfigMap, *translate.Refusal) {
+	remote, _ := fixture.Plain{}.Remote(local, t, around)
+	return remote, &translate.Refusal{Reason: "Refused"}
+}
+
 // TestMappedKeeps: a copy stays while its object is refused, if its kind wants that, and
 // goes for all other reasons.
 func TestMappedKeeps(t *testing.T) {
@@ -184,6 +192,24 @@ func TestMappedKeeps(t *testing.T) {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestKeptFollows: a copy that stays follows its object, if it can; a refused one is not made.
+func TestKeptFollows(t *testing.T) {
+	follows := decide.NewMapped(decide.Translation[*corev1.ConfigMap](following{}))
+	for name, test := range map[string]struct {
+		remote *corev1.ConfigMap
+		want   []string
+	}{
+		"it has changed": {fixture.Remote(), []string{"patch in the provider team-home/settings map[a:2]"}},
+		"it has not":     {fixture.Remote(fixture.Data("a", "2")), []string{"problem Refused", "event Refused"}},
+		"it is gone":     {nil, []string{"problem Refused", "event Refused"}},
+	} {
+		in := fixture.Wanted(fixture.Local(fixture.Data("a", "2")), test.remote, func(s *fixture.Snapshot) { s.Known = true })
+		if diff := cmp.Diff(test.want, withEvent(decide.Next(fixture.Of(in), follows))); diff != "" {
+			t.Errorf("%s: plan (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -30,6 +30,11 @@ func TestManagerStatuses(t *testing.T) {
 	}
 	route := temporary(t, ingressOf(metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: map[string]string{"app": "web"}}))
 	old := temporary(t, ingressOf(metav1.ObjectMeta{Namespace: namespace, Name: "old"}, func(s *networkingv1.IngressSpec) { s.IngressClassName = nil }))
+	served := temporary(t, ingressOf(metav1.ObjectMeta{Namespace: namespace, Name: "served"}, func(s *networkingv1.IngressSpec) { s.IngressClassName = nil }))
+	served.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "203.0.113.1"}, {IP: "203.0.113.2"}}
+	if err := server(t).Status().Update(t.Context(), served); err != nil {
+		t.Fatal(err)
+	}
 	gatewayed := temporary(t, httpRouteOf(metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: map[string]string{"app": "web"}}))
 	gatewayed.Status.Parents = []gatewayv1.RouteParentStatus{{ParentRef: gatewayed.Spec.ParentRefs[0], ControllerName: "example.com/home", Conditions: []metav1.Condition{
 		{Type: "Accepted", Status: metav1.ConditionTrue, Reason: "Accepted", LastTransitionTime: metav1.Unix(1e9, 0)},
@@ -51,15 +56,17 @@ func TestManagerStatuses(t *testing.T) {
 		"an address by default":      {patching(manager, balanced, `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1"}]}}}`, "status"), captured},
 		"an address with ports":      {patching(manager, balanced, `{"status":{"loadBalancer":{"ingress":[{"hostname":"lb.example.com","ports":[{"port":80,"protocol":"TCP"}]}]}}}`, "status"), captured},
 		"a condition":                {patching(manager, balanced, `{"status":{"conditions":[{"type":"A","status":"True","reason":"A","message":"","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`, "status"), "status.conditions must stay as it is"},
-		"addresses of a cloud's":     {patching(manager, cloud, addresses, "status"), "status.loadBalancer must stay as it is"},
+		"addresses of a cloud's":     {patching(manager, cloud, addresses, "status"), "status.loadBalancer must stay as it is, or lose addresses"},
 		"an annotation of a cloud's": {patching(manager, cloud, metadata, "status"), ""},
 		"what is left":               {patching(manager, told, `{"metadata":{"annotations":{"addresses.spillway.io/eu":null}}}`, "status"), ""},
 		"what is left beside one":    {patching(manager, moved, `{"metadata":{"annotations":{"addresses.spillway.io/eu":null}}}`, "status"), ""},
 		"an annotation of others":    {patching(manager, balanced, `{"metadata":{"annotations":{"note":null}}}`, "status"), "metadata.annotations[note] must stay"},
+		"fewer addresses":            {patching(manager, served, `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.2"}]}}}`, "status"), ""},
+		"another address":            {patching(manager, served, `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.3"}]}}}`, "status"), "status.loadBalancer must stay as it is, or lose addresses"},
 		"a label":                    {patching(manager, balanced, `{"metadata":{"labels":{"app":"api"}}}`, "status"), "metadata.labels must stay"},
 		"a finalizer":                {patching(manager, balanced, `{"metadata":{"finalizers":null}}`, "status"), "metadata.finalizers must stay"},
 		"of an Ingress":              {patching(manager, route, reached, "status"), ""},
-		"of one without a class":     {patching(manager, old, reached, "status"), "status.loadBalancer must stay as it is"},
+		"of one without a class":     {patching(manager, old, reached, "status"), "status.loadBalancer must stay as it is, or lose addresses"},
 		"a port of an Ingress":       {patching(manager, route, `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.1","ports":[{"port":80,"protocol":"TCP"}]}]}}}`, "status"), captured},
 		"a label of an Ingress":      {patching(manager, route, `{"metadata":{"labels":{"app":"api"}}}`, "status"), "metadata.labels must stay"},
 		"the Ingress itself":         {patching(manager, route, `{"spec":{"ingressClassName":"other"}}`), `cannot patch resource "ingresses"`},

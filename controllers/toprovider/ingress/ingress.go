@@ -75,7 +75,8 @@ func (translation) Choose(local *networkingv1.Ingress, _ network.Reach, around d
 	return mapped || around.Maps(v1alpha1.ClassIngress, *class), !awaits(local, around)
 }
 
-// Remote implements decide.Translation.
+// Remote implements decide.Translation. A copy that is kept without its class follows: who takes an
+// Ingress from one class to another wants to leave the first.
 func (translation) Remote(local *networkingv1.Ingress, t translate.Target, around decide.Around) (*networkingv1.Ingress, *translate.Refusal) {
 	remote, refusal := translate.Ingress(local, t, around.Limits, around.Classes, around.Hosts)
 	if refusal == nil {

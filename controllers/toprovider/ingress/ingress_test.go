@@ -117,8 +117,8 @@ func having(presence translate.Presence) translate.Has {
 	}
 }
 
-// TestMissingClass: without its class an Ingress stays here, and a copy that is there stays there;
-// what else refuses it takes the copy away all the same.
+// TestMissingClass: without its class an Ingress stays here, and a copy that is there stays there,
+// and follows; what else refuses it takes the copy away all the same.
 func TestMissingClass(t *testing.T) {
 	missing := around(&translate.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{"a.example.com"}})
 	missing.Has = having(translate.ClassMissing)
@@ -126,9 +126,9 @@ func TestMissingClass(t *testing.T) {
 		reason string
 		keeps  bool
 	}{"a.example.com": {v1alpha1.ReasonClassMissing, true}, "b.example.com": {translate.ReasonHostNotAllowed, false}} {
-		_, refusal := translation{}.Remote(of("public", host), translate.Target{}, missing)
-		if refusal == nil || refusal.Reason != want.reason || (translation{}).Keeps(refusal) != want.keeps {
-			t.Errorf("%s: got %v", host, refusal)
+		remote, refusal := translation{}.Remote(of("public", host), translate.Target{}, missing)
+		if refusal == nil || refusal.Reason != want.reason || (translation{}).Keeps(refusal) != want.keeps || (remote != nil) != want.keeps {
+			t.Errorf("%s: got %v, %v", host, remote, refusal)
 		}
 	}
 }

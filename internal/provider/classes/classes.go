@@ -271,9 +271,11 @@ func (w *watched) Replace(all []any, _ string) error {
 func (*watched) Resync() error { return nil }
 
 // failed notes that there was no list. That the kind may not be read, or is not there, is an
-// answer; others come when the Reflector asks again, or the connection ends.
+// answer; so is an error of the API server, if there was none before. Others come when the Reflector
+// asks again, or the connection ends.
 func (w *watched) failed(err error) {
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsInternalError(err) {
-		_ = w.change(func() { w.answered, w.unreadable = true, true })
+	broken := apierrors.IsInternalError(err)
+	if broken || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		_ = w.change(func() { w.answered, w.unreadable = true, w.unreadable || !broken || !w.answered })
 	}
 }

@@ -76,6 +76,7 @@ func TestHas(t *testing.T) {
 		"asked too much":            {[]func(*watched){fail(apierrors.NewTooManyRequestsError("later"))}, unread},
 		"the right was taken away":  {[]func(*watched){list(a), fail(apierrors.NewForbidden(priorities, "", nil))}, unknown},
 		"the right was given":       {[]func(*watched){fail(apierrors.NewForbidden(priorities, "", nil)), list()}, missing},
+		"a broken API server later": {[]func(*watched){list(b), fail(apierrors.NewInternalError(errors.New("a leader changed")))}, missing},
 		"an error after the answer": {[]func(*watched){list(a), fail(errors.New("broken"))}, there},
 	} {
 		t.Run(name, func(t *testing.T) {
