@@ -50,3 +50,14 @@ func TestByEntry(t *testing.T) {
 		}
 	}
 }
+
+// TestLastFinalizer: another binding may have added its own meanwhile, and that stays.
+func TestLastFinalizer(t *testing.T) {
+	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "settings", Finalizers: []string{v1alpha1.FinalizerSync + "eu"}}}
+	after := before.DeepCopy()
+	after.Finalizers = nil
+	got, err := ByEntry(client.StrategicMergeFrom(before), before).Data(after)
+	if want := `{"metadata":{"$deleteFromPrimitiveList/finalizers":["sync.spillway.io/eu"]}}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -23,7 +24,8 @@ func LockedKeeping(before client.Object) client.Patch {
 
 // ByEntry makes a patch from before take off only those labels and annotations that before has.
 // Of a map that is empty afterwards, a merge patch takes off all: also those of others that before
-// does not hold, such as kubectl's last-applied annotation.
+// does not hold, such as kubectl's last-applied annotation. A strategic patch does the same to
+// finalizers, which somebody may have added since; a merge patch has all of them, and so wants a lock.
 func ByEntry(patch client.Patch, before client.Object) client.Patch { return byEntry{patch, before} }
 
 type byEntry struct {
@@ -36,7 +38,8 @@ func (p byEntry) Data(obj client.Object) ([]byte, error) {
 	data, err := p.Patch.Data(obj)
 	labels := len(obj.GetLabels()) == 0 && len(p.before.GetLabels()) > 0
 	annotations := len(obj.GetAnnotations()) == 0 && len(p.before.GetAnnotations()) > 0
-	if err != nil || !labels && !annotations {
+	finalizers := len(obj.GetFinalizers()) == 0 && len(p.before.GetFinalizers()) > 0 && p.Type() == types.StrategicMergePatchType
+	if err != nil || !labels && !annotations && !finalizers {
 		return data, err
 	}
 	var fields map[string]any
@@ -49,6 +52,10 @@ func (p byEntry) Data(obj client.Object) ([]byte, error) {
 		}
 		if annotations {
 			metadata["annotations"] = nulls(p.before.GetAnnotations())
+		}
+		if finalizers {
+			delete(metadata, "finalizers")
+			metadata["$deleteFromPrimitiveList/finalizers"] = p.before.GetFinalizers()
 		}
 	}
 	return json.Marshal(fields)
