@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -177,6 +178,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	}
 	o.Manager.Scheme = Scheme()
 	o.Manager.Cache = cacheOptions(o.Namespace)
+	o.Manager.Controller.UsePriorityQueue = ptr.To(false) // Its end may deadlock: kubernetes-sigs/controller-runtime#3538.
 	if o.Manager.Logger.GetSink() == nil {
 		// Controllers log when they start, watch and end, for each provider anew: only
 		// for more verbose logging. Errors are logged all the same.

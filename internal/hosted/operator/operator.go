@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -90,6 +91,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	o.Manager.Cache = cache.Options{ByObject: map[client.Object]cache.ByObject{
 		&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.Namespace: {}}},
 	}}
+	o.Manager.Controller.UsePriorityQueue = ptr.To(false) // Its end may deadlock: kubernetes-sigs/controller-runtime#3538.
 	mgr, err := ctrl.NewManager(config, o.Manager)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
