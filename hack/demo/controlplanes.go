@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	offloadingv1alpha1 "github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/test/clusters"
@@ -149,7 +150,7 @@ func (d *demo) connect() error {
 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), offloadingv1alpha1.AddToScheme(scheme))
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), offloadingv1alpha1.AddToScheme(scheme), gatewayv1.Install(scheme))
 }
 
 func copyFile(from, to string) error {

@@ -63,12 +63,15 @@ func (d *demo) install(ctx context.Context) error {
 			return fmt.Errorf("applying provider.yaml: %w", err)
 		}
 	}
-	return d.openIngress(ctx)
+	if err := d.serveRoutes(ctx); err != nil {
+		return err
+	}
+	return d.openEU(ctx)
 }
 
-// openIngress does what the administrator of provider eu does, so that consumers may have
-// Ingresses there.
-func (d *demo) openIngress(ctx context.Context) error {
+// openEU does what the administrator of provider eu does, so that consumers may have Ingresses and
+// HTTPRoutes there.
+func (d *demo) openEU(ctx context.Context) error {
 	raw, err := samples.ReadFile(euFile)
 	if err != nil {
 		return err
@@ -77,7 +80,7 @@ func (d *demo) openIngress(ctx context.Context) error {
 		return fmt.Errorf("applying hack/demo/%s: %w", euFile, err)
 	}
 	_, err = d.kubectl(ctx, "eu", nil, "patch", "configmap", offloadingv1alpha1.LimitsName, "-n", providerNamespace, "--type=merge",
-		"-p", `{"data":{"ingressClasses":"public","ingressHosts":"*.example.com"}}`)
+		"-p", `{"data":{"ingressClasses":"public","gateways":"infra/public","ingressHosts":"*.example.com"}}`)
 	return err
 }
 

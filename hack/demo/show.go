@@ -11,7 +11,9 @@ import (
 // show prints what a user would look at, as commands with their output.
 func (d *demo) show(ctx context.Context) error {
 	managed := "get namespaces -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
-	pods := "get pods,services,endpointslices,networkpolicies,ingresses,poddisruptionbudgets,configmaps,secrets -A -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
+	sent := func(kinds string) string {
+		return "get " + kinds + " -A -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
+	}
 	for _, look := range []struct{ title, cluster, command string }{
 		{"The providers, as the platform engineer sees them", consumer, "get clusterbindings"},
 		{"Each of them is a node of the consumer", consumer, "get nodes -L region"},
@@ -22,13 +24,14 @@ func (d *demo) show(ctx context.Context) error {
 		{"team-a's pods, as the team sees them: those of the Deployment are on the node of provider eu", consumer, "get pods -n team-a -o wide"},
 		{"A log of theirs, which comes from provider eu", consumer, "logs -n team-a deployment/web"},
 		{"Its Ingress has the address that provider eu has given it; its class was made from provider eu's", consumer, "get ingressclasses,ingresses -A"},
+		{"Its HTTPRoute has what the Gateway in provider eu says of it", consumer, `get httproute api -n team-a -o custom-columns='HOSTNAMES:.spec.hostnames,BY:.status.parents[*].controllerName,ACCEPTED:.status.parents[*].conditions[?(@.type=="Accepted")].status'`},
 		{"team-b's pods: wherever the scheduler has put them, the consumer's own nodes or a provider", consumer, "get pods -n team-b -o wide"},
 		{"No route leads to provider eu, so that team-a's Service has no addresses here", consumer, "get endpointslices -n team-a"},
 		{"team-b's has those of the consumer's own pods", consumer, "get endpointslices -n team-b"},
-		{"The same pods in provider eu, with the Service and the Ingress that lead to them there, the NetworkPolicy and the PodDisruptionBudget, and the ConfigMap and the Secret that they need", "eu", pods},
-		{"And in provider us", "us", pods},
+		{"The same pods in provider eu, with the Service, the Ingress and the HTTPRoute that lead to them there, the NetworkPolicy and the PodDisruptionBudget, and the ConfigMap and the Secret that they need", "eu", sent("pods,services,endpointslices,networkpolicies,ingresses,httproutes,poddisruptionbudgets,configmaps,secrets")},
+		{"And in provider us", "us", sent("pods,services,endpointslices")},
 	} {
-		out, err := d.kubectl(ctx, look.cluster, nil, strings.Fields(look.command)...)
+		out, err := d.kubectl(ctx, look.cluster, nil, strings.Fields(strings.ReplaceAll(look.command, "'", ""))...)
 		if err != nil {
 			return fmt.Errorf("showing the result: %w", err)
 		}

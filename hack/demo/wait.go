@@ -29,7 +29,7 @@ func (d *demo) waitUntilReady(ctx context.Context) error {
 
 // waitForApps waits for what the teams run.
 func (d *demo) waitForApps(ctx context.Context) error {
-	return d.wait(ctx, d.unfinished, "the pods of both teams run, team-a's Job has succeeded, and its Ingress has an address")
+	return d.wait(ctx, d.unfinished, "the pods of both teams run, team-a's Job has succeeded, its Ingress has an address, and its HTTPRoute is accepted")
 }
 
 // wait waits until nothing is missing, and says what it waits for whenever that
@@ -82,6 +82,9 @@ func (d *demo) unfinished(ctx context.Context) ([]error, error) {
 		missing = append(missing, fmt.Errorf("ingress team-a/web: %w", err))
 	} else if len(ingress.Status.LoadBalancer.Ingress) == 0 {
 		missing = append(missing, errors.New("ingress team-a/web: it has no address"))
+	}
+	if err := d.routeAccepted(ctx); err != nil {
+		missing = append(missing, err)
 	}
 	job := &batchv1.Job{}
 	if err := d.consumer.Get(ctx, client.ObjectKey{Namespace: "team-a", Name: "report"}, job); err != nil {

@@ -66,6 +66,7 @@ kubectl() {
 
 const demo = `
 kubectl apply -f dist/install.yaml
+kubectl apply --server-side -f gatewayapi.yaml
 kubectl wait --for=condition=Established crd --all --timeout=60s
 for file in team-a team-b bindings web apps; do kubectl apply -f hack/demo/manifests/$file.yaml; done
 kubectl run web -n team-a --image=none
@@ -195,6 +196,11 @@ func workplace(t *testing.T, root string) string {
 		}
 		write(t, filepath.Join(dir, file), yamlOf(t, objects))
 	}
+	routes, err := manifests.GatewayAPI(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "gatewayapi.yaml"), yamlOf(t, routes))
 	return dir
 }
 

@@ -60,7 +60,7 @@ var _ = Describe("Taking back, in order", func() {
 		Eventually(home.counts(toEU)).Should(Equal("1/1"), "that of the witness is left")
 	})
 
-	It("the local Namespace: it waits for the remote one", func() {
+	It("the local Namespace: it waits for the remote one", slow, func() {
 		team := home.offloadNew(here)
 		home.offloadingIsReady(team)
 		eu.hold(remoteName(team))

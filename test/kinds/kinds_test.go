@@ -38,9 +38,8 @@ func (s *stage) stranger() map[string]string {
 }
 
 // alike are kinds that take the same paths as another one: a Secret those of a ConfigMap,
-// a PersistentVolume those of its claim, a GRPCRoute those of an HTTPRoute. With -short they are left
-// out.
-var alike = map[string]bool{"secret": true, "persistentvolume": true, "grpcroute": true}
+// a PersistentVolume those of its claim, routes those of an Ingress. With -short they are left out.
+var alike = map[string]bool{"secret": true, "persistentvolume": true, "httproute": true, "grpcroute": true}
 
 // TestKinds plays all parts for each kind.
 func TestKinds(t *testing.T) {
