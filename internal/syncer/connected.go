@@ -93,8 +93,8 @@ func (c *connected) limit(ctx context.Context, limits *translate.Limits) {
 	}
 }
 
-// own returns what reports whether an address is that of a node of the consumer, of its pods,
-// or of a Service.
+// own returns what reports whether an address is that of a node of the consumer, one of spec.podCIDRs of
+// its nodes, or that of a Service.
 func (c *connected) own(ctx context.Context) (func(netip.Addr) bool, error) {
 	var nodes corev1.NodeList
 	if err := c.Cache.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {

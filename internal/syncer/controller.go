@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -141,27 +142,33 @@ func (c *kindController[T]) isNeeded() bool {
 }
 
 // tell makes an event of the problem of a plan without actions, if the plan tells it, and no
-// event has told it before. It returns how long one has to wait that cannot be made now.
-func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) (wait time.Duration) {
+// recent event has told it. It returns when to make the next one.
+func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) time.Duration {
 	switch told := c.refusals.Told; {
 	case told == nil:
 	case !decide.Present(s.Local) || !s.Sites[0].Wanted: // Teams may make and delete as many as they want.
 		told.Forget(s.Key)
-	case told.Problems.Change(s.Key, plan.Problem) && plan.TellsProblem:
-		if wait = c.record(s, plan.Problem); wait > 0 {
-			told.Problems.Change(s.Key, nil)
+	case plan.Problem == nil:
+		told.Problems.Clear(s.Key)
+	case plan.TellsProblem:
+		if told.Problems.Tell(s.Key, plan.Problem, s.Now) {
+			if tooMany := c.record(s, plan.Problem); tooMany > 0 {
+				told.Problems.Clear(s.Key)
+				return tooMany
+			}
 		}
+		return wait.Jitter(memory.RepeatEvent, 0.5)
 	}
-	return wait
+	return 0
 }
 
 // tellWritten makes the event of a plan whose actions are done, unless an event has told the
 // same before. A status that was written says nothing about the copy, of which the last one was.
 func (c *kindController[T]) tellWritten(s decide.Subject[T], plan decide.Plan) {
 	ofStatus := plan.Event == nil && !slices.ContainsFunc(plan.Actions, func(a decide.Action) bool { return a.Side == decide.Remote })
-	if told := c.refusals.Told; told == nil || !ofStatus && told.Notices.Change(s.Key, plan.Event) {
+	if told := c.refusals.Told; told == nil || !ofStatus && told.Notices.Tell(s.Key, plan.Event, s.Now) {
 		if c.record(s, plan.Event) > 0 {
-			told.Notices.Change(s.Key, nil)
+			told.Notices.Clear(s.Key)
 		}
 	}
 }

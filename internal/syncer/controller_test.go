@@ -370,7 +370,7 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 	}
 }
 
-// TestToldOnce: what an owner was told, no later connection tells again, until it has been
+// TestToldOnce: what an owner was told, no later connection tells again soon, unless it has been
 // otherwise meanwhile.
 func TestToldOnce(t *testing.T) {
 	lacking := func(w *world) { w.lacking = connection.NoRight("list configmaps") }
@@ -411,6 +411,43 @@ func TestToldOnce(t *testing.T) {
 		w.reconcile(t)
 		if diff := cmp.Diff(connection.want, w.rig.Recorded()); diff != "" {
 			t.Errorf("connection %d tells (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
+
+// TestToldAgain: an owner who looks the next day sees why, too.
+func TestToldAgain(t *testing.T) {
+	refuse := fixture.Data("refuse", "x")
+	forbidden := func(string, *corev1.ConfigMap) error {
+		return apierrors.NewForbidden(synctest.Resource, "settings", nil)
+	}
+	for name, test := range map[string]struct {
+		is   func(*world)
+		want string
+	}{
+		"what is not sent":      {func(w *world) { w.consumer.Put(fixture.Local(refuse)) }, "Refused"},
+		"what a provider rules": {func(w *world) { w.provider.Refuses = forbidden }, "Rejected"},
+	} {
+		w := newWorld()
+		w.share()
+		w.rig.Refusals.Told = memory.NewTold()
+		w.consumer.Put(fixture.Local())
+		test.is(w)
+		told := 0
+		for range 60 {
+			_, result := w.reconcile(t)
+			if result.RequeueAfter == 0 || result.RequeueAfter > 30*time.Minute {
+				t.Fatalf("%s: reconciled again after %v", name, result.RequeueAfter)
+			}
+			for _, reason := range w.rig.Recorded() {
+				if told++; reason != test.want {
+					t.Errorf("%s: told %s, want %s", name, reason, test.want)
+				}
+			}
+			w.rig.Clock.Step(time.Minute)
+		}
+		if told != 3 {
+			t.Errorf("%s: told %d times in an hour, want 3", name, told)
 		}
 	}
 }

@@ -37,8 +37,8 @@ func NewTold() *Told {
 // Forget forgets an object that is gone.
 func (t *Told) Forget(key types.NamespacedName) {
 	t.Events.Forget(key)
-	t.Problems.Change(key, nil)
-	t.Notices.Change(key, nil)
+	t.Problems.Clear(key)
+	t.Notices.Clear(key)
 }
 
 // Kept has what outlives connections, for each binding and kind. Its zero value is empty.
@@ -74,16 +74,37 @@ func (k *Kept[V]) Keep(bindings sets.Set[types.UID]) {
 	maps.DeleteFunc(k.values, func(of kindOf, _ V) bool { return !bindings.Has(of.binding) })
 }
 
-// Problems are the last problem of each object that has one.
+// RepeatEvent is after how long the event of a problem that lasts is made again: API servers keep
+// events for an hour.
+const RepeatEvent = 20 * time.Minute
+
+// Problems are the last problem of each object that has one, and when its event was made.
 type Problems struct{ last sync.Map }
 
-// Change notes the problem of an object, nil if it has none, and reports whether it is another
-// one than before.
-func (p *Problems) Change(key types.NamespacedName, problem *decide.Problem) bool {
-	if problem == nil {
-		_, had := p.last.LoadAndDelete(key)
-		return had
-	}
-	before, had := p.last.Swap(key, *problem)
-	return !had || before != *problem
+type toldProblem struct {
+	decide.Problem
+	at time.Time
 }
+
+// Tell notes the problem of an object, nil if it has none, and reports whether an event is due:
+// it is another problem than before, or RepeatEvent has passed.
+func (p *Problems) Tell(key types.NamespacedName, problem *decide.Problem, now time.Time) bool {
+	if problem == nil {
+		p.Clear(key)
+		return false
+	}
+	if before, had := p.last.Load(key); had && before.(toldProblem).Problem == *problem && !p.Due(key, now) {
+		return false
+	}
+	p.last.Store(key, toldProblem{*problem, now})
+	return true
+}
+
+// Due reports whether an object has a problem of which the event is to be made again.
+func (p *Problems) Due(key types.NamespacedName, now time.Time) bool {
+	before, had := p.last.Load(key)
+	return had && now.Sub(before.(toldProblem).at) >= RepeatEvent
+}
+
+// Clear forgets the problem of an object.
+func (p *Problems) Clear(key types.NamespacedName) { p.last.Delete(key) }

@@ -166,23 +166,26 @@ func TestRemoteChanges(t *testing.T) {
 	expect("a change that came in after the pass had looked", clock.Now())
 }
 
-// TestProblems: a change is another problem, or the end of one.
+// TestProblems: an event is due of another problem, and of one that lasts.
 func TestProblems(t *testing.T) {
-	problems := &Problems{}
+	problems, now := &Problems{}, time.Unix(1e9, 0)
 	for i, step := range []struct {
+		after   time.Duration
 		problem *decide.Problem
 		want    bool
 	}{
-		{nil, false},
-		{&decide.Problem{Reason: "A", Message: "because"}, true},
-		{&decide.Problem{Reason: "A", Message: "because"}, false},
-		{&decide.Problem{Reason: "A", Message: "because of something else"}, true},
-		{nil, true},
-		{nil, false},
-		{&decide.Problem{Reason: "A", Message: "because of something else"}, true},
+		{0, nil, false},
+		{RepeatEvent, &decide.Problem{Reason: "A", Message: "because"}, true},
+		{RepeatEvent - 1, &decide.Problem{Reason: "A", Message: "because"}, false},
+		{1, &decide.Problem{Reason: "A", Message: "because"}, true},
+		{1, &decide.Problem{Reason: "A", Message: "because of something else"}, true},
+		{RepeatEvent - 1, &decide.Problem{Reason: "A", Message: "because of something else"}, false},
+		{0, nil, false},
+		{0, &decide.Problem{Reason: "A", Message: "because of something else"}, true},
 	} {
-		if got := problems.Change(web, step.problem); got != step.want {
-			t.Errorf("step %d: changed is %t, want %t", i, got, step.want)
+		now = now.Add(step.after)
+		if got := problems.Tell(web, step.problem, now); got != step.want {
+			t.Errorf("step %d: an event is due: %t, want %t", i, got, step.want)
 		}
 	}
 }

@@ -61,10 +61,14 @@ func (r *Refusals[T]) In(a decide.Action) string {
 // refused creation is reported by the pods that wait for it, if there are any.
 func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem decide.Problem) {
 	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: r.In(a), Problem: problem}
-	if isNews := r.Memory.Note(s.Key, Version(s.Local), refused); !isNews || !r.Kind.Selection.Copies() || a.Verb == decide.Create && r.Kind.Selection == kind.Referenced {
+	isNews := r.Memory.Note(s.Key, Version(s.Local), refused)
+	if !r.Kind.Selection.Copies() || a.Verb == decide.Create && r.Kind.Selection == kind.Referenced {
 		return
 	}
-	if r.Told != nil && !r.Told.Problems.Change(s.Key, &problem) {
+	if !isNews && (r.Told == nil || !r.Told.Problems.Due(s.Key, s.Now)) {
+		return
+	}
+	if r.Told != nil && !r.Told.Problems.Tell(s.Key, &problem, s.Now) {
 		return
 	}
 	r.Events.Eventf(s.Local, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
