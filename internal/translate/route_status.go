@@ -19,7 +19,7 @@ const (
 	mostParents = 32
 	// mostReported is how many of these may come from one provider.
 	mostReported = 16
-	// reasonUnreadable stands for a reason that is none.
+	// reasonUnreadable takes the place of a reason that an API server would refuse.
 	reasonUnreadable = "Unreadable"
 )
 
@@ -66,7 +66,13 @@ func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways) 
 			if !mapped || len(are) == mostReported || len(others)+len(are) == mostParents {
 				continue
 			}
-			if conditions := from.conditions(&there, conditionsOf(were, &parent)); len(conditions) > 0 {
+			before := conditionsOf(were, &parent)
+			conditions := from.conditions(&there, before)
+			if len(conditions) == 0 { // The copy may have the whole Gateway instead of a part.
+				there.SectionName, there.Port = nil, nil
+				conditions = from.conditions(&there, before)
+			}
+			if len(conditions) > 0 {
 				are = append(are, gatewayv1.RouteParentStatus{ParentRef: parent, ControllerName: name, Conditions: conditions})
 			}
 		}

@@ -131,6 +131,20 @@ func checkReport[T Route](t *testing.T, local, want T, said []gatewayv1.RoutePar
 	}
 }
 
+// TestReportRouteOfAPart: a route at a Gateway and at a part of it has a copy at the whole one, and
+// what is said of that is said of both.
+func TestReportRouteOfAPart(t *testing.T) {
+	manifest := func(entries string) string {
+		return `{metadata: {generation: 3, creationTimestamp: "2025-01-01T00:00:00Z"}, spec: {parentRefs: [{name: public, sectionName: https}, {name: public}]}, status: {parents: [` + entries + `]}}`
+	}
+	accepted := func(generation int) string {
+		return `, conditions: [` + condition("Accepted", "True", "Accepted", "", generation, then) + `]}`
+	}
+	want := routeOf[gatewayv1.HTTPRoute](t, manifest(entryOf+`{name: public, sectionName: https}`+accepted(3)+`, `+entryOf+`{name: public}`+accepted(3)))
+	said := routeOf[gatewayv1.HTTPRoute](t, `{status: {parents: [`+theirs+atRemote+accepted(7)+`]}}`).Status.Parents
+	checkReport(t, routeOf[gatewayv1.HTTPRoute](t, manifest("")), want, said, HTTPRoute, true, false, false)
+}
+
 // TestReportRouteIsBounded: of the 32 entries that a status may have, a provider takes 16 at
 // most, and none that others have.
 func TestReportRouteIsBounded(t *testing.T) {
