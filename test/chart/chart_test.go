@@ -183,6 +183,29 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestLimits: each key of the limits can be set.
+func TestLimits(t *testing.T) {
+	limits := func(arguments ...string) map[string]string {
+		for _, object := range rendered(t, "spillway-provider", append([]string{"--namespace", "spillway-provider"}, arguments...)...) {
+			if object.GetKind() == "ConfigMap" && object.GetName() == v1alpha1.LimitsName {
+				data, _, _ := unstructured.NestedStringMap(object.Object, "data")
+				return data
+			}
+		}
+		t.Fatal("there are no limits")
+		return nil
+	}
+	want := limits()
+	var set []string
+	for key := range want {
+		want[key] = "privileged" // A value that podSecurity may have.
+		set = append(set, "limits."+key+"=privileged")
+	}
+	if diff := cmp.Diff(want, limits("--set", strings.Join(set, ","))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestWrongValues: what means nothing is refused, with the key and the reason.
 func TestWrongValues(t *testing.T) {
 	for _, test := range []struct{ chart, namespace, set, want string }{
