@@ -58,7 +58,8 @@ type ClusterBindingSpec struct {
 	Network ProviderNetwork `json:"network,omitzero"`
 
 	// classes are the names in the provider of the consumer's classes. At most 64, and one
-	// for each kind and name. A change counts for what is sent afterwards.
+	// for each kind and name. Ingresses, routes and load balancers follow a
+	// change at once; pods that run stay as they are.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind

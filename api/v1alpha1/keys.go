@@ -39,8 +39,8 @@ const (
 	// change while a pod runs, as last sent. The provider's admission may have changed the
 	// spec since; that change is left alone.
 	AnnotationSpecHash = "spillway.io/spec-hash"
-	// AnnotationLeftOut, on a remote NetworkPolicy or EndpointSlice, says what it lacks of the
-	// local one, for people, and so that its owner is told of each change once.
+	// AnnotationLeftOut, on a remote NetworkPolicy, EndpointSlice or route, says what it lacks
+	// of the local one, for people, and so that its owner is told of each change once.
 	AnnotationLeftOut = "spillway.io/left-out"
 )
 

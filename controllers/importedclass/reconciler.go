@@ -64,7 +64,7 @@ type Reconciler struct {
 	Clock  clock.PassiveClock
 
 	replaced *throttle.Allowance[Request] // How often a class is replaced: its provider may say something else all the time.
-	told     sync.Map                     // The UIDs of bindings, by what was told of them.
+	told     sync.Map                     // Has each telling of which there was an event: one is enough.
 }
 
 // telling is a class that is somebody else's, as told on a binding.

@@ -139,11 +139,13 @@ func (d *demo) heal(ctx context.Context, name string, c *clusters.Cluster) (*clu
 
 func (d *demo) connect() error {
 	scheme, err := newScheme()
-	if err == nil {
-		d.consumer, err = client.New(d.clusters[consumer].Config(), client.Options{Scheme: scheme})
-	}
 	if err != nil {
-		return fmt.Errorf("making a client for the consumer: %w", err)
+		return err
+	}
+	for name, c := range map[string]*client.Client{consumer: &d.consumer, "eu": &d.eu} {
+		if *c, err = client.New(d.clusters[name].Config(), client.Options{Scheme: scheme}); err != nil {
+			return fmt.Errorf("making a client for cluster %s: %w", name, err)
+		}
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ type demo struct {
 	root, dir string
 	begin     time.Time
 	clusters  map[string]*clusters.Cluster
-	// consumer talks to the consumer cluster as its administrator.
-	consumer client.Client
+	// consumer and eu talk to these clusters as their administrators.
+	consumer, eu client.Client
 }
 
 func newDemo() (*demo, error) {

@@ -49,25 +49,14 @@ func (d *demo) routeAccepted(ctx context.Context) error {
 			return nil
 		}
 	}
-	if err := d.playGateway(ctx); err != nil {
-		return err
-	}
 	return fmt.Errorf("httproute %s: no Gateway has accepted it", key)
 }
 
 // playGateway says of each new HTTPRoute in provider eu what the controller of its Gateway would
 // say. kwok cannot: when it starts, there are no routes in the cluster yet.
 func (d *demo) playGateway(ctx context.Context) error {
-	scheme, err := newScheme()
-	if err != nil {
-		return err
-	}
-	eu, err := client.New(d.clusters["eu"].Config(), client.Options{Scheme: scheme})
-	if err != nil {
-		return fmt.Errorf("making a client for provider eu: %w", err)
-	}
 	routes := &gatewayv1.HTTPRouteList{}
-	if err := eu.List(ctx, routes, client.MatchingLabels{offloadingv1alpha1.LabelManagedBy: offloadingv1alpha1.ManagedBySpillway}); err != nil {
+	if err := d.eu.List(ctx, routes, client.MatchingLabels{offloadingv1alpha1.LabelManagedBy: offloadingv1alpha1.ManagedBySpillway}); err != nil {
 		return fmt.Errorf("listing the HTTPRoutes of provider eu: %w", err)
 	}
 	var errs []error
@@ -76,6 +65,7 @@ func (d *demo) playGateway(ctx context.Context) error {
 		if len(route.Status.Parents) > 0 {
 			continue
 		}
+		before := route.DeepCopy()
 		for _, parent := range route.Spec.ParentRefs {
 			accepted := gatewayv1.RouteParentStatus{ParentRef: parent, ControllerName: "example.com/gateway"}
 			for _, condition := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
@@ -85,7 +75,7 @@ func (d *demo) playGateway(ctx context.Context) error {
 			}
 			route.Status.Parents = append(route.Status.Parents, accepted)
 		}
-		errs = append(errs, client.IgnoreNotFound(eu.Status().Update(ctx, route)))
+		errs = append(errs, client.IgnoreNotFound(d.eu.Status().Patch(ctx, route, client.MergeFrom(before))))
 	}
 	return errors.Join(errs...)
 }

@@ -65,6 +65,9 @@ func (d *demo) unfinished(ctx context.Context) ([]error, error) {
 	if err := d.managerRuns(); err != nil {
 		return nil, err
 	}
+	if err := d.playGateway(ctx); err != nil {
+		return nil, err
+	}
 	missing, err := d.bringBack(ctx)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ type Around struct {
 	Classes translate.Classes
 	// Has tells whether the provider has a class; nil: it is not known of any.
 	Has translate.Has
-	// Hosts are those that the ClusterBinding lists for Ingresses.
+	// Hosts are those that the ClusterBinding lists for Ingresses and routes.
 	Hosts translate.HostPatterns
 	// Maps reports whether any ClusterBinding maps one of the consumer's classes.
 	Maps func(kind v1alpha1.ClassKind, name string) bool

@@ -20,9 +20,9 @@ import (
 // shown here.
 const ReasonAddressRefused = "AddressRefused"
 
-// mostIngress limits the addresses in a status. Annotations, which anybody who may edit the
+// mostAddresses limits the addresses in a status. Annotations, which anybody who may edit the
 // object can write, bring them.
-const mostIngress = 256
+const mostAddresses = 256
 
 // Addressed is a Service or an Ingress.
 type Addressed interface {
@@ -42,7 +42,7 @@ func WithAddresses[T Addressed](local T, clusterID string, addresses []string, o
 	changed, _ := local.DeepCopyObject().(T)
 	changed.SetAnnotations(address.Annotate(changed.GetAnnotations(), clusterID, addresses))
 	all := address.All(changed.GetAnnotations(), own)
-	all = all[:min(len(all), mostIngress)]
+	all = all[:min(len(all), mostAddresses)]
 	switch object := any(changed).(type) {
 	case *corev1.Service:
 		if HasClass(object) { // Of another one the API server has emptied the status, or a cloud writes it.

@@ -85,7 +85,7 @@ func TestMostIngress(t *testing.T) {
 		local.Annotations[fmt.Sprintf("addresses.spillway.io/%d", i)] = fmt.Sprintf("203.0.%d.%d", i/250, 1+i%250)
 	}
 	got := WithAddresses(local, "eu", []string{"lb.example.com"}, func(netip.Addr) bool { return false })
-	if n := len(got.Status.LoadBalancer.Ingress); n != mostIngress {
+	if n := len(got.Status.LoadBalancer.Ingress); n != mostAddresses {
 		t.Errorf("%d are shown", n)
 	}
 }

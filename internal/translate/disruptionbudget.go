@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -71,14 +70,9 @@ func IsReady(pod *corev1.Pod) bool {
 	})
 }
 
-// MergePodDisruptionBudget is remote with the spec that PodDisruptionBudget makes, or remote
-// itself if nothing differs.
+// MergePodDisruptionBudget is remote with the spec that PodDisruptionBudget makes.
 func MergePodDisruptionBudget(desired, remote *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
-	merged := remote.DeepCopy()
-	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
+	merged := Merged(desired, remote)
 	merged.Spec = desired.Spec
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote
-	}
 	return merged
 }

@@ -120,8 +120,8 @@ func TestMergePodDisruptionBudget(t *testing.T) {
 		return budget
 	}
 	want := theirs(desired.DeepCopy())
-	if got := MergePodDisruptionBudget(desired, want); got != want {
-		t.Error("it was as it should be")
+	if diff := cmp.Diff(want, MergePodDisruptionBudget(desired, want)); diff != "" {
+		t.Errorf("it was as it should be:\n%s", diff)
 	}
 	drifted := want.DeepCopy()
 	merged(t, drifted, `{metadata: {labels: {app: x}}, spec: {selector: {matchLabels: {app: x}}, minAvailable: 0, unhealthyPodEvictionPolicy: AlwaysAllow}}`)

@@ -151,11 +151,7 @@ func (l *Limits) cureOfAddresses() string {
 // MergeEndpointSlice is remote with what EndpointSlice decides about, and with labels and
 // annotations that the provider has added. replace reports another type of addresses, which cannot be changed.
 func MergeEndpointSlice(desired, remote *discoveryv1.EndpointSlice) (merged *discoveryv1.EndpointSlice, replace bool) {
-	merged = remote.DeepCopy()
-	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
-	if LeftOut(desired) == "" {
-		delete(merged.Annotations, v1alpha1.AnnotationLeftOut)
-	}
+	merged = Merged(desired, remote)
 	merged.Endpoints, merged.Ports = desired.Endpoints, desired.Ports
 	return merged, desired.AddressType != remote.AddressType
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -50,7 +49,7 @@ func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, class
 	case MetadataTooLarge(local) != nil: // Its annotations are not held.
 		return MetadataTooLarge(local)
 	case isCutIngress(local):
-		return refusalf(ReasonRouteTooLarge, "it has more than %d rules and hosts of spec.tls, %d paths, or %d KiB of them: split it up", mostRouteHosts, mostRoutePaths, mostRouteText>>10)
+		return refusalf(ReasonRouteTooLarge, "it has more than %d rules and hosts of spec.tls, %d paths, or %d KiB of them: split it up", mostIngressHosts, mostIngressPaths, mostIngressText>>10)
 	}
 	if refusal := neverSynced("Ingress", local); refusal != nil {
 		return refusal
@@ -147,24 +146,19 @@ func IngressSecrets(local *networkingv1.Ingress) []string {
 	return slices.Compact(names)
 }
 
-// MergeIngress is remote with the spec that Ingress makes, or remote itself if nothing
-// differs.
+// MergeIngress is remote with the spec that Ingress makes.
 func MergeIngress(desired, remote *networkingv1.Ingress) *networkingv1.Ingress {
-	merged := remote.DeepCopy()
-	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
+	merged := Merged(desired, remote)
 	merged.Spec = desired.Spec
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote
-	}
 	return merged
 }
 
 // Bounds on an Ingress that is held. An API server limits none of these, and the provider's
 // policy compares each host with each pattern.
 const (
-	mostRouteHosts = 200
-	mostRoutePaths = 1000
-	mostRouteText  = 64 << 10 // In bytes: hosts, paths and names.
+	mostIngressHosts = 200
+	mostIngressPaths = 1000
+	mostIngressText  = 64 << 10 // In bytes: hosts, paths and names.
 )
 
 // CutIngress takes away what an Ingress has too much of to be held. Its class stays: it says
@@ -189,7 +183,7 @@ func CutIngress(ingress *networkingv1.Ingress) {
 			text += len(spec.Rules[i].HTTP.Paths[j].Path)
 		}
 	}
-	if hosts > mostRouteHosts || paths > mostRoutePaths || text > mostRouteText {
+	if hosts > mostIngressHosts || paths > mostIngressPaths || text > mostIngressText {
 		ingress.Spec = networkingv1.IngressSpec{IngressClassName: spec.IngressClassName}
 	}
 }

@@ -184,9 +184,9 @@ func TestRoutesPolicy(t *testing.T) {
 func TestLargestIngress(t *testing.T) {
 	limits := map[string]string{"ingressClasses": "public", "ingressHosts": strings.Repeat("*.team-a.example.com,", 190) + "*.last.example"}
 	remote := remoteIngress(t, "")
-	for i := range mostRouteHosts {
+	for i := range mostIngressHosts {
 		rule := networkingv1.IngressRule{Host: fmt.Sprintf("a%d.last.example", i)}
-		rule.HTTP = &networkingv1.HTTPIngressRuleValue{Paths: make([]networkingv1.HTTPIngressPath, mostRoutePaths/mostRouteHosts)}
+		rule.HTTP = &networkingv1.HTTPIngressRuleValue{Paths: make([]networkingv1.HTTPIngressPath, mostIngressPaths/mostIngressHosts)}
 		remote.Spec.Rules = append(remote.Spec.Rules, rule)
 	}
 	if CutIngress(remote); isCutIngress(remote) {

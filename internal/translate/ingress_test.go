@@ -164,8 +164,8 @@ func TestMergeIngress(t *testing.T) {
 		remote := desired.DeepCopy()
 		test.change(remote)
 		got := MergeIngress(desired, remote)
-		if (got == remote) != test.same {
-			t.Errorf("%s: the same: %t", name, got == remote)
+		if same := cmp.Equal(got, remote); same != test.same {
+			t.Errorf("%s: the same: %t", name, same)
 		}
 		if diff := cmp.Diff(desired.Spec, got.Spec); diff != "" || got.Labels["app"] != "web" {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
@@ -190,19 +190,19 @@ func TestCutIngress(t *testing.T) {
 		}
 		return spec
 	}
-	long := strings.Repeat("a", mostRouteText/4)
+	long := strings.Repeat("a", mostIngressText/4)
 	for name, test := range map[string]struct {
 		spec networkingv1.IngressSpec
 		cut  bool
 	}{
-		"most rules":            {networkingv1.IngressSpec{Rules: make([]networkingv1.IngressRule, mostRouteHosts)}, false},
-		"too many":              {networkingv1.IngressSpec{Rules: make([]networkingv1.IngressRule, mostRouteHosts+1)}, true},
-		"most paths":            {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(mostRoutePaths-1, ""), {}, paths(1, "")}}, false},
-		"too many paths":        {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(mostRoutePaths, ""), {}, paths(1, "")}}, true},
-		"most certificates":     {certificates(mostRouteHosts-1, 0), false},
-		"too many certificates": {certificates(mostRouteHosts, 0), true},
-		"most hosts of one":     {certificates(1, mostRouteHosts-1), false},
-		"too many hosts of one": {certificates(1, mostRouteHosts), true},
+		"most rules":            {networkingv1.IngressSpec{Rules: make([]networkingv1.IngressRule, mostIngressHosts)}, false},
+		"too many":              {networkingv1.IngressSpec{Rules: make([]networkingv1.IngressRule, mostIngressHosts+1)}, true},
+		"most paths":            {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(mostIngressPaths-1, ""), {}, paths(1, "")}}, false},
+		"too many paths":        {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(mostIngressPaths, ""), {}, paths(1, "")}}, true},
+		"most certificates":     {certificates(mostIngressHosts-1, 0), false},
+		"too many certificates": {certificates(mostIngressHosts, 0), true},
+		"most hosts of one":     {certificates(1, mostIngressHosts-1), false},
+		"too many hosts of one": {certificates(1, mostIngressHosts), true},
 		"long paths":            {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(5, long)}}, true},
 		"long enough":           {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(4, long)}}, false},
 		"a long host":           {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths(4, long), {Host: "a"}}}, true},

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -67,6 +68,22 @@ func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 	}
 	annotations[v1alpha1.AnnotationLocalNamespace] = namespace
 	return metav1.ObjectMeta{Name: t.Name(namespace, name), Namespace: t.Namespace, Labels: labels, Annotations: annotations}
+}
+
+// Merged is a copy of remote with the metadata that MergeMetadata returns. What it lacks of the
+// local object is what desired lacks.
+func Merged[T interface {
+	metav1.Object
+	runtime.Object
+}](desired, remote T) T {
+	merged := remote.DeepCopyObject().(T)
+	labels, annotations := MergeMetadata(desired, remote)
+	if LeftOut(desired) == "" {
+		delete(annotations, v1alpha1.AnnotationLeftOut)
+	}
+	merged.SetLabels(labels)
+	merged.SetAnnotations(annotations)
+	return merged
 }
 
 // MergeMetadata returns the labels and annotations that remote should have: those of

@@ -56,11 +56,7 @@ func NetworkPolicy(local *networkingv1.NetworkPolicy, t Target, limits *Limits, 
 // MergeNetworkPolicy is remote with the spec that NetworkPolicy makes. That something else is left out is a difference, too, even if the spec
 // is the same.
 func MergeNetworkPolicy(desired, remote *networkingv1.NetworkPolicy) *networkingv1.NetworkPolicy {
-	merged := remote.DeepCopy()
-	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
-	if LeftOut(desired) == "" {
-		delete(merged.Annotations, v1alpha1.AnnotationLeftOut)
-	}
+	merged := Merged(desired, remote)
 	merged.Spec = desired.Spec
 	return merged
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -79,20 +78,10 @@ func RouteRefusal[T Route](local, remote T, t Target, limits *Limits, hosts Host
 	return annotationRefusal(local, "the route", limits)
 }
 
-// MergeRoute is remote with the spec of desired, which HTTPRoute or GRPCRoute makes, or
-// remote itself if nothing differs.
+// MergeRoute is remote with the spec of desired, which HTTPRoute or GRPCRoute makes.
 func MergeRoute[T Route](desired, remote T) T {
-	merged := remote.DeepCopyObject().(T)
-	labels, annotations := MergeMetadata(desired, remote)
-	if LeftOut(desired) == "" {
-		delete(annotations, v1alpha1.AnnotationLeftOut)
-	}
-	merged.SetLabels(labels)
-	merged.SetAnnotations(annotations)
+	merged := Merged(desired, remote)
 	reflect.ValueOf(partsOf(merged).spec).Elem().Set(reflect.ValueOf(partsOf(desired).spec).Elem())
-	if equality.Semantic.DeepEqual(merged, remote) {
-		return remote
-	}
 	return merged
 }
 

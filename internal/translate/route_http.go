@@ -8,8 +8,8 @@ import (
 
 // HTTPRoute is the remote HTTPRoute of local, for which RouteGoes: its parents are the
 // Gateways that the local ones stand for, and its backends are the remote Services of the
-// same names. It refuses a route with a filter that is not sent, or with another backend;
-// what its notice is about, LeftOut says.
+// same names. It refuses a route with a filter that is not sent, or with another backend.
+// LeftOut of the result says what it lacks.
 func HTTPRoute(local *gatewayv1.HTTPRoute, t Target, gateways Gateways) (*gatewayv1.HTTPRoute, *Refusal) {
 	r := &routeTranslation{namespace: local.Namespace, gateways: gateways}
 	r.refuseWhole("HTTPRoute", local)

@@ -91,8 +91,7 @@ func isSentLabel(key string, limits *Limits) bool { return isCopiedLabel(key) &&
 // filled in: addresses, IP families, defaults. replace reports that a Service has become headless, or is no longer, or has
 // a load balancer of another class: address and class cannot be changed.
 func MergeService(desired, remote *corev1.Service) (merged *corev1.Service, replace bool) {
-	merged = remote.DeepCopy()
-	merged.Labels, merged.Annotations = MergeMetadata(desired, remote)
+	merged = Merged(desired, remote)
 	is, should := &merged.Spec, &desired.Spec
 	is.Type, is.Ports, is.Selector = should.Type, should.Ports, should.Selector
 	is.PublishNotReadyAddresses = should.PublishNotReadyAddresses

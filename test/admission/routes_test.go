@@ -74,8 +74,8 @@ func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Ta
 	}
 	remote := desired.DeepCopyObject().(T)
 	made(t, client.Object(remote))
-	if merged := translate.MergeRoute(desired, remote); merged != remote {
-		t.Errorf("it would be changed once more, at each pass:\n%s", cmp.Diff(remote, merged))
+	if diff := cmp.Diff(remote, translate.MergeRoute(desired, remote)); diff != "" {
+		t.Errorf("it would be changed once more, at each pass:\n%s", diff)
 	}
 
 	status(remote).Parents = []gatewayv1.RouteParentStatus{{

@@ -29,8 +29,7 @@ func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.
 // Merge implements decide.Translation: the whole content of the copy is ours. remote has
 // a digest instead of its content.
 func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
-	merged := remote.DeepCopy()
-	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
+	merged := translate.Merged(desired, remote)
 	merged.Data, merged.BinaryData = translate.MergeContent(desired.Data, remote.Data), translate.MergeContent(desired.BinaryData, remote.BinaryData)
 	merged.Immutable = desired.Immutable
 	frozen := remote.Immutable != nil && *remote.Immutable

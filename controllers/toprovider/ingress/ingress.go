@@ -26,8 +26,7 @@ func Kind() kind.Kind[*networkingv1.Ingress] {
 	return ingresses
 }
 
-// needs are the Secrets with the certificates. None has to be there: controllers make some of
-// them because of the Ingress.
+// needs are the Secrets with the certificates. None has to be there.
 func needs(local *networkingv1.Ingress) []decide.Ref {
 	var refs []decide.Ref
 	for _, name := range translate.IngressSecrets(local) {

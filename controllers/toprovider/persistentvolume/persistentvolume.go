@@ -59,8 +59,7 @@ func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, ar
 // claim than it should be for. The stored data is not touched, since the policy is
 // Retain by then.
 func (translation) Merge(desired, remote *corev1.PersistentVolume) (*corev1.PersistentVolume, bool) {
-	merged := remote.DeepCopy()
-	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
+	merged := translate.Merged(desired, remote)
 	merged.Spec.PersistentVolumeReclaimPolicy = desired.Spec.PersistentVolumeReclaimPolicy
 	merged.Spec.Capacity, merged.Spec.AccessModes = desired.Spec.Capacity, desired.Spec.AccessModes
 	merged.Spec.MountOptions = desired.Spec.MountOptions

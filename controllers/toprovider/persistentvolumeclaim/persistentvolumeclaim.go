@@ -39,7 +39,5 @@ func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Targe
 // changed. It stays: the storage driver of the consumer expands the volume, of which the
 // capacity is sent, and a changed request would have that of the provider do it, too.
 func (translation) Merge(desired, remote *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, bool) {
-	merged := remote.DeepCopy()
-	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
-	return merged, false
+	return translate.Merged(desired, remote), false
 }

@@ -29,8 +29,7 @@ func (translation) Remote(local *corev1.Secret, t translate.Target, _ decide.Aro
 // Merge implements decide.Translation: the whole content of the copy is ours. The type
 // of a Secret cannot be changed. Of the content remote has a digest.
 func (translation) Merge(desired, remote *corev1.Secret) (*corev1.Secret, bool) {
-	merged := remote.DeepCopy()
-	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
+	merged := translate.Merged(desired, remote)
 	merged.Data, merged.Immutable, merged.Type = translate.MergeContent(desired.Data, remote.Data), desired.Immutable, desired.Type
 	frozen := remote.Immutable != nil && *remote.Immutable
 	same := equality.Semantic.DeepEqual(merged.Data, remote.Data) && equality.Semantic.DeepEqual(merged.Immutable, remote.Immutable)

@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/rights"
 )
 
-// extensions are the kinds, by the type of an object, that the consumer may not serve: a
-// CustomResourceDefinition brings them. An informer asks for such a kind until it is served, in the
+// extensions are the kinds, by the type of an object, that the consumer perhaps does not
+// serve, because a CustomResourceDefinition brings them. An informer asks for such a kind until it is served, in the
 // end about three times a minute.
 type extensions map[reflect.Type]extension
 
@@ -41,7 +41,7 @@ func extensionsOf(o Options) (extensions, error) {
 	return all, nil
 }
 
-// mapper knows them, whether they are served or not.
+// mapper resolves extensions without asking the consumer, and all else by others.
 func (e extensions) mapper(others meta.RESTMapper) meta.RESTMapper {
 	if len(e) == 0 {
 		return others
@@ -53,7 +53,8 @@ func (e extensions) mapper(others meta.RESTMapper) meta.RESTMapper {
 	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, others}}
 }
 
-// informers makes those of the catalogue.
+// informers returns how the catalogue makes its informers. Those of extensions note in served
+// whether the consumer serves them.
 func (e extensions) informers(served *rights.Rights) informer.NewFunc {
 	return func(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		if of, is := e[reflect.TypeOf(object)]; is {

@@ -74,7 +74,7 @@ func cutKind(obj any) {
 		object.Spec.Selector, object.Spec.Ports = nil, nil
 	case *policyv1.PodDisruptionBudget:
 		object.Spec.Selector = nil
-	case *networkingv1.Ingress: // Nor is what it needs.
+	case *networkingv1.Ingress: // Else the Secrets that it names would be sent, and it would not.
 		object.Spec = networkingv1.IngressSpec{IngressClassName: object.Spec.IngressClassName}
 	}
 }

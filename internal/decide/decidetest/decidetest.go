@@ -3,7 +3,6 @@
 package decidetest
 
 import (
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,12 +32,8 @@ func (Plain) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.Around
 
 // Merge implements decide.Translation. A copy with the key frozen is replaced.
 func (Plain) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
-	merged := remote.DeepCopy()
-	merged.Labels, merged.Annotations = translate.MergeMetadata(desired, remote)
+	merged := translate.Merged(desired, remote)
 	merged.Data = translate.MergeContent(desired.Data, remote.Data)
-	if cmp.Equal(merged, remote) {
-		return remote, false
-	}
 	return merged, remote.Data["frozen"] != ""
 }
 

@@ -50,7 +50,7 @@ type Classes struct {
 	mu        sync.Mutex
 	watched   map[v1alpha1.ClassKind]*watched
 	all       *connection.Classes // What the followers were told.
-	askedAnew bool                // Since then: meanwhile nothing was known of some kind.
+	askedAnew bool                // Since then: the followers are told even if the answer is the same.
 	followers []func()
 }
 
@@ -186,7 +186,7 @@ type watched struct {
 var _ toolscache.ReflectorStore = &watched{}
 
 // start begins the watch. It ends with ctx, or by stop.
-func (w *watched) start(ctx context.Context, resource classKind) error {
+func (w *watched) start(ctx context.Context, resource classResource) error {
 	from, err := resource.client(w.of.config, w.of.httpClient)
 	if err != nil {
 		return err
@@ -217,7 +217,8 @@ func (w *watched) class(name string) connection.Class {
 	return class
 }
 
-// change notes an answer, unless nobody wants it any more.
+// change notes an answer, and has the followers told. One that comes after stop changes nothing
+// that they see: tell reads c.watched.
 func (w *watched) change(change func()) error {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()

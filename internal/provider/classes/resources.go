@@ -20,21 +20,21 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// classKind is a kind of classes that is an object.
-type classKind struct {
+// classResource is a kind of classes that is an object.
+type classResource struct {
 	name   string
 	gvk    schema.GroupVersionKind
 	object client.Object
 }
 
-var resources = map[v1alpha1.ClassKind]classKind{
+var resources = map[v1alpha1.ClassKind]classResource{
 	v1alpha1.ClassIngress:  {"ingressclasses", networkingv1.SchemeGroupVersion.WithKind("IngressClass"), &networkingv1.IngressClass{}},
 	v1alpha1.ClassRuntime:  {"runtimeclasses", nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), &nodev1.RuntimeClass{}},
 	v1alpha1.ClassPriority: {"priorityclasses", schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), &schedulingv1.PriorityClass{}},
 }
 
 // client lists and watches the kind, in Protobuf.
-func (r classKind) client(config *rest.Config, httpClient *http.Client) (*toolscache.ListWatch, error) {
+func (r classResource) client(config *rest.Config, httpClient *http.Client) (*toolscache.ListWatch, error) {
 	of, err := apiutil.RESTClientForGVK(r.gvk, false, false, config, scheme.Codecs, httpClient)
 	if err != nil {
 		return nil, err
