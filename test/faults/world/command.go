@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -130,12 +131,19 @@ func (w *World) running() (*Command, error) {
 }
 
 // Ports are below those that clusters have, and that kernels give to outgoing connections.
-const firstPort, lastPort = 5000, 9999
+const firstPort, ports = 5000, 5000
+
+// tried is how many ports have been tried, from a random one on. One that is free may be that of a lane
+// whose manager is down at the moment.
+var (
+	tried      atomic.Int64
+	firstTried = rand.Int64N(ports) //nolint:gosec // Any port will do.
+)
 
 // Move has the next manager serve the kubelet API at another port: it is another replica.
 func (w *World) Move() error {
-	for range lastPort - firstPort {
-		port := firstPort + rand.IntN(lastPort-firstPort+1) //nolint:gosec // Any port will do.
+	for range ports {
+		port := firstPort + int((firstTried+tried.Add(1))%ports)
 		listener, err := net.Listen("tcp", net.JoinHostPort("", strconv.Itoa(port)))
 		if err != nil {
 			continue
