@@ -109,8 +109,9 @@ faults: ## Crash, cut and fault the manager at every write, and compare the end 
 	$(GO) run ./test/faults/seeded/overlay bin/faults/_seeded
 	$(GO) test -tags faults,seeded -overlay bin/faults/_seeded/overlay.json -count=1 -v -timeout 24h $(ARGS) ./test/faults
 
-upgrade: ## Say what there is to upgrade from: nothing, until the first release.
-	@echo 'There is no release yet, so there is nothing to upgrade from.'
+# There is no release yet to upgrade from: what an older or a newer one would have is derived.
+upgrade: kube ## Run the manager with older and with newer CustomResourceDefinitions, under running pods.
+	$(GO) test -count=1 -v -timeout 30m ./test/integration -ginkgo.focus='An upgrade' -ginkgo.no-color $(ARGS)
 
 # A version is as Helm wants it: 1.2.3.
 CHART_VERSION ?= 0.0.0

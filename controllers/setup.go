@@ -84,6 +84,8 @@ type Options struct {
 	Sharing *shard.Coordinator
 	// Refusals knows which writes the consumer refuses.
 	Refusals *consumer.Refusals
+	// Definitions knows how the served kinds differ from the kinds of this version.
+	Definitions *consumer.Definitions
 	// Kubelet is where this replica serves the kubelet API of virtual nodes.
 	Kubelet decidenode.Endpoint
 }
@@ -126,7 +128,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"clusterbinding": (&clusterbinding.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
-			Inventory: present, Views: o.Views, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals,
+			Inventory: present, Views: o.Views, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals, Definitions: o.Definitions,
 		}).SetupWithManager(run.local),
 		"eviction": (&eviction.Reconciler{Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now}}).SetupWithManager(run.local),
 		"virtualnode": (&virtualnode.Reconciler{

@@ -109,6 +109,9 @@ const ReasonNamespaceDeleted = "NamespaceDeleted"
 
 // Reasons of BindingDrained, in the order of the steps.
 const (
+	// ReasonPolicyUnknown: spec.deletionPolicy is one that this version does not know. Nothing is
+	// deleted.
+	ReasonPolicyUnknown = "PolicyUnknown"
 	// ReasonCordoning: the virtual node is being made unschedulable.
 	ReasonCordoning = "Cordoning"
 	// ReasonEvictingPods: the pods on the virtual node are being evicted and waited for.

@@ -135,13 +135,14 @@ type ClusterBindingStatus struct {
 	// conditions: Ready, CredentialsValid, Connected, Fenced, LimitsKnown,
 	// VirtualNodeReady, PodAdmission and Network. MountNamespaceReady with a
 	// mountNamespace; ClassesReady with classes other than LoadBalancer; Limited while a
-	// right to read is missing; ProviderShared beside an
+	// right to read is missing; VersionSkew while the CustomResourceDefinitions are of another
+	// version than the manager; ProviderShared beside an
 	// older ClusterBinding of the same provider, or beside one that may be of the same;
 	// and Drained while being deleted.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=32
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// observedGeneration is the metadata.generation that the status describes.
@@ -260,6 +261,12 @@ type ClusterBindingList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []ClusterBinding `json:"items"`
+}
+
+// Drains reports whether the deletion of the binding deletes what is in the provider. A policy of a
+// newer version, which this one does not know, does not.
+func (s *ClusterBindingSpec) Drains() bool {
+	return s.DeletionPolicy == DeletionPolicyDrain || s.DeletionPolicy == ""
 }
 
 // VirtualNodeName is the name of the provider's virtual node.

@@ -65,7 +65,9 @@ type Reconciler struct {
 	Events  events.EventRecorder
 	// Refusals knows which writes the consumer refuses.
 	Refusals *consumer.Refusals
-	Clock    clock.PassiveClock
+	// Definitions knows how the served kinds differ from the kinds of this version.
+	Definitions *consumer.Definitions
+	Clock       clock.PassiveClock
 	// Pace limits the reports of one step of a deletion.
 	Pace *throttle.Pacer
 
@@ -167,6 +169,7 @@ func (r *Reconciler) contradicted(o *observed) bool {
 func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (*observed, error) {
 	o := &observed{Snapshot: clusterbinding.Snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
 	o.WritesRefused, o.refusedUntil = r.Refusals.Said()
+	o.Skew = r.Definitions.Skew()
 	var err error
 	if o.Bindings, err = consumer.Bindings(ctx, r.Client); err != nil {
 		return nil, err

@@ -48,13 +48,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		})).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, r.ofResidents)).
 		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
-		WatchesRawSource(source.TypedChannel(r.Refusals.Events(), handler.TypedEnqueueRequestsFromMapFunc(
-			func(ctx context.Context, _ *v1alpha1.ClusterBinding) []reconcile.Request {
-				return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
-			}))).
+		WatchesRawSource(source.TypedChannel(r.Refusals.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.every))).
+		WatchesRawSource(source.TypedChannel(r.Definitions.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.every))).
 		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), &handler.TypedEnqueueRequestForObject[*v1alpha1.ClusterBinding]{})).
 		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
+}
+
+// every is for what concerns all bindings.
+func (r *Reconciler) every(ctx context.Context, _ *v1alpha1.ClusterBinding) []reconcile.Request {
+	return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
 }
 
 func all(client.Object, *v1alpha1.ClusterBinding) bool { return true }

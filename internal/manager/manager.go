@@ -4,6 +4,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -100,6 +101,8 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 	if o.WrapTransport != nil {
 		config.Wrap(o.WrapTransport)
 	}
+	repeats := consumer.NewRepeats()
+	config.Wrap(repeats.Wrap) // Below the refusals: one that is not sent again stays refused.
 	refusals := consumer.NewRefusals(whoAmI(ctx, rest.CopyConfig(config)), clock.RealClock{})
 	config.Wrap(refusals.Wrap)
 	restored := consumer.NewRestored()
@@ -132,7 +135,8 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 		setup.Info("WARNING: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1, " +
 			"which takes Kubernetes 1.36, and the webhook is off (--pod-admission): pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
 	}
-	return assemble(ctx, config, o, identity{origin, clients, admission, refusals, restored})
+	served := consumer.NewDefinitions(clients.Discovery().RESTClient(), repeats, clock.RealClock{})
+	return assemble(ctx, config, o, identity{origin, clients, admission, refusals, restored, served})
 }
 
 // whoAmI returns a function that asks the consumer as whom it knows us, until it answers.
@@ -166,6 +170,7 @@ type identity struct {
 	admission podadmission.Choice
 	refusals  *consumer.Refusals
 	restored  *consumer.Restored
+	served    *consumer.Definitions
 }
 
 func assemble(ctx context.Context, config *rest.Config, o Options, of identity) (mcmanager.Manager, error) {
@@ -188,8 +193,8 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
-	if err := mgr.GetLocalManager().Add(of.restored); err != nil {
-		return nil, fmt.Errorf("adding what notices that the consumer was restored from a backup: %w", err)
+	if err := errors.Join(mgr.GetLocalManager().Add(of.restored), mgr.GetLocalManager().Add(of.served)); err != nil {
+		return nil, fmt.Errorf("adding what notices that the consumer was restored, or serves kinds of another version: %w", err)
 	}
 	local, err := consumerViews(ctx, sharing.everywhere(mgr.GetLocalManager()), controllers.Kinds())
 	if err != nil {
@@ -219,7 +224,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
 		Fleet: connections, Kubernetes: of.clients, Origin: of.origin, PodAdmission: of.admission, Views: local,
-		Sharing: sharing.coordinator(), Refusals: of.refusals,
+		Sharing: sharing.coordinator(), Refusals: of.refusals, Definitions: of.served,
 		Kubelet:  virtualnode.Endpoint{Address: o.Kubelet.Address, Port: int32(o.Kubelet.Port)},
 		Settings: namespaceoffloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
 	})

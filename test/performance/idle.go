@@ -30,7 +30,7 @@ func classOf(k requests.Key) idleClass {
 	switch {
 	case k.Class == requests.Leases:
 		return leases
-	case k.Class == requests.Probes:
+	case k.Class == requests.Probes, k.Resource == "/openapi/v3": // Which fields the kinds have.
 		return probes
 	case k.Verb == requests.Watch:
 		return renewed

@@ -174,7 +174,7 @@ func shows(t *testing.T) {
 	}
 	// The provider has no node, and nothing logs.
 	want := map[string]doctor.Level{
-		"version": doctor.OK, "installed": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "binding": doctor.Warning,
+		"version": doctor.OK, "installed": doctor.OK, "definitions": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "binding": doctor.Warning,
 		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "admission": doctor.OK, "strays": doctor.Warning, "daemonsets": doctor.Warning,
 	}
 	if diff := cmp.Diff(want, examined(t)); diff != "" {

@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/definitions"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
@@ -51,6 +52,8 @@ type Snapshot struct {
 	Webhook *Webhook
 	// WritesRefused says which writes the consumer refuses, and why; "" if none.
 	WritesRefused string
+	// Skew is how the kinds here differ from the kinds of this version; nil: not known yet.
+	Skew *definitions.Skew
 }
 
 // Duplicate reports whether another ClusterBinding holds the clusterID.
@@ -71,9 +74,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	if s.Connection.Version != "" {
 		status.KubernetesVersion = s.Connection.Version
 	}
-	// Never an older one: a manager whose ClusterBinding remembers less may not write in
-	// the provider.
-	if s.Connection.Holder.Generation > status.Holder.Generation {
+	if supersedes(s.Connection.Holder, status.Holder) {
 		status.Holder = s.Connection.Holder
 	}
 	status.Namespaces = namespaceCounts(s.NamespaceMap)
@@ -90,6 +91,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	setLimited(s, &status)
 	setClasses(s, &status)
 	setWritesRefused(s, &status)
+	setVersionSkew(s, &status)
 	share(s, &status)
 	conditions.Set(&status.Conditions, s.Binding.Generation, ready(s, status.Conditions))
 	if s.Binding.DeletionTimestamp.IsZero() {
@@ -97,6 +99,13 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	}
 	heartbeat(&status, before, s.Connection)
 	return status
+}
+
+// supersedes reports whether to record a holder instead of the one before. An older one never is:
+// a manager whose ClusterBinding remembers less may not write in the provider. A holder without an
+// identity was recorded by an API server that did not know the field.
+func supersedes(now, before v1alpha1.HolderStatus) bool {
+	return now.Generation > before.Generation || now.Generation == before.Generation && before.Identity == ""
 }
 
 // identify pins the provider's identity, and records who vouches for it.
@@ -182,7 +191,7 @@ func limitsKnown(s Snapshot) *metav1.Condition {
 }
 
 // fences are why a provider is refused because of its Lease.
-var fences = []string{v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseNotRenewed, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable}
+var fences = []string{v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseNotRenewed, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable, v1alpha1.ReasonHolderNotRecorded}
 
 func isFence(reason string) bool { return slices.Contains(fences, reason) }
 

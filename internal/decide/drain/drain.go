@@ -100,6 +100,9 @@ func Decide(s Snapshot) Plan {
 		return step(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was made for it")
 	case s.Binding.Spec.Paused:
 		return step(Wait, v1alpha1.ReasonPaused, "spec.paused is set: the deletion goes on when it is not")
+	case !s.skipped() && !s.Binding.Spec.Drains():
+		return step(Wait, v1alpha1.ReasonPolicyUnknown, fmt.Sprintf("this manager does not know the deletionPolicy %s: the deletion goes on with the manager of a version that does, or once it is Drain or Orphan",
+			s.Binding.Spec.DeletionPolicy))
 	case s.NodeExists && !s.NodeCordoned:
 		return step(Cordon, v1alpha1.ReasonCordoning, "the virtual node is made unschedulable")
 	}

@@ -39,6 +39,11 @@ func hangs() *builder.MapBuilder {
 	return builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x")
 }
 
+func with(binding *v1alpha1.ClusterBinding, policy v1alpha1.DeletionPolicy) *v1alpha1.ClusterBinding {
+	binding.Spec.DeletionPolicy = policy
+	return binding
+}
+
 func pods3() eviction.Left {
 	return eviction.Left{Count: 3, Names: []string{"team/a", "team/b", "team/c"}}
 }
@@ -70,6 +75,9 @@ func TestDecide(t *testing.T) {
 		"cordon first": {
 			Snapshot{Binding: binding().Obj(), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true},
 			plan(Cordon, v1alpha1.ReasonCordoning, "the virtual node is made unschedulable")},
+		"a policy of a newer version": {
+			Snapshot{Binding: with(binding().Obj(), "Keep"), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true},
+			plan(Wait, v1alpha1.ReasonPolicyUnknown, "this manager does not know the deletionPolicy Keep: the deletion goes on with the manager of a version that does, or once it is Drain or Orphan")},
 		"then the pods": {
 			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true},
 			plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},

@@ -58,7 +58,7 @@ func Decide(s Snapshot) Cause {
 		return Stays // A paused binding keeps its pods.
 	case !s.Binding.DeletionTimestamp.IsZero():
 		// Before the node is cordoned, the scheduler would send others.
-		if s.Cordoned && s.Binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan {
+		if s.Cordoned && s.Binding.Spec.Drains() {
 			return BindingDeleted
 		}
 		return Stays

@@ -31,6 +31,12 @@ func of(kind string) podOption {
 	}
 }
 
+// newer has a policy of a newer version.
+func newer(binding *v1alpha1.ClusterBinding) *v1alpha1.ClusterBinding {
+	binding.Spec.DeletionPolicy = "Keep"
+	return binding
+}
+
 func TestDecide(t *testing.T) {
 	eu := func() *builder.BindingBuilder { return builder.Binding("eu").Label("region", "eu").Connected() }
 	draining := func() *builder.BindingBuilder { return eu().Deleted(0) }
@@ -48,6 +54,7 @@ func TestDecide(t *testing.T) {
 		"all is well, and it is cordoned":  {Snapshot{Binding: eu().Obj(), Cordoned: true, Offloading: team().Obj(), NamespaceMap: mapped}, Stays},
 		"in the mount namespace":           {Snapshot{Binding: eu().Obj(), NamespaceMap: others}, Stays},
 		"drained":                          {Snapshot{Binding: draining().Obj(), Cordoned: true, Offloading: team().Obj(), NamespaceMap: mapped}, BindingDeleted},
+		"drained, by a newer version":      {Snapshot{Binding: newer(draining().Obj()), Cordoned: true, Offloading: team().Obj(), NamespaceMap: mapped}, Stays},
 		"drained, in the mount namespace":  {Snapshot{Binding: draining().Obj(), Cordoned: true}, BindingDeleted},
 		"drained, not cordoned yet":        {Snapshot{Binding: draining().Obj(), Offloading: team().Obj()}, Stays},
 		"drained, and it has ended":        {Snapshot{Pod: pod(phase(corev1.PodSucceeded)), Binding: draining().Obj(), Cordoned: true}, BindingDeleted},

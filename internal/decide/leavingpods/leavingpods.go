@@ -52,7 +52,7 @@ func Reports(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding
 
 // EvictsAll reports whether the deletion of the binding takes all pods along.
 func EvictsAll(binding *v1alpha1.ClusterBinding) bool {
-	return !binding.DeletionTimestamp.IsZero() && binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan
+	return !binding.DeletionTimestamp.IsZero() && binding.Spec.Drains()
 }
 
 // Status is what stands in the map, by what is left of each local namespace. Where many

@@ -27,6 +27,9 @@ type Wanted struct {
 	// Default is set for the strategy DefaultName. An existing entry then keeps its remote
 	// name, so that a manager started with another consumer id does not move namespaces.
 	Default bool
+	// Unknown is set for a strategy of a newer version. An existing entry keeps its remote name, and
+	// there is no new one.
+	Unknown bool
 	// Created is when the offloading was created: the first keeps a name.
 	Created time.Time
 }
@@ -34,7 +37,7 @@ type Wanted struct {
 // Means reports whether a remote namespace of that name is the wanted one, under
 // whatever consumer id it was created.
 func (w Wanted) Means(remote string) bool {
-	return remote == w.RemoteNamespace || w.Default && isDefaultName(remote, w.Namespace)
+	return w.Unknown || remote == w.RemoteNamespace || w.Default && isDefaultName(remote, w.Namespace)
 }
 
 // Entries are those of the spec, followed by those that somebody has removed from it
@@ -85,6 +88,7 @@ func Desired(current []v1alpha1.DesiredMapping, wanted []Wanted) []v1alpha1.Desi
 }
 
 func newEntries(missing map[string]Wanted) []v1alpha1.DesiredMapping {
+	maps.DeleteFunc(missing, func(_ string, w Wanted) bool { return w.Unknown })
 	added := slices.SortedFunc(maps.Values(missing), func(a, b Wanted) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Namespace, b.Namespace))
 	})

@@ -55,6 +55,8 @@ func TestDesired(t *testing.T) {
 			entries("b", "r"), []Wanted{wanted("a", "r", 0), wanted("b", "r", time.Hour)}, entries("b", "r", "a", "r")},
 		"another strategy since, another name": {
 			entries("a", "old"), []Wanted{wanted("a", "new", 0)}, entries("a", "new")},
+		"a strategy of a newer version: what is there stays, and nothing is new": {
+			entries("a", "old"), []Wanted{{Namespace: "a", RemoteNamespace: "new", Unknown: true}, {Namespace: "b", RemoteNamespace: "new", Unknown: true}}, entries("a", "old")},
 		"a default name stays under another consumer id": {
 			entries("a", "a-old"), []Wanted{byDefault("a", "new")}, entries("a", "a-old")},
 		"a hashed default name too": {

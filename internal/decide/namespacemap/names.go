@@ -28,6 +28,16 @@ func RemoteName(offloading *v1alpha1.NamespaceOffloading, consumerID string) str
 	}
 }
 
+// KnowsStrategy reports whether this version has the strategy: a newer one may have more.
+func KnowsStrategy(strategy v1alpha1.NamespaceMappingStrategy) bool {
+	switch strategy {
+	case "", v1alpha1.MappingDefaultName, v1alpha1.MappingEnforceSameName, v1alpha1.MappingSelectedName:
+		return true
+	default:
+		return false
+	}
+}
+
 // DefaultConsumerID names a consumer that was given no name, from the UID of its kube-system
 // namespace.
 func DefaultConsumerID(uid types.UID) string { return string(uid[:min(len(uid), 8)]) }

@@ -40,6 +40,9 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, 
 	if err := namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace); err != nil {
 		s.Refusal = err.Error()
 	}
+	if strategy := nso.Spec.NamespaceMappingStrategy; !namespacemap.KnowsStrategy(strategy) {
+		s.Refusal = fmt.Sprintf("this manager does not know the namespaceMappingStrategy %s: what is offloaded already stays as it is", strategy)
+	}
 	byName := make(map[string]*v1alpha1.NamespaceMap, len(world.Maps))
 	for i := range world.Maps {
 		byName[world.Maps[i].Name] = &world.Maps[i]
@@ -145,6 +148,7 @@ func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding,
 		Namespace:       nso.Namespace,
 		RemoteNamespace: namespacemap.RemoteName(nso, settings.ConsumerID),
 		Default:         nso.Spec.NamespaceMappingStrategy == v1alpha1.MappingDefaultName,
+		Unknown:         !namespacemap.KnowsStrategy(nso.Spec.NamespaceMappingStrategy),
 		Created:         nso.CreationTimestamp.Time,
 	}, true
 }

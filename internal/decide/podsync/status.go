@@ -124,7 +124,8 @@ func unchanged(local *corev1.Pod, status corev1.PodStatus) bool {
 }
 
 // statusPatch writes a status together with annotations, in the same request. Both pods
-// of the patch have only the fields it is about. It is paced, unless the pod has
+// of the patch have only the fields it is about. It is locked to the UID and, as a kubelet's patch,
+// not to a version (ADR 76): others write conditions there. It is paced, unless the pod has
 // started or ended: if that were late, a pod gone from the provider by then would be
 // reported as lost.
 func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[string]string) decide.Action {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/definitions"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
@@ -57,6 +58,15 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
+// kinds are one kind with these fields.
+func kinds(paths ...string) map[string]definitions.Schema {
+	schema := definitions.Schema{}
+	for _, path := range paths {
+		schema[path] = nil
+	}
+	return map[string]definitions.Schema{"Kind": schema}
+}
+
 func TestFindings(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	day := 24 * time.Hour
@@ -65,6 +75,9 @@ func TestFindings(t *testing.T) {
 		level Level
 		want  string
 	}{
+		"older definitions":                      {ofDefinitions(kinds("spec"), kinds("spec", "spec.new")), Error, "they lack Kind.spec.new"},
+		"newer definitions":                      {ofDefinitions(kinds("spec", "spec.new"), kinds("spec")), Warning, "does not know: Kind.spec.new"},
+		"the definitions of this version":        {ofDefinitions(kinds("spec"), kinds("spec")), OK, ""},
 		"the same clock":                         {ofClock("eu", at, at.Add(skew)), OK, ""},
 		"another clock":                          {ofClock("eu", at, at.Add(-skew-time.Second)), Warning, "31s"},
 		"a new token":                            {ofExpiry("eu", at, at.Add(30*day), at), OK, "valid until"},

@@ -81,6 +81,7 @@ func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
 		e.shipped = slices.DeleteFunc(e.shipped, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 	}
 	var missing []string
+	var found []*unstructured.Unstructured
 	for _, object := range e.shipped {
 		there := &unstructured.Unstructured{}
 		there.SetGroupVersionKind(object.GroupVersionKind())
@@ -93,7 +94,12 @@ func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
 			return kinds, nil
 		case err != nil:
 			return false, fmt.Errorf("reading %s: %w", objects.Name(object), err)
+		default:
+			found = append(found, there)
 		}
+	}
+	if shipped := schemas(e.shipped); kinds && len(shipped) > 0 {
+		e.found(ofDefinitions(schemas(found), shipped))
 	}
 	if len(missing) > 0 {
 		e.found(Finding{Level: Error, Check: "installed", Message: "missing: " + strings.Join(missing, ", "), Mend: "kubectl spillway install"})

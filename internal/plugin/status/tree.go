@@ -137,7 +137,7 @@ var bindingTypes = want{
 	v1alpha1.BindingReady: metav1.ConditionTrue, v1alpha1.BindingCredentialsValid: metav1.ConditionTrue, v1alpha1.BindingConnected: metav1.ConditionTrue,
 	v1alpha1.BindingVirtualNodeReady: metav1.ConditionTrue, v1alpha1.BindingPodAdmission: metav1.ConditionTrue, v1alpha1.BindingMountNamespaceReady: metav1.ConditionTrue,
 	v1alpha1.BindingFenced: metav1.ConditionTrue, v1alpha1.BindingLimitsKnown: metav1.ConditionTrue, v1alpha1.BindingLimited: metav1.ConditionFalse,
-	v1alpha1.BindingWritesRefused: metav1.ConditionFalse, v1alpha1.BindingShared: metav1.ConditionFalse, v1alpha1.BindingDrained: metav1.ConditionTrue,
+	v1alpha1.BindingWritesRefused: metav1.ConditionFalse, v1alpha1.BindingVersionSkew: metav1.ConditionFalse, v1alpha1.BindingShared: metav1.ConditionFalse, v1alpha1.BindingDrained: metav1.ConditionTrue,
 	v1alpha1.BindingClassesReady: metav1.ConditionTrue,
 }
 

@@ -37,6 +37,8 @@ type leaser struct {
 	// waiting is set until we have the Lease, or have been denied it: after that we wait for
 	// nobody.
 	waiting bool
+	// asked is since when the ClusterBinding has been asked to remember a generation; zero: it is not.
+	asked time.Time
 }
 
 // acquire returns when we may write in the provider: because we hold its Lease, or because it
@@ -161,7 +163,7 @@ func (l *leaser) look(ctx context.Context) (settled bool, err error) {
 		return false, refused
 	case lease.Record:
 		l.remember(ctx, d.Record)
-		return false, nil
+		return false, l.unrecorded()
 	case lease.Write:
 		l.remember(ctx, d.Record)
 		return l.write(ctx, s, d)
@@ -189,6 +191,19 @@ func (l *leaser) remember(ctx context.Context, generation int64) {
 	l.report.tell(ctx, func(s *State) {
 		s.Holder = v1alpha1.HolderStatus{Generation: generation, Identity: l.options.Identity}
 	})
+}
+
+// unrecorded is an error once the ClusterBinding has not recorded what it was asked to for long.
+func (l *leaser) unrecorded() error {
+	now := l.options.Clock.Now()
+	if l.asked.IsZero() {
+		l.asked = now
+	}
+	if now.Sub(l.asked) < refusedDurations*l.options.LeaseDuration {
+		return nil
+	}
+	return errNotUsable{v1alpha1.ReasonHolderNotRecorded, "this ClusterBinding does not keep what is written to status.holder, and nothing may be written in the provider before: " +
+		"see the conditions VersionSkew and WritesRefused"}
 }
 
 func (l *leaser) read(ctx context.Context) (*coordinationv1.Lease, error) {
@@ -226,6 +241,7 @@ func (l *leaser) write(ctx context.Context, s lease.Snapshot, d lease.Decision) 
 	}
 	l.hold.wrote(written, s.Lease == nil || s.Lease.Annotations[v1alpha1.AnnotationGeneration] != written.Annotations[v1alpha1.AnnotationGeneration])
 	l.fence.extend(began)
+	l.asked = time.Time{}
 	// Only the cluster that has this Lease, in this version, can have changed it.
 	same := s.Lease == nil || s.Lease.UID == written.UID
 	l.report.tell(ctx, func(s *State) {

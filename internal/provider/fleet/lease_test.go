@@ -296,6 +296,23 @@ func TestARestoredProviderIsReadAnew(t *testing.T) {
 	}
 }
 
+// TestAHolderThatIsNotRecorded is said, and nothing is written: so does an API server that drops
+// status.holder.
+func TestAHolderThatIsNotRecorded(t *testing.T) {
+	admin(t)
+	clock, w := testclock.NewFakeClock(time.Now()), &writer{}
+	f := New(Options{Clock: clock, Origin: "unrecorded", ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, LeaseDuration: leaseDuration, WrapTransport: w.wrap})
+	go func() { _ = f.Start(t.Context(), &manager{}) }()
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is refused", func(state State) bool {
+		clock.Step(leaseDuration)
+		return state.Phase == Disconnected && state.Reason == v1alpha1.ReasonHolderNotRecorded
+	})
+	if got := w.written(); len(got) > 0 {
+		t.Errorf("it has written %v", got)
+	}
+}
+
 // TestConnectionsRenewTogether: whenever a connection begins, it renews its Lease at the same few moments as all others,
 // and not later than after a third of its duration.
 func TestConnectionsRenewTogether(t *testing.T) {

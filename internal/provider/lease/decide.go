@@ -172,6 +172,10 @@ func (s Snapshot) take(generation int64) Decision {
 	if s.Recorded.Identity == s.Identity && s.Recorded.Generation > generation {
 		return Decision{Action: Write, Generation: s.Recorded.Generation, Record: s.Recorded.Generation}
 	}
+	if s.Recorded.Identity == "" && s.Recorded.Generation > generation {
+		// The API server does not keep the identity: to raise the generation would never end.
+		return Decision{Action: Record, Record: s.Recorded.Generation}
+	}
 	return Decision{Action: Record, Record: max(s.Recorded.Generation, generation) + 1}
 }
 

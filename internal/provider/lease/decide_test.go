@@ -58,14 +58,17 @@ func TestDecide(t *testing.T) {
 		snapshot Snapshot
 		want     Decision
 	}{
-		"none: it is remembered first":            {Snapshot{}, record(1)},
-		"none, and remembered":                    {Snapshot{Recorded: recorded(1, us)}, write(1, 1)},
-		"none, and remembered by another manager": {Snapshot{Recorded: recorded(1, them)}, record(2)},
-		"none any more, of an old binding":        {Snapshot{Recorded: recorded(7, them)}, record(8)},
+		"none: it is remembered first":             {Snapshot{}, record(1)},
+		"none, and remembered":                     {Snapshot{Recorded: recorded(1, us)}, write(1, 1)},
+		"none, and remembered by another manager":  {Snapshot{Recorded: recorded(1, them)}, record(2)},
+		"none, and remembered without an identity": {Snapshot{Recorded: recorded(3, "")}, record(3)},
+		"none any more, of an old binding":         {Snapshot{Recorded: recorded(7, them)}, record(8)},
 
 		"free":                 {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(4, them)}, record(5)},
 		"free, and remembered": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(5, us)}, write(5, 5)},
 		"free, and remembered without having been taken": {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(5, them)}, record(6)},
+		"free, and remembered without an identity":       {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(4, "")}, record(5)},
+		"free, and that is raised":                       {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(5, "")}, record(5)},
 		"free, and we are behind":                        {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them)}, refuse(v1alpha1.ReasonTakeOverNeeded)},
 		"free, and we remember nothing":                  {Snapshot{Lease: leaseOf("", 4)}, refuse(v1alpha1.ReasonTakeOverNeeded)},
 		"free, behind, and let":                          {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, them), TakeOver: "4"}, record(5)},

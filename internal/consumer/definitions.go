@@ -1,0 +1,164 @@
+package consumer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/definitions"
+)
+
+const (
+	// lookAgain is how often to look while the kinds are of another version, and lookRarely while they
+	// are of this one. Most looks are one small request.
+	lookAgain, lookRarely = 20 * time.Second, 10 * time.Minute
+	// lookTimeout is how long the consumer may take for an answer.
+	lookTimeout = 10 * time.Second
+)
+
+// Definitions knows how the kinds that the consumer serves differ from the kinds of this version. It
+// reads what the API server publishes of them, which everybody may read who is authenticated,
+// and not the CustomResourceDefinitions, for which the manager has no right.
+type Definitions struct {
+	Repeats *Repeats
+	Clock   clock.Clock
+	// API asks the consumer.
+	API rest.Interface
+
+	events chan event.TypedGenericEvent[*v1alpha1.ClusterBinding]
+
+	mu    sync.Mutex
+	known *definitions.Skew
+	// read is the address of what was read last: it has a hash of the content.
+	read string
+}
+
+var (
+	_ manager.Runnable               = &Definitions{}
+	_ manager.LeaderElectionRunnable = &Definitions{}
+)
+
+// NewDefinitions returns Definitions that know nothing yet.
+func NewDefinitions(api rest.Interface, repeats *Repeats, c clock.Clock) *Definitions {
+	return &Definitions{Repeats: repeats, Clock: c, API: api, events: make(chan event.TypedGenericEvent[*v1alpha1.ClusterBinding], 1)}
+}
+
+// NeedLeaderElection is false: replicas that share the bindings all report.
+func (*Definitions) NeedLeaderElection() bool { return false }
+
+// Start looks until ctx ends.
+func (d *Definitions) Start(ctx context.Context) error {
+	for {
+		if err := d.look(ctx); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).V(1).Info("the schemas of the kinds cannot be read", "error", err.Error())
+		}
+		wait := lookRarely
+		if skew := d.Skew(); skew == nil || *skew != (definitions.Skew{}) {
+			wait = lookAgain
+		}
+		timer := d.Clock.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C():
+		}
+	}
+}
+
+// Skew is how the kinds differ; nil: not known yet.
+func (d *Definitions) Skew() *definitions.Skew {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.known
+}
+
+// Events tells, with an empty ClusterBinding, that what Skew returns has changed.
+func (d *Definitions) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterBinding] {
+	return d.events
+}
+
+// look reads the schemas, if they are not those that were read last.
+func (d *Definitions) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	at, err := d.address(ctx)
+	if err != nil || at == d.read {
+		return err
+	}
+	served, err := d.served(ctx, at)
+	if err != nil {
+		return err
+	}
+	shipped, err := definitions.Shipped()
+	if err != nil {
+		return err
+	}
+	skew := definitions.Compare(served, shipped)
+	d.Repeats.Forget()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known, d.read = &skew, at
+	select {
+	case d.events <- event.TypedGenericEvent[*v1alpha1.ClusterBinding]{Object: &v1alpha1.ClusterBinding{}}:
+	default: // They will be looked at.
+	}
+	return nil
+}
+
+// address is where the schemas of our kinds are published.
+func (d *Definitions) address(ctx context.Context) (string, error) {
+	body, err := d.API.Get().AbsPath("/openapi/v3").SetHeader("Accept", "application/json").Do(ctx).Raw()
+	if err != nil {
+		return "", fmt.Errorf("reading which schemas the consumer publishes: %w", err)
+	}
+	var index struct {
+		Paths map[string]struct {
+			ServerRelativeURL string `json:"serverRelativeURL"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(body, &index); err != nil {
+		return "", fmt.Errorf("reading which schemas the consumer publishes: %w", err)
+	}
+	at := index.Paths["apis/"+v1alpha1.GroupVersion.String()].ServerRelativeURL
+	if at == "" {
+		return "", errors.New("the consumer publishes no schemas of " + v1alpha1.GroupVersion.String())
+	}
+	return at, nil
+}
+
+// served are the schemas of our kinds.
+func (d *Definitions) served(ctx context.Context, at string) (map[string]definitions.Schema, error) {
+	body, err := d.API.Get().RequestURI(at).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	if err != nil {
+		return nil, fmt.Errorf("reading the schemas of the kinds: %w", err)
+	}
+	var document struct {
+		Components struct {
+			Schemas map[string]map[string]any `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(body, &document); err != nil {
+		return nil, fmt.Errorf("reading the schemas of the kinds: %w", err)
+	}
+	served := map[string]definitions.Schema{}
+	for _, schema := range document.Components.Schemas {
+		kinds, _ := schema["x-kubernetes-group-version-kind"].([]any)
+		for _, kind := range kinds {
+			if kind, _ := kind.(map[string]any); kind["group"] == v1alpha1.GroupVersion.Group && kind["version"] == v1alpha1.GroupVersion.Version {
+				served[fmt.Sprint(kind["kind"])] = definitions.Of(schema)
+			}
+		}
+	}
+	return served, nil
+}

@@ -1,0 +1,108 @@
+package consumer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// Repeats keeps a patch from being sent again that has changed nothing, or was invalid, as
+// long as its object and the kind's schema are the same. An API server whose
+// CustomResourceDefinitions are older than the manager drops fields that it does not know:
+// a controller that compares the stored object with the desired one would write them for ever.
+// Whoever sends such a patch again gets the answer to the first one.
+//
+// Patches without a resourceVersion are always sent: whether one would change anything is not
+// known.
+type Repeats struct {
+	mu sync.Mutex
+	// futile are the last such patches, by path. There are no more than objects of our kinds.
+	futile map[string]futile
+}
+
+type futile struct {
+	patch, answer []byte
+	response      http.Response // Without its body.
+}
+
+// NewRepeats returns Repeats that know of none.
+func NewRepeats() *Repeats { return &Repeats{futile: map[string]futile{}} }
+
+// Forget has everything sent again: the schemas may have changed.
+func (r *Repeats) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.futile)
+}
+
+// Wrap returns a transport that answers such patches itself.
+func (r *Repeats) Wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		if req.Method != http.MethodPatch || req.Body == nil || !strings.HasPrefix(req.URL.Path, "/apis/"+v1alpha1.GroupVersion.Group+"/") {
+			return next.RoundTrip(req)
+		}
+		patch, err := io.ReadAll(req.Body)
+		_ = req.Body.Close()
+		if err != nil {
+			return nil, fmt.Errorf("reading what is to be sent to the consumer: %w", err)
+		}
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(patch))
+		if known, ok := r.of(req.URL.Path); ok && bytes.Equal(known.patch, patch) {
+			resp := known.response
+			resp.Request, resp.Body = req, io.NopCloser(bytes.NewReader(known.answer))
+			return &resp, nil
+		}
+		resp, err := next.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := keepBody(resp)
+		if err != nil {
+			return nil, err
+		}
+		r.note(req.URL.Path, patch, answer, resp)
+		return resp, nil
+	})
+}
+
+func (r *Repeats) of(path string) (futile, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.futile[path]
+	return known, ok
+}
+
+// note remembers a patch after which the object has the version of before, or whose object the
+// schema refuses.
+func (r *Repeats) note(path string, patch, answer []byte, resp *http.Response) {
+	before := versionOf(patch)
+	_, denied := why(resp.StatusCode, answer)
+	invalid := resp.StatusCode == http.StatusUnprocessableEntity && !denied
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before == "" || len(answer) == mostBody || !invalid && (resp.StatusCode != http.StatusOK || versionOf(answer) != before) {
+		delete(r.futile, path)
+		return
+	}
+	response := *resp
+	response.Body = nil
+	r.futile[path] = futile{patch, answer, response}
+}
+
+// versionOf is the resourceVersion of an object, or that a patch asks for.
+func versionOf(document []byte) string {
+	var object struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	_ = json.Unmarshal(document, &object) // Whatever has none has none.
+	return object.Metadata.ResourceVersion
+}
