@@ -82,8 +82,9 @@ func (h *hold) wake() {
 }
 
 // see notes the provider's Lease; nil: none. It reports whether that is an older version than
-// before: the provider's etcd was restored from a backup, and a watch that continues from a
-// future version shows nothing.
+// before, or none any more: the provider's etcd was restored from a backup, and a watch that
+// continues from a future version shows nothing. A Lease that somebody has deleted cannot be told
+// from one that a backup does not have.
 func (h *hold) see(lease *coordinationv1.Lease) (wentBack bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,7 +92,7 @@ func (h *hold) see(lease *coordinationv1.Lease) (wentBack bool) {
 	switch {
 	case lease == nil:
 		h.lease, h.renewed = nil, false
-		return false
+		return before != nil
 	case before == nil || before.UID != lease.UID:
 		h.lease, h.renewed, h.since = lease, false, h.clock.Now()
 	case before.ResourceVersion != lease.ResourceVersion:

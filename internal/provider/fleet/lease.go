@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -39,6 +40,8 @@ type leaser struct {
 	waiting bool
 	// asked is since when the ClusterBinding has been asked to remember a generation; zero: it is not.
 	asked time.Time
+	// keeping is done when keep has returned.
+	keeping sync.WaitGroup
 }
 
 // acquire returns when we may write in the provider: because we hold its Lease, or because it
@@ -150,8 +153,12 @@ func (l *leaser) look(ctx context.Context) (settled bool, err error) {
 	case err != nil:
 		return l.without(ctx, err, true)
 	}
-	if l.hold.see(found) {
-		return false, errNotUsable{v1alpha1.ReasonStartFailed, "the provider was restored from a backup: its versions have gone back, and all of it is read anew"}
+	if wentBack := l.hold.see(found); wentBack && !l.target.Leaving {
+		why := "the provider was restored from a backup: its versions have gone back, and all of it is read anew"
+		if found == nil {
+			why = "the Lease in the provider is gone: the provider was restored from a backup, or somebody has deleted the Lease. All of the provider is read anew"
+		}
+		return false, errNotUsable{v1alpha1.ReasonStartFailed, why}
 	}
 	s := l.snapshot()
 	d := lease.Decide(s)

@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"errors"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -277,7 +279,7 @@ func TestARestoredProviderIsReadAnew(t *testing.T) {
 		want        bool
 	}{
 		"the first":             {nil, lease("7"), false},
-		"none any more":         {lease("7"), nil, false},
+		"none any more":         {lease("7"), nil, true},
 		"as it was":             {lease("7"), lease("7"), false},
 		"written by another":    {lease("7"), lease("19"), false},
 		"restored":              {lease("19"), lease("7"), true},
@@ -311,6 +313,41 @@ func TestAHolderThatIsNotRecorded(t *testing.T) {
 	if got := w.written(); len(got) > 0 {
 		t.Errorf("it has written %v", got)
 	}
+}
+
+// TestTheLastRenewalEndsBeforeTheRelease, which it would make a conflict.
+func TestTheLastRenewalEndsBeforeTheRelease(t *testing.T) {
+	admin(t)
+	var under atomic.Int32
+	begun, released := make(chan struct{}, 1), make(chan struct{})
+	f, _, stop := startManagerBy(t, clock.RealClock{}, "released", func(o *Options) {
+		o.WrapTransport = func(_ string, next http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(req *http.Request) (*http.Response, error) {
+				if req.Method != http.MethodPatch || !strings.Contains(req.URL.Path, "/leases/") {
+					return next.RoundTrip(req)
+				}
+				if under.Add(1) > 1 {
+					close(released)
+					t.Error("the Lease is given back while it is renewed")
+				}
+				defer under.Add(-1)
+				if len(begun) == 0 && req.Context().Err() == nil {
+					begun <- struct{}{}
+					<-req.Context().Done()
+					select { // The release would come now.
+					case <-released:
+					case <-time.After(100 * time.Millisecond):
+					}
+					return nil, req.Context().Err()
+				}
+				return next.RoundTrip(req)
+			})
+		}
+	})
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	eventually(t, f, "eu", "renews its Lease", func(State) bool { return len(begun) > 0 })
+	stop()
 }
 
 // TestConnectionsRenewTogether: whenever a connection begins, it renews its Lease at the same few moments as all others,

@@ -58,6 +58,7 @@ func (s *session) run(ctx context.Context) error {
 	defer func() {
 		s.engaged.disengage(s.target.Name)
 		s.end(nil)
+		lease.keeping.Wait() // A renewal on its way would make the release a conflict.
 		if whole.Err() != nil {
 			lease.release(context.WithoutCancel(whole))
 		}
@@ -144,7 +145,7 @@ func (s *session) use(ctx context.Context, lease *leaser) error {
 	if err := lease.acquire(ctx); err != nil || s.target.Leaving {
 		return err
 	}
-	go lease.keep(ctx, s.end)
+	lease.keeping.Go(func() { lease.keep(ctx, s.end) })
 	if err := s.engage(connection.WithEnd(ctx, func(err error) { s.end(startFailed(err)) })); err != nil {
 		return err
 	}
