@@ -26,6 +26,7 @@ import (
 type Restored struct {
 	mu   sync.Mutex
 	seen map[string]client.Object // The latest of each Lease, by path.
+	is   bool
 	said chan error
 }
 
@@ -51,6 +52,13 @@ func (r *Restored) Start(ctx context.Context) error {
 	case err := <-r.said:
 		return err
 	}
+}
+
+// Is reports whether the consumer was restored.
+func (r *Restored) Is() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.is
 }
 
 // Wrap returns a transport that looks at the Leases.
@@ -95,6 +103,7 @@ func (r *Restored) note(path string, before, lease client.Object) {
 	}
 	err := fmt.Errorf("the consumer was restored from a backup (the version of Lease %s went back from %s to %s): all of it is read anew",
 		lease.GetName(), before.GetResourceVersion(), lease.GetResourceVersion())
+	r.is = true
 	select {
 	case r.said <- err:
 	default: // Already said.

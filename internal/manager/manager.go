@@ -174,7 +174,7 @@ type identity struct {
 }
 
 func assemble(ctx context.Context, config *rest.Config, o Options, of identity) (mcmanager.Manager, error) {
-	o.Fleet.Origin = of.origin
+	o.Fleet.Origin, o.Fleet.Restored = of.origin, of.restored.Is
 	o.Fleet.Kinds = remoteKinds(controllers.Kinds())
 	sharing := shareBindings(&o, of)
 	connections := fleet.New(o.Fleet)

@@ -1,12 +1,14 @@
 package integration
 
 import (
+	"regexp"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
 )
@@ -36,6 +38,15 @@ var _ = Describe("A consumer that is restored from a backup under its manager", 
 			"its watches go on in a future that will not come: it has to begin anew")
 
 		run = startManager(consumer, options)
+		connected := consumer.condition(cb, v1alpha1.BindingConnected)
+		Eventually(connected).Should(isFalse(v1alpha1.ReasonTakeOverNeeded), "it deletes nothing that is newer than the backup before somebody wants it to")
+		said, err := connected()
+		Expect(err).NotTo(HaveOccurred())
+		command := regexp.MustCompile(v1alpha1.AnnotationTakeOver + "=([0-9]+)").FindStringSubmatch(said.Message)
+		Expect(command).To(HaveLen(2))
+		change(consumer, cb, func(cb *v1alpha1.ClusterBinding) {
+			cb.Annotations = map[string]string{v1alpha1.AnnotationTakeOver: command[1]}
+		})
 		team := consumer.offloadNew(selecting(labelSpec, spec))
 		consumer.offloadingIsReady(team)
 		consumer.drop(newOffloading(team, nil))

@@ -316,8 +316,8 @@ func (l *leaser) delete(ctx context.Context, lease *coordinationv1.Lease) (done 
 	return true, nil
 }
 
-// release gives the Lease back, so that the next manager need not wait. Nothing is written in the
-// provider afterwards.
+// release gives the Lease back, so that the next manager need not wait, unless the consumer was
+// restored from a backup. Nothing is written in the provider afterwards.
 func (l *leaser) release(ctx context.Context) {
 	held := l.fence.drop()
 	last := l.hold.seen()
@@ -326,11 +326,15 @@ func (l *leaser) release(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), l.options.ProbeTimeout)
 	defer cancel()
-	if !l.fence.settled(ctx) {
+	released := lease.Released(last)
+	switch {
+	case l.options.Restored != nil && l.options.Restored():
+		released = lease.Abandoned(last)
+	case !l.fence.settled(ctx):
 		log.FromContext(ctx).Info("a write in the provider was not answered: its Lease is left to expire, and the next manager waits until then")
 		return
 	}
-	if err := l.provider.GetClient().Patch(ctx, lease.Released(last), client.MergeFromWithOptions(last, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := l.provider.GetClient().Patch(ctx, released, client.MergeFromWithOptions(last, client.MergeFromWithOptimisticLock{})); err != nil {
 		log.FromContext(ctx).Info("the Lease in the provider is not given back: the next manager waits until it has expired", "error", err.Error())
 	}
 }

@@ -155,6 +155,21 @@ func TestACopyThatIsBehindTakesNothing(t *testing.T) {
 	}
 }
 
+// TestARestoredConsumerTakesNothingOver, however young the backup is.
+func TestARestoredConsumerTakesNothingOver(t *testing.T) {
+	admin(t)
+	first, _, stop := startManagerBy(t, clock.RealClock{}, "restored", func(o *Options) { o.Restored = func() bool { return true } })
+	first.Connect(target("eu", "1", providerUID))
+	eventually(t, first, "eu", "is connected", connected)
+	stop()
+	second, wrote, _ := startManager(t, "restored")
+	second.Connect(remembering(first))
+	eventually(t, second, "eu", "is refused", refusedFor(v1alpha1.ReasonTakeOverNeeded))
+	if got := wrote.written(); len(got) > 0 {
+		t.Errorf("it has written: %v", got)
+	}
+}
+
 func TestALeaseThatCannotBeWrittenEndsTheSession(t *testing.T) {
 	admin(t)
 	f, wrote, _ := startManager(t, "webhook")

@@ -43,6 +43,9 @@ type Options struct {
 	// no provider that denies us a Lease, since nothing else keeps two replicas from writing
 	// there.
 	Shares func(identity string) bool
+	// Restored reports whether the consumer was restored from a backup under this process.
+	// Default: never.
+	Restored func() bool
 	// WrapTransport, if set, wraps the transport to each provider, outermost: for counting
 	// requests and injecting faults.
 	WrapTransport func(binding string, rt http.RoundTripper) http.RoundTripper

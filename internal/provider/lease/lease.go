@@ -63,3 +63,13 @@ func Released(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	released.Spec.HolderIdentity = nil
 	return released
 }
+
+// Abandoned is a Lease that its holder gives back because the consumer was restored from a backup. No
+// ClusterBinding remembers its generation, so that somebody has to say who takes it over.
+func Abandoned(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	abandoned := Released(lease)
+	if generation, ok := generationOf(lease); ok {
+		abandoned.Annotations[v1alpha1.AnnotationGeneration] = strconv.FormatInt(generation+1, 10)
+	}
+	return abandoned
+}
