@@ -74,7 +74,8 @@ func EndpointSlice(local *discoveryv1.EndpointSlice, t Target, limits *Limits, n
 	named := local.ObjectMeta
 	named.Annotations = maps.Clone(local.Annotations)
 	delete(named.Annotations, corev1.EndpointsLastChangeTriggerTime) // The consumer's controller measures itself by it.
-	remote := &discoveryv1.EndpointSlice{ObjectMeta: Metadata(&named, t), AddressType: local.AddressType, Endpoints: endpoints}
+	remote := new(endpointSlicePlan.allowed(local))
+	remote.ObjectMeta, remote.Endpoints, remote.Ports = Metadata(&named, t), endpoints, nil
 	remote.Labels[discoveryv1.LabelManagedBy] = EndpointSliceManager
 	if lacks {
 		remote.Annotations[v1alpha1.AnnotationLeftOut] = "it is sent without some of its addresses, because the provider does not allow them: " + limits.cureOfAddresses()

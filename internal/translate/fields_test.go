@@ -17,83 +17,98 @@ import (
 type subject struct {
 	kind   reflect.Type
 	fields decisions
-	// translate passes a value to set, and returns the result.
-	translate func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal)
+	// translate passes a value to set, and returns what is sent. later is the same in a copy that
+	// was there before the change. It is invalid if the copy is made again, and of a kind without
+	// a merge. The TestChangesFollow of such a kind says what its owner may change.
+	translate func(t *testing.T, set func(reflect.Value)) (sent, later reflect.Value, _ *Refusal)
+}
+
+// anywhereIn is the translate of a subject that is somewhere in an object.
+func anywhereIn[T, O any](local func(*testing.T) *O, where func(*O) *T, translate func(*O) (*O, *Refusal), merge func(desired, remote *O) (*O, bool)) func(*testing.T, func(reflect.Value)) (_, _ reflect.Value, _ *Refusal) {
+	return func(t *testing.T, set func(reflect.Value)) (sent, later reflect.Value, _ *Refusal) {
+		t.Helper()
+		changed := local(t)
+		set(reflect.ValueOf(where(changed)).Elem())
+		desired, refusal := translate(changed)
+		if refusal != nil {
+			return sent, later, refusal
+		}
+		if before, refusal := translate(local(t)); refusal != nil {
+			t.Fatal(refusal)
+		} else if merge != nil {
+			if merged, replace := merge(desired, before); !replace {
+				later = reflect.ValueOf(where(merged)).Elem()
+			}
+		}
+		return reflect.ValueOf(where(desired)).Elem(), later, nil
+	}
+}
+
+// inPlace is a merge that never has a copy made again.
+func inPlace[O any](merge func(desired, remote O) O) func(desired, remote O) (O, bool) {
+	return func(desired, remote O) (O, bool) { return merge(desired, remote), false }
 }
 
 // inPod is a subject that is somewhere in a pod.
 func inPod[T any](fields decisions, where func(*corev1.Pod) *T) subject {
-	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		local := podOf(t, `
+	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *corev1.Pod {
+		t.Helper()
+		return podOf(t, `
 spec:
   securityContext: {}
   initContainers: [{name: init}]
   containers: [{name: web, securityContext: {}, envFrom: [{}], env: [{name: e, valueFrom: {}}]}]
   volumes: [{name: v}, {name: p, projected: {sources: [{}]}}]`)
-		set(reflect.ValueOf(where(local)).Elem())
-		remote, refusal := Pod(local, mapped, generous, classes)
-		if refusal != nil {
-			return reflect.Value{}, refusal
-		}
-		return reflect.ValueOf(where(remote)).Elem(), nil
-	}}
+	}, where, func(local *corev1.Pod) (*corev1.Pod, *Refusal) { return Pod(local, mapped, generous, classes) }, nil)}
+}
+
+// boundVolume is a volume with its claim.
+type boundVolume struct {
+	volume *corev1.PersistentVolume
+	claim  *corev1.PersistentVolumeClaim
 }
 
 // inVolume is a subject that is in a volume, or in its claim.
-func inVolume[T any](fields decisions, where func(*corev1.PersistentVolume, *corev1.PersistentVolumeClaim) *T) subject {
-	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		pv, claim := volumeOf(t, ""), claimOf(t, "")
-		set(reflect.ValueOf(where(pv, claim)).Elem())
-		claim.Spec.VolumeName, pv.Spec.ClaimRef = "disk", volumeOf(t, "").Spec.ClaimRef
-		remoteClaim, refusal := PersistentVolumeClaim(claim, mapped)
+func inVolume[T any](fields decisions, where func(*boundVolume) *T) subject {
+	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *boundVolume {
+		t.Helper()
+		return &boundVolume{volumeOf(t, ""), claimOf(t, "")}
+	}, where, func(local *boundVolume) (*boundVolume, *Refusal) {
+		local.claim.Spec.VolumeName = local.volume.Name
+		local.volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: local.claim.Namespace, Name: local.claim.Name, UID: local.claim.UID}
+		claim, refusal := PersistentVolumeClaim(local.claim, mapped)
 		if refusal != nil {
-			return reflect.Value{}, refusal
+			return nil, refusal
 		}
-		remote, refusal := PersistentVolume(pv, claim, mapped, places)
-		if refusal != nil {
-			return reflect.Value{}, refusal
-		}
-		return reflect.ValueOf(where(remote, remoteClaim)).Elem(), nil
-	}}
+		volume, refusal := PersistentVolume(local.volume, local.claim, mapped, places)
+		return &boundVolume{volume, claim}, refusal
+	}, nil)}
 }
 
 func inData[T any](fields decisions, translate func(*T, Target) (*T, *Refusal)) subject {
-	return subject{reflect.TypeFor[T](), fields, func(_ *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		local := new(T)
-		set(reflect.ValueOf(local).Elem())
-		remote, refusal := translate(local, mapped)
-		if refusal != nil {
-			return reflect.Value{}, refusal
-		}
-		return reflect.ValueOf(remote).Elem(), nil
-	}}
+	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(*testing.T) *T { return new(T) }, func(all *T) *T { return all },
+		func(local *T) (*T, *Refusal) { return translate(local, mapped) }, nil)}
 }
 
 // inSlice is a subject that is somewhere in an EndpointSlice.
 func inSlice[T any](fields decisions, where func(*discoveryv1.EndpointSlice) *T) subject {
-	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		local := sliceOf(t, `{addressType: IPv4, endpoints: [{addresses: [10.1.0.1]}], ports: [{port: 80}]}`)
-		set(reflect.ValueOf(where(local)).Elem())
+	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *discoveryv1.EndpointSlice {
+		t.Helper()
+		return sliceOf(t, `{addressType: IPv4, endpoints: [{addresses: [10.1.0.1]}], ports: [{port: 80}]}`)
+	}, where, func(local *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, *Refusal) {
 		local.Endpoints[0].Addresses = []string{"10.1.0.1"}
-		remote, refusal := EndpointSlice(local, mapped, listing, "eu")
-		if refusal != nil {
-			return reflect.Value{}, refusal
-		}
-		return reflect.ValueOf(where(remote)).Elem(), nil
-	}}
+		return EndpointSlice(local, mapped, listing, "eu")
+	}, MergeEndpointSlice)}
 }
 
 // inService is a subject that is somewhere in a Service.
 func inService[T any](fields decisions, where func(*corev1.Service) *T) subject {
-	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		local := serviceOf(t, `{type: LoadBalancer, loadBalancerClass: x, ports: [{port: 80}]}`)
-		set(reflect.ValueOf(where(local)).Elem())
-		remote, refusal := Service(local, mapped, balancing, classes)
-		if refusal != nil {
-			return reflect.Value{}, refusal
-		}
-		return reflect.ValueOf(where(remote)).Elem(), nil
-	}}
+	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *corev1.Service {
+		t.Helper()
+		return serviceOf(t, `{type: LoadBalancer, loadBalancerClass: x, sessionAffinity: None, ports: [{port: 80}]}`)
+	}, where, func(local *corev1.Service) (*corev1.Service, *Refusal) {
+		return Service(local, mapped, balancing, classes)
+	}, MergeService)}
 }
 
 var subjects = map[string]subject{
@@ -114,32 +129,23 @@ var subjects = map[string]subject{
 		return &p.Spec.Volumes[1].Projected.Sources[0]
 	}),
 	"PersistentVolumeClaimSpec": inVolume(persistentVolumeClaimSpecFields,
-		func(_ *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaimSpec {
-			return &c.Spec
-		}),
+		func(v *boundVolume) *corev1.PersistentVolumeClaimSpec { return &v.claim.Spec }),
 	"PersistentVolumeSpec": inVolume(persistentVolumeSpecFields,
-		func(v *corev1.PersistentVolume, _ *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeSpec {
-			return &v.Spec
-		}),
+		func(v *boundVolume) *corev1.PersistentVolumeSpec { return &v.volume.Spec }),
 	"PersistentVolumeSource": inVolume(persistentVolumeSourceFields,
-		func(v *corev1.PersistentVolume, _ *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeSource {
-			return &v.Spec.PersistentVolumeSource
-		}),
+		func(v *boundVolume) *corev1.PersistentVolumeSource { return &v.volume.Spec.PersistentVolumeSource }),
 	"ConfigMap": inData(configMapFields, ConfigMap),
 	"Secret":    inData(secretFields, Secret),
 
 	"ServiceSpec": inService(serviceSpecFields, func(s *corev1.Service) *corev1.ServiceSpec { return &s.Spec }),
 	"ServicePort": inService(servicePortFields, func(s *corev1.Service) *corev1.ServicePort { return &s.Spec.Ports[0] }),
 
-	"PodDisruptionBudgetSpec": {reflect.TypeFor[policyv1.PodDisruptionBudgetSpec](), disruptionBudgetSpecFields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		local := budgetOf(t, `{status: {desiredHealthy: 1}}`)
-		set(reflect.ValueOf(&local.Spec).Elem())
-		remote, refusal := PodDisruptionBudget(local, mapped, generous, 0)
-		if refusal != nil {
-			return reflect.Value{}, refusal
-		}
-		return reflect.ValueOf(&remote.Spec).Elem(), nil
-	}},
+	"PodDisruptionBudgetSpec": {reflect.TypeFor[policyv1.PodDisruptionBudgetSpec](), disruptionBudgetSpecFields, anywhereIn(func(t *testing.T) *policyv1.PodDisruptionBudget {
+		t.Helper()
+		return budgetOf(t, `{status: {desiredHealthy: 1}}`)
+	}, func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudgetSpec { return &b.Spec }, func(local *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, *Refusal) {
+		return PodDisruptionBudget(local, mapped, generous, 0)
+	}, inPlace(MergePodDisruptionBudget))},
 
 	"NetworkPolicySpec": inPolicy(networkPolicySpecFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicySpec { return s }),
 	"NetworkPolicyIngressRule": inPolicy(networkPolicyIngressRuleFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicyIngressRule {
@@ -154,6 +160,7 @@ var subjects = map[string]subject{
 	"NetworkPolicyPort": inPolicy(networkPolicyPortFields, func(s *networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicyPort {
 		return &s.Ingress[0].Ports[0]
 	}),
+	"EndpointSlice":      inSlice(endpointSliceFields, func(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice { return s }),
 	"Endpoint":           inSlice(endpointFields, func(s *discoveryv1.EndpointSlice) *discoveryv1.Endpoint { return &s.Endpoints[0] }),
 	"EndpointConditions": inSlice(endpointConditionsFields, func(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointConditions { return &s.Endpoints[0].Conditions }),
 	"EndpointPort":       inSlice(endpointPortFields, func(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointPort { return &s.Ports[0] }),
@@ -259,6 +266,9 @@ var examples = map[string]string{
 	"VolumeSource":           `{emptyDir: {}}`,
 	"Volumes":                `[{name: v, emptyDir: {}}]`,
 
+	"EndpointSlice/AddressType": `IPv4`,
+	"EndpointSlice/ObjectMeta":  `{labels: {a: b}}`,
+
 	"BackendObjectReference": `{name: x}`,
 	"BackendRef":             `{name: x}`,
 	"BackendRefs":            `[{name: x}]`,
@@ -283,6 +293,7 @@ var examples = map[string]string{
 	"GRPCRouteFilter (backend)/Type":            `RequestHeaderModifier`,
 }
 
+// TestDecisionsAreCarriedOut of what is created, and of what is changed afterwards.
 func TestDecisionsAreCarriedOut(t *testing.T) {
 	for name, s := range subjects {
 		for field, d := range s.fields {
@@ -291,7 +302,7 @@ func TestDecisionsAreCarriedOut(t *testing.T) {
 			}
 			t.Run(name+"/"+field, func(t *testing.T) {
 				var want any
-				got, refusal := s.translate(t, func(v reflect.Value) {
+				got, later, refusal := s.translate(t, func(v reflect.Value) {
 					example, ok := examples[name+"/"+field]
 					if !ok {
 						example, ok = examples[field]
@@ -304,6 +315,11 @@ func TestDecisionsAreCarriedOut(t *testing.T) {
 					want = v.FieldByName(field).Interface()
 				})
 				checkDecision(t, s, field, d, want, got, refusal)
+				if later.IsValid() {
+					if diff := cmp.Diff(got.Interface(), later.Interface()); diff != "" {
+						t.Errorf("a later change does not follow (-want +got):\n%s", diff)
+					}
+				}
 			})
 		}
 	}

@@ -33,16 +33,13 @@ var routing = &Limits{IngressClasses: []string{"eu-public"}, IngressHosts: []str
 
 // inIngress is a subject that is somewhere in an Ingress.
 func inIngress[T any](fields decisions, where func(*networkingv1.IngressSpec) *T) subject {
-	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		local := ingressOf(t, `{tls: [{}], rules: [{http: {paths: [{backend: {service: {name: web}}}]}}]}`)
-		set(reflect.ValueOf(where(&local.Spec)).Elem())
+	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *networkingv1.Ingress {
+		t.Helper()
+		return ingressOf(t, `{tls: [{}], rules: [{http: {paths: [{backend: {service: {name: web}}}]}}]}`)
+	}, func(i *networkingv1.Ingress) *T { return where(&i.Spec) }, func(local *networkingv1.Ingress) (*networkingv1.Ingress, *Refusal) {
 		local.Spec.IngressClassName = ptr.To("public")
-		remote, refusal := Ingress(local, mapped, routing, euClasses, nil)
-		if refusal != nil {
-			return reflect.Value{}, refusal
-		}
-		return reflect.ValueOf(where(&remote.Spec)).Elem(), nil
-	}}
+		return Ingress(local, mapped, routing, euClasses, nil)
+	}, inPlace(MergeIngress))}
 }
 
 func firstPath(s *networkingv1.IngressSpec) *networkingv1.HTTPIngressPath {

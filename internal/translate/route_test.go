@@ -36,28 +36,22 @@ func routeOf[T any, R interface {
 
 // inHTTPRoute is a subject that is somewhere in an HTTPRoute.
 func inHTTPRoute[T any](fields decisions, where func(*gatewayv1.HTTPRouteSpec) *T) subject {
-	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		local := routeOf[gatewayv1.HTTPRoute](t, routeWithAll)
-		set(reflect.ValueOf(where(&local.Spec)).Elem())
-		remote, refusal := HTTPRoute(local, mapped, all)
-		if refusal != nil {
-			return reflect.Value{}, refusal
-		}
-		return reflect.ValueOf(where(&remote.Spec)).Elem(), nil
-	}}
+	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *gatewayv1.HTTPRoute {
+		t.Helper()
+		return routeOf[gatewayv1.HTTPRoute](t, routeWithAll)
+	}, func(r *gatewayv1.HTTPRoute) *T { return where(&r.Spec) }, func(local *gatewayv1.HTTPRoute) (*gatewayv1.HTTPRoute, *Refusal) {
+		return HTTPRoute(local, mapped, all)
+	}, inPlace(MergeRoute[*gatewayv1.HTTPRoute]))}
 }
 
 // inGRPCRoute is a subject that is somewhere in a GRPCRoute.
 func inGRPCRoute[T any](fields decisions, where func(*gatewayv1.GRPCRouteSpec) *T) subject {
-	return subject{reflect.TypeFor[T](), fields, func(t *testing.T, set func(reflect.Value)) (reflect.Value, *Refusal) {
-		local := routeOf[gatewayv1.GRPCRoute](t, routeWithAll)
-		set(reflect.ValueOf(where(&local.Spec)).Elem())
-		remote, refusal := GRPCRoute(local, mapped, all)
-		if refusal != nil {
-			return reflect.Value{}, refusal
-		}
-		return reflect.ValueOf(where(&remote.Spec)).Elem(), nil
-	}}
+	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *gatewayv1.GRPCRoute {
+		t.Helper()
+		return routeOf[gatewayv1.GRPCRoute](t, routeWithAll)
+	}, func(r *gatewayv1.GRPCRoute) *T { return where(&r.Spec) }, func(local *gatewayv1.GRPCRoute) (*gatewayv1.GRPCRoute, *Refusal) {
+		return GRPCRoute(local, mapped, all)
+	}, inPlace(MergeRoute[*gatewayv1.GRPCRoute]))}
 }
 
 const routeWithAll = `

@@ -376,10 +376,18 @@ func TestChangesFollow(t *testing.T) {
 	sent := func(t *testing.T, change func(*corev1.PodSpec)) (got, want any) {
 		t.Helper()
 		local := podOf(t, running)
+		local.Spec.Resources = podResources("1")
 		remote := sentPod(t, local, mapped)
 		change(&local.Spec)
 		changes := PodUpdate(local, remote, mapped, generous)
-		return changes.Main != nil && changes.Main.Annotations[v1alpha1.AnnotationSpecHash] != remote.Annotations[v1alpha1.AnnotationSpecHash], true
+		created := sentPod(t, local, mapped).Spec
+		created.EphemeralContainers = local.Spec.EphemeralContainers
+		for _, patch := range []*corev1.Pod{changes.Ephemeral, changes.Resize, changes.Main} {
+			if patch != nil {
+				return patch.Spec, created
+			}
+		}
+		return nil, created
 	}
 	image := func(c *corev1.Container) { c.Image = "web:2" }
 	fields.Changes[corev1.PodSpec]{
