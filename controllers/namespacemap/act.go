@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,6 +46,8 @@ type acting struct {
 	binding  *v1alpha1.ClusterBinding
 	mark     provenance.Mark
 	outcomes *outcomes // Those of the Reconciler that are about these namespaces.
+	// untold are the remote namespaces whose deletion the plan does not report.
+	untold sets.Set[string]
 
 	mu    sync.Mutex
 	known map[string]namespacemap.Known
@@ -64,7 +67,7 @@ func (r *Reconciler) acting(provider *fleet.Provider, binding *v1alpha1.ClusterB
 // act carries out the actions of the plan, and records the results in it. It returns
 // when to continue, if it is not finished.
 func (a *acting) act(ctx context.Context, backingOff map[string]namespacemap.Outcome, plan *namespacemap.Plan) (time.Duration, error) {
-	a.known = plan.Known
+	a.known, a.untold = plan.Known, untold(plan)
 	due := slices.DeleteFunc(plan.Deletes, func(d namespacemap.Delete) bool {
 		outcome, waits := backingOff[d.RemoteNamespace]
 		if waits {
@@ -87,6 +90,18 @@ func (a *acting) act(ctx context.Context, backingOff map[string]namespacemap.Out
 		again = retry.ConflictRetry
 	}
 	return again, errors.Join(a.errs...)
+}
+
+// untold are the remote namespaces that a plan deletes and does not report: nothing here
+// waits for them, or another one is reported of their local namespace.
+func untold(plan *namespacemap.Plan) sets.Set[string] {
+	untold := sets.New[string]()
+	for _, d := range plan.Deletes {
+		if plan.Known[d.Namespace].RemoteNamespace != d.RemoteNamespace {
+			untold.Insert(d.RemoteNamespace)
+		}
+	}
+	return untold
 }
 
 // namespace returns the remote namespace of a local one; the mount namespace if local is
@@ -222,6 +237,9 @@ func (a *acting) backOff(namespace, remote string, outcome namespacemap.Outcome)
 }
 
 func (a *acting) note(namespace, remote string, outcome namespacemap.Outcome) {
+	if a.untold.Has(remote) {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.known[namespace] = namespacemap.Known{RemoteNamespace: remote, Outcome: outcome}

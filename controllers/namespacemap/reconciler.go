@@ -158,17 +158,7 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 	s := namespacemap.Snapshot{
 		Desired: nsm.Spec.DesiredMapping, ManagerNamespace: r.Settings.ManagerNamespace, Locals: map[string]types.UID{},
 		Rules:    &namespacemap.Rules{RemoteNamespaces: binding.Spec.RemoteNamespaces, Binding: binding.Name, ConsumerID: r.Settings.ConsumerID},
-		WasThere: namespacemap.WasThere(nsm),
-	}
-	for _, entry := range s.Desired {
-		local := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
-		err := r.Client.Get(ctx, client.ObjectKey{Name: entry.Namespace}, local)
-		if client.IgnoreNotFound(err) != nil {
-			return s, 0, fmt.Errorf("getting namespace %s: %w", entry.Namespace, err)
-		}
-		if err == nil {
-			s.Locals[entry.Namespace] = local.UID
-		}
+		WasThere: namespacemap.WasThere(nsm), There: namespacemap.There(nsm),
 	}
 	mark := provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID}
 	var remotes corev1.NamespaceList
@@ -185,9 +175,34 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 	if err != nil {
 		return s, 0, err
 	}
+	if err := addLocals(ctx, r.Client, s); err != nil {
+		return s, 0, err
+	}
 	s.BackingOff, _ = r.outcomes.backingOff(binding.Name, asked(s))
 	s.Kept, err = r.kept(ctx, binding, namespacemap.Decide(s).Deletes)
 	return s, unshown, err
+}
+
+// addLocals adds the UIDs of the local namespaces that entries and remote namespaces name.
+func addLocals(ctx context.Context, from client.Reader, s namespacemap.Snapshot) error {
+	names := sets.New[string]()
+	for _, entry := range s.Desired {
+		names.Insert(entry.Namespace)
+	}
+	for _, remote := range s.Remotes {
+		names.Insert(remote.LocalNamespace)
+	}
+	for name := range names.Delete("") {
+		local := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+		err := from.Get(ctx, client.ObjectKey{Name: name}, local)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("getting namespace %s: %w", name, err)
+		}
+		if err == nil {
+			s.Locals[name] = local.UID
+		}
+	}
+	return nil
 }
 
 // written corrects the listed remote namespaces by our own writes that the cache does not

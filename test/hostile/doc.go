@@ -16,7 +16,8 @@
 //
 // Two more are made of what a provider may do: statuses that change all the time, and
 // pods that it ends as soon as they come. What is counted of these is what is written
-// in the consumer, and how many pods are sent.
+// in the consumer, and how many pods are sent. In a third, a namespace claims to stand for
+// one that never asked for it: a deletion in the consumer ends all the same.
 //
 // One comes from the other side: a team of the consumer that has more in ConfigMaps
 // than the heap may take.

@@ -33,6 +33,7 @@ func TestHostile(t *testing.T) {
 	calm := s.round(t, "calm")
 	t.Run("a status that changes a hundred times a second", s.flapping)
 	t.Run("pods that are ended as soon as they come", s.reaping)
+	t.Run("a namespace that claims to stand for one that never asked for it", s.trapping)
 	for i, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
 			heap := watchHeap()

@@ -71,16 +71,21 @@ func up(t *testing.T) *setup {
 	must(t, s.Consumer.Admin.Create(t.Context(), rig.Namespace(0)))
 	must(t, s.Consumer.Admin.Create(t.Context(), rig.Offloading(0)))
 	s.eventually(t, "the namespace to be offloaded", func(ctx context.Context) error {
-		nso := &v1alpha1.NamespaceOffloading{}
-		if err := s.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(rig.Offloading(0)), nso); err != nil {
-			return err
-		}
-		if nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady {
-			return fmt.Errorf("it is %q", nso.Status.OffloadingPhase)
-		}
-		return nil
+		return s.inPhase(ctx, rig.Offloading(0), v1alpha1.OffloadingPhaseReady)
 	})
 	return s
+}
+
+// inPhase returns an error unless an offloading is in that phase.
+func (s *setup) inPhase(ctx context.Context, offloading client.Object, phase v1alpha1.OffloadingPhase) error {
+	nso := &v1alpha1.NamespaceOffloading{}
+	if err := s.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(offloading), nso); err != nil {
+		return err
+	}
+	if nso.Status.OffloadingPhase != phase {
+		return fmt.Errorf("it is %q", nso.Status.OffloadingPhase)
+	}
+	return nil
 }
 
 // lead has the way to the hostile provider lead through its front.

@@ -9,9 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -366,5 +368,37 @@ func TestEmpties(t *testing.T) {
 	}
 	if Empties(builder.Binding("eu").Deleted(0).Obj()) {
 		t.Error("before its first step")
+	}
+}
+
+// The manager dies after it has created a remote namespace and before it says so. Then the
+// deletion of the binding takes the entry away. It must not end before the namespace does,
+// nor wait for one that somebody in the provider says is ours.
+func TestCrashBeforeTheReport(t *testing.T) {
+	for name, test := range map[string]struct {
+		localUID types.UID
+		want     Action
+	}{
+		"it was made for the local namespace": {"uid-of-team", Wait},
+		"somebody claims that it was":         {"another", DeleteNamespaceMap},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nsm := builder.Map("eu").Obj() // It was processed, has no entry any more, and reports nothing.
+			remote := namespacemap.RemoteNamespace{Name: "team-home", UID: "1", LocalNamespace: "team", LocalUID: test.localUID}
+			for _, remote.Terminating = range []bool{false, true} { // The provider does not get rid of it.
+				decided := namespacemap.Decide(namespacemap.Snapshot{
+					Locals: map[string]types.UID{"team": "uid-of-team"}, There: namespacemap.There(nsm),
+					Remotes: map[string]namespacemap.RemoteNamespace{remote.Name: remote},
+				})
+				if deletes := len(decided.Deletes) == 1; deletes == remote.Terminating {
+					t.Errorf("deletes %v, terminating: %v", decided.Deletes, remote.Terminating)
+				}
+				nsm.Status = namespacemap.Report(nsm, decided.Known, metav1.NewTime(builder.Epoch))
+				binding := builder.Binding("eu").Pinned("uid").Deleted(0).Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, v1alpha1.ReasonDeletingNamespaces, "")
+				if got := Decide(Snapshot{Binding: binding.Obj(), NamespaceMap: nsm, Connected: true}); got.Action != test.want {
+					t.Errorf("it is to %s: %s; want %s", got.Action, got.Drained.Message, test.want)
+				}
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -24,7 +25,8 @@ type RemoteNamespace struct {
 // Snapshot is the input of Decide.
 type Snapshot struct {
 	Desired []v1alpha1.DesiredMapping
-	// Locals are the UIDs of the consumer's namespaces, by name.
+	// Locals are the UIDs of the consumer's namespaces that an entry or a remote namespace
+	// names.
 	Locals map[string]types.UID
 	// Remotes are the namespaces of the provider that carry our mark, by name.
 	Remotes map[string]RemoteNamespace
@@ -38,6 +40,8 @@ type Snapshot struct {
 	Rules *Rules
 	// WasThere are the remote namespaces that are not new, by local namespace.
 	WasThere map[string]string
+	// There are the remote namespaces that the status says exist, by local namespace.
+	There map[string]string
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
 }
@@ -170,11 +174,12 @@ func (s Snapshot) decideKept(plan *Plan) {
 }
 
 // decideUndesired deletes the remote namespaces that carry our mark and that nobody
-// asks for. One that does not name its local namespace is not ours to delete.
+// asks for. One that does not name its local namespace is not ours to delete, nor is one
+// that we would never create.
 func (s Snapshot) decideUndesired(plan *Plan, desired map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Remotes)) { // Always the same one is reported, of several.
 		remote := s.Remotes[name]
-		if remote.LocalNamespace == "" || desired[name] == remote.LocalNamespace {
+		if remote.LocalNamespace == "" || desired[name] == remote.LocalNamespace || CheckRemote(name, s.ManagerNamespace) != nil {
 			continue
 		}
 		if !remote.Terminating {
@@ -183,11 +188,23 @@ func (s Snapshot) decideUndesired(plan *Plan, desired map[string]string) {
 			}
 			plan.Deletes = append(plan.Deletes, Delete{remote.LocalNamespace, name, remote.UID, remote.LocalUID})
 		}
-		if _, known := plan.Known[remote.LocalNamespace]; !known {
+		if _, known := plan.Known[remote.LocalNamespace]; !known && s.asked(remote) {
 			plan.Known[remote.LocalNamespace] = Known{name, Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired,
 				"the remote namespace is being deleted because it is not required any more"}}
 		}
 	}
+}
+
+// asked reports whether we may have asked for a remote namespace that has no entry: only
+// such a one is reported, and holds up deletions in the consumer. Whoever may label
+// namespaces in the provider can write our mark and the name of any local namespace; its
+// UID proves that we have sent it there once, perhaps without living to report it.
+func (s Snapshot) asked(remote RemoteNamespace) bool {
+	if s.There[remote.LocalNamespace] == remote.Name {
+		return true
+	}
+	uid, ok := s.Locals[remote.LocalNamespace]
+	return ok && uid == remote.LocalUID && len(validation.IsDNS1123Label(remote.Name)) == 0
 }
 
 func failed(reason, message string) *Outcome {

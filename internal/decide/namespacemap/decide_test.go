@@ -125,8 +125,23 @@ func TestDecide(t *testing.T) {
 			Snapshot{Locals: locals("a"), Remotes: remotes(ours("r", "a"))},
 			Plan{Deletes: []Delete{{"a", "r", "remote-r", "uid-a"}}, Known: map[string]Known{"a": {"r", notRequired}}}},
 		"nobody wants it any more, and it is going": {
-			Snapshot{Remotes: remotes(terminating(ours("r", "a")))},
+			Snapshot{Remotes: remotes(terminating(ours("r", "a"))), There: map[string]string{"a": "r"}},
 			Plan{Known: map[string]Known{"a": {"r", notRequired}}}},
+		"nobody has told of it: it was made just before a crash": {
+			Snapshot{Locals: locals("a"), Remotes: remotes(terminating(ours("r", "a")))},
+			Plan{Known: map[string]Known{"a": {"r", notRequired}}}},
+		"somebody claims that it stands for a namespace that never asked for it": {
+			Snapshot{Locals: locals("a"), Remotes: remotes(elsewhere)}, Plan{Deletes: []Delete{{"a", "r", "remote-r", "another"}}}},
+		"and keeps it from going": {Snapshot{Locals: locals("a"), Remotes: remotes(terminating(elsewhere))}, Plan{}},
+		"and the status has another one of it": {
+			Snapshot{Locals: locals("a"), Remotes: remotes(elsewhere), There: map[string]string{"a": "another"}},
+			Plan{Deletes: []Delete{{"a", "r", "remote-r", "another"}}}},
+		"it stands for a namespace that is gone": {
+			Snapshot{Remotes: remotes(ours("r", "a"))}, Plan{Deletes: []Delete{{"a", "r", "remote-r", "uid-a"}}}},
+		"a name that no namespace can have": {
+			Snapshot{Locals: locals("a"), Remotes: remotes(terminating(ours("no name", "a")))}, Plan{}},
+		"one of the provider's own, with our mark": {
+			Snapshot{Locals: locals("a"), Remotes: remotes(ours("kube-public", "a"))}, Plan{}},
 		"it is wanted under another name: the new one is what is told of": {
 			Snapshot{Desired: entries("a", "new"), Locals: locals("a"), Remotes: remotes(ours("old", "a"), ours("new", "a"))},
 			Plan{Deletes: []Delete{{"a", "old", "remote-old", "uid-a"}}, Known: map[string]Known{"a": {"new", active}}}},
@@ -137,13 +152,13 @@ func TestDecide(t *testing.T) {
 			Snapshot{Desired: entries("a", "new"), Locals: locals("a"), Remotes: remotes(ours("r", "a")), Kept: sets.New("r")},
 			Plan{Known: map[string]Known{"a": {"r", active}}}},
 		"the offloading asks for it, but somebody else deletes it": {
-			Snapshot{Remotes: remotes(terminating(ours("r", "a"))), Kept: sets.New("r")},
+			Snapshot{Locals: locals("a"), Remotes: remotes(terminating(ours("r", "a"))), Kept: sets.New("r")},
 			Plan{Known: map[string]Known{"a": {"r", notRequired}}}},
 		"one of two is asked for": {
-			Snapshot{Remotes: remotes(ours("r1", "a"), ours("r2", "a")), Kept: sets.New("r2")},
+			Snapshot{Locals: locals("a"), Remotes: remotes(ours("r1", "a"), ours("r2", "a")), Kept: sets.New("r2")},
 			Plan{Deletes: []Delete{{"a", "r1", "remote-r1", "uid-a"}}, Known: map[string]Known{"a": {"r2", active}}}},
 		"several that nobody wants: always the same one is told of": {
-			Snapshot{Remotes: remotes(ours("r3", "a"), ours("r1", "a"), ours("r2", "a"))},
+			Snapshot{Locals: locals("a"), Remotes: remotes(ours("r3", "a"), ours("r1", "a"), ours("r2", "a"))},
 			Plan{
 				Deletes: []Delete{{"a", "r1", "remote-r1", "uid-a"}, {"a", "r2", "remote-r2", "uid-a"}, {"a", "r3", "remote-r3", "uid-a"}},
 				Known:   map[string]Known{"a": {"r1", notRequired}},

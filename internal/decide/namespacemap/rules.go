@@ -77,6 +77,17 @@ func WasThere(nsm *v1alpha1.NamespaceMap) map[string]string {
 	return there
 }
 
+// There returns the remote namespaces that the status says exist, by local namespace.
+func There(nsm *v1alpha1.NamespaceMap) map[string]string {
+	there := make(map[string]string, len(nsm.Status.CurrentMapping))
+	for i := range nsm.Status.CurrentMapping {
+		if entry := &nsm.Status.CurrentMapping[i]; entry.Phase != v1alpha1.MappingCreationLoopBackOff {
+			there[entry.Namespace] = entry.RemoteNamespace
+		}
+	}
+	return there
+}
+
 func join(strategies []v1alpha1.NamespaceMappingStrategy) string {
 	names := make([]string, 0, len(strategies))
 	for _, s := range strategies {

@@ -226,6 +226,9 @@ func TestDeletionSteps(t *testing.T) {
 			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(20 * time.Second), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 40 * time.Second},
 		"it hangs in a provider that answers, and the time is up": {
 			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonDeletingNamespaces, "deletionTimeout has passed; what stays in providers: eu: team-c", true, 0},
+		"the provider never says whether it has made it": {
+			[]Cluster{timeout(Cluster{ClusterID: "eu", RemoteNamespace: "team-c", Desired: true}, time.Minute)}, at(20 * time.Second), v1alpha1.ReasonDeletingNamespaces,
+			"remote namespaces are being deleted: eu: team-c", false, 40 * time.Second},
 		"it hangs in one that answers, and another does not": {
 			[]Cluster{timeout(notSelected(going("eu")), time.Minute), timeout(silent(leftover("us")), time.Minute)}, at(time.Minute), v1alpha1.ReasonProviderUnreachable,
 			"deletionTimeout has passed; what stays in providers: eu: team-c; us: team-c", true, 0},

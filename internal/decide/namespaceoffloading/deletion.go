@@ -88,12 +88,12 @@ func (c Cluster) released(s Snapshot) bool {
 	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
 }
 
-// timed reports whether deletionTimeout applies: the provider does not answer, or has
-// not deleted the remote namespace that it was asked to. Pods that a budget holds, or
-// that have not ended, are waited for while it answers.
+// timed reports whether deletionTimeout applies: the provider does not answer, has not
+// deleted the remote namespace that it was asked to, or never says whether it has made
+// it. Pods that a budget holds, or that have not ended, are waited for while it answers.
 func (c Cluster) timed() bool {
-	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired && c.Pods.Count == 0
-	return c.DeletionTimeout > 0 && (c.Unreachable != "" || hangs)
+	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired || c.Current == nil && c.Desired
+	return c.DeletionTimeout > 0 && (c.Unreachable != "" || hangs && c.Pods.Count == 0)
 }
 
 // LeftBehind names the remote namespaces that a finished deletion gives up, with their
