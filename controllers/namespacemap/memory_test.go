@@ -198,6 +198,12 @@ func TestRemoteChanges(t *testing.T) {
 		"its local namespace": {note(v1alpha1.AnnotationLocalNamespace), true},
 		"its local UID":       {note(v1alpha1.AnnotationLocalUID), true},
 	}
+	held := object(func(n *corev1.Namespace) { n.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} })
+	told := held.DeepCopy()
+	told.Status.Conditions = []corev1.NamespaceCondition{{Type: corev1.NamespaceContentRemaining, Status: corev1.ConditionTrue, Message: "x"}}
+	if !remoteChanges().Update(event.UpdateEvent{ObjectOld: held, ObjectNew: told}) {
+		t.Error("why it does not go does not pass")
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			before := object(func(*corev1.Namespace) {})

@@ -239,7 +239,7 @@ func remoteNamespace(ns *corev1.Namespace) namespacemap.RemoteNamespace {
 	return namespacemap.RemoteNamespace{
 		Name: ns.Name, UID: ns.UID,
 		LocalNamespace: local.Namespace, LocalUID: local.UID,
-		Terminating: !ns.DeletionTimestamp.IsZero(),
+		Terminating: !ns.DeletionTimestamp.IsZero(), Held: namespacemap.HeldBy(ns),
 	}
 }
 

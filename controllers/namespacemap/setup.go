@@ -68,9 +68,11 @@ func asking(cache client.Reader) handler.MapFunc {
 }
 
 // remoteChanges passes what matters about a remote namespace: that it exists, whose it
-// is, and that it is being deleted.
+// is, that it is being deleted, and why that does not end.
 func remoteChanges() predicate.Predicate {
-	return trigger.Updated(func(before, after client.Object) bool { return mark(before) != mark(after) })
+	return trigger.Updated(func(before, after *corev1.Namespace) bool {
+		return mark(before) != mark(after) || namespacemap.HeldBy(before) != namespacemap.HeldBy(after)
+	})
 }
 
 type marked struct {

@@ -142,10 +142,13 @@ func Clean(s string) string {
 }
 
 // Shortened cleans a provider's string, and cuts it off after 64 characters.
-func Shortened(s string) string {
+func Shortened(s string) string { return Cut(s, 64) }
+
+// Cut cleans a provider's string, and cuts it off after so many characters.
+func Cut(s string, most int) string {
 	s = Clean(s)
-	if r := []rune(s); len(r) > 64 {
-		return string(r[:63]) + "…"
+	if r := []rune(s); len(s) > most && len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
 	return s
 }

@@ -169,6 +169,9 @@ func TestDecide(t *testing.T) {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Accepted("a", "r").Desired("b", "r").
 				Current("b", "r", v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameTaken, "x").Obj(), Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (r)")},
+		"one is held, and the provider says why": {
+			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonDeletionFailed, "no").Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra); ra: no")},
 		"one hangs in a provider that answers": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs().Obj(), Connected: true, Now: builder.Epoch.Add(20 * time.Second)},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)").retry(40 * time.Second)},

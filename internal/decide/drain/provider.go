@@ -8,6 +8,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 )
 
 // NeedsProvider reports whether anything is left to do in the provider, so that it must
@@ -67,7 +68,7 @@ func namespaces(s Snapshot) *Plan {
 	}
 	what := counted(len(left), "remote namespace")
 	plan := s.remotely(v1alpha1.ReasonDeletingNamespaces,
-		fmt.Sprintf("%s %s being deleted%s", what, are, listed(left)), fmt.Sprintf("to delete %s%s there", what, listed(left)))
+		fmt.Sprintf("%s %s being deleted%s%s", what, are, listed(left), s.whyLeft()), fmt.Sprintf("to delete %s%s there", what, listed(left)))
 	if s.Connected && s.asked() {
 		return s.untilTimeout(plan)
 	}
@@ -150,6 +151,20 @@ func (s Snapshot) remoteNamespaces() []string {
 		}
 	}
 	return names
+}
+
+// whyLeft says of the first remote namespace that cannot go why.
+func (s Snapshot) whyLeft() string {
+	if s.NamespaceMap == nil {
+		return ""
+	}
+	for i := range s.NamespaceMap.Status.CurrentMapping {
+		entry := &s.NamespaceMap.Status.CurrentMapping[i]
+		if why := namespacemap.WhyLeft(entry); why != "" {
+			return "; " + entry.RemoteNamespace + ": " + why
+		}
+	}
+	return ""
 }
 
 // counted is a number of things, such as "1 object" or "2 objects".

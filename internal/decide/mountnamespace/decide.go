@@ -57,7 +57,8 @@ func Decide(s Snapshot) namespacemap.Plan {
 		if s.Remote.DeletionTimestamp.IsZero() {
 			plan.Deletes = []namespacemap.Delete{{RemoteNamespace: name, UID: s.Remote.UID}}
 		}
-		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "the mount namespace is being deleted, because the ClusterBinding is")
+		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired,
+			namespacemap.WithHeld("the mount namespace is being deleted, because the ClusterBinding is", namespacemap.HeldBy(s.Remote)))
 	case s.Remote == nil && backsOff:
 		return know(waits.Phase, waits.Reason, waits.Message)
 	case s.Remote == nil:
@@ -68,7 +69,7 @@ func Decide(s Snapshot) namespacemap.Plan {
 			fmt.Sprintf("namespace %s exists in provider %s, and is left alone: %s", name, clusterID, provenance.Describe(s.Remote)))
 	case !s.Remote.DeletionTimestamp.IsZero():
 		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating,
-			fmt.Sprintf("namespace %s is being deleted in provider %s; it is made again when it is gone", name, clusterID))
+			namespacemap.WithHeld(fmt.Sprintf("namespace %s is being deleted in provider %s; it is made again when it is gone", name, clusterID), namespacemap.HeldBy(s.Remote)))
 	default:
 		return know(v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "")
 	}

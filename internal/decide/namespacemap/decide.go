@@ -20,6 +20,8 @@ type RemoteNamespace struct {
 	LocalNamespace string
 	LocalUID       types.UID
 	Terminating    bool
+	// Held says why the provider cannot finish its deletion, if it says so.
+	Held string
 }
 
 // Snapshot is the input of Decide.
@@ -132,8 +134,7 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 	case remote.LocalNamespace == entry.Namespace && remote.LocalUID == localUID && !remote.Terminating:
 		return &Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive}, nil
 	case remote.LocalNamespace == entry.Namespace && remote.LocalUID == localUID:
-		return &Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating,
-			"the remote namespace is being deleted in the provider; it is made again when it is gone"}, nil
+		return &Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, WithHeld(goingMessage, remote.Held)}, nil
 	case remote.LocalNamespace == "":
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
 			"remote namespace %s does not stand for one local namespace; it may be the mountNamespace of the ClusterBinding", remote.Name)), nil
@@ -190,7 +191,7 @@ func (s Snapshot) decideUndesired(plan *Plan, desired map[string]string) {
 		}
 		if _, known := plan.Known[remote.LocalNamespace]; !known && s.asked(remote) {
 			plan.Known[remote.LocalNamespace] = Known{name, Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired,
-				"the remote namespace is being deleted because it is not required any more"}}
+				WithHeld(notRequiredMessage, remote.Held)}}
 		}
 	}
 }

@@ -48,8 +48,8 @@ func loopBackOff(reason, message string) Outcome {
 
 var (
 	active      = Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive}
-	going       = Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, "the remote namespace is being deleted in the provider; it is made again when it is gone"}
-	notRequired = Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "the remote namespace is being deleted because it is not required any more"}
+	going       = Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, goingMessage}
+	notRequired = Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, notRequiredMessage}
 )
 
 func TestDecide(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -41,6 +42,11 @@ func failed(id string) Cluster {
 func going(id string) Cluster {
 	c := selected(id)
 	c.Current = current(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, "going")
+	return c
+}
+
+func saying(c Cluster, reason, message string) Cluster {
+	c.Desired, c.Current.Reason, c.Current.Message = false, reason, message
 	return c
 }
 
@@ -226,6 +232,12 @@ func TestDeletionSteps(t *testing.T) {
 			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(20 * time.Second), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 40 * time.Second},
 		"it hangs in a provider that answers, and the time is up": {
 			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonDeletingNamespaces, "deletionTimeout has passed; what stays in providers: eu: team-c", true, 0},
+		"it hangs, and the provider says why": {
+			[]Cluster{saying(going("eu"), v1alpha1.ReasonNotRequired, namespacemap.WithHeld("it goes", "ContentRemaining: x"))}, at(0), v1alpha1.ReasonDeletingNamespaces,
+			"remote namespaces are being deleted: eu: team-c (the provider says ContentRemaining: x)", false, 0},
+		"its deletion is refused": {
+			[]Cluster{saying(going("eu"), v1alpha1.ReasonDeletionFailed, "no")}, at(0), v1alpha1.ReasonDeletingNamespaces,
+			"remote namespaces are being deleted: eu: team-c (no)", false, 0},
 		"the provider never says whether it has made it": {
 			[]Cluster{timeout(Cluster{ClusterID: "eu", RemoteNamespace: "team-c", Desired: true}, time.Minute)}, at(20 * time.Second), v1alpha1.ReasonDeletingNamespaces,
 			"remote namespaces are being deleted: eu: team-c", false, 40 * time.Second},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
@@ -20,7 +21,7 @@ func (s Snapshot) deletionStep() (reason, message string) {
 		case c.Pods.Count > 0:
 			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+c.refusals())
 		default:
-			left = append(left, c.ClusterID+": "+c.RemoteNamespace)
+			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.whyLeft())
 		}
 	}
 	switch {
@@ -47,6 +48,14 @@ func (c Cluster) withLeft() string {
 		return left + " left"
 	}
 	return left + " and " + strings.TrimPrefix(c.withPods(), ", with ")
+}
+
+// whyLeft says why the remote namespace is still there, as far as is known.
+func (c Cluster) whyLeft() string {
+	if why := namespacemap.WhyLeft(c.Current); why != "" {
+		return " (" + why + ")"
+	}
+	return ""
 }
 
 // asked reports whether the provider was, or may have been, asked for the remote

@@ -1,0 +1,62 @@
+package namespacemap
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+const (
+	// maxHeld limits what a provider says of one condition, so that all five fit into a message.
+	maxHeld = 120
+	// heldMark is in our own messages only where the provider's words begin.
+	heldMark = "the provider says "
+
+	goingMessage       = "the remote namespace is being deleted in the provider; it is made again when it is gone"
+	notRequiredMessage = "the remote namespace is being deleted because it is not required any more"
+)
+
+// HeldBy says in the provider's words why it cannot finish the deletion of a namespace; ""
+// if it says nothing.
+func HeldBy(namespace *corev1.Namespace) string {
+	if namespace.DeletionTimestamp.IsZero() {
+		return ""
+	}
+	var held []string
+	for _, kind := range []corev1.NamespaceConditionType{
+		corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure, corev1.NamespaceDeletionContentFailure,
+		corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining,
+	} {
+		i := slices.IndexFunc(namespace.Status.Conditions, func(c corev1.NamespaceCondition) bool { return c.Type == kind })
+		if i >= 0 && namespace.Status.Conditions[i].Status == corev1.ConditionTrue {
+			held = append(held, string(kind)+": "+provenance.Cut(namespace.Status.Conditions[i].Message, maxHeld))
+		}
+	}
+	return strings.Join(held, "; ")
+}
+
+// WithHeld adds to a message about a deletion why the provider cannot finish it.
+func WithHeld(message, held string) string {
+	if held == "" {
+		return message
+	}
+	return message + "; " + heldMark + held
+}
+
+// WhyLeft says why a remote namespace that is to go is still there; "" if that is not known.
+func WhyLeft(entry *v1alpha1.CurrentMapping) string {
+	switch {
+	case entry == nil || entry.Phase != v1alpha1.MappingTerminating:
+		return ""
+	case entry.Reason == v1alpha1.ReasonDeletionFailed || entry.Reason == v1alpha1.ReasonServerError:
+		return entry.Message
+	}
+	if _, held, found := strings.Cut(entry.Message, heldMark); found {
+		return heldMark + held
+	}
+	return ""
+}
