@@ -119,6 +119,12 @@ func (s Subject[T]) Gone() bool {
 	return !Present(s.Local) && !slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return Present(site.Remote) })
 }
 
+// Withdrawn reports whether there should be copies nowhere, or only in namespaces that the
+// consumer has asked to go.
+func (s Subject[T]) Withdrawn() bool {
+	return !slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return site.Wanted && !site.Place.Leaving })
+}
+
 // isPending reports whether it is unknown where something that needs the object goes.
 func (s Subject[T]) isPending() bool {
 	return slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return site.Wanted && !site.Place.Open && !site.Place.Leaving })

@@ -115,6 +115,9 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], pla
 	if again == 0 {
 		c.Memory.Shown(s.Key, s.Now)
 	}
+	if s.Withdrawn() {
+		c.Memory.Undone.Withdrawn(s.Key)
+	}
 	if s.Gone() {
 		c.Memory.Forget(s.Key)
 		c.waits.Forget(c.key(s.Key))

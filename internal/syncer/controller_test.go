@@ -277,6 +277,38 @@ func TestTranscriptsInMappedNamespaces(t *testing.T) {
 	}
 }
 
+// TestWhoseDeletionsCount: what goes with its namespace because the consumer takes that back
+// is made again at once, and nobody is accused.
+func TestWhoseDeletionsCount(t *testing.T) {
+	offloaded, gone := builder.Map("eu").Accepted("team", "team-home").Obj(), builder.Map("eu").Obj()
+	for who, meanwhile := range map[string]*v1alpha1.NamespaceMap{"the consumer": gone, "somebody": offloaded} {
+		t.Run(who, func(t *testing.T) {
+			w := newWorld()
+			w.share()
+			w.consumer.Put(fixture.Local())
+			created := 0
+			for range 6 {
+				w.maps(offloaded)
+				requests, _ := w.reconcile(t)
+				created += len(requests)
+				copied := &corev1.ConfigMap{}
+				if w.provider.Get(t.Context(), client.ObjectKeyFromObject(fixture.Remote()), copied) == nil {
+					if err := w.provider.Delete(t.Context(), copied, client.Preconditions{UID: &copied.UID}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.maps(meanwhile)
+				if meanwhile == gone {
+					w.reconcile(t)
+				}
+			}
+			if ours, told := meanwhile == gone, w.rig.Recorded(); ours != (created == 6) || ours && len(told) > 0 {
+				t.Errorf("made %d times, and told %s", created, told)
+			}
+		})
+	}
+}
+
 // waiting shows on each object why it is not sent, and tells its owner, as of pods.
 type waiting struct {
 	decide.TopDown[*corev1.ConfigMap]

@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ const (
 	firstRedo = time.Second
 	mostRedo  = 5 * time.Minute
 )
+
+// existence begins what a creation and a deletion of a copy are about.
+const existence = "existence in "
 
 // Undone paces writes that are made again and again because somebody undoes them: a
 // patch of the same fields of one object to the same values, or of its status by what its
@@ -85,6 +89,20 @@ func (u *Undone) Wrote(key types.NamespacedName, a decide.Action) {
 	u.pace.Wrote(id(key, about))
 }
 
+// Withdrawn notes that the consumer has the copies of an object go, perhaps with their
+// namespaces, which takes no request for each: the next creation is no answer to somebody
+// else.
+func (u *Undone) Withdrawn(key types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for about := range u.last[key] {
+		if strings.HasPrefix(about, existence) {
+			delete(u.last[key], about)
+			u.pace.Forget(id(key, about))
+		}
+	}
+}
+
 func (u *Undone) note(key types.NamespacedName, about string, what done) {
 	if u.last[key] == nil {
 		u.last[key] = map[string]done{}
@@ -109,7 +127,7 @@ func written(a decide.Action) (about string, change uint64) {
 	switch a.Verb { //nolint:exhaustive // All others are made once, or paced otherwise.
 	case decide.Create, decide.Delete:
 		if a.Side == decide.Remote {
-			about = "existence in " + a.Object.GetNamespace()
+			about = existence + a.Object.GetNamespace()
 		}
 	case decide.Find:
 		about = "labels of " + decide.Location(decide.KeyOf(a.Object))

@@ -59,6 +59,10 @@ func TestUndone(t *testing.T) {
 			if wait, _ := undone.Wait(settings, test.next); wait != test.wait {
 				t.Errorf("it waits for %s, want %s", wait, test.wait)
 			}
+			undone.Withdrawn(settings)
+			if wait, _ := undone.Wait(settings, test.next); test.next.Verb == decide.Create && wait != 0 || test.next.Verb != decide.Create && wait != test.wait {
+				t.Errorf("after the consumer had its copies go: %s", wait)
+			}
 			undone.forget(settings)
 			if wait, times := undone.Wait(settings, test.next); wait != 0 || times != 0 {
 				t.Errorf("of an object that is gone: %s, %d", wait, times)
