@@ -27,8 +27,9 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	if err := plugin.Command(version, streams).ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
+	command := plugin.Command(version, streams)
+	if err := command.ExecuteContext(ctx); err != nil {
+		_, _ = fmt.Fprintln(command.ErrOrStderr(), "error:", err)
 		return 1
 	}
 	return 0

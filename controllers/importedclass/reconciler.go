@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/importedclass"
 	"github.com/spillway-io/spillway/internal/precondition"
@@ -89,8 +90,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	plan := importedclass.Decide(req.Kind, req.Name, bindings.Items, found)
 	for _, binding := range plan.Taken {
 		if _, before := r.told.LoadOrStore(telling{binding.UID, found.GetUID()}, true); !before {
-			r.Events.Eventf(binding, nil, corev1.EventTypeWarning, reasonClassTaken, "Import",
-				"%s %s is not imported: there is one of that name, which Spillway has not made; delete that, or import under another name", req.Kind, req.Name)
+			r.Events.Eventf(binding, nil, corev1.EventTypeWarning, reasonClassTaken, "Import", "%s", conditions.Note(fmt.Sprintf(
+				"%s %s is not imported: there is one of that name, which Spillway has not made; delete that, or import under another name", req.Kind, req.Name)))
 		}
 	}
 	switch {

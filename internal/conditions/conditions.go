@@ -6,18 +6,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // maxMessage limits a message to well below the 32768 bytes that Kubernetes allows: part
 // of it may come from a provider.
 const maxMessage = 1024
 
-// New makes a condition of that type.
+// New makes a condition of that type. Its message is on one line, and shows nothing that
+// cannot be printed.
 func New(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	if r := []rune(message); len(r) > maxMessage {
-		message = string(r[:maxMessage-1]) + "…"
-	}
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: provenance.Cut(message, maxMessage)}
 }
 
 // Set sets condition in conditions, for that generation. Only a changed status changes
@@ -35,10 +35,11 @@ func Reason(conditions []metav1.Condition, kind string) string {
 	return ""
 }
 
-// Note limits the note of an event to the 1024 bytes that Kubernetes allows; a longer one
-// would be refused, and the event lost.
+// Note cleans the note of an event, and limits it to the 1024 bytes that Kubernetes allows;
+// a longer one would be refused, and the event lost.
 func Note(note string) string {
 	const most, ellipsis = 1024, "…"
+	note = provenance.Clean(note)
 	if len(note) <= most {
 		return note
 	}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -85,7 +86,7 @@ type Problem struct {
 
 // Problemf makes a Problem of a reason and a format for its message.
 func Problemf(reason, format string, args ...any) Problem {
-	return Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+	return Problem{Reason: reason, Message: provenance.Clean(fmt.Sprintf(format, args...))}
 }
 
 // Plan is what to do, in this order. Each prefix of the actions leaves a state from

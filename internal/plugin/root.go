@@ -20,6 +20,7 @@ import (
 
 // Command is kubectl spillway.
 func Command(version string, streams genericiooptions.IOStreams) *cobra.Command {
+	streams.Out, streams.ErrOut = cli.Terminal(streams.Out), cli.Terminal(streams.ErrOut)
 	f := &cli.Factory{ConfigFlags: genericclioptions.NewConfigFlags(true), IOStreams: streams, Version: version}
 	root := &cobra.Command{
 		Use:   "kubectl-spillway",

@@ -2,7 +2,10 @@ package plugin
 
 import (
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,5 +53,34 @@ func parses(t *testing.T, args []string) {
 	}
 	if err != nil || command == root {
 		t.Errorf("kubectl spillway %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+// TestNothingControlsTheTerminal: all text goes through one writer, and none past it.
+func TestNothingControlsTheTerminal(t *testing.T) {
+	streams, _, out, _ := genericiooptions.NewTestIOStreams()
+	root := Command("test", streams)
+	const hostile = "a\x1b[31m\u202eb\u009b1m\r\tc\n"
+	for _, to := range []io.Writer{root.OutOrStdout(), root.ErrOrStderr()} {
+		if n, err := io.WriteString(to, hostile); n != len(hostile) || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	}
+	if got, want := out.String(), "a [31m b 1m \tc\n"; got != want {
+		t.Errorf("printed is %q, want %q", got, want)
+	}
+	past := regexp.MustCompile(`os\.Std(out|err)|fmt\.Print|\bprintln?\(`)
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if found := past.Find(content); found != nil {
+			t.Errorf("%s has %s: write to the streams of the Factory", path, found)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

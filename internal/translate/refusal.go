@@ -1,6 +1,10 @@
 package translate
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/spillway-io/spillway/internal/provenance"
+)
 
 // Why an object is not sent.
 const (
@@ -55,7 +59,7 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Reason + ": " + r.Message }
 
 func refusalf(reason, format string, args ...any) *Refusal {
-	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
+	return &Refusal{Reason: reason, Message: provenance.Clean(fmt.Sprintf(format, args...))}
 }
 
 // with appends text to the message of a refusal; nil stays nil.

@@ -201,6 +201,6 @@ func trim(obj any) (any, error) {
 			Namespace: event.Namespace, Name: event.Name, UID: event.UID, ResourceVersion: event.ResourceVersion,
 		},
 		InvolvedObject: corev1.ObjectReference{UID: event.InvolvedObject.UID},
-		Reason:         event.Reason, Message: event.Message, Count: event.Count,
+		Reason:         event.Reason, Message: provenance.Clean(event.Message), Count: event.Count,
 	}, nil
 }

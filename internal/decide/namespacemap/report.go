@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // maxMessage is the bound of a message in the API.
@@ -81,9 +82,5 @@ func count(status *v1alpha1.NamespaceMapStatus, desired []v1alpha1.DesiredMappin
 	status.Ready, status.Failed = &ready, &failed
 }
 
-func bounded(message string) string {
-	if r := []rune(message); len(r) > maxMessage {
-		return string(r[:maxMessage-1]) + "…"
-	}
-	return message
-}
+// bounded cleans and limits a message: a provider may have written a part of it.
+func bounded(message string) string { return provenance.Cut(message, maxMessage) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -68,7 +69,7 @@ func setTerminated(statuses []corev1.ContainerStatus, message string, now time.T
 		}
 		status.Ready, status.Started = false, ptr.To(false)
 		ended := &corev1.ContainerStateTerminated{
-			ExitCode: exitCodeUnknown, Reason: reasonStatusUnknown, Message: message,
+			ExitCode: exitCodeUnknown, Reason: reasonStatusUnknown, Message: provenance.Clean(message),
 			FinishedAt: metav1.NewTime(now), ContainerID: status.ContainerID,
 		}
 		if status.State.Running != nil {

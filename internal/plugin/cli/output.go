@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
-	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
 )
 
@@ -63,10 +61,9 @@ func NewOutput(f *Factory, command, format string, dryRun bool) (*Output, error)
 	if format != "" {
 		out = f.ErrOut
 	}
-	file, ok := out.(*os.File)
 	return &Output{
 		summary: Summary{Command: command, DryRun: dryRun, Steps: []Step{}}, format: format, out: out, err: f.ErrOut,
-		terminal: ok && term.IsTerminal(int(file.Fd())), begun: time.Now(),
+		terminal: isTerminal(out), begun: time.Now(),
 	}, nil
 }
 
@@ -151,7 +148,8 @@ func (o *Output) Waiting(what string) {
 	if len(short) > width {
 		short = append(short[:width-1], '…')
 	}
-	_, _ = fmt.Fprintf(o.out, "\r\x1b[K%s (%.0fs)", string(short), time.Since(o.begun).Seconds())
+	eraseLine(o.out)
+	_, _ = fmt.Fprintf(o.out, "%s (%.0fs)", string(short), time.Since(o.begun).Seconds())
 	o.pending = true
 }
 
@@ -163,7 +161,7 @@ func (o *Output) line(to io.Writer, text string) {
 		o.flush()
 	}
 	if o.pending {
-		_, _ = fmt.Fprint(o.out, "\r\x1b[K")
+		eraseLine(o.out)
 		o.pending = false
 	}
 	_, _ = fmt.Fprintln(to, text)

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"golang.org/x/term"
+)
+
+// Terminal passes text on without what would control a terminal, or turn the direction of
+// text: part of what a command prints was written by providers and teams.
+func Terminal(to io.Writer) io.Writer {
+	if _, already := to.(terminal); already {
+		return to
+	}
+	return terminal{to}
+}
+
+type terminal struct{ raw io.Writer }
+
+// Write implements io.Writer. A character must not be split between two calls.
+func (t terminal) Write(text []byte) (int, error) {
+	_, err := io.WriteString(t.raw, strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, string(text)))
+	if err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// eraseLine lets the next text take the place of the last line, where a person reads it.
+func eraseLine(to io.Writer) {
+	if t, ok := to.(terminal); ok {
+		to = t.raw
+	}
+	_, _ = io.WriteString(to, "\r\x1b[K")
+}
+
+// isTerminal reports whether a person reads what is written.
+func isTerminal(to io.Writer) bool {
+	if t, ok := to.(terminal); ok {
+		to = t.raw
+	}
+	file, ok := to.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
