@@ -40,7 +40,8 @@ const (
 	ReasonPaused = "Paused"
 	// ReasonCreating: the cluster is being created.
 	ReasonCreating = "Creating"
-	// ReasonDeleting: the cluster is being deleted in the cloud.
+	// ReasonDeleting: the object is being deleted, and so is the cluster in the cloud, if
+	// deletionPolicy is Delete.
 	ReasonDeleting = "Deleting"
 )
 

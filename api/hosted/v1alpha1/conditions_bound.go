@@ -1,6 +1,7 @@
 package v1alpha1
 
-// Reasons of HostedBound.
+// Reasons of HostedBound, beside ReasonNotFound and ReasonReplaced, with which no token is
+// renewed, and ReasonRequestFailed: the consumer's API server refuses what is written.
 const (
 	// ReasonBound: there is a ClusterBinding, and its Secret has a token that the cluster has
 	// given out.
@@ -8,8 +9,8 @@ const (
 	// ReasonNameTaken: a ClusterBinding or a Secret of that name was not made for this
 	// HostedCluster, and is left alone.
 	ReasonNameTaken = "NameTaken"
-	// ReasonNoAccess: the cloud's identity gets no access to the cluster, or too little of
-	// it. The message says what was refused. It is tried again every minute; a token that is
+	// ReasonNoAccess: there is no token, or it is due and cannot be renewed: the cloud's
+	// identity gets no access to the cluster, or too little of it, or there is no client. The message says what was refused. It is tried again every minute; a token that is
 	// valid already stays in use.
 	ReasonNoAccess = "NoAccess"
 	// ReasonUnbinding: the ClusterBinding is being deleted; its condition Drained says how

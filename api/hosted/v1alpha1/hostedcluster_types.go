@@ -57,7 +57,8 @@ type HostedClusterSpec struct {
 	// +optional
 	Binding *Binding `json:"binding,omitempty"`
 
-	// paused stops all reads and writes in the cloud.
+	// paused stops all reads and writes in the cloud. Only the token of a ClusterBinding that
+	// is there is renewed.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }

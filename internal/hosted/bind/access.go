@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hosted "github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
@@ -90,6 +92,29 @@ func (a *access) prepare(ctx context.Context) error {
 	return nil
 }
 
+// prepareFor prepares the cluster if it is not yet, and returns what is noted of that. To
+// keep a token, nothing is applied, and only in the cluster that it is of.
+func (a *access) prepareFor(ctx context.Context, seen Seen) (string, error) {
+	prepared, before := a.prepared(seen.Manifests), ""
+	if seen.Secret != nil {
+		before = seen.Secret.Annotations[hosted.AnnotationPrepared]
+	}
+	if prepared == before {
+		return prepared, nil
+	}
+	if !seen.Keep {
+		return prepared, a.prepare(ctx)
+	}
+	_, there := parts(prepared)
+	if _, was := parts(before); was != there {
+		return "", errMoved
+	}
+	return before, nil
+}
+
+// errMoved: nobody has read the cluster since, so it may be another one.
+var errMoved = errors.New("the cloud names another address or certificate authority than before, which is used once the cluster has been read")
+
 // missing tells whether the cluster does not have an object.
 func (a *access) missing(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
 	there := &unstructured.Unstructured{}
@@ -123,10 +148,10 @@ func (a *access) prepared(manifests string) string {
 	return manifests + "." + hex.EncodeToString(sum[:])
 }
 
-// manifestsOf is the first half of what prepared returns.
-func manifestsOf(prepared string) string {
-	manifests, _, _ := strings.Cut(prepared, ".")
-	return manifests
+// parts are the two digests in what prepared returns.
+func parts(prepared string) (manifests, place string) {
+	manifests, place, _ = strings.Cut(prepared, ".")
+	return manifests, place
 }
 
 func write(host string, ca []byte, user *clientcmdapi.AuthInfo) ([]byte, error) {

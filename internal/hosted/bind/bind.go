@@ -25,6 +25,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -72,18 +73,26 @@ func New(consumer *rest.Config, namespace string) (*Binder, error) {
 // it has to be called again at the latest; zero: with the next read. An error is one of the
 // consumer's API server.
 func (b *Binder) Bind(ctx context.Context, h *hosted.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error) {
-	plan, err := b.work(ctx, h, source, false)
+	plan, err := b.work(ctx, h, source, Seen{})
 	return plan.Bound, plan.Again, err
 }
 
-// Unbind takes the binding back, and is called again until it is done. gone tells that the
-// cluster is no longer there: then nothing waits for what is in it. Without a source, a token
-// that expires meanwhile is not renewed.
-func (b *Binder) Unbind(ctx context.Context, h *hosted.HostedCluster, source cloud.Source, gone bool) (done bool, err error) {
+// Keep renews the token of a ClusterBinding that is there, and does nothing else: for a
+// cluster that could not be read, or is left alone. The token is only renewed if the cluster
+// is where it was, since another one may have its name by now.
+func (b *Binder) Keep(ctx context.Context, h *hosted.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error) {
+	plan, err := b.work(ctx, h, source, Seen{Keep: true})
+	return plan.Bound, plan.Again, err
+}
+
+// Unbind takes the binding back, and is called again until it is done. Until then, it returns
+// the condition Bound. gone tells that the cluster is no longer there: nothing waits then for
+// what is in it. Without a source, a token that expires meanwhile is not renewed.
+func (b *Binder) Unbind(ctx context.Context, h *hosted.HostedCluster, source cloud.Source, gone bool) (*metav1.Condition, bool, error) {
 	h = h.DeepCopy()
 	h.Spec.Binding = nil
-	plan, err := b.work(ctx, h, source, gone)
-	return err == nil && plan.Step == Done, err
+	plan, err := b.work(ctx, h, source, Seen{Gone: gone})
+	return plan.Bound, err == nil && plan.Step == Done, err
 }
 
 // digest is that of the manifests of a provider, which do not change while a program runs.
@@ -98,13 +107,13 @@ var digest = sync.OnceValues(func() (string, error) {
 // steps is how many can follow each other in one call: any more would be a circle.
 const steps = 8
 
-func (b *Binder) work(ctx context.Context, h *hosted.HostedCluster, source cloud.Source, gone bool) (Plan, error) {
+func (b *Binder) work(ctx context.Context, h *hosted.HostedCluster, source cloud.Source, as Seen) (Plan, error) {
 	for range steps {
 		seen, err := b.observe(ctx, h)
 		if err != nil {
 			return Plan{}, err
 		}
-		seen.Gone = gone
+		seen.Gone, seen.Keep = as.Gone, as.Keep
 		plan := Decide(seen)
 		switch plan.Step {
 		case Wait, Done:
@@ -112,7 +121,7 @@ func (b *Binder) work(ctx context.Context, h *hosted.HostedCluster, source cloud
 		case Renew:
 			secret, err := b.renew(ctx, h, seen, source)
 			if err != nil {
-				return b.without(seen, err), nil
+				return seen.without(err), nil
 			}
 			err = b.put(ctx, seen.Secret, secret)
 			if err != nil {
@@ -127,16 +136,6 @@ func (b *Binder) work(ctx context.Context, h *hosted.HostedCluster, source cloud
 	return Plan{}, fmt.Errorf("binding HostedCluster %s: it is not done after %d steps", h.Name, steps)
 }
 
-// without is the plan if there is no new token. A deletion goes on with the old one.
-func (b *Binder) without(seen Seen, err error) Plan {
-	if seen.Wanted == nil {
-		plan := seen.leaving()
-		plan.Again = retryAccess
-		return plan
-	}
-	return noAccess(err)
-}
-
 func (b *Binder) observe(ctx context.Context, h *hosted.HostedCluster) (Seen, error) {
 	manifests, err := digest()
 	if err != nil {
@@ -145,7 +144,7 @@ func (b *Binder) observe(ctx context.Context, h *hosted.HostedCluster) (Seen, er
 	seen := Seen{Owner: h.UID, Wanted: wanted(h), Manifests: manifests, Now: b.Clock.Now()}
 	binding, secret := &v1alpha1.ClusterBinding{}, &corev1.Secret{}
 	err = b.Client.Get(ctx, client.ObjectKey{Name: h.Name}, binding)
-	if client.IgnoreNotFound(err) != nil {
+	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		return Seen{}, fmt.Errorf("getting ClusterBinding %s: %w", h.Name, err)
 	}
 	if err == nil {
@@ -175,11 +174,9 @@ func (b *Binder) renew(ctx context.Context, h *hosted.HostedCluster, seen Seen, 
 		return nil, err
 	}
 	defer access.close()
-	prepared := access.prepared(seen.Manifests)
-	if seen.Secret == nil || seen.Secret.Annotations[hosted.AnnotationPrepared] != prepared {
-		if err := access.prepare(ctx); err != nil {
-			return nil, err
-		}
+	prepared, err := access.prepareFor(ctx, seen)
+	if err != nil {
+		return nil, err
 	}
 	token, renew, err := access.token(ctx, seen.Now)
 	if err != nil {

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -31,6 +32,8 @@ type Seen struct {
 	Secret  *corev1.Secret
 	// Gone is set if the cluster is no longer there: what is in it cannot be taken back.
 	Gone bool
+	// Keep is set if nothing but the token may be renewed.
+	Keep bool
 	Now  time.Time
 }
 
@@ -68,6 +71,8 @@ type Plan struct {
 // stays, renewed, until the ClusterBinding has gone: taking back needs it too.
 func Decide(s Seen) Plan {
 	switch {
+	case s.Keep:
+		return s.keep()
 	case s.Wanted == nil:
 		return s.unbind()
 	case s.Binding != nil && !s.ours(s.Binding):
@@ -83,9 +88,38 @@ func Decide(s Seen) Plan {
 	case s.Binding == nil || !s.asWanted():
 		return Plan{Step: Put}
 	default:
-		return Plan{Step: Wait, Bound: bound(metav1.ConditionTrue, hosted.ReasonBound, "ClusterBinding "+s.Binding.Name), Again: s.renewIn()}
+		return s.isBound()
 	}
 }
+
+func (s Seen) isBound() Plan {
+	return Plan{Step: Wait, Bound: bound(metav1.ConditionTrue, hosted.ReasonBound, "ClusterBinding "+s.Binding.Name), Again: s.renewIn()}
+}
+
+// keep renews the token of a ClusterBinding that is there. A Secret that somebody has deleted
+// is not made again: it knew where the cluster was.
+func (s Seen) keep() Plan {
+	switch {
+	case s.Binding != nil && !s.ours(s.Binding):
+		return s.taken("ClusterBinding", s.Binding)
+	case s.Binding == nil:
+		return noAccess(errNoBinding)
+	case s.Secret == nil || !s.ours(s.Secret):
+		return noAccess(errNoSecret)
+	case s.renewIn() <= 0:
+		return Plan{Step: Renew}
+	case !s.Binding.DeletionTimestamp.IsZero():
+		return s.leaving()
+	default:
+		return s.isBound()
+	}
+}
+
+// What is not made while a token is only renewed.
+var (
+	errNoBinding = errors.New("there is no ClusterBinding: it is made once the cluster has been read")
+	errNoSecret  = errors.New("there is no Secret: it is made again once the cluster has been read")
+)
 
 func (s Seen) unbind() Plan {
 	mine := s.Binding != nil && s.ours(s.Binding)
@@ -110,6 +144,17 @@ func (s Seen) leaving() Plan {
 		fmt.Sprintf("ClusterBinding %s is being deleted; see its condition Drained", s.Binding.Name))}
 }
 
+// without is the plan if there is no new token. A deletion goes on with the old one.
+func (s Seen) without(err error) Plan {
+	if s.Binding == nil || s.Binding.DeletionTimestamp.IsZero() {
+		return noAccess(err)
+	}
+	plan := s.leaving()
+	plan.Again = retryAccess
+	plan.Bound = bound(metav1.ConditionFalse, hosted.ReasonUnbinding, plan.Bound.Message+". Its token cannot be renewed: "+err.Error())
+	return plan
+}
+
 func (s Seen) taken(kind string, object metav1.Object) Plan {
 	return Plan{Step: Wait, Bound: bound(metav1.ConditionFalse, hosted.ReasonNameTaken,
 		fmt.Sprintf("%s %s was not made for this HostedCluster, and is left alone: delete it, or give the HostedCluster another name", kind, object.GetName()))}
@@ -120,10 +165,12 @@ func (s Seen) ours(object metav1.Object) bool {
 }
 
 // renewIn is when the token is to be renewed; at once if there is none, if the manifests
-// have changed, or if the Secret does not say.
+// have changed and may be applied, or if the Secret does not say.
 func (s Seen) renewIn() time.Duration {
-	if s.Secret == nil || !s.ours(s.Secret) || len(s.Secret.Data[v1alpha1.DefaultKubeconfigKey]) == 0 ||
-		manifestsOf(s.Secret.Annotations[hosted.AnnotationPrepared]) != s.Manifests {
+	if s.Secret == nil || !s.ours(s.Secret) || len(s.Secret.Data[v1alpha1.DefaultKubeconfigKey]) == 0 {
+		return 0
+	}
+	if manifests, _ := parts(s.Secret.Annotations[hosted.AnnotationPrepared]); manifests != s.Manifests && !s.Keep {
 		return 0
 	}
 	at, err := time.Parse(time.RFC3339, s.Secret.Annotations[hosted.AnnotationRenewAt])

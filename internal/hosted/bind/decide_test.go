@@ -53,6 +53,7 @@ func TestDecide(t *testing.T) {
 	late := func(s *Seen) { s.Now = s.Now.Add(lifetime / 2) }
 	unwanted := func(s *Seen) { s.Wanted = nil }
 	gone := func(s *Seen) { s.Wanted, s.Gone = nil, true }
+	kept := func(s *Seen) { s.Keep = true }
 	without := func(s *Seen) { s.Binding = nil }
 	foreign := func(object metav1.Object) { object.SetLabels(nil) }
 	tests := map[string]struct {
@@ -80,6 +81,15 @@ func TestDecide(t *testing.T) {
 		"and the token expires":        {seen(deleting, late), Renew, "", 0},
 		"the name is taken":            {seen(func(s *Seen) { foreign(s.Binding) }), Wait, hosted.ReasonNameTaken, 0},
 		"the Secret's name is taken":   {seen(without, func(s *Seen) { foreign(s.Secret) }), Wait, hosted.ReasonNameTaken, 0},
+		"kept":                         {seen(kept), Wait, hosted.ReasonBound, lifetime / 2},
+		"kept, and the token expires":  {seen(kept, late), Renew, "", 0},
+		"kept, with other manifests":   {seen(kept, func(s *Seen) { s.Manifests = "others" }), Wait, hosted.ReasonBound, lifetime / 2},
+		"kept, with another clusterID": {seen(kept, func(s *Seen) { s.Binding.Spec.ClusterID = "old" }), Wait, hosted.ReasonBound, lifetime / 2},
+		"kept, though not wanted":      {seen(kept, unwanted), Wait, hosted.ReasonBound, lifetime / 2},
+		"kept, and being deleted":      {seen(kept, deleting), Wait, hosted.ReasonUnbinding, lifetime / 2},
+		"nothing to keep":              {seen(kept, without), Wait, hosted.ReasonNoAccess, retryAccess},
+		"kept, without the Secret":     {seen(kept, func(s *Seen) { s.Secret = nil }), Wait, hosted.ReasonNoAccess, retryAccess},
+		"kept, but not ours":           {seen(kept, func(s *Seen) { foreign(s.Binding) }), Wait, hosted.ReasonNameTaken, 0},
 		"it is of an earlier one":      {seen(func(s *Seen) { s.Owner = "another" }), Wait, hosted.ReasonNameTaken, 0},
 		"the binding is removed":       {seen(unwanted), Delete, "", 0},
 		"and is being deleted":         {seen(unwanted, deleting), Wait, hosted.ReasonUnbinding, lifetime / 2},

@@ -30,3 +30,18 @@ func (c Connection) LogValue() slog.Value { return slog.StringValue(c.Host) }
 type Source interface {
 	Connection(ctx context.Context) (Connection, error)
 }
+
+// SourceOf returns the Source that a client is; nil if its cloud gives no access. Without a
+// client, all that it gives is why there is none.
+func SourceOf(c Client, why error) Source {
+	if c == nil && why != nil {
+		return none{why}
+	}
+	source, _ := c.(Source)
+	return source
+}
+
+type none struct{ why error }
+
+// Connection implements Source.
+func (n none) Connection(context.Context) (Connection, error) { return Connection{}, n.why }

@@ -2,13 +2,14 @@ package controller
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
 	"github.com/spillway-io/spillway/internal/hosted/ledger"
 	"github.com/spillway-io/spillway/internal/hosted/state"
 )
@@ -42,34 +43,15 @@ func (v *visit) create(ctx context.Context) error {
 	return v.sent(ctx, "", err, func() {})
 }
 
-// bind lets the Binder do its part, if the cluster is there and runs.
-func (v *visit) bind(ctx context.Context) error {
-	there := v.client != nil && !v.seen.Missing && v.failure == nil && v.seen.Reading.Complete
-	if v.Binder == nil || !there || v.phase == state.Creating || v.phase == state.Replaced || v.phase == state.Deleting {
-		return nil
-	}
-	condition, again, err := v.Binder.Bind(ctx, v.h, v.client)
-	if err != nil {
+// delete takes the binding back, and then makes the next request that deletes the cluster.
+func (v *visit) delete(ctx context.Context) error {
+	done, err := v.unbind(ctx)
+	v.report()
+	if err = errors.Join(err, v.store(ctx)); err != nil || !done {
 		return err
 	}
-	v.again = again
-	if condition == nil {
-		meta.RemoveStatusCondition(&v.h.Status.Conditions, v1alpha1.HostedBound)
-		return nil
+	if err := v.client.Delete(ctx, v.seen.Reading, string(v.h.UID)); !errors.Is(err, cloud.ErrBusy) {
+		v.failure = err
 	}
-	v.set(condition.Type, condition.Status, condition.Reason, condition.Message)
 	return nil
-}
-
-// unbind lets the Binder take back what it has made, while the cluster can be reached, if it
-// still can. What is only forgotten was not read before: whether it is there is asked here.
-func (v *visit) unbind(ctx context.Context, gone bool) (done bool, err error) {
-	bound := v.h.Spec.Binding != nil || meta.FindStatusCondition(v.h.Status.Conditions, v1alpha1.HostedBound) != nil
-	if v.Binder == nil || !bound {
-		return true, nil
-	}
-	if v.client == nil {
-		gone = v.observe(ctx) == nil && v.seen.Missing
-	}
-	return v.Binder.Unbind(ctx, v.h, v.client, gone)
 }

@@ -10,16 +10,25 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// observe reads the cluster. What is known of an operation is older than what is read.
-func (v *visit) observe(ctx context.Context) error {
+// connect makes the client of the cluster.
+func (v *visit) connect(ctx context.Context) error {
 	secret, err := v.secret(ctx)
 	if err != nil {
 		return err
 	}
-	if v.client, err = v.Clouds.Client(ctx, v.h, secret); err != nil {
+	c, err := v.Clouds.Client(ctx, v.h, secret)
+	if err != nil {
 		return err
 	}
-	v.table = v.client.Table()
+	v.client, v.table = c, c.Table()
+	return nil
+}
+
+// observe reads the cluster. What is known of an operation is older than what is read.
+func (v *visit) observe(ctx context.Context) error {
+	if err := v.connect(ctx); err != nil {
+		return err
+	}
 	if op := v.h.Status.Operation; op != nil && op.CloudID != "" && op.Message == "" {
 		operation, err := v.client.Operation(ctx, op.Item, op.CloudID)
 		if err != nil && !errors.Is(err, cloud.ErrNotFound) {

@@ -46,11 +46,14 @@ type Clouds interface {
 type Binder interface {
 	// Bind is called after each read of a cluster that is there and runs. It returns the
 	// condition Bound, or nil for none, and when it has to be called again at the latest;
-	// zero: with the next read.
-	Bind(ctx context.Context, h *v1alpha1.HostedCluster, c cloud.Client) (*metav1.Condition, time.Duration, error)
+	// zero: with the next read. The source is nil if the cloud gives no access.
+	Bind(ctx context.Context, h *v1alpha1.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error)
+	// Keep is called in its place while the cluster cannot be read, or is left alone: it
+	// renews the token of what is bound, and does nothing else.
+	Keep(ctx context.Context, h *v1alpha1.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error)
 	// Unbind is called before the cluster is deleted, or left, until it is done. gone tells
-	// that the cluster is not there any more. The client is nil if there is none.
-	Unbind(ctx context.Context, h *v1alpha1.HostedCluster, c cloud.Client, gone bool) (done bool, err error)
+	// that the cluster is not there any more.
+	Unbind(ctx context.Context, h *v1alpha1.HostedCluster, source cloud.Source, gone bool) (bound *metav1.Condition, done bool, err error)
 }
 
 // Reconciler keeps one HostedCluster and its cluster in step.
@@ -83,6 +86,7 @@ type visit struct {
 	table   *merge.Table
 	seen    state.Seen
 	phase   state.Phase
+	step    state.Step
 	failure error
 	// again is when the Binder has to be called; zero: whenever.
 	again time.Duration
@@ -98,18 +102,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := v.hold(ctx); err != nil {
 		return retry.Done(err)
 	}
-	step := v.decide(ctx)
-	if step == state.Release {
+	v.step = v.decide(ctx)
+	if v.step == state.Release {
 		return v.release(ctx)
 	}
-	if err := v.act(ctx, step); err != nil {
-		return retry.Done(err)
+	err := v.act(ctx)
+	failed := err != nil
+	if failed {
+		// What could not be stored was not decided.
+		v.h = v.stored.DeepCopy()
 	}
-	if err := v.bind(ctx); err != nil {
-		return retry.Done(err)
+	err = errors.Join(err, v.bind(ctx, failed))
+	if !failed {
+		v.report()
 	}
-	v.report()
-	if err := v.store(ctx); err != nil {
+	if err = errors.Join(err, v.store(ctx)); err != nil {
 		return retry.Done(err)
 	}
 	return ctrl.Result{RequeueAfter: v.delay()}, nil
@@ -131,6 +138,7 @@ func (v *visit) hold(ctx context.Context) error {
 // decide observes as much as it takes to know the next step.
 func (v *visit) decide(ctx context.Context) state.Step {
 	deleting := !v.h.DeletionTimestamp.IsZero()
+	v.seen.Spec, v.seen.Status, v.seen.Deleting = v.h.Spec, v.h.Status, deleting
 	if phase, step, ok := state.Early(v.h.Spec, deleting); ok {
 		v.phase = phase
 		return step
@@ -139,7 +147,6 @@ func (v *visit) decide(ctx context.Context) state.Step {
 		v.failure = err
 		return state.Wait
 	}
-	v.seen.Spec, v.seen.Status, v.seen.Deleting = v.h.Spec, v.h.Status, deleting
 	var step state.Step
 	v.phase, step = state.Next(v.seen)
 	return step
@@ -147,22 +154,12 @@ func (v *visit) decide(ctx context.Context) state.Step {
 
 // act does the step. Its errors are those of the API server; what the cloud answers is
 // kept, and reported.
-func (v *visit) act(ctx context.Context, step state.Step) error {
-	switch step {
+func (v *visit) act(ctx context.Context) error {
+	switch v.step {
 	case state.Create:
 		return v.create(ctx)
 	case state.Delete:
-		v.report()
-		if err := v.store(ctx); err != nil {
-			return err
-		}
-		if done, err := v.unbind(ctx, false); !done {
-			return err
-		}
-		if err := v.client.Delete(ctx, v.seen.Reading, string(v.h.UID)); !errors.Is(err, cloud.ErrBusy) {
-			v.failure = err
-		}
-		return nil
+		return v.delete(ctx)
 	case state.Resume:
 		return v.resume(ctx)
 	case state.Fail:
@@ -177,12 +174,12 @@ func (v *visit) act(ctx context.Context, step state.Step) error {
 
 // release lets the object go. The cluster is left, or gone.
 func (v *visit) release(ctx context.Context) (ctrl.Result, error) {
-	// If it was read, it is not there any more, or is another one.
-	done, err := v.unbind(ctx, v.client != nil)
-	if err != nil {
-		return retry.Done(err)
-	}
+	done, err := v.unbind(ctx)
 	if !done {
+		v.set(v1alpha1.HostedReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting, "The ClusterBinding is taken back: see the condition Bound")
+		if err = errors.Join(err, v.store(ctx)); err != nil {
+			return retry.Done(err)
+		}
 		return ctrl.Result{RequeueAfter: state.Delay(state.Deleting, v.now.Sub(v.h.DeletionTimestamp.Time), 0, 0)}, nil
 	}
 	v.Clouds.Forget(v.h.UID)
@@ -237,16 +234,13 @@ func (v *visit) secret(ctx context.Context) (*corev1.Secret, error) {
 }
 
 func (v *visit) delay() time.Duration {
-	if v.failure != nil {
-		return state.AfterError(v.lasted(v1alpha1.HostedSynced, v1alpha1.HostedReady))
-	}
 	var interval time.Duration
 	if i := v.h.Spec.Sync.Interval; i != nil {
 		interval = i.Duration
 	}
 	delay := state.Delay(v.phase, v.lasted(v1alpha1.HostedUpdating, v1alpha1.HostedReady), interval, v.Random())
-	if v.again > 0 {
-		delay = min(delay, v.again)
+	if v.failure != nil {
+		delay = state.AfterError(v.lasted(v1alpha1.HostedSynced, v1alpha1.HostedReady))
 	}
-	return delay
+	return retry.Sooner(delay, v.again)
 }

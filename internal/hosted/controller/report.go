@@ -138,7 +138,7 @@ func (v *visit) ready() {
 	}
 	switch v.phase {
 	case state.Paused:
-		set(metav1.ConditionFalse, v1alpha1.ReasonPaused, "spec.paused is set: nothing is read or changed in the cloud")
+		set(metav1.ConditionFalse, v1alpha1.ReasonPaused, "spec.paused is set: nothing is read or changed in the cloud, and only the token of its binding is renewed")
 		return
 	case state.Creating:
 		set(metav1.ConditionFalse, v1alpha1.ReasonCreating, v.seen.Reading.Busy)

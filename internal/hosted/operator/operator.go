@@ -84,7 +84,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Binder = bind.Operator{Binder: binder}
+		o.Binder = binder
 	}
 	o.Manager.Scheme = Scheme()
 	// Secrets of other namespaces are none of its business, and it has no right to them.

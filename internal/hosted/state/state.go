@@ -142,7 +142,7 @@ func (s Seen) inFlight(op v1alpha1.Operation) (Phase, Step) {
 
 func (s Seen) delete() (Phase, Step) {
 	switch {
-	case s.Missing || s.replaced():
+	case s.Gone():
 		return Deleting, Release
 	case s.Reading.Busy != "":
 		return Deleting, Wait
@@ -158,6 +158,10 @@ func (s Seen) missing() (Phase, Step) {
 	}
 	return NotFound, Wait
 }
+
+// Gone tells whether the cluster that was here once is not there any more: there is none of
+// its name, or another one.
+func (s Seen) Gone() bool { return s.Missing || s.replaced() }
 
 func (s Seen) replaced() bool {
 	return !s.Missing && s.Status.UpstreamUID != "" && s.Reading.UID != "" && s.Status.UpstreamUID != s.Reading.UID

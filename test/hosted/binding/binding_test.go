@@ -64,7 +64,7 @@ func (r *rig) bind(reason string) *metav1.Condition {
 
 func (r *rig) unbind(gone, want bool) {
 	r.Helper()
-	if done, err := r.binder.Unbind(r.Context(), r.h, r.source, gone); err != nil || done != want {
+	if _, done, err := r.binder.Unbind(r.Context(), r.h, r.source, gone); err != nil || done != want {
 		r.Fatalf("done: %v, %v, want %v", done, err, want)
 	}
 }
@@ -238,6 +238,43 @@ func ignoreForbidden(err error) error {
 		return nil
 	}
 	return err
+}
+
+// TestKeeping: of a cluster that cannot be read the token is renewed, in the same place, and
+// nothing else is done.
+func TestKeeping(t *testing.T) {
+	r := newRig(t, "kept")
+	keep := func(reason string) *metav1.Condition {
+		t.Helper()
+		bound, again, err := r.binder.Keep(t.Context(), r.h, r.source)
+		if err != nil || bound == nil || bound.Reason != reason || again > 30*time.Minute {
+			t.Fatalf("got %+v, %s, %v, want the reason %s", bound, again, err, reason)
+		}
+		return bound
+	}
+	keep(hosted.ReasonNoAccess)
+	if binding, secret := r.both(); binding != nil || secret != nil {
+		t.Errorf("got %v, %v", binding, secret)
+	}
+	r.bind(hosted.ReasonBound)
+	_, secret := r.both()
+	prepared := "older." + strings.SplitN(secret.Annotations[hosted.AnnotationPrepared], ".", 2)[1]
+	r.change(secret, func() { secret.Annotations[hosted.AnnotationPrepared] = prepared })
+	keep(hosted.ReasonBound)
+	r.clock.SetTime(r.clock.Now().Add(31 * time.Minute))
+	keep(hosted.ReasonBound)
+	_, renewed := r.both()
+	if bytes.Equal(renewed.Data["kubeconfig"], secret.Data["kubeconfig"]) || renewed.Annotations[hosted.AnnotationPrepared] != prepared {
+		t.Errorf("the token is not renewed, or more than that is done: %v", renewed.Annotations)
+	}
+	r.change(renewed, func() { renewed.Annotations[hosted.AnnotationPrepared] = "older.elsewhere" })
+	r.clock.SetTime(r.clock.Now().Add(31 * time.Minute))
+	if bound := keep(hosted.ReasonNoAccess); !strings.Contains(bound.Message, "another address") {
+		t.Errorf("it says %s", bound.Message)
+	}
+	if _, same := r.both(); same.ResourceVersion != renewed.ResourceVersion {
+		t.Error("the token of another cluster is used")
+	}
 }
 
 // TestForgetting: a cluster that is gone is not waited for.

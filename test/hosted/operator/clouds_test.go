@@ -256,6 +256,13 @@ func (c *clouds) addEKS(t *testing.T, name string) *hosted.EKS {
 	return c.eksS[name]
 }
 
+// remove removes a cluster of EKS.
+func (c *clouds) remove(name string) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	delete(c.eksS, name)
+}
+
 func (c *clouds) addAKS(t *testing.T, name string) *hosted.AKS {
 	t.Helper()
 	c.lock.Lock()

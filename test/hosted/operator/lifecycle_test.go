@@ -1,13 +1,18 @@
 package operator_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
@@ -33,9 +38,7 @@ func (m maker) Create(_ context.Context, _ map[string]any, token string) error {
 }
 
 func (m maker) Delete(context.Context, cloud.Reading, string) error {
-	m.r.clouds.lock.Lock()
-	defer m.r.clouds.lock.Unlock()
-	delete(m.r.clouds.eksS, m.name)
+	m.r.clouds.remove(m.name)
 	return nil
 }
 
@@ -98,22 +101,101 @@ func TestCreateRefused(t *testing.T) {
 
 // binder notes how it is called.
 type binder struct {
-	bound, unbound, gone int
-	done                 bool
+	bound, kept, unbound, gone int
+	done                       bool
+	// why a token cannot be renewed.
+	why error
 }
 
-func (b *binder) Bind(context.Context, *v1alpha1.HostedCluster, cloud.Client) (*metav1.Condition, time.Duration, error) {
+func (b *binder) Bind(context.Context, *v1alpha1.HostedCluster, cloud.Source) (*metav1.Condition, time.Duration, error) {
 	b.bound++
 	c := conditions.New(v1alpha1.HostedBound, metav1.ConditionTrue, "Bound", "")
 	return &c, time.Minute, nil
 }
 
-func (b *binder) Unbind(_ context.Context, _ *v1alpha1.HostedCluster, c cloud.Client, gone bool) (bool, error) {
+func (b *binder) Keep(ctx context.Context, _ *v1alpha1.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error) {
+	b.kept++
+	_, b.why = source.Connection(ctx)
+	c := conditions.New(v1alpha1.HostedBound, metav1.ConditionTrue, "Bound", "")
+	return &c, time.Second, nil
+}
+
+func (b *binder) Unbind(_ context.Context, _ *v1alpha1.HostedCluster, source cloud.Source, gone bool) (*metav1.Condition, bool, error) {
 	b.unbound++
 	if gone {
 		b.gone++
 	}
-	return b.done && c != nil, nil
+	c := conditions.New(v1alpha1.HostedBound, metav1.ConditionFalse, v1alpha1.ReasonUnbinding, "")
+	return &c, b.done && source != nil, nil
+}
+
+// TestTokenIsKept: whatever goes wrong with the cluster, or is not to be done, the token of its
+// binding is renewed; if that cannot be, Bound is not True.
+func TestTokenIsKept(t *testing.T) {
+	answer := func(code string, to func(*http.Request) bool) func(*rig) {
+		return func(r *rig) {
+			r.clouds.before = func(request *http.Request, _, _ string) string {
+				if to(request) {
+					return code
+				}
+				return ""
+			}
+		}
+	}
+	edited := func(change func(*v1alpha1.HostedCluster)) func(*rig) { return func(r *rig) { r.edit("kept", change) } }
+	all := func(*http.Request) bool { return true }
+	tests := map[string]struct {
+		happens            func(*rig)
+		bound, kept, unbnd int
+		reason, why        string
+	}{
+		"nothing":         {happens: func(*rig) {}, bound: 1},
+		"it is paused":    {happens: edited(func(h *v1alpha1.HostedCluster) { h.Spec.Paused = true }), kept: 1},
+		"nothing is read": {happens: answer("AccessDeniedException", all), kept: 1, why: "eks:DescribeCluster"},
+		"a part is not":   {happens: answer("AccessDeniedException", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/node-groups") }), kept: 1},
+		"a write is not": {happens: func(r *rig) {
+			tagged(r)
+			answer("Nonsense", func(q *http.Request) bool { return q.Method == http.MethodPost })(r)
+		}, bound: 1},
+		"without a Secret":  {happens: edited(func(h *v1alpha1.HostedCluster) { h.Spec.Credentials.SecretRef.Name = "none" }), kept: 1, why: "there is no Secret none"},
+		"a refused status":  {happens: func(r *rig) { tagged(r); r.Client = serverAt{r.Client, &points{at: 1, where: lost}} }, kept: 1},
+		"it has gone":       {happens: func(r *rig) { r.clouds.remove("kept") }, reason: v1alpha1.ReasonNotFound},
+		"it is another one": {happens: func(r *rig) { r.clouds.eksS["kept"].Edit(func(c object) object { c["createdAt"] = 1; return c }) }, reason: v1alpha1.ReasonReplaced},
+		"it is to be deleted, and busy": {happens: func(r *rig) {
+			edited(func(h *v1alpha1.HostedCluster) { h.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete })(r)
+			r.clouds.eksS["kept"].Edit(func(c object) object { c["status"] = "UPDATING"; return c })
+			if err := server.Delete(r.Context(), r.get("kept")); err != nil {
+				r.Fatal(err)
+			}
+		}, unbnd: 1, reason: v1alpha1.ReasonUnbinding},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			b := &binder{}
+			r.Binder = b
+			r.clouds.addEKS(t, "kept")
+			r.cluster("kept", "eksConfig: {displayName: kept, region: r}\nbinding: {clusterID: kept}\nsync: {interval: 24h}")
+			r.settle("kept")
+			*b = binder{}
+			test.happens(r)
+			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: keyOf("kept")})
+			if b.bound != test.bound || b.kept != test.kept || b.unbound != test.unbnd {
+				t.Errorf("bound %d times, kept %d, unbound %d; %v", b.bound, b.kept, b.unbound, err)
+			}
+			if b.why == nil && test.why != "" || b.why != nil && !strings.Contains(b.why.Error(), test.why) {
+				t.Errorf("it cannot be renewed because of %v", b.why)
+			}
+			if err == nil && result.RequeueAfter > time.Minute && test.reason == "" {
+				t.Errorf("again after %v", result.RequeueAfter)
+			}
+			r.condition(r.get("kept"), v1alpha1.HostedBound, cmp.Or(test.reason, "Bound"), "")
+		})
+	}
+}
+
+func tagged(r *rig) {
+	r.edit("kept", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.Tags = map[string]*string{"a": ptr.To("b")} })
 }
 
 // TestBinder: it is called with each read, as soon as it wants to be, and takes back what it
@@ -135,9 +217,9 @@ func TestBinder(t *testing.T) {
 		r.next("bound")
 	}
 	r.get("bound") // It is there until that is done.
-	r.clouds.lock.Lock()
-	delete(r.clouds.eksS, "bound")
-	r.clouds.lock.Unlock()
+	r.condition(r.get("bound"), v1alpha1.HostedBound, v1alpha1.ReasonUnbinding, "")
+	r.condition(r.get("bound"), v1alpha1.HostedReady, v1alpha1.ReasonDeleting, "")
+	r.clouds.remove("bound")
 	b.done = true
 	r.reconcile("bound")
 	if err := server.Get(t.Context(), keyOf("bound"), &v1alpha1.HostedCluster{}); err == nil || b.unbound != 3 || b.gone != 1 {
