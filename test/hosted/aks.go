@@ -60,6 +60,23 @@ func (a *AKS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	respond(w, status, out)
 }
 
+// noCluster is what Azure answers for a cluster that it does not have, as recorded in
+// testdata/aks.json.
+func noCluster(r *http.Request) (int, object) {
+	group, name := "", ""
+	parts := strings.Split(r.URL.Path, "/")
+	for i, part := range parts[:len(parts)-1] {
+		switch part {
+		case "resourceGroups":
+			group = parts[i+1]
+		case "managedClusters":
+			name = parts[i+1]
+		}
+	}
+	return http.StatusNotFound, object{"error": object{"code": "ResourceNotFound", "message": fmt.Sprintf(
+		"The Resource 'Microsoft.ContainerService/managedClusters/%s' under resource group '%s' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix", name, group)}}
+}
+
 func refused(status int, code string) (int, object) {
 	return status, object{"code": code, "message": code}
 }
@@ -70,14 +87,14 @@ const aksPath = "/subscriptions/sub/resourceGroups/rg/providers/Microsoft.Contai
 func (a *AKS) route(r *http.Request) (int, object) {
 	rest, ok := strings.CutPrefix(r.URL.Path, a.id)
 	if !ok || r.URL.Query().Get("api-version") == "" || r.Header.Get("Authorization") == "" {
-		return refused(http.StatusNotFound, "ResourceNotFound")
+		return noCluster(r)
 	}
 	name, isPool := strings.CutPrefix(rest, "/agentPools/")
 	switch {
 	case rest == "" && r.Method == http.MethodPut:
 		return a.putCluster(r)
 	case a.cluster == nil:
-		return refused(http.StatusNotFound, "ResourceNotFound")
+		return noCluster(r)
 	case rest == "" && r.Method == http.MethodGet:
 		return http.StatusOK, a.shown()
 	case rest == "" && r.Method == http.MethodDelete:

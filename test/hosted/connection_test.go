@@ -111,6 +111,7 @@ func TestConnectionOfGKE(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer of-google" || r.URL.Path != "/v1/projects/p/locations/europe-west1/clusters/shop" {
 			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p/locations/europe-west1/clusters/other."}}`)
 			return
 		}
 		_ = json.NewEncoder(w).Encode(object{"endpoint": "203.0.113.7", "masterAuth": object{"clusterCaCertificate": base64.StdEncoding.EncodeToString([]byte("ca"))}})

@@ -95,6 +95,11 @@ func newEKS(t *testing.T) (*EKS, *eks.Client) {
 	cluster := NewEKS(parse(t, clusterOfEKS), parse(t, groupOfEKS))
 	server := httptest.NewServer(cluster)
 	t.Cleanup(server.Close)
+	return cluster, eksAt(server, "shop")
+}
+
+// eksAt is the client of a cluster in EKS at an address.
+func eksAt(server *httptest.Server, name string) *eks.Client {
 	api := awseks.New(awseks.Options{
 		Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), HTTPClient: server.Client(), RetryMaxAttempts: 1,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -102,7 +107,7 @@ func newEKS(t *testing.T) (*EKS, *eks.Client) {
 		}),
 	})
 	templates := ec2.New(ec2.Options{Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), HTTPClient: server.Client(), RetryMaxAttempts: 1, Credentials: api.Options().Credentials})
-	return cluster, &eks.Client{API: api, EC2: templates, Cluster: "shop", Region: "eu-central-1"}
+	return &eks.Client{API: api, EC2: templates, Cluster: name, Region: "eu-central-1"}
 }
 
 func mustRead(t *testing.T, client *eks.Client) cloud.Reading {

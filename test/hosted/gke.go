@@ -144,8 +144,23 @@ func (c call) name(i int) string {
 	return ""
 }
 
+// notFound names what is not there, as Google does: "googleapi: Error 404: Not found:
+// projects/p/locations/l/clusters/c., notFound" is in many issues of
+// hashicorp/terraform-provider-google.
+func (c call) notFound() string {
+	kinds := []string{"projects", "locations", "clusters", "nodePools"}
+	if strings.HasPrefix(c.method, "operations.") {
+		kinds[2] = "operations"
+	}
+	var parts []string
+	for i, name := range c.names {
+		parts = append(parts, kinds[i], name)
+	}
+	return "Not found: " + strings.Join(parts, "/") + "."
+}
+
 func (g *GKE) call(c call) (object, *refusal) {
-	missing := &refusal{http.StatusNotFound, "NOT_FOUND", "Not found: " + strings.Join(c.names, "/")}
+	missing := &refusal{http.StatusNotFound, "NOT_FOUND", c.notFound()}
 	switch c.method {
 	case "operations.list":
 		return object{"operations": g.operations}, nil

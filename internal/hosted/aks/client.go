@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -131,7 +132,16 @@ func message(answer *azcore.ResponseError) string {
 	return answer.ErrorCode + ": " + body.Error.Message
 }
 
-func notFound(err error) bool {
+// notFound tells whether Azure says that it does not have the cluster. Any other 404 says
+// nothing of it: of the group or the subscription, which may be the wrong one, or of a proxy.
+func (c *Client) notFound(err error) bool {
 	var answer *azcore.ResponseError
-	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound && answer.ErrorCode == "ResourceNotFound" &&
+		strings.Contains(strings.ToLower(message(answer)), strings.ToLower("Microsoft.ContainerService/managedClusters/"+c.Cluster+"'"))
+}
+
+// noPool does the same for a pool.
+func noPool(err error) bool {
+	var answer *azcore.ResponseError
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound && answer.ErrorCode == "NotFound"
 }

@@ -26,7 +26,7 @@ func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
 		} `json:"kubeconfigs"`
 	}
 	err := c.do(ctx, http.MethodPost, c.url("listClusterUserCredential"), nil, "", "", &out)
-	if notFound(err) {
+	if c.notFound(err) {
 		err = cloud.ErrNotFound
 	}
 	if err != nil {

@@ -82,7 +82,7 @@ func (c *Client) Delete(ctx context.Context, reading cloud.Reading, _ string) er
 		return c.wrap(cloud.ErrNoVersion, "deleting")
 	}
 	err := c.do(ctx, http.MethodDelete, c.url(), nil, "If-Match", version, nil)
-	if notFound(err) {
+	if c.notFound(err) {
 		return nil
 	}
 	return c.wrap(err, "deleting")

@@ -15,7 +15,7 @@ import (
 func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	var raw map[string]any
 	err := c.do(ctx, http.MethodGet, c.url(), nil, "", "", &raw)
-	if notFound(err) {
+	if c.notFound(err) {
 		err = cloud.ErrNotFound
 	}
 	if err != nil {

@@ -25,7 +25,7 @@ func (c *Client) send(ctx context.Context, reading cloud.Reading, write merge.Wr
 		return c.do(ctx, http.MethodPut, c.poolURL(write), pool, "If-None-Match", "*", nil)
 	case deletePool:
 		err := c.guarded(ctx, http.MethodDelete, c.poolURL(write), write, nil)
-		if notFound(err) {
+		if noPool(err) {
 			return nil
 		}
 		return err

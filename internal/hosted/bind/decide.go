@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,7 +31,8 @@ type Seen struct {
 	// Binding and Secret are those of that name, or nil.
 	Binding *v1alpha1.ClusterBinding
 	Secret  *corev1.Secret
-	// Gone is set if the cluster is no longer there: what is in it cannot be taken back.
+	// Gone is set if the cloud says that the cluster is no longer there: what is in it cannot
+	// be taken back.
 	Gone bool
 	// Keep is set if nothing but the token may be renewed.
 	Keep bool
@@ -121,14 +123,17 @@ var (
 	errNoSecret  = errors.New("there is no Secret: it is made again once the cluster has been read")
 )
 
+// unbind forgets nothing that the manager is connected with: a cloud may have been asked for
+// the cluster of another account, or project, which has none of this name.
 func (s Seen) unbind() Plan {
 	mine := s.Binding != nil && s.ours(s.Binding)
+	gone := s.Gone && mine && !meta.IsStatusConditionTrue(s.Binding.Status.Conditions, v1alpha1.BindingConnected)
 	switch {
-	case mine && s.Gone && s.Binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan:
+	case gone && s.Binding.Spec.DeletionPolicy != v1alpha1.DeletionPolicyOrphan:
 		return Plan{Step: Forget}
 	case mine && s.Binding.DeletionTimestamp.IsZero():
 		return Plan{Step: Delete}
-	case mine && !s.Gone && s.renewIn() <= 0:
+	case mine && !gone && s.renewIn() <= 0:
 		return Plan{Step: Renew}
 	case mine:
 		return s.leaving()

@@ -54,6 +54,9 @@ func TestDecide(t *testing.T) {
 	unwanted := func(s *Seen) { s.Wanted = nil }
 	gone := func(s *Seen) { s.Wanted, s.Gone = nil, true }
 	kept := func(s *Seen) { s.Keep = true }
+	connected := func(s *Seen) {
+		s.Binding.Status.Conditions = []metav1.Condition{{Type: v1alpha1.BindingConnected, Status: metav1.ConditionTrue}}
+	}
 	without := func(s *Seen) { s.Binding = nil }
 	foreign := func(object metav1.Object) { object.SetLabels(nil) }
 	tests := map[string]struct {
@@ -99,6 +102,9 @@ func TestDecide(t *testing.T) {
 		"what is there is not ours":    {seen(unwanted, func(s *Seen) { foreign(s.Binding); foreign(s.Secret) }), Done, "", 0},
 		"the cluster has gone":         {seen(gone), Forget, "", 0},
 		"while it was being deleted":   {seen(gone, deleting), Forget, "", 0},
+		"but it is connected":          {seen(gone, connected), Delete, "", 0},
+		"connected, being deleted":     {seen(gone, connected, deleting), Wait, hosted.ReasonUnbinding, lifetime / 2},
+		"connected, for so long":       {seen(gone, connected, deleting, late), Renew, "", 0},
 		"and is forgotten":             {seen(gone, func(s *Seen) { s.Binding.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan }), Delete, "", 0},
 		"forgotten, and being deleted": {seen(gone, deleting, late, func(s *Seen) { s.Binding.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan }), Wait, hosted.ReasonUnbinding, 0},
 	}

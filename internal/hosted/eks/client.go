@@ -93,6 +93,7 @@ func (c *Client) wrap(err error, what string) error {
 	return wrapped
 }
 
+// notFound is EKS's own answer for what a request is about. A 404 of a proxy is no such type.
 func notFound(err error) bool {
 	var missing *types.ResourceNotFoundException
 	return errors.As(err, &missing)

@@ -42,6 +42,9 @@ func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operatio
 		return c.deleted(ctx, item, template)
 	}
 	out, err := c.API.DescribeUpdate(ctx, &eks.DescribeUpdateInput{Name: &c.Cluster, NodegroupName: groupOf(item), UpdateId: &id})
+	if notFound(err) {
+		err = cloud.ErrNotFound
+	}
 	if err != nil {
 		return cloud.Operation{}, c.wrap(err, "reading the update "+id)
 	}

@@ -126,7 +126,25 @@ func kindOf(answer *googleapi.Error) error {
 	return kinds[answer.Code]
 }
 
-func notFound(err error) bool {
+// notFound tells whether Google says that it does not have a thing, such as clusters/shop. Any
+// other 404 says nothing of it: of the project or the location, which may be the wrong one, or
+// of a proxy.
+func notFound(err error, thing string) bool {
 	var answer *googleapi.Error
-	return errors.As(err, &answer) && answer.Code == http.StatusNotFound
+	if !errors.As(err, &answer) || answer.Code != http.StatusNotFound {
+		return false
+	}
+	var body struct {
+		Error struct {
+			Status string `json:"status"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(answer.Body), &body) != nil || body.Error.Status != "NOT_FOUND" {
+		return false
+	}
+	_, after, named := strings.Cut(answer.Message+" ", "/"+thing)
+	return named && !strings.ContainsAny(after[:1], nameOfGoogle)
 }
+
+// nameOfGoogle are the characters with which a name, or the path of what is in it, goes on.
+const nameOfGoogle = "abcdefghijklmnopqrstuvwxyz0123456789-/"

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"golang.org/x/oauth2"
+	"google.golang.org/api/googleapi"
 
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
@@ -48,11 +49,11 @@ func (a *Access) Connection(ctx context.Context) (cloud.Connection, error) {
 		return cloud.Connection{}, a.wrap(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	switch response.StatusCode {
-	case http.StatusOK:
-	case http.StatusNotFound:
+	err = googleapi.CheckResponse(response)
+	switch {
+	case notFound(err, "clusters/"+a.Cluster):
 		return cloud.Connection{}, a.wrap(cloud.ErrNotFound)
-	default:
+	case err != nil:
 		return cloud.Connection{}, a.wrap(fmt.Errorf("GKE answers %s", response.Status))
 	}
 	var cluster struct {

@@ -72,7 +72,7 @@ func (c *Client) Delete(ctx context.Context, reading cloud.Reading, _ string) er
 		return nil
 	}
 	_, err := c.do(ctx, http.MethodDelete, c.cluster(), nil)
-	if notFound(err) {
+	if notFound(err, "clusters/"+c.Cluster) {
 		return nil
 	}
 	return c.wrap(err, "deleting")

@@ -39,6 +39,9 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 // Operation describes one of them.
 func (c *Client) Operation(ctx context.Context, _, id string) (cloud.Operation, error) {
 	raw, err := c.do(ctx, http.MethodGet, c.location("operations", id), nil)
+	if notFound(err, "operations/"+id) {
+		err = cloud.ErrNotFound
+	}
 	if err != nil {
 		return cloud.Operation{}, c.wrap(err, "reading the operation "+id)
 	}

@@ -11,7 +11,7 @@ import (
 // Read reads the cluster with its pools, in one request.
 func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	raw, err := c.do(ctx, http.MethodGet, c.cluster(), nil)
-	if notFound(err) {
+	if notFound(err, "clusters/"+c.Cluster) {
 		err = cloud.ErrNotFound
 	}
 	if err != nil {

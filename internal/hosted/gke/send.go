@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
@@ -26,7 +27,7 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 		return "", c.wrap(err, write.Call)
 	}
 	out, err := c.do(ctx, r.method, r.path, r.body)
-	if write.Call == deletePool && notFound(err) {
+	if write.Call == deletePool && notFound(err, "nodePools/"+path.Base(r.path)) {
 		return "", nil
 	}
 	return cloud.Text(out, "name"), c.wrap(err, write.Call)
