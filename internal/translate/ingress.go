@@ -46,8 +46,8 @@ func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, class
 		return refusalf(v1alpha1.ReasonClassNotMapped, "spec.ingressClassName: the ClusterBinding maps IngressClass %q to none of the provider (spec.classes)", class)
 	case limits == nil || !listsOrAll(limits.IngressClasses, remote):
 		return refusalf(ReasonClassNotAllowed, "spec.ingressClassName: the provider does not allow the class %s (%s in ConfigMap spillway-provider/limits)", remote, limitIngressClasses)
-	case MetadataTooLarge(local) != nil: // Its annotations are not held.
-		return MetadataTooLarge(local)
+	case MetadataTooLarge(local, limits) != nil: // Its annotations are not held.
+		return MetadataTooLarge(local, limits)
 	case isCutIngress(local):
 		return refusalf(ReasonRouteTooLarge, "it has more than %d rules and hosts of spec.tls, %d paths, or %d KiB of them: split it up", mostIngressHosts, mostIngressPaths, mostIngressText>>10)
 	}

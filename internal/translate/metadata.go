@@ -145,5 +145,5 @@ func IsOurs(key string) bool {
 func isCopiedLabel(key string) bool { return !IsOurs(key) && !slices.Contains(localLabels, key) }
 
 func isCopiedAnnotation(key string) bool {
-	return !IsOurs(key) && !slices.ContainsFunc(localAnnotations, func(beginning string) bool { return strings.HasPrefix(key, beginning) })
+	return !IsOurs(key) && key != DigestKey && !slices.ContainsFunc(localAnnotations, func(beginning string) bool { return strings.HasPrefix(key, beginning) })
 }

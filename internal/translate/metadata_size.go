@@ -1,6 +1,9 @@
 package translate
 
 import (
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,10 +67,57 @@ func Shortened(ours map[string]string) map[string]string {
 	return ours
 }
 
-// MetadataTooLarge refuses an object whose labels and annotations exceed MostMetadata,
-// whether they were kept or Shortened. Nil if they do not.
-func MetadataTooLarge(local metav1.Object) *Refusal {
-	if _, short := local.GetAnnotations()[DigestKey]; !short && MetadataSize(local) <= MostMetadata {
+// longValue is from how many bytes on the value of an annotation is long. What Spillway itself
+// reads is shorter.
+const longValue = 1 << 10
+
+// Shorten takes the long values of those annotations away that no provider gets, or not each
+// one, and notes their keys. Tools keep whole objects in them.
+func Shorten(annotations map[string]string) {
+	var keys []string
+	for key, value := range annotations {
+		if len(value) > longValue && !IsOurs(key) && !isSent(key, nil) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	for _, key := range keys {
+		annotations[key] = ""
+	}
+	slices.Sort(keys)
+	annotations[DigestKey] = strings.Join(keys, ",")
+}
+
+// isShortened reports whether an object lacks labels or annotations that a provider with these
+// limits would get.
+func isShortened(local metav1.Object, limits *Limits) bool {
+	keys, is := local.GetAnnotations()[DigestKey]
+	return is && (keys == "" || slices.ContainsFunc(strings.Split(keys, ","), func(key string) bool {
+		return isSent(key, limits)
+	}))
+}
+
+// isSent reports whether a provider with these limits gets an annotation of the consumer.
+func isSent(key string, limits *Limits) bool { return isCopiedAnnotation(key) && limits.Sends(key) }
+
+// unsentSize is how much of MetadataSize is annotations that a provider with these limits does
+// not get.
+func unsentSize(local metav1.Object, limits *Limits) int {
+	size := 0
+	for key, value := range local.GetAnnotations() {
+		if !IsOurs(key) && key != corev1.LastAppliedConfigAnnotation && !isSent(key, limits) {
+			size += EntrySize(key, value)
+		}
+	}
+	return size
+}
+
+// MetadataTooLarge refuses an object if the labels and annotations that a provider with these
+// limits would get exceed MostMetadata, whether they were kept or Shortened. Nil if they do not.
+func MetadataTooLarge(local metav1.Object, limits *Limits) *Refusal {
+	if !isShortened(local, limits) && MetadataSize(local)-unsentSize(local, limits) <= MostMetadata {
 		return nil
 	}
 	what := "labels and annotations"

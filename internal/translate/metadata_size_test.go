@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -37,10 +38,27 @@ func TestMetadataTooLarge(t *testing.T) {
 			if test.refused {
 				want = &Refusal{Reason: "MetadataTooLarge", Message: "its labels and annotations take more than 64 KiB, so it is not sent"}
 			}
-			if diff := cmp.Diff(want, MetadataTooLarge(local)); diff != "" {
+			if diff := cmp.Diff(want, MetadataTooLarge(local, nil)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+	tool := map[string]string{"kapp.k14s.io/original": strings.Repeat("x", 1<<20), "pv.kubernetes.io/x": strings.Repeat("x", 1<<20), "a.io/short": "x"}
+	short := maps.Clone(tool)
+	Shorten(short)
+	if diff := cmp.Diff(map[string]string{"kapp.k14s.io/original": "", "pv.kubernetes.io/x": "", "a.io/short": "x", DigestKey: "kapp.k14s.io/original,pv.kubernetes.io/x"}, short); diff != "" {
+		t.Errorf("shortened (-want +got):\n%s", diff)
+	}
+	for keys, refused := range map[string]bool{"": false, "a.io/": false, "kapp.k14s.io/": true, "pv.kubernetes.io/": false, All: true} {
+		for what, annotations := range map[string]map[string]string{"whole": tool, "shortened": short} {
+			local := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
+			if got := MetadataTooLarge(local, &Limits{MetadataKeys: []string{keys}}); (got != nil) != refused {
+				t.Errorf("%s, for a provider that lists %q: %v", what, keys, got)
+			}
+			if _, is := Metadata(local, mapped).Annotations[DigestKey]; is {
+				t.Error("the note is sent")
+			}
+		}
 	}
 	if EntrySize("ab", "cde") != EntrySize("", "")+5 || EntrySize("", "") <= 0 {
 		t.Error("an entry does not take its key, its value, and more")

@@ -59,6 +59,9 @@ func RouteRefusal[T Route](local, remote T, t Target, limits *Limits, hosts Host
 	if limits == nil {
 		limits = &Limits{}
 	}
+	if refusal := MetadataTooLarge(local, limits); refusal != nil { // Its annotations are not held.
+		return refusal
+	}
 	for _, p := range partsOf(remote).ParentRefs {
 		gateway := string(*p.Namespace) + "/" + string(p.Name)
 		if !listsOrAll(limits.Gateways, gateway) {
@@ -153,10 +156,8 @@ func (r *routeTranslation) refuse(refusal *Refusal) {
 
 // refuseWhole refuses a route whatever its rules are.
 func (r *routeTranslation) refuseWhole(kind string, local metav1.Object) {
-	for _, refusal := range []*Refusal{neverSynced(kind, local), MetadataTooLarge(local)} {
-		if refusal != nil {
-			r.refuse(refusal)
-		}
+	if refusal := neverSynced(kind, local); refusal != nil {
+		r.refuse(refusal)
 	}
 	if isCutRoute(local) {
 		r.refuse(refusalf(ReasonRouteTooLarge, "%s %s: spec takes more than %d KiB of memory: split it up", kind, local.GetName(), mostRoute>>10))

@@ -39,6 +39,9 @@ func Held(obj any) any {
 		object.SetFinalizers(slices.Clone(held))
 	}
 	if translate.MetadataSize(object) > translate.MostMetadata {
+		translate.Shorten(object.GetAnnotations())
+	}
+	if translate.MetadataSize(object) > translate.MostMetadata {
 		object.SetLabels(ours(object.GetLabels()))
 		object.SetAnnotations(translate.Shortened(ours(object.GetAnnotations())))
 		cutKind(obj)

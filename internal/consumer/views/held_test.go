@@ -47,6 +47,7 @@ func TestHeldMetadata(t *testing.T) {
 		"what kubectl has applied":        {withKeys(mark, and(place, applied, long)), withKeys(mark, place)},
 		"other keys of Spillway's domain": {withKeys(and(mark, "x.spillway.io/a", "b"), and(place, "spillway.io/copied", long)), withKeys(mark, place)},
 		"a place that nobody has":         {withKeys(mark, and(place, "remote.spillway.io/us", long)), withKeys(mark, place)},
+		"what a tool has applied":         {withKeys(mark, and(place, "kapp.k14s.io/original", long)), withKeys(mark, and(and(place, "kapp.k14s.io/original", ""), translate.DigestKey, "kapp.k14s.io/original"))},
 		"more annotations than are sent":  {withKeys(mark, and(place, "b", long)), withKeys(mark, translate.Shortened(and(place, "spillway.io/sync", "never")))},
 		"more labels than are sent":       {withKeys(and(mark, long, "1"), nil), withKeys(mark, translate.Shortened(nil))},
 		"as much as is sent, and our own": {withKeys(and(mark, "a", fits), place), withKeys(and(mark, "a", fits), place)},
@@ -57,7 +58,7 @@ func TestHeldMetadata(t *testing.T) {
 			if diff := cmp.Diff(test.want, got.ObjectMeta); diff != "" {
 				t.Errorf("held (-want +got):\n%.2000s", diff)
 			}
-			if translate.MetadataTooLarge(got) == nil != (translate.MetadataTooLarge(&test.in) == nil) {
+			if translate.MetadataTooLarge(got, nil) == nil != (translate.MetadataTooLarge(&test.in, nil) == nil) {
 				t.Error("it is refused in one form, and not in the other")
 			}
 			again := Held(got).(*corev1.PersistentVolumeClaim)
@@ -91,7 +92,7 @@ func TestHeldServices(t *testing.T) {
 				if diff := cmp.Diff(test.want, got.Spec, cmpopts.EquateEmpty()); diff != "" || len(got.Status.Conditions) > 0 || (len(got.Status.LoadBalancer.Ingress) > 0) != (test.want.LoadBalancerClass != nil) {
 					t.Errorf("held (-want +got):\n%.2000s", diff)
 				}
-				if refusal := translate.MetadataTooLarge(got); (refusal != nil) != (test.want.Ports == nil && test.want.ExternalIPs == nil) {
+				if refusal := translate.MetadataTooLarge(got, nil); (refusal != nil) != (test.want.Ports == nil && test.want.ExternalIPs == nil) {
 					t.Errorf("it is refused: %v", refusal)
 				}
 			}
@@ -124,7 +125,7 @@ func TestHeldBudgets(t *testing.T) {
 			if cut := got.Spec.Selector == nil && test.in != nil; cut != test.cut || len(got.Status.DisruptedPods) > 0 || got.Status.DesiredHealthy != 1 {
 				t.Errorf("%s: held %v", name, got)
 			}
-			refusal := translate.MetadataTooLarge(got)
+			refusal := translate.MetadataTooLarge(got, nil)
 			if (refusal != nil) != test.cut || test.cut && !strings.HasPrefix(refusal.Message, "its labels, annotations and selector take") {
 				t.Errorf("%s: it is refused: %v", name, refusal)
 			}

@@ -92,7 +92,7 @@ func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *decide.Probl
 	if a.Side != decide.Remote || a.Verb != decide.Create && a.Verb != decide.Patch || !decide.Present(s.Local) {
 		return nil
 	}
-	if refusal := translate.MetadataTooLarge(s.Local); p.Kind.Selection.Copies() && refusal != nil {
+	if refusal := translate.MetadataTooLarge(s.Local, s.Limits); p.Kind.Selection.Copies() && refusal != nil {
 		return &decide.Problem{Reason: refusal.Reason, Message: refusal.Message}
 	}
 	if count := p.tooMany(s, a); count > 0 {

@@ -116,7 +116,7 @@ func TestTooMuchMetadata(t *testing.T) {
 			p, rig := planner()
 			plan := p.Plan(test.snapshot, nil)
 			if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != translate.ReasonMetadataTooLarge ||
-				plan.Problem.Message != translate.MetadataTooLarge(test.snapshot.Local).Message {
+				plan.Problem.Message != translate.MetadataTooLarge(test.snapshot.Local, nil).Message {
 				t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
 			}
 			if diff := cmp.Diff(test.told, rig.Recorded()); diff != "" {
