@@ -2,6 +2,8 @@ package admission
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -57,6 +59,43 @@ func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
 	})
 }
 
+// TestConsumerAndWhatTheProviderChanges is about a provider whose own admission gives pods and
+// ConfigMaps a label and an annotation whenever they are changed, also those made before.
+func TestConsumerAndWhatTheProviderChanges(t *testing.T) {
+	needsPolicy(t)
+	consumer, namespace := inProvider(t), namespaceOf(t, held(mark()))
+	own := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: mark(), Annotations: map[string]string{"a": "b"}}
+	}
+	pod, settings := made(t, podOf(own("pod"))), made(t, &corev1.ConfigMap{ObjectMeta: own("settings")})
+	changing := another(namespace)
+	policy, _ := changing[0].(*admissionv1.MutatingAdmissionPolicy)
+	rule := &policy.Spec.MatchConstraints.ResourceRules[0]
+	rule.Operations, rule.Resources = []admissionv1.OperationType{admissionv1.Update}, []string{"pods", "configmaps"}
+	policy.Spec.Mutations[0].JSONPatch.Expression = `[
+		JSONPatch{op: "add", path: "/metadata/labels/example.com~1profile", value: "changed"},
+		JSONPatch{op: "add", path: "/metadata/annotations/example.com~1patched-by", value: string(size(object.metadata.annotations))}]`
+	for _, object := range changing {
+		temporary(t, object)
+	}
+	err := eventually(t.Context(), func(ctx context.Context) (bool, error) {
+		seen := pod.DeepCopy()
+		err := server(t).Patch(ctx, seen, merge(`{"metadata":{"annotations":{"a":"c"}}}`), client.DryRunAll)
+		return seen.Labels["example.com/profile"] != "", err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, object := range map[string]client.Object{"pod": pod, "ConfigMap": settings} {
+		attempt(t, map[string]try{
+			kind + ": changes what is its own": {patching(consumer, object, `{"metadata":{"annotations":{"a":"c","e":"f"}}}`), ""},
+			kind + ": sends the label, too":    {patching(consumer, object, `{"metadata":{"labels":{"example.com/profile":"changed"}}}`), notLetIn},
+			kind + ": sends another label":     {patching(consumer, object, `{"metadata":{"labels":{"example.com/other":"x"}}}`), notLetIn},
+			kind + ": and says nothing of it":  {patching(consumer, object, `{"metadata":{"managedFields":[{}],"labels":{"example.com/other":"x"}}}`), notLetIn},
+		})
+	}
+}
+
 // TestConsumerAndLabelsOfNamespaces is about a provider that gives each new namespace
 // labels by which its own are held to less.
 func TestConsumerAndLabelsOfNamespaces(t *testing.T) {
@@ -109,6 +148,20 @@ func TestConsumerDeniesNothing(t *testing.T) {
 				sent := object(marked(map[string]string{"iam.amazonaws.com/role": "admin"}), nil)
 				sent.SetManagedFields(fields)
 				refused(t, creating(consumer, sent)(t.Context()), notLetIn)
+				said, err := json.Marshal(fields)
+				if err != nil {
+					t.Fatal(err)
+				}
+				there := temporary(t, object(marked(nil), nil))
+				later := func(change string) error {
+					changed := there.DeepCopyObject().(client.Object) //nolint:forcetypeassert // As is what it copies.
+					return consumer.Patch(t.Context(), changed, merge(fmt.Sprintf(change, said)), client.DryRunAll)
+				}
+				refused(t, later(`{"metadata":{"managedFields":%s,"labels":{"iam.amazonaws.com/role":"admin"}}}`), notLetIn)
+				refused(t, later(`{"metadata":{"managedFields":%s,"annotations":{"iam.amazonaws.com/role":"admin"}}}`), notLetIn)
+				if kind == "pod" {
+					refused(t, later(`{"metadata":{"managedFields":%s},"spec":{"tolerations":[{"key":"a","operator":"Exists"}]}}`), notTolerated)
+				}
 				if pod, is := object(marked(nil), nil).(*corev1.Pod); is {
 					pod.ManagedFields = fields
 					pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
