@@ -150,7 +150,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
 			Clock: now, Pace: throttle.New(progressInterval, progressMost, now),
 		}).SetupWithManager(local),
-		"unscheduledpod": (&unscheduledpod.Reconciler{Client: cached, Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod")}).SetupWithManager(local),
+		"unscheduledpod": (&unscheduledpod.Reconciler{
+			Client: cached, Catalogue: o.Views.Catalogue, Live: local.GetAPIReader(), Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"), Clock: now,
+		}).SetupWithManager(local),
 		"webhookremoval": only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local),
 		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
 		"unpin":          (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local),

@@ -1,5 +1,6 @@
-// Package unscheduledpod does what can still be done for pods that wait for a node and
-// are older than the offloading of their namespace.
+// Package unscheduledpod does what can still be done for pods that wait for a node. It adds
+// tolerations to those that are older than the offloading of their namespace. It does the same
+// for those that name PersistentVolumeClaims, once these are bound.
 package unscheduledpod
 
 import (
@@ -8,8 +9,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -25,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -33,36 +37,60 @@ import (
 
 // Reconciler reconciles pods that are not bound to a node.
 type Reconciler struct {
-	Client   client.Client
-	Settings namespaceoffloading.Settings
-	Events   events.EventRecorder
+	Client client.Client
+	// Catalogue has the metadata of all claims, and Live bypasses the caches.
+	Catalogue cache.Cache
+	Live      client.Reader
+	Settings  namespaceoffloading.Settings
+	Events    events.EventRecorder
+	Clock     clock.PassiveClock
 }
 
-// Reconcile adds the missing tolerations to one pod.
+// Reconcile adds the missing tolerations to one pod, and releases its claims.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	pod, nso := &corev1.Pod{}, &v1alpha1.NamespaceOffloading{}
 	if err := r.Client.Get(ctx, req.NamespacedName, pod); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: v1alpha1.OffloadingName}, nso); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	offloaded, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Namespace: req.Namespace, Name: v1alpha1.OffloadingName}, nso)
+	if err != nil || !offloaded && len(translate.Claims(pod)) == 0 {
+		return ctrl.Result{}, err
 	}
 	bindings, err := consumer.Bindings(ctx, r.Client)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	plan := unscheduledpod.Decide(pod, nso, r.selected(nso, bindings))
+	var selected []string
+	if offloaded {
+		selected = r.selected(nso, bindings)
+	}
+	claims, err := r.claims(ctx, pod, bindings, len(unscheduledpod.Missing(pod, selected)) > 0)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.release(ctx, pod, claims); err != nil || !offloaded {
+		return retry.Done(err)
+	}
+	return r.prepare(ctx, pod, unscheduledpod.Decide(pod, nso, selected, claims, r.Clock.Now()))
+}
+
+// prepare adds what is planned, and tells the owner of the pod.
+func (r *Reconciler) prepare(ctx context.Context, pod *corev1.Pod, plan unscheduledpod.Plan) (ctrl.Result, error) {
 	if len(plan.Tolerations) > 0 {
 		before := pod.DeepCopy()
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, plan.Tolerations...)
 		if err := r.Client.Patch(ctx, pod, precondition.Locked(before)); err != nil {
-			return retry.Done(fmt.Errorf("adding tolerations to pod %s: %w", req.NamespacedName, err))
+			return retry.Done(fmt.Errorf("adding tolerations to pod %s: %w", client.ObjectKeyFromObject(before), err))
 		}
 	}
 	if plan.Message != "" {
-		r.Events.Eventf(pod, nil, corev1.EventTypeNormal, plan.Reason, "AddTolerations", "%s", conditions.Note(plan.Message))
+		kind := corev1.EventTypeNormal
+		if plan.Warns {
+			kind = corev1.EventTypeWarning
+		}
+		r.Events.Eventf(pod, nil, kind, plan.Reason, "AddTolerations", "%s", conditions.Note(plan.Message))
 	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: plan.After}, nil
 }
 
 // selected are the clusterIDs of the providers that the offloading selects.
@@ -82,6 +110,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("unscheduledpod").
 		For(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }})).
+		WatchesRawSource(r.claimChanges()).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.podsOf), builder.WithPredicates(trigger.NotStatus())).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.allPods), builder.WithPredicates(trigger.NotStatus())).
 		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).

@@ -37,7 +37,31 @@ func trimWaitingPod(obj any) (any, error) {
 		pod.ManagedFields = nil
 		return &waitingPod{ObjectMeta: identityOf(pod), whole: pod}, nil
 	}
+	if small := withClaims(pod); small != nil {
+		return &waitingPod{ObjectMeta: identityOf(pod), whole: small}, nil
+	}
 	return &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod)}, nil
+}
+
+// withClaims keeps of a pod that names PersistentVolumeClaims these, too, and whether the
+// scheduler has found a node for it; nil of others. It takes a few KB, as a Pod.
+func withClaims(pod *corev1.Pod) *corev1.Pod {
+	names := translate.Claims(pod)
+	if len(names) == 0 {
+		return nil
+	}
+	small := &corev1.Pod{ObjectMeta: identityOf(pod), Spec: corev1.PodSpec{Tolerations: pod.Spec.Tolerations, Affinity: requiredNodes(pod)}}
+	for _, name := range names {
+		small.Spec.Volumes = append(small.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+		}})
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			small.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status, Reason: c.Reason}}
+		}
+	}
+	return small
 }
 
 // identityOf keeps a pod's identity, and the kind of its controller.

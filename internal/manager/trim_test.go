@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/testing/builder"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 func waitingPodOf(owner string) *corev1.Pod {
@@ -61,15 +62,26 @@ func TestTrimWaitingPod(t *testing.T) {
 	refused.Status.Conditions = []corev1.PodCondition{
 		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
 	}
+	claiming := waitingPodOf("StatefulSet")
+	claiming.Spec.Volumes = []corev1.Volume{
+		{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-db-0"}}},
+		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+		{Name: "other", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+	}
+	claiming.Status.Conditions = refused.Status.Conditions
 	described := refused.DeepCopy()
 	described.Spec.HostNetwork, described.Spec.Volumes = false, []corev1.Volume{{VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{}}}}
 	for name, pod := range map[string]*corev1.Pod{
 		"of a Deployment": waitingPodOf("ReplicaSet"), "of a DaemonSet": waitingPodOf("DaemonSet"), "being deleted": going, "it tolerates all": tolerant,
-		"never sent": refused, "not sent everywhere": described,
+		"never sent": refused, "not sent everywhere": described, "it names claims": claiming,
 	} {
 		t.Run(name, func(t *testing.T) {
 			small := trimmed(t, pod)
-			want, got := unscheduledpod.Decide(pod, nso, []string{"eu"}), unscheduledpod.Decide(small, nso, []string{"eu"})
+			if diff := cmp.Diff(translate.Claims(pod), translate.Claims(small)); diff != "" {
+				t.Errorf("claims (-whole +trimmed):\n%s", diff)
+			}
+			claims := []unscheduledpod.Claim{{Name: "data-db-0", Refusal: translate.NotBound(pod)}}[:min(1, len(translate.Claims(pod)))]
+			want, got := unscheduledpod.Decide(pod, nso, []string{"eu"}, claims, builder.Epoch), unscheduledpod.Decide(small, nso, []string{"eu"}, claims, builder.Epoch)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("decided (-whole +trimmed):\n%s", diff)
 			}

@@ -15,7 +15,8 @@ type waitingPod struct {
 	metav1.ObjectMeta
 	tolerations []corev1.Toleration
 	affinity    *corev1.Affinity
-	// whole, if set, is the whole pod, because it can never be sent, or not everywhere. Few are.
+	// whole, if set, is the whole pod, because it can never be sent, or not everywhere; or more
+	// than the rest of this, because it names PersistentVolumeClaims. Few do.
 	whole *corev1.Pod
 }
 

@@ -43,6 +43,20 @@ func PodReferences(pod *corev1.Pod) References {
 	return refs
 }
 
+// Claims are the names of the PersistentVolumeClaims behind a pod's volumes.
+func Claims(pod *corev1.Pod) []string {
+	var names []string
+	for i := range pod.Spec.Volumes {
+		switch v := &pod.Spec.Volumes[i]; {
+		case v.PersistentVolumeClaim != nil:
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			names = append(names, ephemeralClaim(pod.Name, v.Name))
+		}
+	}
+	return names
+}
+
 func (r *References) add(k kind, name string, optional bool) {
 	if name == "" {
 		return // The API server accepts the legacy empty name; a kubelet finds nothing by it.

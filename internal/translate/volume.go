@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
@@ -13,14 +14,8 @@ import (
 // have local's class: a claim only binds to a volume of its own class, which need not
 // exist in the provider.
 func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*corev1.PersistentVolumeClaim, *Refusal) {
-	if refusal := neverSynced("PersistentVolumeClaim", local); refusal != nil {
+	if refusal := ClaimRefusal(local); refusal != nil {
 		return nil, refusal
-	}
-	if refusal := notBound(local); refusal != nil {
-		return nil, refusal
-	}
-	if name := unboundedRequirement(&corev1.ResourceRequirements{Limits: local.Spec.Resources.Limits, Requests: local.Spec.Resources.Requests}); name != "" {
-		return nil, quantityRefusal("PersistentVolumeClaim " + local.Name + ": spec.resources." + name)
 	}
 	allowed := persistentVolumeClaimPlan.allowed(&local.Spec)
 	remote := &corev1.PersistentVolumeClaim{ObjectMeta: Metadata(local, t), Spec: *allowed.DeepCopy()}
@@ -29,34 +24,56 @@ func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*core
 	return remote, nil
 }
 
+// ClaimRefusal is why a claim is not sent, or nil.
+func ClaimRefusal(local *corev1.PersistentVolumeClaim) *Refusal {
+	if refusal := neverSynced("PersistentVolumeClaim", local); refusal != nil {
+		return refusal
+	}
+	if refusal := notBound(local); refusal != nil {
+		return refusal
+	}
+	if name := unboundedRequirement(&corev1.ResourceRequirements{Limits: local.Spec.Resources.Limits, Requests: local.Spec.Resources.Requests}); name != "" {
+		return quantityRefusal("PersistentVolumeClaim " + local.Name + ": spec.resources." + name)
+	}
+	return nil
+}
+
 // PersistentVolume is the remote volume of local, to which claim is bound. It is
 // retained whatever happens in the provider, and reserved for the remote claim. The
 // Secrets it names may be in any namespace; of returns where those of one go.
 func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target, of func(namespace string) Target) (*corev1.PersistentVolume, *Refusal) {
-	if refusal := neverSynced("PersistentVolume", local); refusal != nil {
+	if refusal := VolumeRefusal(local, claim); refusal != nil {
 		return nil, refusal
+	}
+	return remoteVolume(local, claim, t, of), nil
+}
+
+// VolumeRefusal is why a volume, to which claim is bound, is not sent, or nil.
+func VolumeRefusal(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) *Refusal {
+	if refusal := neverSynced("PersistentVolume", local); refusal != nil {
+		return refusal
 	}
 	if refusal := notBound(claim); refusal != nil {
-		return nil, refusal
+		return refusal
 	}
 	if !isBoundTo(local, claim) {
-		return nil, refusalf(ReasonClaimNotBound, "PersistentVolume %s is not bound to PersistentVolumeClaim %s", local.Name, claim.Name)
+		return refusalf(ReasonClaimNotBound, "PersistentVolume %s is not bound to PersistentVolumeClaim %s", local.Name, claim.Name)
 	}
 	if field := persistentVolumeSourcePlan.violation(&local.Spec.PersistentVolumeSource, PodSecurityBaseline); field != nil {
-		return nil, field.refusal("PersistentVolume " + local.Name + ": spec")
+		return field.refusal("PersistentVolume " + local.Name + ": spec")
 	}
 	if csi := local.Spec.CSI; csi != nil {
 		if key := secretAttribute(csi.VolumeAttributes); key != "" {
-			return nil, refusalf(ReasonCredentials, "PersistentVolume %s: spec.csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", local.Name, key)
+			return refusalf(ReasonCredentials, "PersistentVolume %s: spec.csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", local.Name, key)
 		}
 	}
 	if isTiedToNode(local.Spec.NodeAffinity) {
-		return nil, refusalf(ReasonVolumeNotPortable, "PersistentVolume %s: spec.nodeAffinity ties it to a node of the consumer by its name", local.Name)
+		return refusalf(ReasonVolumeNotPortable, "PersistentVolume %s: spec.nodeAffinity ties it to a node of the consumer by its name", local.Name)
 	}
 	if name := unbounded(local.Spec.Capacity); name != "" {
-		return nil, quantityRefusal("PersistentVolume " + local.Name + ": spec.capacity." + name)
+		return quantityRefusal("PersistentVolume " + local.Name + ": spec.capacity." + name)
 	}
-	return remoteVolume(local, claim, t, of), nil
+	return nil
 }
 
 func remoteVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target, of func(string) Target) *corev1.PersistentVolume {
@@ -107,7 +124,19 @@ func notBound(claim *corev1.PersistentVolumeClaim) *Refusal {
 	if claim.Status.Phase == corev1.ClaimBound && claim.Spec.VolumeName != "" {
 		return nil
 	}
-	return refusalf(ReasonClaimNotBound, "PersistentVolumeClaim %s is not bound to a volume yet", claim.Name)
+	return NotBound(claim)
+}
+
+// Annotations by which Kubernetes says how far a claim is: that it is bound, and on which
+// node the scheduler wants its volume.
+const (
+	AnnotationBindCompleted = "pv.kubernetes.io/bind-completed"
+	AnnotationSelectedNode  = "volume.kubernetes.io/selected-node"
+)
+
+// NotBound refuses a claim, by its metadata, because it has no volume.
+func NotBound(claim metav1.Object) *Refusal {
+	return refusalf(ReasonClaimNotBound, "PersistentVolumeClaim %s is not bound to a volume yet", claim.GetName())
 }
 
 // isBoundTo reports whether the volume agrees with the claim: anybody can write the

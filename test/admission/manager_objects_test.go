@@ -9,12 +9,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 const (
 	marking = `{"metadata":{"labels":{"synced-to.spillway.io/eu":"true"},"annotations":{"remote.spillway.io/eu":"a/x,b/x"},"finalizers":["sync.spillway.io/eu"]}}`
 	release = `{"metadata":{"labels":{"synced-to.spillway.io/us":null},"annotations":{"remote.spillway.io/us":null},"$deleteFromPrimitiveList/finalizers":["sync.spillway.io/us"]}}`
 )
+
+// unselect has the scheduler choose a node for a claim again.
+const unselect = `{"metadata":{"annotations":{"volume.kubernetes.io/selected-node":null}}}`
 
 // TestManagerObjects is about what is sent to providers.
 func TestManagerObjects(t *testing.T) {
@@ -23,7 +27,7 @@ func TestManagerObjects(t *testing.T) {
 	meta := metav1.ObjectMeta{
 		Namespace: namespace, Name: "object",
 		Labels:      map[string]string{"team": "a", v1alpha1.LabelSyncedTo + "us": "true"},
-		Annotations: map[string]string{v1alpha1.LabelSync: v1alpha1.SyncNever, v1alpha1.AnnotationRemote + "us": "a/x"},
+		Annotations: map[string]string{v1alpha1.LabelSync: v1alpha1.SyncNever, v1alpha1.AnnotationRemote + "us": "a/x", translate.AnnotationSelectedNode: "spillway-us"},
 		Finalizers:  []string{"example.com/mine", v1alpha1.FinalizerSync + "us"},
 	}
 	settings := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": "1"}}
@@ -61,8 +65,15 @@ func TestManagerObjects(t *testing.T) {
 		}
 		switch object.(type) {
 		case *corev1.PersistentVolumeClaim:
+			local := claimOf(*meta.DeepCopy(), "")
+			local.Name, local.Annotations[translate.AnnotationSelectedNode] = "local", "worker-1"
+			temporary(t, local)
+			tries["the virtual node chosen for it"] = try{patching(manager, object, unselect), ""}
+			tries["another node for it"] = try{patching(manager, object, `{"metadata":{"annotations":{"volume.kubernetes.io/selected-node":"spillway-eu"}}}`), "metadata.annotations[volume.kubernetes.io/selected-node] must stay"}
+			tries["the local node chosen for another"] = try{patching(manager, local, unselect), "metadata.annotations[volume.kubernetes.io/selected-node] must stay"}
 			tries["its volume"] = try{patching(manager, object, `{"spec":{"volumeName":"another"}}`), "spec must stay"}
 		case *corev1.PersistentVolume:
+			tries["such an annotation"] = try{patching(manager, object, unselect), "metadata.annotations[volume.kubernetes.io/selected-node] must stay"}
 			tries["its claim"] = try{patching(manager, object, `{"spec":{"claimRef":{"name":"another"}}}`), "spec must stay"}
 			tries["what becomes of it"] = try{patching(manager, object, `{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`), "spec must stay"}
 		}

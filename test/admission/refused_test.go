@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -126,20 +127,21 @@ func podOfPieces(t *testing.T, namespace string, some []string) *corev1.Pod {
 }
 
 // sameVerdict reports whether a pod of these pieces can never be sent. It fails the
-// test if the policy gives a toleration to one that cannot, or to one that can
-// gives none. Pods that are not valid say nothing.
+// test if the policy gives a toleration to one that cannot, or that names claims, or to
+// another one gives none. Pods that are not valid say nothing.
 func sameVerdict(t *testing.T, namespace string, some ...string) bool {
 	t.Helper()
 	pod := podOfPieces(t, namespace, some)
 	never := translate.PodRefusal(pod) != nil
+	none := never || len(translate.Claims(pod)) > 0
 	err := server(t).Create(t.Context(), pod, client.DryRunAll)
 	switch {
 	case apierrors.IsInvalid(err) && len(some) > 1:
 		return never
 	case err != nil:
 		t.Errorf("%s: %v", strings.Join(some, " + "), err)
-	case toleratesVirtualNodes(pod) == never:
-		t.Errorf("%s: can never be sent: %t, tolerates virtual nodes: %t", strings.Join(some, " + "), never, never)
+	case toleratesVirtualNodes(pod) == none:
+		t.Errorf("%s: should have no toleration: %t, tolerates virtual nodes: %t", strings.Join(some, " + "), none, none)
 	}
 	return never
 }
@@ -169,6 +171,31 @@ func TestDescribedVolumes(t *testing.T) {
 			}
 		}
 		t.Run(name, test.run)
+	}
+}
+
+// TestClaims is about pods whose volumes may still have to be made, which no driver does on
+// a virtual node. On local nodes they may be scheduled at once.
+func TestClaims(t *testing.T) {
+	none := []corev1.Toleration{}
+	claims := map[string]corev1.VolumeSource{
+		"persistentVolumeClaim": {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-db-0"}},
+		"ephemeral": {Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		}}}},
+	}
+	for kind, source := range claims {
+		for name, test := range map[string]podCase{
+			"LocalAndRemote":           {strategy: v1alpha1.PodsLocalAndRemote, untouched: true, nodes: localNodes},
+			"LocalAndRemote, selector": {strategy: v1alpha1.PodsLocalAndRemote, selector: selecting(labels(eu)), want: required(labels(virtual, eu), labels(local)), wantTolerations: none, nodes: localNodes},
+			"LocalFirst":               {strategy: v1alpha1.PodsLocalFirst, want: preferring(nil, prefer(100, labels(local))), wantTolerations: none, nodes: localNodes},
+			"it tolerates all":         {strategy: v1alpha1.PodsLocalAndRemote, tolerations: []corev1.Toleration{tolerateAll}, untouched: true, nodes: everywhere},
+			"Remote":                   {strategy: v1alpha1.PodsRemote, selector: selecting(labels(eu)), want: required(labels(virtual, eu)), nodes: onlyEU},
+		} {
+			test.change = func(pod *corev1.Pod) { pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: source}} }
+			t.Run(kind+", "+name, test.run)
+		}
 	}
 }
 

@@ -34,6 +34,28 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		t.goesOn(pod)
 	})
 
+	It("can be made at home first: its pod may go once the claim is bound", func() {
+		claim, volume, pod := newClaim(t.namespace), newVolume(nfs), newPod(t.namespace)
+		home.create(claim)
+		pod.Name = unique("pod")
+		withClaim(claim.Name)(pod)
+		home.create(pod)
+		Expect(pod).NotTo(toleratesVirtualNodes)
+
+		By("having been chosen a virtual node for an earlier pod")
+		change(home, claim, func(claim *corev1.PersistentVolumeClaim) {
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, translate.AnnotationSelectedNode, t.cb.VirtualNodeName())
+		})
+		Eventually(now(home, claim)).Should(HaveField("Annotations", Not(HaveKey(translate.AnnotationSelectedNode))), "the scheduler should choose again")
+		Eventually(home.eventsAbout(pod)).Should(ContainElement(And(HaveField("Reason", "ClaimReleased"), noting(claim.Name, t.cb.VirtualNodeName()))))
+		Expect(now(home, pod)()).NotTo(toleratesVirtualNodes)
+
+		By("being bound")
+		bindTo(volume, claim)
+		home.create(volume)
+		Eventually(now(home, pod)).Should(WithTransform(virtualNodeTolerations, ConsistOf(HaveField("Value", t.cb.Spec.ClusterID))), "it should get the toleration")
+	})
+
 	It("is bound in the provider as it is at home, with the Secret of its driver, and goes with the pod", func() {
 		secret := newSecret(t.namespace, unique("driver"), "1")
 		home.make(secret)

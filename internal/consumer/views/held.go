@@ -113,7 +113,8 @@ func trimService(service *corev1.Service) {
 }
 
 // trimMetadata keeps an object's identity, whether it is being deleted, and what
-// Spillway and its users have written on it for each other.
+// Spillway and its users have written on it for each other; of a claim, also whether it is
+// bound, and the node for which it waits.
 func trimMetadata(obj any) (any, error) {
 	metadata, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -124,6 +125,13 @@ func trimMetadata(obj any) (any, error) {
 		DeletionTimestamp: metadata.DeletionTimestamp, Finalizers: slices.Clone(finalizers(metadata.Finalizers)),
 		Labels: ours(metadata.Labels), Annotations: ours(metadata.Annotations),
 	}}
+	if metadata.Kind == "PersistentVolumeClaim" {
+		for _, key := range []string{translate.AnnotationBindCompleted, translate.AnnotationSelectedNode} {
+			if value, there := metadata.Annotations[key]; there && len(value) <= mostValue {
+				metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, key, value)
+			}
+		}
+	}
 	return trimmed, nil
 }
 

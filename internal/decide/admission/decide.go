@@ -52,7 +52,7 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 		}
 		plan.Required = product(allowed, own)
 	}
-	if !staysLocal && !tolerates(pod, true) {
+	if !staysLocal && !waitsForClaims(pod, nso) && !tolerates(pod, true) {
 		plan.Toleration = &corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
 	}
 	if nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocalFirst && !staysLocal && !prefersLocal(pod) {
@@ -67,6 +67,12 @@ func concerns(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	return nso != nil && nso.DeletionTimestamp.IsZero() &&
 		nso.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal && nso.Spec.PodOffloadingStrategy != "" && pod.Spec.NodeName == "" &&
 		!slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" })
+}
+
+// waitsForClaims reports whether the manager adds the pod's tolerations, once its claims are
+// bound.
+func waitsForClaims(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
+	return nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote && len(translate.Claims(pod)) > 0
 }
 
 // tolerates reports whether the pod tolerates all virtual nodes; or, if not all are meant,

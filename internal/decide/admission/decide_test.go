@@ -52,6 +52,10 @@ func withNFS(pod *corev1.Pod) {
 	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}}}
 }
 
+func withClaim(pod *corev1.Pod) {
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+}
+
 func TestDecide(t *testing.T) {
 	const remote, both, first = v1alpha1.PodsRemote, v1alpha1.PodsLocalAndRemote, v1alpha1.PodsLocalFirst
 	everything := corev1.Toleration{Operator: "Exists"}
@@ -70,6 +74,9 @@ func TestDecide(t *testing.T) {
 		"LocalAndRemote, selects": {both, toEU, nil, Plan{Toleration: &toAny, Required: terms(term(virtual, eu), term(local))}},
 		"LocalFirst":              {first, nil, nil, Plan{Toleration: &toAny, Preferred: preference()}},
 		"LocalFirst, it does":     {first, nil, []func(*corev1.Pod){preferringLocal}, Plan{Toleration: &toAny}},
+		"claim":                   {both, toEU, []func(*corev1.Pod){withClaim}, Plan{Required: terms(term(virtual, eu), term(local))}},
+		"claim, LocalFirst":       {first, nil, []func(*corev1.Pod){withClaim}, Plan{Preferred: preference()}},
+		"claim, Remote":           {remote, nil, []func(*corev1.Pod){withClaim}, Plan{Toleration: &toAny, Required: terms(term(virtual))}},
 		"its own affinity":        {both, toEU, []func(*corev1.Pod){requiring(term(ssd))}, Plan{Toleration: &toAny, Required: terms(term(ssd, virtual, eu), term(ssd, local))}},
 		"nowhere":                 {remote, nil, []func(*corev1.Pod){requiring(term(), term(ssd))}, Plan{Toleration: &toAny, Required: terms(term(), term(ssd, virtual))}},
 		"again":                   {remote, toEU, []func(*corev1.Pod){requiring(term(ssd, virtual, eu)), tolerating(toAny)}, Plan{Required: terms(term(ssd, virtual, eu))}},

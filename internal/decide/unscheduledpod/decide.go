@@ -1,5 +1,7 @@
 // Package unscheduledpod decides, without any I/O, what can still be done for a pod
-// that the admission policy has not changed: because it is older than the offloading of
+// that waits for a node and lacks tolerations. Either it names PersistentVolumeClaims, and
+// the admission policy has left the toleration to us, until all of them are bound (claims.go).
+// Or the policy has not changed it: because it is older than the offloading of
 // its namespace, or was created while the API server was starting, or because its
 // affinity is too large. Kubernetes lets tolerations be added to an existing pod, but
 // not affinity: so it gets a toleration for each selected virtual node, by name,
@@ -11,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,48 +27,62 @@ type Plan struct {
 	Tolerations []corev1.Toleration
 	// Reason and Message are for an event, and empty if there is nothing to report.
 	Reason, Message string
+	// Warns tells that the event is a warning.
+	Warns bool
+	// After is when to decide again, if nothing changes before; 0: never.
+	After time.Duration
 }
 
 // Reasons of events.
 const (
 	// ReasonOffloadedLate: the pod got tolerations after its creation.
 	ReasonOffloadedLate = "OffloadedLate"
-	// ReasonStaysLocal: the pod waits for a local node, because it can never be sent, or
-	// describes a volume that no provider with room for it allows.
+	// ReasonStaysLocal: the pod waits for a local node, because it can never be sent, because
+	// its claims are not bound, or because it describes a volume that no provider with room for
+	// it allows.
 	ReasonStaysLocal = "StaysLocal"
 )
 
 // Decide handles a pod that is not bound to a node yet. nso is the NamespaceOffloading
 // of its namespace, or nil; clusterIDs are those of the providers that it selects,
-// sorted.
-func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string) Plan {
+// sorted; claims are those of the pod.
+func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string, claims []Claim, now time.Time) Plan {
 	if len(clusterIDs) == 0 || nso == nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocal ||
 		pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || ofDaemonSet(pod) {
 		return Plan{}
 	}
-	var plan Plan
-	for _, id := range clusterIDs {
-		taint := corev1.Taint{Key: v1alpha1.TaintVirtualNode, Value: id, Effect: corev1.TaintEffectNoSchedule}
-		if !tolerates(pod, taint) {
-			plan.Tolerations = append(plan.Tolerations, corev1.Toleration{
-				Key: taint.Key, Operator: corev1.TolerationOpEqual, Value: taint.Value, Effect: taint.Effect,
-			})
-		}
-	}
+	plan := Plan{Tolerations: Missing(pod, clusterIDs)}
 	late := len(plan.Tolerations) > 0
-	if why := whyLocal(pod, nso, late); why != "" {
+	if why := whyLocal(pod, nso, claims, late); why != "" {
 		return staysLocal(pod, why)
 	}
-	if !late {
-		return Plan{}
+	switch {
+	case !late:
+		return stuck(pod, nso, claims, now)
+	case leftToUs(pod, nso):
+		return plan
 	}
 	plan.Reason, plan.Message = ReasonOffloadedLate, message(pod, nso, clusterIDs)
 	return plan
 }
 
+// Missing are the tolerations of virtual nodes that a pod lacks.
+func Missing(pod *corev1.Pod, clusterIDs []string) []corev1.Toleration {
+	var missing []corev1.Toleration
+	for _, id := range clusterIDs {
+		taint := corev1.Taint{Key: v1alpha1.TaintVirtualNode, Value: id, Effect: corev1.TaintEffectNoSchedule}
+		if !tolerates(pod, taint) {
+			missing = append(missing, corev1.Toleration{
+				Key: taint.Key, Operator: corev1.TolerationOpEqual, Value: taint.Value, Effect: taint.Effect,
+			})
+		}
+	}
+	return missing
+}
+
 // whyLocal is why a pod may have to stay on the consumer's own nodes, or empty. A late
 // one lacks what the admission policy gives.
-func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, late bool) string {
+func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, late bool) string {
 	refusal, described := translate.PodRefusal(pod), strings.Join(translate.DescribedVolumes(pod), ", ")
 	switch {
 	case late && refusal != nil && translate.NeverSent(pod) == nil:
@@ -73,9 +90,11 @@ func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, late bool) str
 			"it waits for one of the consumer's own nodes: " + refusal.Message
 	case late && refusal != nil:
 		return "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " + refusal.Message
-	case late && described != "":
+	case late && described != "" && !keepsTo(pod, nso):
 		return "the pod describes volumes itself, which a provider must allow (label " + described + " of its virtual node), but Kubernetes does not let its affinity be changed: " +
 			"it waits for one of the consumer's own nodes; delete it to have it made again"
+	case late && refused(claims) != nil:
+		return "the pod waits for one of the consumer's own nodes, and may go to a provider once all its claims are bound to volumes that can be sent: " + refused(claims).Message
 	case !late && refusal == nil && described != "" && nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote:
 		return "the pod describes volumes itself, which a provider must allow: it waits for a virtual node with the label " + described + ", or for one of the consumer's own nodes"
 	}

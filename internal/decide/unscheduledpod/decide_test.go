@@ -34,8 +34,8 @@ func TestDecide(t *testing.T) {
 	const begin = "the pod was made before its namespace was offloaded: it may run on the virtual nodes of "
 	plain := waiting(func(*corev1.Pod) {})
 	offloading := builder.Offloading("team").Obj()
-	both := Plan{[]corev1.Toleration{of("eu"), of("us")}, ReasonOffloadedLate, begin + "eu, us from now on"}
-	us := Plan{[]corev1.Toleration{of("us")}, ReasonOffloadedLate, begin + "eu, us from now on"}
+	both := Plan{Tolerations: []corev1.Toleration{of("eu"), of("us")}, Reason: ReasonOffloadedLate, Message: begin + "eu, us from now on"}
+	us := Plan{Tolerations: []corev1.Toleration{of("us")}, Reason: ReasonOffloadedLate, Message: begin + "eu, us from now on"}
 	isTrue := true
 	tests := map[string]struct {
 		pod  *corev1.Pod
@@ -54,16 +54,15 @@ func TestDecide(t *testing.T) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &isTrue}}
 			p.Annotations = map[string]string{"spillway.io/offload-daemonset": "true"}
 		}), offloading, Plan{}},
-		"made since": {waiting(func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(builder.Epoch.Add(time.Hour)) }), offloading, Plan{both.Tolerations, both.Reason,
-			"spillway-pods did not change the pod when it was made: it may run on the virtual nodes of eu, us from now on"}},
+		"made since": {waiting(func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(builder.Epoch.Add(time.Hour)) }), offloading, Plan{Tolerations: both.Tolerations, Reason: both.Reason, Message: "spillway-pods did not change the pod when it was made: it may run on the virtual nodes of eu, us from now on"}},
 		"of a ReplicaSet": {waiting(func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: &isTrue}}
 		}), offloading, both},
 		"plain":                       {plain, offloading, both},
 		"of no strategy, the default": {plain, builder.Offloading("team").Pods("").Obj(), both},
-		"Remote": {plain, builder.Offloading("team").Pods(v1alpha1.PodsRemote).Obj(), Plan{both.Tolerations, both.Reason, both.Message +
+		"Remote": {plain, builder.Offloading("team").Pods(v1alpha1.PodsRemote).Obj(), Plan{Tolerations: both.Tolerations, Reason: both.Reason, Message: both.Message +
 			", but Kubernetes does not let its affinity be changed, so it may also run on a local node; delete it to have it made again with podOffloadingStrategy Remote in effect"}},
-		"LocalFirst": {plain, builder.Offloading("team").Pods(v1alpha1.PodsLocalFirst).Obj(), Plan{both.Tolerations, both.Reason, both.Message +
+		"LocalFirst": {plain, builder.Offloading("team").Pods(v1alpha1.PodsLocalFirst).Obj(), Plan{Tolerations: both.Tolerations, Reason: both.Reason, Message: both.Message +
 			", without the preference for local nodes; delete it to have it made again with podOffloadingStrategy LocalFirst in effect"}},
 		"tolerates one":                  {tolerating(of("eu")), offloading, us},
 		"tolerates one, for any effect":  {tolerating(corev1.Toleration{Key: taint, Value: "eu"}), offloading, us},
@@ -77,18 +76,18 @@ func TestDecide(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Decide(test.pod, test.nso, []string{"eu", "us"})
+			got := Decide(test.pod, test.nso, []string{"eu", "us"}, nil, builder.Epoch)
 			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			then := test.pod.DeepCopy()
 			then.Spec.Tolerations = append(then.Spec.Tolerations, got.Tolerations...)
-			if again := Decide(then, test.nso, []string{"eu", "us"}); len(again.Tolerations) > 0 || again.Message != "" {
+			if again := Decide(then, test.nso, []string{"eu", "us"}, nil, builder.Epoch); len(again.Tolerations) > 0 || again.Message != "" {
 				t.Errorf("once they are there, it asks for %v, and says %q", again.Tolerations, again.Message)
 			}
 		})
 	}
-	if got := Decide(plain, offloading, nil); len(got.Tolerations) > 0 || got.Message != "" {
+	if got := Decide(plain, offloading, nil, nil, builder.Epoch); len(got.Tolerations) > 0 || got.Message != "" {
 		t.Errorf("no provider is selected, and it asks for %v", got)
 	}
 }
@@ -115,7 +114,7 @@ func TestDecideDescribed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			nso := builder.Offloading("team").Pods(test.strategy).Obj()
-			if diff := cmp.Diff(Plan{}, Decide(test.pod, nso, []string{"eu", "us"})); diff != "" {
+			if diff := cmp.Diff(Plan{}, Decide(test.pod, nso, []string{"eu", "us"}, nil, builder.Epoch)); diff != "" {
 				t.Errorf("before the scheduler has looked at it (-want +got)\n%s", diff)
 			}
 			pod, want := test.pod.DeepCopy(), Plan{}
@@ -123,7 +122,7 @@ func TestDecideDescribed(t *testing.T) {
 			if test.want != "" {
 				want = Plan{Reason: ReasonStaysLocal, Message: test.want}
 			}
-			if diff := cmp.Diff(want, Decide(pod, nso, []string{"eu", "us"})); diff != "" {
+			if diff := cmp.Diff(want, Decide(pod, nso, []string{"eu", "us"}, nil, builder.Epoch)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -168,7 +167,7 @@ func TestDecideNeverSent(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Decide(test.pod, test.nso, []string{"eu", "us"}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(test.want, Decide(test.pod, test.nso, []string{"eu", "us"}, nil, builder.Epoch), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})

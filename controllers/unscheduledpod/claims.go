@@ -1,0 +1,154 @@
+package unscheduledpod
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims;persistentvolumes,verbs=get
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=patch
+
+// claims is what is known of the claims of a pod. Bound claims are read only if they matter,
+// because the pod lacks tolerations.
+func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings placement.Index, matter bool) ([]unscheduledpod.Claim, error) {
+	var claims []unscheduledpod.Claim
+	for _, name := range translate.Claims(pod) {
+		metadata := claimMetadata()
+		metadata.Namespace, metadata.Name = pod.Namespace, name
+		claim := unscheduledpod.Claim{Name: name}
+		err := r.Catalogue.Get(ctx, client.ObjectKeyFromObject(metadata), metadata, client.UnsafeDisableDeepCopy)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return nil, fmt.Errorf("getting PersistentVolumeClaim %s/%s: %w", pod.Namespace, name, err)
+		case err != nil || !isBound(metadata):
+			claim.Refusal, claim.SelectedNode = translate.NotBound(metadata), virtual(metadata, bindings)
+		case !metadata.DeletionTimestamp.IsZero(): // The scheduler takes no pod of it, either.
+			claim.Refusal = &translate.Refusal{Reason: translate.ReasonClaimNotBound, Message: "PersistentVolumeClaim " + name + " is being deleted"}
+		case matter:
+			if claim.Refusal, err = r.refusal(ctx, client.ObjectKeyFromObject(metadata)); err != nil {
+				return nil, err
+			}
+		}
+		claims = append(claims, claim)
+	}
+	return claims, nil
+}
+
+// refusal is why a bound claim, or its volume, is not sent; nil if it is.
+func (r *Reconciler) refusal(ctx context.Context, key client.ObjectKey) (*translate.Refusal, error) {
+	claim, volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: key.Name}}, &corev1.PersistentVolume{}
+	if err := r.Live.Get(ctx, key, claim); apierrors.IsNotFound(err) {
+		return translate.NotBound(claim), nil
+	} else if err != nil {
+		return nil, fmt.Errorf("getting PersistentVolumeClaim %s: %w", key, err)
+	}
+	if refusal := translate.ClaimRefusal(claim); refusal != nil {
+		return refusal, nil
+	}
+	if err := r.Live.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, volume); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting PersistentVolume %s: %w", claim.Spec.VolumeName, err)
+	}
+	return translate.VolumeRefusal(volume, claim), nil // One that is not there is not bound to the claim.
+}
+
+// release has the scheduler choose a node again for claims that wait for a volume on a virtual
+// node to which no pod that waits can go. The driver does that itself only in its latest releases.
+func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, claims []unscheduledpod.Claim) error {
+	if !slices.ContainsFunc(claims, func(c unscheduledpod.Claim) bool { return c.SelectedNode != "" }) {
+		return nil
+	}
+	var waiting corev1.PodList
+	if err := r.Client.List(ctx, &waiting, client.InNamespace(pod.Namespace)); err != nil {
+		return fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", pod.Namespace, err)
+	}
+	for _, claim := range claims {
+		if !unscheduledpod.Released(claim, waiting.Items) {
+			continue
+		}
+		key, metadata := client.ObjectKey{Namespace: pod.Namespace, Name: claim.Name}, claimMetadata()
+		if err := r.Catalogue.Get(ctx, key, metadata, client.UnsafeDisableDeepCopy); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		after := metadata.DeepCopy()
+		delete(after.Annotations, translate.AnnotationSelectedNode)
+		if err := r.Client.Patch(ctx, after, precondition.Locked(metadata)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("releasing PersistentVolumeClaim %s: %w", key, err)
+		}
+		r.Events.Eventf(pod, nil, corev1.EventTypeNormal, unscheduledpod.ReasonClaimReleased, "ReleaseClaim", "%s", conditions.Note(
+			"PersistentVolumeClaim "+claim.Name+" waited for a volume on virtual node "+claim.SelectedNode+", to which no pod of it can go: the scheduler chooses a node again"))
+	}
+	return nil
+}
+
+func claimMetadata() *metav1.PartialObjectMetadata {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
+	return metadata
+}
+
+func isBound(claim client.Object) bool {
+	return claim.GetAnnotations()[translate.AnnotationBindCompleted] != ""
+}
+
+func selectedNode(claim client.Object) string {
+	return claim.GetAnnotations()[translate.AnnotationSelectedNode]
+}
+
+// virtual is the virtual node that the scheduler has chosen for a claim, or empty.
+func virtual(claim client.Object, bindings placement.Index) string {
+	selected := selectedNode(claim)
+	if selected == "" || !slices.ContainsFunc(bindings.Usable(), func(b *v1alpha1.ClusterBinding) bool { return b.VirtualNodeName() == selected }) {
+		return ""
+	}
+	return selected
+}
+
+// claimChanges enqueues the pods of a claim that is made, gets a node chosen, or goes. If it is
+// bound, each change counts: its phase, which is not in the metadata, follows a moment later.
+// Pods of claims that exist at the start are enqueued anyway.
+func (r *Reconciler) claimChanges() source.TypedSource[reconcile.Request] {
+	return source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		return informer.Watch(ctx, r.Catalogue, claimMetadata(), func(e informer.Change) {
+			if e.Initially || e.Before != nil && e.After != nil && !isBound(e.After) && selectedNode(e.Before) == selectedNode(e.After) {
+				return
+			}
+			for _, request := range r.podsOfClaim(ctx, e.Object()) {
+				queue.Add(request)
+			}
+		})
+	})
+}
+
+// podsOfClaim are the pods that wait for a node and name the claim.
+func (r *Reconciler) podsOfClaim(ctx context.Context, claim client.Object) []reconcile.Request {
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(claim.GetNamespace())); err != nil { // The cache is ending, and the manager with it.
+		log.FromContext(ctx).Error(err, "an event is lost")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range pods.Items {
+		if slices.Contains(translate.Claims(&pods.Items[i]), claim.GetName()) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pods.Items[i])})
+		}
+	}
+	return requests
+}

@@ -1,0 +1,101 @@
+package unscheduledpod
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/admission"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Claim is what is known of a PersistentVolumeClaim that a pod names.
+type Claim struct {
+	Name string
+	// Refusal is why it cannot be sent as it is now, or nil.
+	Refusal *translate.Refusal
+	// SelectedNode is the virtual node for which it waits to get a volume, because the
+	// scheduler has chosen that for a pod; empty if it does not.
+	SelectedNode string
+}
+
+// ReasonClaimReleased: the scheduler may choose a node again for a claim of the pod.
+const ReasonClaimReleased = "ClaimReleased"
+
+// Released reports whether the scheduler should choose a node again for a claim. Pods wait
+// for it, and none of them can go to the virtual node that was chosen for an earlier one.
+// pods are all that wait for a node in the namespace. For a pod that can go there, the
+// scheduler may choose that node once more.
+func Released(claim Claim, pods []corev1.Pod) bool {
+	if claim.SelectedNode == "" {
+		return false
+	}
+	taint := corev1.Taint{Key: v1alpha1.TaintVirtualNode, Value: strings.TrimPrefix(claim.SelectedNode, v1alpha1.VirtualNodePrefix), Effect: corev1.TaintEffectNoSchedule}
+	waits := false
+	for i := range pods {
+		if !pods[i].DeletionTimestamp.IsZero() || !slices.Contains(translate.Claims(&pods[i]), claim.Name) {
+			continue
+		}
+		if tolerates(&pods[i], taint) {
+			return false
+		}
+		waits = true
+	}
+	return waits
+}
+
+// patience is how long a pod may wait for a volume on a virtual node before its owner is
+// told. A driver that does not look at nodes makes one in less.
+const patience = 30 * time.Second
+
+// refused is why a pod of these claims cannot run in a provider, or nil.
+func refused(claims []Claim) *translate.Refusal {
+	for _, claim := range claims {
+		if claim.Refusal != nil {
+			return claim.Refusal
+		}
+	}
+	return nil
+}
+
+// leftToUs reports whether admission has left the toleration of a pod to us, because it names
+// claims.
+func leftToUs(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
+	return nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote && len(translate.Claims(pod)) > 0 && !pod.CreationTimestamp.Before(&nso.CreationTimestamp)
+}
+
+// keepsTo reports whether admission has left the toleration of a pod to us, and its affinity
+// keeps it to nodes that allow the volumes which it describes.
+func keepsTo(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
+	if !leftToUs(pod, nso) || pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	allowed := admission.Allowed(nso, translate.DescribedVolumes(pod), false)
+	return !slices.ContainsFunc(pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
+		return len(t.MatchExpressions)+len(t.MatchFields) > 0 &&
+			!slices.ContainsFunc(allowed, func(a corev1.NodeSelectorTerm) bool { return admission.Within(t, a) })
+	})
+}
+
+// stuck tells the owner of a pod that tolerates virtual nodes that the scheduler waits for a
+// volume on one. It waits for up to ten minutes at a time, and says nothing.
+func stuck(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, now time.Time) Plan {
+	i := slices.IndexFunc(claims, func(c Claim) bool { return c.Refusal != nil && c.SelectedNode != "" })
+	if i < 0 {
+		return Plan{}
+	}
+	if left := pod.CreationTimestamp.Add(patience).Sub(now); left > 0 {
+		return Plan{After: left}
+	}
+	cure := "delete the pod to have it made again: the next one starts on one of the consumer's own nodes"
+	if nso.Spec.PodOffloadingStrategy == v1alpha1.PodsRemote {
+		cure = "with podOffloadingStrategy Remote, a claim must be bound to a volume first; with LocalAndRemote or LocalFirst, pods that are made from then on start on the consumer's own nodes"
+	}
+	return Plan{Reason: translate.ReasonClaimNotBound, Warns: true, Message: fmt.Sprintf(
+		"PersistentVolumeClaim %s has no volume, and the scheduler waits for one on virtual node %s, where drivers of the consumer can hardly make one: %s",
+		claims[i].Name, claims[i].SelectedNode, cure)}
+}
