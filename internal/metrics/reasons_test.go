@@ -89,6 +89,7 @@ var notOfPods = map[string]string{
 
 	"ReasonFilterNotSent":    "said of a route, which no pod waits for",
 	"ReasonBackendElsewhere": "said of a route, which no pod waits for",
+	"ReasonNotAcceptedHere":  "said of a route, which no pod waits for",
 	"ReasonFieldsLeftOut":    "said of a route, which no pod waits for",
 }
 

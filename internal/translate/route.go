@@ -21,6 +21,9 @@ const (
 	ReasonFilterNotSent = "FilterNotSent"
 	// ReasonBackendElsewhere: a backend of the route is no Service of its namespace.
 	ReasonBackendElsewhere = "BackendElsewhere"
+	// ReasonNotAcceptedHere: a Gateway of this cluster refuses the route, and no other one of its
+	// Gateways is mapped.
+	ReasonNotAcceptedHere = "NotAcceptedHere"
 	// ReasonFieldsLeftOut: the route is sent without its retries or session persistence.
 	ReasonFieldsLeftOut = "FieldsLeftOut"
 )
@@ -144,8 +147,10 @@ func remoteParent(local *gatewayv1.ParentReference, namespace string, gateways G
 type routeTranslation struct {
 	namespace string // Of the local route.
 	gateways  Gateways
-	refusal   *Refusal // The first one.
-	omitted   []Omission
+	// parents is what controllers of this cluster and of providers say of the local route.
+	parents []gatewayv1.RouteParentStatus
+	refusal *Refusal // The first one.
+	omitted []Omission
 }
 
 func (r *routeTranslation) refuse(refusal *Refusal) {
@@ -169,26 +174,6 @@ func (r *routeTranslation) annotate(remote metav1.Object) {
 	if len(r.omitted) > 0 {
 		remote.GetAnnotations()[v1alpha1.AnnotationLeftOut] = omitted("left out in the provider: ", r.omitted)
 	}
-}
-
-// common is the part of the spec that both kinds have. Two parents may stand for one, or for a
-// Gateway and a part of it: the whole one has that part, and an API server refuses both together.
-func (r *routeTranslation) common(local gatewayv1.CommonRouteSpec) gatewayv1.CommonRouteSpec {
-	remote, there := commonRouteSpecPlan.allowed(&local), map[parentKey]bool{}
-	remote.ParentRefs = nil
-	for i := range local.ParentRefs {
-		parent, mapped := remoteParent(&local.ParentRefs[i], r.namespace, r.gateways)
-		if key, _ := keyOf(&parent, ""); mapped && !there[key] {
-			there[key] = true
-			remote.ParentRefs = append(remote.ParentRefs, parent)
-		}
-	}
-	remote.ParentRefs = slices.DeleteFunc(remote.ParentRefs, func(parent gatewayv1.ParentReference) bool {
-		key, _ := keyOf(&parent, "")
-		whole := parentKey{NamespacedName: key.NamespacedName}
-		return key != whole && there[whole]
-	})
-	return remote
 }
 
 // leaveOut notes that a field of a rule is left out, if the rule has it.

@@ -8,7 +8,7 @@ import (
 
 // GRPCRoute is the remote GRPCRoute of local, as HTTPRoute makes that of an HTTPRoute.
 func GRPCRoute(local *gatewayv1.GRPCRoute, t Target, gateways Gateways) (*gatewayv1.GRPCRoute, *Refusal) {
-	r := &routeTranslation{namespace: local.Namespace, gateways: gateways}
+	r := &routeTranslation{namespace: local.Namespace, gateways: gateways, parents: local.Status.Parents}
 	r.refuseWhole("GRPCRoute", local)
 	remote := &gatewayv1.GRPCRoute{ObjectMeta: Metadata(local, t), Spec: r.grpcSpec(local.Spec.DeepCopy())}
 	if r.refusal != nil {

@@ -11,7 +11,7 @@ import (
 // same names. It refuses a route with a filter that is not sent, or with another backend.
 // LeftOut of the result says what it lacks.
 func HTTPRoute(local *gatewayv1.HTTPRoute, t Target, gateways Gateways) (*gatewayv1.HTTPRoute, *Refusal) {
-	r := &routeTranslation{namespace: local.Namespace, gateways: gateways}
+	r := &routeTranslation{namespace: local.Namespace, gateways: gateways, parents: local.Status.Parents}
 	r.refuseWhole("HTTPRoute", local)
 	remote := &gatewayv1.HTTPRoute{ObjectMeta: Metadata(local, t), Spec: r.httpSpec(local.Spec.DeepCopy())}
 	if r.refusal != nil {

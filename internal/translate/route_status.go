@@ -58,7 +58,7 @@ func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways) 
 		from := routeReport{
 			namespace: remote.GetNamespace(), entries: partsOf(remote).Parents,
 			generation: local.GetGeneration(), seen: remote.GetGeneration(), created: local.GetCreationTimestamp(),
-			current: hasSpecOf(remote, local.DeepCopyObject(), &routeTranslation{namespace: local.GetNamespace(), gateways: gateways}),
+			current: hasSpecOf(remote, local.DeepCopyObject(), &routeTranslation{namespace: local.GetNamespace(), gateways: gateways, parents: partsOf(local).Parents}),
 		}
 		for i := range parts.ParentRefs {
 			parent := parts.ParentRefs[i]

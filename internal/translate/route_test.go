@@ -219,6 +219,46 @@ func TestRouteRefusals(t *testing.T) {
 	}
 }
 
+// TestNotAcceptedHere: a parent that a Gateway of the consumer refuses does not count, whatever
+// providers say of it.
+func TestNotAcceptedHere(t *testing.T) {
+	const refuses = `conditions: [{type: Accepted, status: "False", reason: NotAllowedByListeners}]`
+	const home, provider = `controllerName: example.com/home, `, `controllerName: spillway.io/eu, `
+	for name, test := range map[string]struct {
+		parents string
+		want    []gatewayv1.ObjectName
+	}{
+		"nobody speaks":      {``, []gatewayv1.ObjectName{"public", "private"}},
+		"one is refused":     {`{parentRef: {namespace: team, name: public}, ` + home + refuses + `}`, []gatewayv1.ObjectName{"private"}},
+		"a part is refused":  {`{parentRef: {name: public, sectionName: a}, ` + home + refuses + `}`, []gatewayv1.ObjectName{"public", "private"}},
+		"there":              {`{parentRef: {name: public}, ` + provider + refuses + `}`, []gatewayv1.ObjectName{"public", "private"}},
+		"accepted":           {`{parentRef: {name: public}, ` + home + `conditions: [{type: Accepted, status: "True", reason: Accepted}]}`, []gatewayv1.ObjectName{"public", "private"}},
+		"another condition":  {`{parentRef: {name: public}, ` + home + `conditions: [{type: ResolvedRefs, status: "False", reason: BackendNotFound}]}`, []gatewayv1.ObjectName{"public", "private"}},
+		"of another kind":    {`{parentRef: {kind: Service, group: "", name: public}, ` + home + refuses + `}`, []gatewayv1.ObjectName{"public", "private"}},
+		"all are refused":    {`{parentRef: {name: public}, ` + home + refuses + `}, {parentRef: {namespace: infra, name: private}, ` + home + refuses + `}`, nil},
+		"by one of two here": {`{parentRef: {name: public}, controllerName: example.com/other}, {parentRef: {name: public}, ` + home + refuses + `}`, []gatewayv1.ObjectName{"private"}},
+	} {
+		remote, refusal := HTTPRoute(routeOf[gatewayv1.HTTPRoute](t, `{spec: {parentRefs: [{name: public}, {namespace: infra, name: private}]}, status: {parents: [`+test.parents+`]}}`), mapped, gateways)
+		if test.want == nil {
+			if refusal == nil || refusal.Reason != ReasonNotAcceptedHere || !strings.Contains(refusal.Message, "Gateway infra/private of this cluster does not accept the route (NotAllowedByListeners)") {
+				t.Errorf("%s: got %v, %v", name, remote, refusal)
+			}
+			continue
+		}
+		if refusal != nil {
+			t.Errorf("%s: %v", name, refusal)
+			continue
+		}
+		var got []gatewayv1.ObjectName
+		for _, parent := range remote.Spec.ParentRefs {
+			got = append(got, parent.Name)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestRouteRefusal: the provider's limits list Gateways, hosts and annotations.
 func TestRouteRefusal(t *testing.T) {
 	const annotated = `metadata: {annotations: {example.com/auth: x}}, `
