@@ -93,6 +93,13 @@ const (
 	// minute after they were sent. The next are sent one at a time, more and more slowly,
 	// until one of them lives for a minute.
 	ReasonEndedTooSoon = "EndedTooSoon"
+	// ReasonRemotePodDeleted: the provider is deleting the pod, without a request from the
+	// consumer. If the pod has a controller, it is deleted here too. The reason of an event
+	// and of the condition DisruptionTarget; and of this one if finalizers hold the pod there.
+	ReasonRemotePodDeleted = "RemotePodDeleted"
+	// ReasonNodeLost: the pod is being deleted, its grace period is over, and the provider
+	// has not ended it: as a rule, the node there is lost.
+	ReasonNodeLost = "NodeLost"
 )
 
 // ReasonRemotePodLost is the reason in the status of a pod that has Failed because it

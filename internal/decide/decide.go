@@ -45,7 +45,7 @@ func (p Plan) and(other Plan) Plan {
 	case other.Problem != nil:
 		p.Problem = &Problem{p.Problem.Reason, p.Problem.Message + "; " + other.Problem.Message}
 	}
-	p.RetryAfter = retry.Sooner(p.RetryAfter, other.RetryAfter)
+	p.RetryAfter, p.LookAgain = retry.Sooner(p.RetryAfter, other.RetryAfter), retry.Sooner(p.LookAgain, other.LookAgain)
 	return p
 }
 

@@ -55,7 +55,7 @@ type Action struct {
 	Before Object
 	// Subresource that a patch goes to; empty for the object itself.
 	Subresource string
-	// Locked makes a patch fail if anybody has written in between.
+	// Locked makes a patch or a deletion fail if anybody has written in between.
 	Locked bool
 	// Paced reports that the action may wait, so that a provider that makes up changes does
 	// not cause a write for each.
@@ -98,6 +98,8 @@ type Plan struct {
 	Problem *Problem
 	// RetryAfter is when to decide again if nothing changes before; zero: never.
 	RetryAfter time.Duration
+	// LookAgain is when to decide again although nothing waits to be done; zero: never.
+	LookAgain time.Duration
 	// Event is what to tell the owner of the local object once the actions are done.
 	Event *Problem
 	// TellsProblem makes Problem an event, once, when no action is left: no other object

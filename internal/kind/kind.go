@@ -81,7 +81,7 @@ type Kind[T decide.Object] struct {
 	Urgent func(before, after T) bool
 	// Ended, if set, reports whether the provider, and not the owner, has ended the object,
 	// according to a written status. Pure.
-	Ended func(local T, written decide.Object) bool
+	Ended func(local T, a decide.Action) bool
 	// Done, if set, is called after each action, for metrics. seen is when the change of the
 	// remote object arrived that caused the action; zero if there was none.
 	Done func(s decide.Subject[T], a decide.Action, seen time.Time)

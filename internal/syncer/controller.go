@@ -125,7 +125,7 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], pla
 	if c.observer.Ahead(s) {
 		again = retry.Sooner(again, ownwrites.Lifetime) // From then on the cache counts, whatever it shows.
 	}
-	again = retry.Sooner(again, c.tell(s, plan))
+	again = retry.Sooner(retry.Sooner(again, plan.LookAgain), c.tell(s, plan))
 	if c.isNeeded() {
 		if err := c.waits.Ended(ctx, c.key(s.Key), plan.Problem); err != nil {
 			return ctrl.Result{}, err

@@ -23,6 +23,8 @@ var PodReasons = []string{
 	v1alpha1.ReasonStatusRejected,
 	v1alpha1.ReasonReplacing,
 	v1alpha1.ReasonEndedTooSoon,
+	v1alpha1.ReasonRemotePodDeleted,
+	v1alpha1.ReasonNodeLost,
 	ReasonStaticPod,
 	ReasonDaemonSetPod,
 	ReasonPodSecurity,

@@ -86,7 +86,8 @@ func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType) (c
 	if kind == corev1.PodReady && len(local.Spec.ReadinessGates) > 0 {
 		applyReadinessGates(&c, local, was)
 	}
-	if kind == corev1.PodReady && c.Status == corev1.ConditionTrue && local.DeletionTimestamp.IsZero() && !remote.DeletionTimestamp.IsZero() {
+	told := was != nil && was.Reason == RemoteTerminating // Then it stays so when local is deleted, too.
+	if kind == corev1.PodReady && c.Status == corev1.ConditionTrue && (local.DeletionTimestamp.IsZero() || told) && !remote.DeletionTimestamp.IsZero() {
 		endReadiness(&c, remote)
 	}
 	return c, true

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -80,6 +81,27 @@ var _ = Describe("The status of a pod", Ordered, func() {
 			HaveField("State.Running", BeNil()), HaveField("State.Terminated.ExitCode", BeEquivalentTo(137)))), "its containers end with it")
 		t.passes()
 		Expect(eu.standIns(t.cb, local)()).To(BeEmpty(), "it does not run a second time")
+	})
+
+	It("ends with the remote pod, if a controller makes another one", func() {
+		owner := newConfigMap(t.namespace, unique("owner"), "1")
+		home.make(owner)
+		controlled := func(pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.GetName(), UID: owner.GetUID(), Controller: ptr.To(true)}}
+		}
+		local, remote := t.running(controlled)
+		eu.keep(remote)
+		Expect(eu.Delete(ctx, remote)).To(Succeed())
+		Eventually(now(home, local)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "it is deleted here too")
+		Expect(home.podConditions(local)()).To(ContainElement(And(HaveField("Type", "DisruptionTarget"), HaveField("Reason", v1alpha1.ReasonRemotePodDeleted))))
+		Eventually(home.eventsAbout(local)).Should(ContainElement(HaveField("Reason", v1alpha1.ReasonRemotePodDeleted)), "its owner should be told")
+		eu.letGo(remote)
+		Eventually(home.fetching(local)).Should(absent)
+
+		By("being lost")
+		local, remote = t.running(controlled)
+		Expect(eu.Delete(ctx, remote, atOnce)).To(Succeed())
+		Eventually(home.fetching(local)).Should(absent, "no failed pod stays behind")
 	})
 
 	It("is that of the new pod when one is made again under its name", func() {

@@ -6,6 +6,8 @@
 //	live      absent              what it needs first, then it is created
 //	live      absent, was there   Failed, RemotePodLost, once the provider itself says so
 //	live      there               allowed changes down, status up
+//	live      being deleted       deleted here, if it has a controller; else status up
+//	terminal  absent              if it is lost and has a controller: deleted here
 //	terminal  any                 nothing: a terminal phase is final
 //	deleting  there               deleted there with the same grace; the status still comes up
 //	deleting  absent              Failed, if it has not ended, and deleted here, with no
@@ -46,7 +48,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	case !s.Local.DeletionTimestamp.IsZero():
 		return finish(s)
 	case Terminal(s.Local):
-		return decide.Plan{}
+		return forget(s)
 	}
 	if was := recorded(s.Local); was != nil {
 		return lost(s, was)
@@ -161,11 +163,15 @@ func unfinished(s snapshot) decide.Problem {
 
 // Sync decides about a pod that both clusters have.
 func (Syncer) Sync(s snapshot) decide.Plan {
-	if !s.Local.DeletionTimestamp.IsZero() {
+	switch {
+	case !s.Local.DeletionTimestamp.IsZero():
 		return end(s)
-	}
-	if Terminal(s.Local) || !s.Remote.DeletionTimestamp.IsZero() || !s.Place.Open {
-		return up(s, nil, false) // Nothing is changed any more, or not before its namespace is in order.
+	case Terminal(s.Local):
+		return up(s, nil, false)
+	case !s.Remote.DeletionTimestamp.IsZero():
+		return follow(s)
+	case !s.Place.Open:
+		return up(s, nil, false) // Nothing is changed before its namespace is in order.
 	}
 	return down(s)
 }
@@ -173,11 +179,12 @@ func (Syncer) Sync(s snapshot) decide.Plan {
 // end deletes the remote pod of one that is being deleted. If the provider refuses, the
 // pod says so, and the deletion is retried, as for a creation.
 func end(s snapshot) decide.Plan {
-	var problem *decide.Problem
+	problem, again := overdue(s)
 	if s.Refused != nil && s.Refused.Verb == decide.Delete {
 		problem = &s.Refused.Problem
 	}
 	plan := up(s, problem, Terminal(s.Remote)) // Of a deletion, the end alone is reported, and with it that it was observed.
+	plan.LookAgain = again
 	switch {
 	case !shorter(s.Local, s.Remote):
 	case problem != nil && s.Refused.Wait > 0:
@@ -239,7 +246,7 @@ func down(s snapshot) decide.Plan {
 // up updates the status of the local pod from the provider's. sent reports that the
 // remote pod has been asked for all that the local one asks for.
 func up(s snapshot, problem *decide.Problem, sent bool) decide.Plan {
-	status := translate.PodStatus(s.Local, s.Remote, s.Reach)
+	status := statusOf(s)
 	told := problem
 	if remark := remarkOn(s); problem == nil && remark != nil && !Terminal(s.Local) {
 		problem = &decide.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
@@ -251,6 +258,14 @@ func up(s snapshot, problem *decide.Problem, sent bool) decide.Plan {
 	if sent && !Terminal(s.Local) {
 		translate.SetObserved(&status, s.Local, s.Remote)
 	}
+	return write(s, status, told)
+}
+
+// statusOf is the status that the local pod should have, from the provider's.
+func statusOf(s snapshot) corev1.PodStatus { return translate.PodStatus(s.Local, s.Remote, s.Reach) }
+
+// write writes a status, or why the consumer has refused the last one. told is what an event tells then.
+func write(s snapshot, status corev1.PodStatus, told *decide.Problem) decide.Plan {
 	if s.Refused != nil && s.Refused.Verb == decide.PatchStatus && s.Refused.Wait > 0 {
 		status = *s.Local.Status.DeepCopy()
 		setOffloaded(&status, &s.Refused.Problem, s.Local.Generation, s.Now)

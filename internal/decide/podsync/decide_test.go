@@ -25,6 +25,9 @@ import (
 
 type snapshot = decide.Snapshot[*corev1.Pod]
 
+// now is when the decisions are made.
+var now = builder.Epoch.Add(time.Hour)
+
 // target is where the pods of namespace team go.
 var target = translate.Target{Mark: provenance.Mark{Origin: "home", ClusterID: "eu"}, Namespace: "team-home"}
 
@@ -61,12 +64,36 @@ func phase(phase corev1.PodPhase) func(*corev1.Pod) {
 
 func going(grace int64) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: builder.Epoch}, ptr.To(grace)
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: now}, ptr.To(grace)
+	}
+}
+
+// goingSince is going with its grace over for that long.
+func goingSince(over time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: now.Add(-over)}, ptr.To[int64](30)
 	}
 }
 
 // deleted is being deleted, and says of no grace.
-func deleted(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }
+func deleted(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }
+
+// controlled has a controller.
+func controlled(p *corev1.Pod) {
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "set-1", Controller: ptr.To(true)}}
+	p.Spec.RestartPolicy = corev1.RestartPolicyAlways
+}
+
+// ofJob has a Job as its controller, which has not counted it.
+func ofJob(p *corev1.Pod) {
+	controlled(p)
+	p.Spec.RestartPolicy, p.Finalizers = corev1.RestartPolicyNever, []string{"batch.kubernetes.io/job-tracking"}
+}
+
+// disrupted has been told that it will be deleted.
+func disrupted(p *corev1.Pod) {
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"})
+}
 
 func unanswered(s *snapshot) { s.Unanswered = true }
 
@@ -207,7 +234,7 @@ func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
 		Subject: decide.Subject[*corev1.Pod]{
 			Key: types.NamespacedName{Namespace: "team", Name: "web"}, ClusterID: "eu", Local: l, Known: true,
-			Around: decide.Around{Limits: &translate.Limits{}}, Now: builder.Epoch.Add(time.Hour),
+			Around: decide.Around{Limits: &translate.Limits{}}, Now: now,
 		},
 		Site: decide.Site[*corev1.Pod]{Place: decide.Place{Target: target, Open: true}, NamespaceUID: "namespace-1", Remote: r},
 	}
@@ -247,6 +274,9 @@ func inWords(p decide.Plan) []string {
 		switch {
 		case a.Verb == decide.Delete:
 			line += fmt.Sprintf(", UID %s, grace %s", pod.UID, ptrString(a.Grace))
+			if a.Locked {
+				line += ", version " + pod.ResourceVersion
+			}
 		case a.Verb == decide.Find:
 			line += ", UID " + string(pod.UID)
 		case a.Verb == decide.PatchStatus:
@@ -270,6 +300,9 @@ func inWords(p decide.Plan) []string {
 	}
 	if p.RetryAfter > 0 {
 		lines = append(lines, "again after "+p.RetryAfter.String())
+	}
+	if p.LookAgain > time.Minute { // Most that are being deleted are looked at a minute after their grace.
+		lines = append(lines, "looks again after "+p.LookAgain.String())
 	}
 	return lines
 }
@@ -397,6 +430,34 @@ func TestDecide(t *testing.T) {
 		"the provider is deleting it":                 {in(local(started, image("app:2")), remote(going(30))), nil},
 		"it may not go but is there":                  {in(local(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},
 		"its namespace is being closed":               {in(local(), remote(phase("Running")), notOffloaded), []string{"patch the status of in the consumer: Running, remote remote-1"}},
+
+		// live, there, and being deleted there by the provider
+		"somebody deletes it there: nobody would make it again": {in(local(started), remote(goingSince(time.Hour))), nil},
+		"it has a controller: that is said first":               {in(local(started, controlled), remote(going(30))), []string{"patch the status of in the consumer: Pending, DisruptionTarget True RemotePodDeleted, remote remote-1"}},
+		"then it is deleted with its grace there":               {in(local(started, controlled, disrupted), remote(going(40))), []string{"delete in the consumer, UID local-1, grace 40, version 5", "event RemotePodDeleted"}},
+		"it is evicted there, which says so itself":             {in(local(started, controlled), remote(going(30), disrupted)), []string{"patch the status of in the consumer: Pending, DisruptionTarget True EvictionByEvictionAPI, remote remote-1"}},
+		"with no grace there it stays here until it is gone":    {in(local(started, controlled, disrupted), remote(going(0))), []string{"delete in the consumer, UID local-1, grace 1, version 5", "event RemotePodDeleted"}},
+		"with a grace without end":                              {in(local(started, controlled, disrupted), remote(going(1<<62))), []string{"delete in the consumer, UID local-1, grace 3600, version 5", "event RemotePodDeleted"}},
+		"it has ended since then, as it never does by itself":   {in(local(started, controlled), remote(going(30), phase("Failed"))), []string{"delete in the consumer, UID local-1, grace 30, version 5", "event RemotePodDeleted"}},
+		"a job's is deleted with all others":                    {in(local(started, ofJob, disrupted), remote(going(30))), []string{"delete in the consumer, UID local-1, grace 30, version 5", "event RemotePodDeleted"}},
+		"a job's has ended first":                               {in(local(started, ofJob), remote(going(30), phase("Succeeded"))), []string{"patch the status of in the consumer: Succeeded, remote remote-1"}},
+		"the consumer refuses to delete it": {in(local(started, controlled, disrupted, offloaded("False", "DeletionFailed", "no")), remote(going(30), disrupted), refusedTo(decide.Delete, "DeletionFailed", minute)), []string{
+			"again after 1m0s"}},
+		"it has ended here before": {in(local(started, controlled, phase("Failed")), remote(goingSince(time.Hour))), nil},
+
+		// its end there takes long
+		"it is going on both sides":      {in(local(started, controlled, goingSince(-time.Minute)), remote(going(30))), []string{"looks again after 2m0s"}},
+		"its node there is lost":         {in(local(started, controlled, goingSince(minute)), remote(goingSince(-time.Hour))), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NodeLost, remote remote-1", "event NodeLost"}},
+		"a finalizer holds it there":     {in(local(started, goingSince(minute)), remote(going(30), held)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False RemotePodDeleted, remote remote-1", "event RemotePodDeleted"}},
+		"it is not even going there yet": {in(local(started, goingSince(time.Hour)), remote()), []string{"delete in the provider, UID remote-1, grace 30"}},
+
+		// lost, and with a controller
+		"it is lost, which is not its own fault":            {in(local(started, controlled), nil, func(s *snapshot) { s.Lost = true }), []string{"patch the status of in the consumer: Failed, RemotePodLost, DisruptionTarget True RemotePodLost, remote remote-1", "event RemotePodLost"}},
+		"it has been lost: its controller has made another": {in(local(started, controlled, phase("Failed"), reason("RemotePodLost")), nil), []string{"delete in the consumer, which ends it, UID local-1, grace 0, version 5"}},
+		"it has been lost, and its job has not counted it":  {in(local(started, ofJob, phase("Failed"), reason("RemotePodLost")), nil), nil},
+		"it has been lost, and has no controller":           {in(local(started, phase("Failed"), reason("RemotePodLost")), nil), nil},
+		"a kubelet has evicted it, and it has gone":         {in(local(started, controlled, phase("Failed"), reason("Evicted")), nil), nil},
+		"that it is deleted is refused":                     {in(local(started, controlled, phase("Failed"), reason("RemotePodLost")), nil, refusedTo(decide.Delete, "DeletionFailed", minute)), []string{"problem DeletionFailed", "again after 1m0s"}},
 
 		// what the provider allows
 		"it runs with a volume that is not allowed now": {in(local(nfs), remote(phase("Running"))), []string{"patch the status of in the consumer: Running, remote remote-1"}},

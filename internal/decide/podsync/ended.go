@@ -9,13 +9,17 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// EndedThere reports whether the status written for a live pod says that the provider
-// has ended it. What a team's own containers do, and what Kubernetes does because a
+// EndedThere reports whether an action on a live pod, its deletion or a new status, says
+// that the provider has ended it. What a team's own containers do, and what Kubernetes does because a
 // team asked for it, does not count: jobs may fail as fast as they like.
-func EndedThere(local *corev1.Pod, written decide.Object) bool {
-	after, ok := written.(*corev1.Pod)
+func EndedThere(local *corev1.Pod, a decide.Action) bool {
+	after, ok := a.Object.(*corev1.Pod)
 	switch {
-	case !ok, Terminal(local), !Terminal(after), !local.DeletionTimestamp.IsZero(), local.Spec.ActiveDeadlineSeconds != nil:
+	case !ok, Terminal(local), !local.DeletionTimestamp.IsZero():
+		return false
+	case a.Verb == decide.Delete: // Of live pods, those that the provider deletes.
+		return true
+	case !Terminal(after), local.Spec.ActiveDeadlineSeconds != nil:
 		return false
 	case after.Status.Reason == v1alpha1.ReasonRemotePodLost:
 		return true

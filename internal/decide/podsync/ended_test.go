@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -77,12 +78,17 @@ func TestEndedThere(t *testing.T) {
 		"it is not even there, and waits":   {changes{always}, changes{offloaded("False", v1alpha1.ReasonRejected, "no")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := podsync.EndedThere(local(test.local...), local(test.written...)); got != test.want {
+			if got := podsync.EndedThere(local(test.local...), decide.Action{Verb: decide.PatchStatus, Object: local(test.written...)}); got != test.want {
 				t.Errorf("it counts as ended by the provider: %v", got)
 			}
 		})
 	}
-	if podsync.EndedThere(local(always), &corev1.ConfigMap{}) {
+	if podsync.EndedThere(local(always), decide.Action{Object: &corev1.ConfigMap{}}) {
 		t.Error("so does something that is no pod")
+	}
+	for deleted, want := range map[*corev1.Pod]bool{local(never): true, local(never, failed): false, local(always, going(30)): false} {
+		if got := podsync.EndedThere(deleted, decide.Action{Verb: decide.Delete, Object: deleted}); got != want {
+			t.Errorf("the deletion of one that is %s, deleted at %v, counts: %v", deleted.Status.Phase, deleted.DeletionTimestamp, got)
+		}
 	}
 }

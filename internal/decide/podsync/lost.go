@@ -29,7 +29,11 @@ func lost(s snapshot, was *corev1.Pod) decide.Plan {
 	}
 	problem := decide.Problemf(v1alpha1.ReasonRemotePodLost, "pod %s/%s (UID %s) is gone from provider %s, and nobody has asked for that here",
 		was.Namespace, was.Name, was.UID, s.ClusterID)
-	return decide.Plan{Actions: []decide.Action{fail(s, problem)}, Event: &problem}
+	failed := fail(s, problem)
+	if pod, ok := failed.Object.(*corev1.Pod); ok && metav1.GetControllerOfNoCopy(s.Local) != nil {
+		setDisrupted(&pod.Status, problem, s.Now)
+	}
+	return decide.Plan{Actions: []decide.Action{failed}, Event: &problem}
 }
 
 // fail is the action that says of a pod that it has Failed, and all its containers with it.

@@ -170,6 +170,10 @@ func Send(ctx context.Context, to client.Client, obj client.Object, a decide.Act
 func remove(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
 	uid := a.Object.GetUID()
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: a.Grace}
+	if a.Locked {
+		version := a.Object.GetResourceVersion()
+		options.Preconditions.ResourceVersion = &version
+	}
 	return retry.IgnoreGone(to.Delete(ctx, obj, options))
 }
 
@@ -188,7 +192,7 @@ func (c *Actor[T]) brake(s decide.Subject[T], a decide.Action) {
 	switch {
 	case a.Verb == decide.Create && a.Side == decide.Remote:
 		c.Memory.Sent.Note(s.Key, s.Local.GetUID())
-	case a.Verb == decide.PatchStatus && a.Side == decide.Local && c.Kind.Ended(s.Local, a.Object):
+	case (a.Verb == decide.PatchStatus || a.Verb == decide.Delete) && a.Side == decide.Local && c.Kind.Ended(s.Local, a):
 		c.Memory.Sent.Ended(s.Key, s.Local.GetUID())
 	}
 }

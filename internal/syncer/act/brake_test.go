@@ -18,7 +18,7 @@ func TestBrake(t *testing.T) {
 	for name, ended := range map[string]bool{"ended there": true, "ended by itself": false} {
 		t.Run(name, func(t *testing.T) {
 			c, rig := actor()
-			rig.Kind.Ended = func(*corev1.ConfigMap, decide.Object) bool { return ended }
+			rig.Kind.Ended = func(*corev1.ConfigMap, decide.Action) bool { return ended }
 			create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 			sent := 0
 			for i := range many {

@@ -233,7 +233,7 @@ func TestDo(t *testing.T) {
 		"a read": {[]decide.Action{read}, nil, outcome{
 			Requests: []string{"consumer: get team/settings"}, Answers: []string{"team/settings 5"}, Done: []string{"read"}, All: true}},
 		"others are held back": {[]decide.Action{pin, create}, func(a *acting) {
-			a.Kind.Ended = func(*corev1.ConfigMap, decide.Object) bool { return true }
+			a.Kind.Ended = func(*corev1.ConfigMap, decide.Action) bool { return true }
 			for a.rig.Memory.Sent.Wait("team") == 0 {
 				a.rig.Memory.Sent.Note(types.NamespacedName{Namespace: "team", Name: "other"}, "uid")
 			}
@@ -488,7 +488,7 @@ func TestMayGo(t *testing.T) {
 	} {
 		c, rig := actor()
 		if test.ends {
-			rig.Kind.Ended = func(*corev1.ConfigMap, decide.Object) bool { return true }
+			rig.Kind.Ended = func(*corev1.ConfigMap, decide.Action) bool { return true }
 		}
 		s := fixture.Observed(fixture.Local(), nil)
 		for rig.Memory.Sent.Wait("team") == 0 {
@@ -518,7 +518,7 @@ func TestWhatCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newActing()
-			a.Kind.Ended = func(*corev1.ConfigMap, decide.Object) bool { return true }
+			a.Kind.Ended = func(*corev1.ConfigMap, decide.Action) bool { return true }
 			for i := range 100 {
 				local := fixture.Local(func(m *corev1.ConfigMap) { m.Name, m.UID = fmt.Sprint(i), types.UID(fmt.Sprint(i)) })
 				s := fixture.Observed(local, nil)

@@ -1,0 +1,128 @@
+package podsync
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+const (
+	// mostGrace bounds the grace period that a provider may give to a deletion here, in
+	// seconds, unless the pod itself asks for more.
+	mostGrace = 60 * 60
+	// Overdue is how long a pod that is being deleted may stay in the provider after its
+	// grace period, before that is reported. It leaves a kubelet time to remove what the
+	// pod had.
+	Overdue = time.Minute
+)
+
+// follow decides about a live pod that the provider is deleting. One with a controller is
+// deleted here too, as when a node of the consumer is drained: its controller makes another
+// one at once, or waits until this one has ended, as it would there. It stays here until
+// the remote pod is gone.
+//
+// A pod without a controller stays: nobody would make it again. So does one that has ended
+// by itself, for its exit code.
+//
+// The status says why first, so that a Job, or a controller that looks back, knows.
+func follow(s snapshot) decide.Plan {
+	if metav1.GetControllerOfNoCopy(s.Local) == nil || Terminal(s.Remote) && mayEnd(s.Local) {
+		return up(s, nil, false)
+	}
+	if s.Refused != nil && s.Refused.Verb == decide.Delete && s.Refused.Wait > 0 {
+		plan := up(s, &s.Refused.Problem, false)
+		plan.RetryAfter = s.Refused.Wait
+		return plan
+	}
+	why := decide.Problemf(v1alpha1.ReasonRemotePodDeleted, "provider %s is deleting pod %s/%s, so this one is deleted too, for its controller to make another one",
+		s.ClusterID, s.Remote.Namespace, s.Remote.Name)
+	if !Terminal(s.Remote) && !isDisrupted(&s.Local.Status) {
+		return disrupted(s, why)
+	}
+	grace := ptr.Deref(s.Remote.DeletionGracePeriodSeconds, 0)
+	grace = min(grace, max(mostGrace, ptr.Deref(s.Local.Spec.TerminationGracePeriodSeconds, 0)))
+	grace = max(grace, 1) // With none the API server would remove it while it may run there.
+	return decide.Plan{Event: &why, Actions: []decide.Action{{
+		Verb: decide.Delete, Side: decide.Local, Object: s.Local, Grace: &grace, Locked: true,
+	}}}
+}
+
+// mayEnd reports whether a pod may end by itself.
+func mayEnd(local *corev1.Pod) bool {
+	return local.Spec.RestartPolicy != corev1.RestartPolicyAlways || local.Spec.ActiveDeadlineSeconds != nil
+}
+
+// disrupted brings the status up, and says in it why the pod will be deleted.
+func disrupted(s snapshot, why decide.Problem) decide.Plan {
+	status := statusOf(s)
+	setDisrupted(&status, why, s.Now)
+	return write(s, status, nil)
+}
+
+// setDisrupted says that it is not the pod's own fault that it ends, unless that is said
+// already: Jobs may have a podFailurePolicy for that.
+func setDisrupted(status *corev1.PodStatus, why decide.Problem, now time.Time) {
+	if isDisrupted(status) {
+		return
+	}
+	status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
+	status.Conditions = append(status.Conditions, corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: why.Reason, Message: provenance.Clean(why.Message), LastTransitionTime: metav1.NewTime(now),
+	})
+}
+
+func isDisrupted(status *corev1.PodStatus) bool {
+	return slices.ContainsFunc(status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	})
+}
+
+// forget decides about a pod that has ended, and is not in the provider. One that is lost
+// has no logs and no exit code. If it has a controller, which has made another one, it is
+// deleted: else one more would stay with each drain. A Job counts it first.
+func forget(s snapshot) decide.Plan {
+	local := s.Local
+	if local.Status.Reason != v1alpha1.ReasonRemotePodLost || metav1.GetControllerOfNoCopy(local) == nil || slices.Contains(local.Finalizers, jobTracking) {
+		return decide.Plan{}
+	}
+	if s.Refused != nil && s.Refused.Wait > 0 {
+		return decide.Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
+	}
+	return decide.Plan{Actions: []decide.Action{{Verb: decide.Delete, Side: decide.Local, Object: local, Grace: ptr.To[int64](0), Ends: true, Locked: true}}}
+}
+
+// jobTracking is the finalizer by which a Job sees each of its pods end.
+const jobTracking = "batch.kubernetes.io/job-tracking"
+
+// overdue is why a pod that is being deleted on both sides is still there although its
+// grace is over here, or nil, and when to look again. The deletion here is measured by the
+// consumer's own clocks, so that nothing begins anew with a restart.
+func overdue(s snapshot) (*decide.Problem, time.Duration) {
+	if s.Remote.DeletionTimestamp.IsZero() {
+		return nil, 0
+	}
+	if left := s.Local.DeletionTimestamp.Add(Overdue).Sub(s.Now); left > 0 {
+		return nil, left
+	}
+	problem := decide.Problemf(v1alpha1.ReasonNodeLost, "provider %s is still deleting pod %s/%s, although its grace period is over: the node there may be lost, and the pod may still run",
+		s.ClusterID, s.Remote.Namespace, s.Remote.Name)
+	if len(s.Remote.Finalizers) > 0 {
+		problem = decide.Problemf(v1alpha1.ReasonRemotePodDeleted, "provider %s is still deleting pod %s/%s: finalizers hold it there (%s)",
+			s.ClusterID, s.Remote.Namespace, s.Remote.Name, finalizers(s.Remote))
+	}
+	return &problem, 0
+}
+
+// finalizers are the first few of a remote pod: the provider may write many.
+func finalizers(remote *corev1.Pod) string {
+	few := min(len(remote.Finalizers), 3)
+	return strings.Join(remote.Finalizers[:few], ", ")
+}
