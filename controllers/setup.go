@@ -137,7 +137,8 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
 		"namespacelabel": (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
 		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
-			Client: cached, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
+			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Left: left, Settings: o.Settings,
+			Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
 		}).SetupWithManager(local),
 		"namespacemapping": (&namespaceoffloading.Mapping{
 			Client: cached, Inventory: present, Left: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),

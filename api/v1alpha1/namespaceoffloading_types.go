@@ -68,6 +68,12 @@ const (
 	// ReasonPodsOutdated is the reason of an event: pods of the namespace wait for a node
 	// with the affinity that the offloading asked for before it was changed.
 	ReasonPodsOutdated = "PodsOutdated"
+	// ReasonEvictionsRefused is the reason of an event: the API server refuses to evict pods
+	// that have to leave.
+	ReasonEvictionsRefused = "EvictionsRefused"
+	// ReasonPodStranded is the reason of an event about a pod that waits for a virtual node
+	// although its namespace is no longer offloaded, and that no controller makes again.
+	ReasonPodStranded = "PodStranded"
 
 	// RemoteNamespaceRequired is the condition of a remote namespace that
 	// reports whether the NamespaceOffloading asks for it.

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -32,9 +31,6 @@ import (
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespaceoffloadings;namespacemaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=nodes;namespaces;pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
-
-// requestTimeout limits one eviction.
-const requestTimeout = 10 * time.Second
 
 // Request is a pod on the virtual node of a binding.
 type Request = inventory.Request
@@ -76,16 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 // evict sends one request, with the pod's UID: a pod that has taken its name meanwhile
 // must not be evicted.
 func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, cause eviction.Cause) (ctrl.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	// The client library would block a worker for as long as the API server's Retry-After
-	// says, up to ten times, and lose the reason.
-	err := r.Kubernetes.CoreV1().RESTClient().Post().MaxRetries(0).
-		Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
-		Body(&policyv1.Eviction{
-			ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
-			DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
-		}).Do(ctx).Error()
+	err := consumer.Evict(ctx, r.Kubernetes, pod, metav1.NewUIDPreconditions(string(pod.UID)))
 	switch {
 	case err == nil:
 		// The controller's own logger is only for more verbose logging.

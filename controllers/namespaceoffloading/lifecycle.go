@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,10 +33,12 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Lifecycle adds the finalizer to each NamespaceOffloading, and removes it when the
-// ordered deletion is done.
+// ordered deletion is done. It evicts the pods that wait for virtual nodes in vain then;
+// those on virtual nodes are evicted by controllers/eviction.
 type Lifecycle struct {
-	Client    client.Client
-	Inventory *inventory.Inventory
+	Client     client.Client
+	Kubernetes kubernetes.Interface
+	Inventory  *inventory.Inventory
 	// Left counts the pods that must leave.
 	Left     inventory.Counter
 	Settings namespaceoffloading.Settings
@@ -59,6 +62,10 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
 		return ctrl.Result{}, nil
 	}
+	stranded, err := r.release(ctx, nso)
+	if err != nil {
+		return retry.Done(err)
+	}
 	world, err := inventory.World(ctx, r.Client, r.Left, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
 		return ctrl.Result{}, nil // Enqueued again once it is known.
@@ -75,6 +82,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, "LeftBehind", "Delete", "%s", conditions.Note(
 			"deletionTimeout has passed; remote namespaces that stay until their provider gets rid of them: "+strings.Join(left, "; ")))
 	}
+	r.tell(nso, stranded)
 	controllerutil.RemoveFinalizer(nso, v1alpha1.FinalizerOffloading)
 	return retry.Done(r.patch(ctx, nso, before))
 }

@@ -73,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if world.Outdated, err = r.outdated(ctx, nso); err != nil {
+	if err := r.waiting(ctx, nso, &world); err != nil {
 		return ctrl.Result{}, err
 	}
 	snapshot := namespaceoffloading.Observe(nso, world, r.Settings, r.Clock.Now())
@@ -96,20 +96,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// outdated are the pods that wait for a node with the affinity of an earlier version of
-// the offloading. The cache has only pods that are on no node.
-func (r *Reconciler) outdated(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (eviction.Left, error) {
+// waiting finds the pods that wait for a node with the affinity of an earlier version of
+// the offloading, or of one that goes. The cache has only pods that are on no node.
+func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffloading, world *namespaceoffloading.World) error {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
-		return eviction.Left{}, fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
+		return fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
 	}
-	var names []types.NamespacedName
+	var outdated []types.NamespacedName
+	by := map[unscheduledpod.Fate][]types.NamespacedName{}
 	for i := range pods.Items {
-		if unscheduledpod.Outdated(&pods.Items[i], nso) {
-			names = append(names, client.ObjectKeyFromObject(&pods.Items[i]))
+		pod, name := &pods.Items[i], client.ObjectKeyFromObject(&pods.Items[i])
+		if unscheduledpod.Outdated(pod, nso) {
+			outdated = append(outdated, name)
 		}
+		fate := unscheduledpod.FateOf(pod, nso)
+		by[fate] = append(by[fate], name)
 	}
-	return eviction.Summarise(names, nil), nil
+	world.Outdated = eviction.Summarise(outdated, nil)
+	world.Waiting.Remade, world.Waiting.Stranded = eviction.Summarise(by[unscheduledpod.Remade], nil), eviction.Summarise(by[unscheduledpod.Stranded], nil)
+	return nil
 }
 
 // goes reports whether the finalizer is about to be removed. A status write would get

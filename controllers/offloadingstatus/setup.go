@@ -32,9 +32,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.ClusterBinding{}, trigger.OnChange(r.affected)).
 		Watches(&corev1.Pod{}, handler.Funcs{
 			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q trigger.Queue) {
-				r.enqueueOutdated(ctx, e.ObjectNew, q)
+				r.enqueueWaiting(ctx, e.ObjectNew, q)
 			},
-			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q trigger.Queue) { r.enqueueOutdated(ctx, e.Object, q) },
+			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q trigger.Queue) { r.enqueueWaiting(ctx, e.Object, q) },
 		}).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(ctx context.Context, change inventory.Change) []reconcile.Request {
 			return trigger.OffloadingsOf(inventory.Offloadings(ctx, r.Client, change))
@@ -43,12 +43,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// enqueueOutdated enqueues the offloading of a pod that no longer waits for a node, if
-// that offloading reports pods with an earlier affinity.
-func (r *Reconciler) enqueueOutdated(ctx context.Context, pod client.Object, q trigger.Queue) {
+// enqueueWaiting enqueues the offloading of a pod that no longer waits for a node, if
+// that offloading reports such pods: those with an earlier affinity, or, as it goes, those
+// that leave with it.
+func (r *Reconciler) enqueueWaiting(ctx context.Context, pod client.Object, q trigger.Queue) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: v1alpha1.OffloadingName}
-	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && namespaceoffloading.SaysOutdated(nso) {
+	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && (namespaceoffloading.SaysOutdated(nso) || !nso.DeletionTimestamp.IsZero()) {
 		q.AddAfter(trigger.Offloading(nso.Namespace), inventory.Settle)
 	}
 }

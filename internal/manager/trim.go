@@ -64,14 +64,14 @@ func withClaims(pod *corev1.Pod) *corev1.Pod {
 	return small
 }
 
-// identityOf keeps a pod's identity, and the kind of its controller.
+// identityOf keeps a pod's identity, and which kind of controller it has.
 func identityOf(pod *corev1.Pod) metav1.ObjectMeta {
 	identity := metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 		CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		identity.OwnerReferences = []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
+		identity.OwnerReferences = []metav1.OwnerReference{{APIVersion: owner.APIVersion, Kind: owner.Kind, Controller: owner.Controller}}
 	}
 	return identity
 }

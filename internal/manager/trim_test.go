@@ -25,7 +25,7 @@ func waitingPodOf(owner string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: "web", UID: "1", ResourceVersion: "5", CreationTimestamp: metav1.NewTime(builder.Epoch.Add(-time.Hour)),
 			Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"a": "b"},
-			OwnerReferences: []metav1.OwnerReference{{Kind: owner, Name: "web", UID: "2", Controller: ptr.To(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: owner, Name: "web", UID: "2", Controller: ptr.To(true)}},
 			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 		},
 		Spec: corev1.PodSpec{
@@ -112,6 +112,10 @@ func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 	}
 	asks(v1alpha1.LabelNodeType)
 	small := trimmed(t, pod)
+	gone := builder.Offloading("team").Deleted(0).Obj()
+	if fate := unscheduledpod.FateOf(small, gone); fate != unscheduledpod.Remade || fate != unscheduledpod.FateOf(pod, gone) {
+		t.Errorf("when its offloading goes, the trimmed pod is %q", fate)
+	}
 	if !unscheduledpod.Outdated(pod, nso) || !unscheduledpod.Outdated(small, nso) || small.Spec.Affinity.PodAffinity != nil {
 		t.Errorf("of virtual nodes: %+v", small.Spec.Affinity)
 	}

@@ -12,10 +12,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 )
 
-// reasonEvictionsRefused is the event's reason when the API server refuses to evict
-// pods, so that a deletion does not proceed by itself.
-const reasonEvictionsRefused = "EvictionsRefused"
-
 // News is an event about a ClusterBinding.
 type News struct{ Type, Reason, Message string }
 
@@ -48,7 +44,7 @@ func NewsOf(before, after []metav1.Condition) []News {
 		}
 	}
 	if drained := meta.FindStatusCondition(after, v1alpha1.BindingDrained); held(drained) && !held(meta.FindStatusCondition(before, v1alpha1.BindingDrained)) {
-		news = append(news, News{corev1.EventTypeWarning, reasonEvictionsRefused, drained.Message})
+		news = append(news, News{corev1.EventTypeWarning, v1alpha1.ReasonEvictionsRefused, drained.Message})
 	}
 	return news
 }

@@ -61,7 +61,9 @@ type Snapshot struct {
 	Clusters []Cluster
 	// Outdated are the waiting pods whose affinity is not the present one.
 	Outdated eviction.Left
-	Now      time.Time
+	// Waiting are the waiting pods that leave with the offloading.
+	Waiting Waiting
+	Now     time.Time
 }
 
 // Plan is the status to report.
@@ -133,6 +135,9 @@ func SaysOutdated(nso *v1alpha1.NamespaceOffloading) bool {
 func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
 	if !s.Offloading.DeletionTimestamp.IsZero() {
 		reason, message := s.deletionStep()
+		if s.Waiting.Stranded.Count > 0 {
+			message = Strands(s.Waiting.Stranded) + "; " + message // In front: a long message is truncated at its end.
+		}
 		return v1alpha1.OffloadingPhaseTerminating, conditions.New(v1alpha1.OffloadingReady, metav1.ConditionFalse, reason, message)
 	}
 	phase, message := s.phase()

@@ -265,6 +265,34 @@ func TestDeletionSteps(t *testing.T) {
 	}
 }
 
+func TestDeletionWithPodsThatWait(t *testing.T) {
+	left := func(names ...string) eviction.Left { return eviction.Left{Count: len(names), Names: names} }
+	const stranded = "1 pod (team/b) waits for a virtual node, for which the namespace is no longer meant, and no controller is known that makes them again: delete them; "
+	for name, test := range map[string]struct {
+		clusters        []Cluster
+		waiting         Waiting
+		reason, message string
+		removable       bool
+	}{
+		"they are made again": {nil, Waiting{Remade: left("team/a")}, v1alpha1.ReasonEvictingPods,
+			"pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a)", false},
+		"and others are there": {[]Cluster{withPods(accepted("eu"), "team/c")}, Waiting{Remade: left("team/a")}, v1alpha1.ReasonEvictingPods,
+			"pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a); pods are being evicted from virtual nodes: eu: 1 pod (team/c)", false},
+		"nobody makes them again":       {nil, Waiting{Stranded: left("team/b")}, v1alpha1.ReasonDeletingNamespaces, stranded + "all remote namespaces are gone", true},
+		"nobody does, and more is left": {[]Cluster{accepted("eu")}, Waiting{Stranded: left("team/b")}, v1alpha1.ReasonDeletingNamespaces, stranded + "remote namespaces are being deleted: eu: team-c", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Snapshot{Offloading: builder.Offloading("team").Generation(3).Deleted(0).Obj(), RemoteName: "team-c", Clusters: test.clusters, Waiting: test.waiting, Now: builder.Epoch}
+			plan := Decide(s)
+			check(t, plan, v1alpha1.OffloadingPhaseTerminating, metav1.ConditionFalse, test.reason, test.message)
+			checkStored(t, s, plan)
+			if removable, _ := Removable(s); removable != test.removable {
+				t.Errorf("removable: %v", removable)
+			}
+		})
+	}
+}
+
 func TestRemoteConditions(t *testing.T) {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	type pair struct{ required, ready metav1.Condition }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/retry"
 )
@@ -25,6 +26,12 @@ func (s Snapshot) deletionStep() (reason, message string) {
 		}
 	}
 	switch {
+	case s.Waiting.Remade.Count > 0:
+		waiting := "pods that wait for a virtual node are being evicted, so that they are made again: " + s.Waiting.Remade.String()
+		if len(evicting) > 0 {
+			waiting += "; pods are being evicted from virtual nodes: " + strings.Join(evicting, "; ")
+		}
+		return v1alpha1.ReasonEvictingPods, waiting
 	case len(evicting) > 0:
 		return v1alpha1.ReasonEvictingPods, "pods are being evicted from virtual nodes: " + strings.Join(append(evicting, unreachable...), "; ")
 	case len(left) > 0:
@@ -36,6 +43,15 @@ func (s Snapshot) deletionStep() (reason, message string) {
 	default:
 		return v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone"
 	}
+}
+
+// Strands says of pods that they wait for ever, and what helps.
+func Strands(pods eviction.Left) string {
+	wait := "wait"
+	if pods.Count == 1 {
+		wait = "waits"
+	}
+	return fmt.Sprintf("%s %s for a virtual node, for which the namespace is no longer meant, and no controller is known that makes them again: delete them", pods, wait)
 }
 
 // withLeft says what is left at a provider, as far as is known.
@@ -121,7 +137,7 @@ func LeftBehind(s Snapshot) []string {
 // not, when a timeout is due, zero for never.
 func Removable(s Snapshot) (bool, time.Duration) {
 	var again time.Duration
-	removable := true
+	removable := s.Waiting.Remade.Count == 0
 	for _, c := range s.Clusters {
 		if c.released(s) {
 			continue

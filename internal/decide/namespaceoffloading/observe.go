@@ -32,11 +32,18 @@ type World struct {
 	// Outdated are the pods of the namespace that wait for a node with the affinity of an
 	// earlier version of the offloading.
 	Outdated eviction.Left
+	// Waiting are the pods of the namespace that wait for a node and leave with the
+	// offloading.
+	Waiting Waiting
 }
+
+// Waiting are pods that wait for a node, by what becomes of them when the offloading ends:
+// their controllers make them again, or they wait for ever.
+type Waiting struct{ Remade, Stranded eviction.Left }
 
 // Observe gathers what is known about an offloading.
 func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, now time.Time) Snapshot {
-	s := Snapshot{Offloading: nso, RemoteName: namespacemap.RemoteName(nso, settings.ConsumerID), Outdated: world.Outdated, Now: now}
+	s := Snapshot{Offloading: nso, RemoteName: namespacemap.RemoteName(nso, settings.ConsumerID), Outdated: world.Outdated, Waiting: world.Waiting, Now: now}
 	if err := namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace); err != nil {
 		s.Refusal = err.Error()
 	}

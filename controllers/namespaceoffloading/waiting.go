@@ -1,0 +1,70 @@
+package namespaceoffloading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/retry"
+)
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
+
+// release evicts the pods that wait for a node and are made again by their controllers,
+// and returns those that nobody makes again. The cache has only pods that are on no node.
+//
+// They are evicted, not deleted: Kubernetes then says why in their status, which the
+// podFailurePolicy of a Job can ask for, and no budget counts a pod that does not run.
+func (r *Lifecycle) release(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (stranded []*corev1.Pod, err error) {
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
+	}
+	var errs []error
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		switch unscheduledpod.FateOf(pod, nso) {
+		case unscheduledpod.Remade:
+			errs = append(errs, r.evict(ctx, nso, pod))
+		case unscheduledpod.Stranded:
+			stranded = append(stranded, pod)
+		}
+	}
+	return stranded, errors.Join(errs...)
+}
+
+// evict sends one request, for the pod as it was seen: one that has got a node since may
+// run.
+func (r *Lifecycle) evict(ctx context.Context, nso *v1alpha1.NamespaceOffloading, pod *corev1.Pod) error {
+	err := consumer.Evict(ctx, r.Kubernetes, pod, &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion})
+	switch {
+	case err == nil:
+		ctrl.LoggerFrom(ctx).Info("evicted a pod that waited for a virtual node", "pod", client.ObjectKeyFromObject(pod))
+		return nil
+	case retry.IsGone(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil // It is gone; or Kubernetes deletes it with its namespace.
+	case !apierrors.IsConflict(err):
+		r.Events.Eventf(nso, pod, corev1.EventTypeWarning, v1alpha1.ReasonEvictionsRefused, "Evict", "%s", conditions.Note(
+			"pod "+pod.Name+" waits for a virtual node, and cannot be evicted: "+err.Error()))
+	}
+	return fmt.Errorf("evicting pod %s, which waits for a virtual node: %w", client.ObjectKeyFromObject(pod), err)
+}
+
+// tell says to the owners of pods that they wait for ever.
+func (r *Lifecycle) tell(nso *v1alpha1.NamespaceOffloading, stranded []*corev1.Pod) {
+	for _, pod := range stranded {
+		r.Events.Eventf(pod, nso, corev1.EventTypeWarning, v1alpha1.ReasonPodStranded, "Delete", "%s", conditions.Note(
+			"namespace "+pod.Namespace+" is no longer offloaded. The pod can run only on virtual nodes, and Kubernetes does not allow to change that: delete it, and make it again"))
+	}
+}

@@ -1,0 +1,100 @@
+package unscheduledpod
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/admission"
+)
+
+// Fate is what becomes of a pod that waits for a node when its namespace is no longer
+// offloaded. Kubernetes lets neither its affinity be changed nor a toleration be removed.
+type Fate string
+
+const (
+	// Stays: the pod waits on, for a node on which it may run.
+	Stays Fate = ""
+	// Remade: the pod is evicted, and its controller makes one that is not meant for
+	// virtual nodes.
+	Remade Fate = "Remade"
+	// Stranded: the pod would wait for ever, and nobody would make it again. Its owner is
+	// told.
+	Stranded Fate = "Stranded"
+)
+
+// FateOf decides about a pod that waits for a node. nso is the NamespaceOffloading of its
+// namespace, and goes.
+//
+// A pod that was made after the deletion of nso was asked for is left alone: nothing
+// prepared it, and it is as its owner wants it. Otherwise a template that asks for virtual
+// nodes itself would be made, and evicted, without end.
+//
+// A pod that may run here, too, could still get to a virtual node later, and would hang
+// there. It is made again unless that has a price: the pod of a Job that is deleted counts
+// as a failure.
+func FateOf(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Fate {
+	if nso.DeletionTimestamp.IsZero() || nso.DeletionTimestamp.Before(&pod.CreationTimestamp) || pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() {
+		return Stays
+	}
+	virtual := OnlyVirtual(pod)
+	switch maker := makerOf(pod); {
+	case maker == makesAgain && (virtual || prepared(pod)), maker == countsFailures && virtual:
+		return Remade
+	case virtual && maker != makesOnePerNode:
+		return Stranded
+	default:
+		return Stays
+	}
+}
+
+// OnlyVirtual reports whether the pod can run on virtual nodes alone.
+func OnlyVirtual(pod *corev1.Pod) bool {
+	asks := false
+	for _, term := range required(pod) {
+		virtual, matchesNone := contains(term.MatchExpressions, admission.OnVirtual), len(term.MatchExpressions)+len(term.MatchFields) == 0
+		if !virtual && !matchesNone {
+			return false
+		}
+		asks = asks || virtual
+	}
+	return asks
+}
+
+// prepared reports whether the pod tolerates virtual nodes as such, or one of them.
+func prepared(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode })
+}
+
+// maker is what the controller of a pod does once the pod is gone.
+type maker int
+
+const (
+	makesNone maker = iota
+	makesAgain
+	countsFailures
+	makesOnePerNode
+)
+
+// makerOf knows the controllers of Kubernetes. Another one may take the deletion of a pod
+// for the end of its work.
+func makerOf(pod *corev1.Pod) maker {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		return makesNone
+	}
+	group, _, _ := strings.Cut(owner.APIVersion, "/")
+	switch group + "/" + owner.Kind {
+	case "apps/ReplicaSet", "apps/StatefulSet", "v1/ReplicationController":
+		return makesAgain
+	case "batch/Job":
+		return countsFailures
+	case "apps/DaemonSet":
+		return makesOnePerNode
+	default:
+		return makesNone
+	}
+}
