@@ -62,6 +62,9 @@ const (
 	statusMost     = 3 * time.Second
 	nodeInterval   = 2 * time.Second
 	nodeMost       = nodeInterval
+	// nodeShrinks is how many writes of a node go at once because its provider offers less:
+	// as many as nodes of a provider are likely to be cordoned in one go.
+	nodeShrinks = 32
 	// Progress of one offloading, of thousands perhaps, that changes neither its phase nor
 	// the step of its deletion.
 	progressInterval = 10 * time.Second
@@ -133,6 +136,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"eviction": (&eviction.Reconciler{Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now}}).SetupWithManager(run.local),
 		"virtualnode": (&virtualnode.Reconciler{
 			Client: cached, Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
+			Shrinking:     throttle.NewAllowance[string](nodeShrinks, nodeInterval, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
 		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
 		"namespacelabel": (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
@@ -159,9 +163,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"unpin":          (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local),
 		"importedclass":  (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local),
 		"unreport":       unreporting(local, o.Views),
-		"waitingpod": (&waitingpod.Reconciler{
-			Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now,
-		}).SetupWithManager(run.local),
+		"waitingpod":     (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local),
 		"leavingpods": only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local),

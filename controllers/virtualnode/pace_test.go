@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,5 +42,29 @@ func TestPaced(t *testing.T) {
 		if got := r.Pace.Wait(binding.Name); got != step.want {
 			t.Errorf("size %s: the next write waits for %s, want %s", step.size, got, step.want)
 		}
+	}
+}
+
+// TestUrgent: a few writes go at once because the provider offers less, and so does that
+// which leaves nothing.
+func TestUrgent(t *testing.T) {
+	clock, binding := clocktesting.NewFakeClock(builder.Epoch), builder.Binding("eu").Obj()
+	offering := func(pods string) virtualnode.Offer {
+		return virtualnode.Offer{Nodes: []corev1.Node{*builder.Node("a").Allocatable(corev1.ResourcePods, pods).Obj()}}
+	}
+	r := &Reconciler{Clock: clock, Shrinking: throttle.NewAllowance[string](2, time.Second, clock)}
+	node := virtualnode.New(binding, offering("110"))
+	node.Status.Allocatable = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("110")}
+	for i, step := range []struct {
+		pods string
+		want bool
+	}{{"110", false}, {"220", false}, {"100", true}, {"90", true}, {"80", false}, {"0", true}, {"0", true}, {"80", false}} {
+		if got := r.urgent(node, binding, offering(step.pods)); got != step.want {
+			t.Errorf("step %d, %s pods: %v", i, step.pods, got)
+		}
+	}
+	clock.Step(time.Second)
+	if !r.urgent(node, binding, offering("80")) {
+		t.Error("one has come back")
 	}
 }

@@ -18,6 +18,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/precondition"
@@ -50,8 +51,25 @@ type Reconciler struct {
 	KeepsFeatures bool
 	// Kubelet is where this replica serves the kubelet API of the nodes.
 	Kubelet virtualnode.Endpoint
-	// Pace limits the writes that follow the provider's nodes.
-	Pace *throttle.Pacer
+	// Pace limits the writes that follow the provider's nodes. Shrinking are those that need
+	// not wait for it, because the provider offers less.
+	Pace      *throttle.Pacer
+	Shrinking *throttle.Allowance[string]
+
+	written ownwrites.Versions
+}
+
+// urgent reports whether the node is written at once: the provider offers less than the
+// node shows, and pods that have to leave there must not come again. A few such writes go
+// at once, whatever a provider does. The one that leaves nothing always does: it cannot
+// come again before the node has grown.
+func (r *Reconciler) urgent(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer virtualnode.Offer) bool {
+	less, nothing := virtualnode.Shrinks(node, binding, offer)
+	if less && !nothing && r.Shrinking.Wait(binding.Name) == 0 {
+		r.Shrinking.Wrote(binding.Name)
+		return true
+	}
+	return nothing
 }
 
 // Reconcile reconciles the Node of one ClusterBinding.
@@ -93,7 +111,10 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 	case !metav1.IsControlledBy(node, binding):
 		return ctrl.Result{}, nil // The clusterbinding controller reports it.
 	default:
-		if wait := r.Pace.Wait(binding.Name); connected && wait > 0 {
+		if r.written.Behind(node) {
+			return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
+		}
+		if wait := r.Pace.Wait(binding.Name); connected && wait > 0 && !r.urgent(node, binding, offer) {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 	}
@@ -140,6 +161,7 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 		if err := r.Client.Patch(ctx, node, precondition.Locked(before)); err != nil {
 			return fmt.Errorf("patching Node %s: %w", node.Name, err)
 		}
+		r.written.Wrote(node)
 		wrote = true
 	}
 	before = node.DeepCopy()
@@ -153,6 +175,7 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 	if err := r.Client.Status().Patch(ctx, node, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("patching the status of Node %s: %w", node.Name, err)
 	}
+	r.written.Wrote(node)
 	wrote = true
 	return nil
 }

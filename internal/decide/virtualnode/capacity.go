@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // Capacity is what the provider's nodes offer together, at most the limit for each
@@ -71,4 +73,19 @@ func percentage(name corev1.ResourceName, sum resource.Quantity, share int64) re
 	}
 	value := sum.Value()
 	return *resource.NewQuantity(value/100*share+value%100*share/100, sum.Format)
+}
+
+// Shrinks reports whether the provider offers less of anything than the node shows, and
+// whether no pod has room there any more.
+func Shrinks(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) (less, nothing bool) {
+	if frozen(binding) || offer.Unknown {
+		return false, false
+	}
+	rest := left(binding, offer)
+	for name, shown := range node.Status.Allocatable {
+		quantity := rest[name]
+		less = less || quantity.Cmp(shown) < 0
+	}
+	pods := rest[corev1.ResourcePods]
+	return less, less && pods.IsZero()
 }

@@ -87,3 +87,45 @@ func TestCapacity(t *testing.T) {
 		})
 	}
 }
+
+func TestShrinks(t *testing.T) {
+	eu, full := builder.Binding("eu").Obj(), func(name string) *builder.NodeBuilder {
+		return size(name, "4", "4Gi").Allocatable(corev1.ResourcePods, "110")
+	}
+	half := builder.Binding("eu").Obj()
+	half.Spec.VirtualNode.Capacity = map[corev1.ResourceName]intstr.IntOrString{corev1.ResourceCPU: intstr.FromString("1")}
+	for name, test := range map[string]struct {
+		binding       *v1alpha1.ClusterBinding
+		nodes         []*builder.NodeBuilder
+		less, nothing bool
+	}{
+		"as it was":                    {eu, []*builder.NodeBuilder{full("a"), full("b")}, false, false},
+		"a node more":                  {eu, []*builder.NodeBuilder{full("a"), full("b"), full("c")}, false, false},
+		"one is cordoned":              {eu, []*builder.NodeBuilder{full("a"), full("b").Cordoned()}, true, false},
+		"one is tainted":               {eu, []*builder.NodeBuilder{full("a"), full("b").Taint("gone", corev1.TaintEffectNoExecute)}, true, false},
+		"one is not ready":             {eu, []*builder.NodeBuilder{full("a"), full("b").Ready(corev1.ConditionUnknown)}, true, false},
+		"one is deleted":               {eu, []*builder.NodeBuilder{full("a")}, true, false},
+		"one has less":                 {eu, []*builder.NodeBuilder{full("a"), full("b").Allocatable(corev1.ResourceMemory, "3Gi")}, true, false},
+		"more of one, less of another": {eu, []*builder.NodeBuilder{full("a"), full("b").Allocatable(corev1.ResourceCPU, "8").Allocatable(corev1.ResourceMemory, "3Gi")}, true, false},
+		"all are cordoned":             {eu, []*builder.NodeBuilder{full("a").Cordoned(), full("b").Cordoned()}, true, true},
+		"all are gone":                 {eu, nil, true, true},
+		"a limit is smaller":           {half, []*builder.NodeBuilder{full("a"), full("b")}, true, false},
+		"the binding is paused":        {builder.Binding("eu").Paused().Obj(), nil, false, false},
+		"the binding is deleted":       {builder.Binding("eu").Deleted(0).Obj(), nil, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := New(eu, Offer{})
+			node.Status.Allocatable = Capacity(Offer{Nodes: []corev1.Node{*full("a").Obj(), *full("b").Obj()}}, nil)
+			var offer Offer
+			for _, one := range test.nodes {
+				offer.Nodes = append(offer.Nodes, *one.Obj())
+			}
+			if less, nothing := Shrinks(node, test.binding, offer); less != test.less || nothing != test.nothing {
+				t.Errorf("less: %v, nothing: %v", less, nothing)
+			}
+			if less, _ := Shrinks(node, test.binding, Offer{Unknown: true}); less {
+				t.Error("what is not known is no less")
+			}
+		})
+	}
+}
