@@ -91,10 +91,10 @@ e2e: ## Run the end-to-end tests on local clusters (SHORT=1 for a part that take
 	@$(MAKE) --no-print-directory build kube install-yaml $(if $(SHORT),,metrics-server image chart)
 	$(GO) test -tags e2e $(if $(SHORT),-short) -count=1 -v -timeout 30m ./test/e2e $(ARGS)
 
-bench: ## Measure API requests, time and memory on local clusters (SIZES=250,500 for other sizes).
+bench: ## Measure requests, time, CPU and memory on local clusters (SHORT=1 for 500 pods: before and after a change).
 	@hack/have-tests.sh test/performance
-	@$(MAKE) --no-print-directory build kube install-yaml
-	$(GO) test -tags bench -count=1 -v -timeout 6h $(ARGS) ./test/performance
+	@$(MAKE) --no-print-directory build kube
+	$(GO) test -tags bench $(if $(SHORT),-short -run 'TestPods$$') -count=1 -v -timeout 6h $(ARGS) ./test/performance
 
 # FAST=1 runs a part that takes some minutes; PART=crash,errors only these;
 # SCENARIO=name and RECIPE='…' one run, as a divergence says; REPEAT=n it so

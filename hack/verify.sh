@@ -65,7 +65,6 @@ tidy() {
   tidy_in hack/kube/metrics-server || ok=1
   for older in hack/kube/v*/; do tidy_in "${older%/}" || ok=1; done
   tidy_in hack/image || ok=1
-  tidy_in test/performance/plot || ok=1
   tidy_tools go.tools || ok=1
   tidy_tools go.lint || ok=1
   tidy_tools go.helm || ok=1

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Broken says which bounds the runs of a case have broken.
+// Broken says which bounds on counts the runs of a case have broken.
 func (r PodsResult) Broken() []error {
 	var broken []error
 	atMost := func(what string, got, most int) {

@@ -47,15 +47,12 @@ func (c PodsCase) binding() string {
 	return "direct"
 }
 
-// The sizes and the numbers of providers that are measured by default. At
-// mostOfAll and below that is every combination; above, where a run takes
-// minutes, it is those that differ from the plainest in one thing only.
+// The sizes and the numbers of providers that are measured by default, in the cases that
+// differ from the plainest in one thing at most.
 var (
-	defaultPodSizes  = []int{100, 500, 2000}
+	defaultPodSizes  = []int{500, 2000}
 	defaultProviders = []int{1, 3}
 )
-
-const mostOfAll = 500
 
 // podsCases are the cases that the variables PODS (sizes, as in 100,500) and
 // CASES (as in plain/1/direct,shared/3/scheduler) ask for; by default, without
@@ -73,7 +70,7 @@ func podsCases(podsVar, casesVar string) ([]PodsCase, error) {
 	var cases []PodsCase
 	for _, kind := range kinds {
 		for _, n := range sizes {
-			if casesVar != "" || n <= mostOfAll || kind.differences() <= 1 {
+			if casesVar != "" || kind.differences() <= 1 {
 				kind.N = n
 				cases = append(cases, kind)
 			}
@@ -146,34 +143,18 @@ func podKind(text string) (PodsCase, error) {
 	return PodsCase{}, fmt.Errorf("%q is not plain or shared, the number of providers, and direct or scheduler, as in plain/1/direct", text)
 }
 
-// podWays are the ways that the variable WAYS (as in spillway,floor) asks for;
-// none if it is empty: each case has its own then.
+// podWays are the ways that the variable WAYS (as in spillway,floor) asks for, or all.
 func podWays(value string) ([]Way, error) {
+	all := []Way{Floor, Ours, Direct}
 	if value == "" {
-		return nil, nil
+		return all, nil
 	}
 	var ways []Way
 	for _, text := range strings.Split(value, ",") {
-		way := Way(text)
-		if !slices.Contains([]Way{Ours, Floor, Direct}, way) {
+		if !slices.Contains(all, Way(text)) {
 			return nil, fmt.Errorf("WAYS=%s: %q is not %s, %s or %s", value, text, Ours, Floor, Direct)
 		}
-		ways = append(ways, way)
+		ways = append(ways, Way(text))
 	}
 	return ways, nil
-}
-
-// drawable reports whether there will be what the figures in the documentation
-// show: the plainest case, in each way.
-func drawable(cases []PodsCase, ways []Way) error {
-	plainest := slices.ContainsFunc(cases, func(c PodsCase) bool { return c.differences() == 0 })
-	if !plainest {
-		return fmt.Errorf("the figures of the documentation are of the case %s, which CASES leaves out", PodsCase{Providers: 1}.kind())
-	}
-	for _, way := range []Way{Ours, Floor, Direct} {
-		if ways != nil && !slices.Contains(ways, way) {
-			return fmt.Errorf("the figures of the documentation compare with %s, which WAYS leaves out", way)
-		}
-	}
-	return nil
 }

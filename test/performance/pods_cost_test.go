@@ -17,17 +17,18 @@ import (
 	"github.com/prometheus/common/model"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// quiet is how long the manager has asked for nothing when a phase is over.
+// quiet is how long nothing was asked for when a phase is over.
 const quiet = 1500 * time.Millisecond
 
-// measured makes a run of ours, and measures the manager meanwhile.
+// measured makes a run, and measures who brings the pods, and the API servers.
 func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
-	var full int64
+	var full reading
 	before, err := r.reading(ctx)
 	if err != nil {
 		return PodsRun{}, err
@@ -36,13 +37,11 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 		return PodsRun{}, err
 	}
 	profiled := r.profile(ctx)
-	var usage measure.Usage
 	run, err := r.run(ctx, func() error {
 		err1 := r.settle(ctx)
-		var err2, err3 error
-		usage, err2 = r.manager.Usage()
-		full, err3 = r.manager.HeapAfterGC(ctx)
-		return errors.Join(err1, err2, err3, r.writeProfile(ctx, "heap", "heap?gc=1"), <-profiled)
+		var err2 error
+		full, err2 = r.reading(ctx)
+		return errors.Join(err1, err2, r.writeProfile(ctx, "heap", "heap?gc=1"), <-profiled)
 	})
 	if err != nil {
 		return run, err
@@ -54,13 +53,19 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	if err != nil {
 		return run, err
 	}
+	// Between the two phases, it was the benchmark that read.
+	run.CPU = full.began.since(before.ended).plus(after.began.since(full.ended))
+	if r.way == Direct {
+		return run, nil
+	}
 	cost := costOf(after.figures.Since(before.figures))
 	cost.StatusChanges = r.remote.statusChanges()
 	cost.Renewals = mostRenewals(before.watches, after.at.Sub(before.at))
 	cost.Slow = after.slow - before.slow
 	cost.Opened = opened(before.watches, after.watches)
-	cost.CPUSeconds = after.usage.CPUSeconds - before.usage.CPUSeconds
-	cost.Heap, cost.Peak = full-before.heap, usage.PeakRSS-before.usage.RSS
+	if r.way == Ours {
+		cost.Heap, cost.Peak = full.heap-before.heap, full.usage.PeakRSS-before.usage.RSS
+	}
 	run.Cost = &cost
 	return run, nil
 }
@@ -75,32 +80,61 @@ func (r *rollOut) profile(ctx context.Context) <-chan error {
 
 // writeProfile writes a profile to bin/bench, if PROFILE asks for any.
 func (r *rollOut) writeProfile(ctx context.Context, kind, profile string) error {
-	if os.Getenv("PROFILE") == "" {
+	if os.Getenv("PROFILE") == "" || r.way != Ours {
 		return nil
 	}
 	file := "pods-" + kind + "-" + strings.ReplaceAll(r.PodsCase.String(), "/", "-") + ".pprof"
 	return r.manager.WriteProfile(ctx, profile, filepath.Join(r.output, file))
 }
 
-// reading is what the manager shows at one moment.
+// reading is what the manager, or the floor, and the API servers show at one moment.
 type reading struct {
-	at      time.Time
-	figures requests.Figures
-	watches map[string]int // The most that have been open, as "cluster: resource".
-	slow    int            // See slowWatches.
-	usage   measure.Usage
-	heap    int64
+	at           time.Time
+	began, ended CPU // Of the reading itself: it costs something, too.
+	figures      requests.Figures
+	watches      map[string]int // The most of the manager's that have been open, as "cluster: resource".
+	slow         int            // See slowWatches.
+	usage        measure.Usage  // The manager's.
+	heap         int64          // The manager's.
 }
 
-func (b *podsRig) reading(ctx context.Context) (reading, error) {
-	r := reading{at: time.Now()}
-	var err1, err2, err3, err4, err5 error
-	r.heap, err1 = b.manager.HeapAfterGC(ctx)
-	r.usage, err2 = b.manager.Usage()
-	r.figures, err3 = figuresOf(b.audits)
-	r.watches, err4 = b.mostWatches()
-	r.slow, err5 = b.slowWatches(ctx)
-	return r, errors.Join(err1, err2, err3, err4, err5)
+func (r *rollOut) reading(ctx context.Context) (reading, error) {
+	is := reading{at: time.Now()}
+	var err [7]error
+	is.began, err[0] = r.used()
+	is.usage, err[1] = r.manager.Usage()
+	if r.way == Ours {
+		is.heap, err[2] = r.manager.HeapAfterGC(ctx)
+	}
+	is.figures, err[3] = figuresOf(r.audits)
+	is.watches, err[4] = r.mostWatches()
+	is.slow, err[5] = r.slowWatches(ctx)
+	is.ended, err[6] = r.used()
+	return is, errors.Join(err[:]...)
+}
+
+// used is what the manager, or the floor, and the API servers have used so far.
+func (r *rollOut) used() (CPU, error) {
+	pid := r.manager.PID()
+	if r.way == Floor {
+		pid = r.floor.command.Process.Pid
+	}
+	process, err1 := measure.UsageOf(pid)
+	consumer, err2 := apiServerSeconds(r.Consumer)
+	cpu := CPU{Process: process.CPUSeconds, Consumer: consumer}
+	for _, provider := range r.podsRig.Providers {
+		seconds, err := apiServerSeconds(provider)
+		cpu.Providers, err2 = cpu.Providers+seconds, errors.Join(err2, err)
+	}
+	if r.way == Direct {
+		cpu.Process = 0
+	}
+	return cpu, errors.Join(err1, err2)
+}
+
+// apiServerSeconds are the CPU seconds of the API server of a cluster.
+func apiServerSeconds(c *rig.Cluster) (float64, error) {
+	return measure.CPUSecondsOf(filepath.Join(filepath.Dir(c.Kubeconfig), "bin", string(clusters.KubeAPIServer)))
 }
 
 // terminated is the metric of API servers for watches that they have ended
@@ -144,16 +178,16 @@ func (b *podsRig) mostWatches() (map[string]int, error) {
 	return maps.Clone(b.watches), nil
 }
 
-// settle waits until the manager has nothing left to do.
-func (b *podsRig) settle(ctx context.Context) error {
+// settle waits until the manager, or the floor, has nothing left to do.
+func (r *rollOut) settle(ctx context.Context) error {
 	return rig.Eventually(ctx, patience, func(context.Context) error {
-		for _, audit := range b.audits {
+		for _, audit := range r.audits {
 			last, err := audit.Last(requests.Finite)
 			if err != nil {
 				return err
 			}
 			if since := time.Since(last); since < quiet {
-				return fmt.Errorf("the manager has made a request %s ago", since)
+				return fmt.Errorf("by %s, a request was made %s ago", r.way, since)
 			}
 		}
 		return nil
@@ -164,7 +198,8 @@ func costOf(f requests.Figures) Cost {
 	pods := f.Sum(requests.OnlyWork, requests.Writes, requests.Resource("pods")).Requests
 	reads := f.Sum(requests.OnlyWork, requests.Verb(requests.Get)).Requests + f.Sum(requests.OnlyWork, requests.Verb(requests.List)).Requests
 	return Cost{
-		PodWrites: pods, OtherWrites: f.Sum(requests.OnlyWork, requests.Writes).Requests - pods, Reads: reads,
+		PodWrites: pods, StatusWrites: f.Sum(requests.OnlyWork, requests.Writes, requests.Resource("pods"), requests.Subresource("status")).Requests,
+		OtherWrites: f.Sum(requests.OnlyWork, requests.Writes).Requests - pods, Reads: reads,
 		Failed:  f.Sum(requests.Finite).Failed,
 		Watches: f.Sum(requests.OnlyWork, requests.Verb(requests.Watch)).Requests,
 		Events:  f.Sum(func(k requests.Key) bool { return k.Class == requests.Events }).Requests,
@@ -173,12 +208,13 @@ func costOf(f requests.Figures) Cost {
 }
 
 // summary is for the progress lines.
-func (c *Cost) summary(n int) string {
-	if c == nil {
-		return ""
+func (r PodsRun) summary(n int) string {
+	each := func(seconds float64) float64 { return 1000 * seconds / float64(n) }
+	text := fmt.Sprintf("; CPU ms a pod: %.1f consumer, %.1f providers", each(r.CPU.Consumer), each(r.CPU.Providers))
+	if r.Cost == nil {
+		return text
 	}
-	per := func(count int) float64 { return float64(count) / float64(n) }
-	thousand := 1000 / float64(n)
-	return fmt.Sprintf("; a pod: %.2f writes (U %.2f), %d reads, %d others, %d failed, %d events; 1,000 pods: %.1f CPU s, %.1f MB heap, %.0f MB peak",
-		per(c.PodWrites), per(c.StatusChanges), c.Reads, c.OtherWrites, c.Failed, c.Events, c.CPUSeconds*thousand, inMB(c.Heap)*thousand, inMB(c.Peak)*thousand)
+	c, per := r.Cost, func(count int) float64 { return float64(count) / float64(n) }
+	return text + fmt.Sprintf(", %.2f itself; a pod: %.2f writes, %.2f of status (U %.2f), %d reads, %d others, %d failed, %d events",
+		each(r.CPU.Process), per(c.PodWrites), per(c.StatusWrites), per(c.StatusChanges), c.Reads, c.OtherWrites, c.Failed, c.Events)
 }

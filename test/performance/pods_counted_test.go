@@ -48,14 +48,13 @@ func (b *podsRig) counted(t *testing.T, c PodsCase, counter *requests.Counter) C
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	must(t, b.settle(ctx))
+	r, err := b.prepare(ctx, c, Ours)
+	must(t, err, r.settle(ctx))
 	audited, err := figuresOf(b.audits)
 	must(t, err)
 	own, statuses := counter.Figures(), podStatusHistogram(t)
-	r, err := b.prepare(ctx, c, Ours)
-	must(t, err)
 	_, err = r.run(ctx, func() error { return nil })
-	must(t, err, b.settle(ctx))
+	must(t, err, r.settle(ctx))
 	figures := counter.Figures().Since(own)
 	result := Counted{
 		Case: c, NoOps: figures.Sum(requests.OnlyWork).NoOps, Saturated: podStatusHistogram(t).since(statuses).reaction(),

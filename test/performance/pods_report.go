@@ -11,7 +11,10 @@ import (
 func (r PodsReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n", r.Command, r.Date, r.Machine)
-	b.WriteString(r.goals() + r.speed() + "\n" + r.deletion() + "\n" + r.costs() + r.counted() + r.rows())
+	for _, result := range r.Results {
+		b.WriteString(result.compared())
+	}
+	b.WriteString(r.costs() + r.counted() + r.rows())
 	return b.String()
 }
 
@@ -41,56 +44,6 @@ func (r PodsReport) each(row func(PodsResult) []string) [][]string {
 	return rows
 }
 
-// speed is how fast pods become Ready.
-func (r PodsReport) speed() string {
-	return "From creation to Ready:\n\n" + r.rateTable(creating) + "\nOf single pods, in seconds:\n\n" + r.secondsTable(creating)
-}
-
-// deletion is how fast pods are gone.
-func (r PodsReport) deletion() string {
-	return "From deletion until all are gone, on both sides:\n\n" + r.rateTable(deleting) + "\nOf single pods, in seconds:\n\n" + r.secondsTable(deleting)
-}
-
-func (r PodsReport) rateTable(what func(PodsRun) Timing) string {
-	return table(aboutPods, []string{"pods/s", "floor", "in the provider", "ratio to the floor", "ratio to the provider"},
-		r.each(func(result PodsResult) []string { return result.rates(what) }))
-}
-
-func (r PodsReport) secondsTable(what func(PodsRun) Timing) string {
-	return table(aboutPods, []string{"p50", "p90", "p99", "floor's p50", "p99", "provider's p50", "p99", "p99, ratio to the floor", "to the provider"},
-		r.each(func(result PodsResult) []string {
-			p50, p90, p99 := func(t Timing) float64 { return t.P50 }, func(t Timing) float64 { return t.P90 }, func(t Timing) float64 { return t.P99 }
-			return []string{
-				result.seconds(Ours, what, p50), result.seconds(Ours, what, p90), result.seconds(Ours, what, p99),
-				result.seconds(Floor, what, p50), result.seconds(Floor, what, p99),
-				result.seconds(Direct, what, p50), result.seconds(Direct, what, p99),
-				result.times(Floor, what, p99), result.times(Direct, what, p99),
-			}
-		}))
-}
-
-// rates are those of all ways, and ours by the others.
-func (r PodsResult) rates(what func(PodsRun) Timing) []string {
-	return []string{
-		known("%.1f", r.Rate(Ours, what)), known("%.1f", r.Rate(Floor, what)), known("%.1f", r.Rate(Direct, what)),
-		known("%.2f", r.Ratio(Floor, what)), known("%.2f", r.Ratio(Direct, what)),
-	}
-}
-
-// seconds is the mean of a figure of the creations, or deletions, of a way.
-func (r PodsResult) seconds(way Way, what func(PodsRun) Timing, figure func(Timing) float64) string {
-	return known("%.2f", r.Mean(way, func(run PodsRun) float64 { return figure(what(run)) }))
-}
-
-// times is our mean of a figure by that of another way.
-func (r PodsResult) times(other Way, what func(PodsRun) Timing, figure func(Timing) float64) string {
-	of := func(way Way) float64 { return r.Mean(way, func(run PodsRun) float64 { return figure(what(run)) }) }
-	if of(other) == 0 {
-		return known("", 0)
-	}
-	return known("%.2f", of(Ours)/of(other))
-}
-
 // known is a figure, or a dash for one that there is not.
 func known(format string, figure float64) string {
 	if figure == 0 {
@@ -107,11 +60,11 @@ func (r PodsReport) costs() string {
 		return []string{
 			fmt.Sprintf("%.3f", float64(most.PodWrites)/n), fmt.Sprintf("%.3f", float64(most.StatusChanges)/n),
 			fmt.Sprint(most.OtherWrites), fmt.Sprint(most.Reads), fmt.Sprint(most.Failed), fmt.Sprint(most.Slow), fmt.Sprint(most.Events),
-			fmt.Sprintf("%.1f", most.CPUSeconds*1000/n), fmt.Sprintf("%.1f", inMB(most.Heap)*1000/n), fmt.Sprintf("%.0f", inMB(most.Peak)*1000/n),
+			fmt.Sprintf("%.1f", inMB(most.Heap)*1000/n), fmt.Sprintf("%.0f", inMB(most.Peak)*1000/n),
 		}
 	})
-	return fmt.Sprintf("What it costs: requests and CPU from creation until all are gone, memory when all are Ready; at most %d + U writes a pod, of which U is the changes of its status there:\n\n", writesBesidesStatus) +
-		table(aboutPods, []string{"writes a pod", "U", "other writes", "reads", "refused", "slow watches", "events", "CPU s, 1,000 pods", "MB heap, 1,000 pods", "MB peak, 1,000 pods"}, rows)
+	return fmt.Sprintf("Requests of Spillway from creation until all are gone, memory when all are Ready; at most %d + U writes a pod, of which U is the changes of its status there:\n\n", writesBesidesStatus) +
+		table(aboutPods, []string{"writes a pod", "U", "other writes", "reads", "refused", "slow watches", "events", "MB heap, 1,000 pods", "MB peak, 1,000 pods"}, rows)
 }
 
 // counted is what the manager's own transports say.

@@ -51,15 +51,37 @@ func quantile(ascending []time.Duration, q float64) time.Duration {
 type PodsRun struct {
 	Way            Way
 	Create, Delete Timing
-	// Cost is that of Spillway; absent from the other ways.
+	// CPU is what the whole run has used, in seconds.
+	CPU CPU
+	// Cost is what Spillway or the floor asked for; absent from what runs in the provider.
 	Cost *Cost `json:",omitempty"`
 }
 
-// Cost is what the manager has needed for one run: a process of its own.
+// cost is nothing where there is none.
+func (r PodsRun) cost() Cost {
+	if r.Cost == nil {
+		return Cost{}
+	}
+	return *r.Cost
+}
+
+// CPU are seconds of the processors: of Spillway's manager, or the floor's process, of the
+// consumer's API server, and of the API servers of all providers.
+type CPU struct{ Process, Consumer, Providers float64 }
+
+func (c CPU) since(before CPU) CPU {
+	return CPU{c.Process - before.Process, c.Consumer - before.Consumer, c.Providers - before.Providers}
+}
+
+func (c CPU) plus(more CPU) CPU {
+	return CPU{c.Process + more.Process, c.Consumer + more.Consumer, c.Providers + more.Providers}
+}
+
+// Cost is what the manager, or the floor, has needed for one run: a process of its own.
 type Cost struct {
-	// PodWrites are the writes of pods, in all clusters; OtherWrites those of
-	// anything else but leases and events; Reads the GETs and LISTs.
-	PodWrites, OtherWrites, Reads int
+	// PodWrites are the writes of pods, in all clusters, and StatusWrites how many of them are of
+	// the status. OtherWrites are of anything else but leases and events; Reads are GETs and LISTs.
+	PodWrites, StatusWrites, OtherWrites, Reads int
 	// Failed are the requests among them that were refused.
 	Failed int
 	// StatusChanges is how often the status of a remote pod has changed, of all
@@ -72,10 +94,8 @@ type Cost struct {
 	// not before.
 	Watches, Renewals, Slow int
 	Opened                  []string `json:",omitempty"`
-	// CPUSeconds of the whole run.
-	CPUSeconds float64
 	// Heap is what the pods have added to the memory of live objects, Peak what
-	// they have to the most resident memory, both in bytes.
+	// they have to the most resident memory, both in bytes; of the manager only.
 	Heap, Peak int64
 	Rows       []requests.Row
 }
@@ -87,50 +107,22 @@ type PodsResult struct {
 	Runs []PodsRun
 }
 
-// Rate is pods per second, of all runs of a way together. what chooses between
-// creating and deleting. 0 if there was no such run.
-func (r PodsResult) Rate(way Way, what func(PodsRun) Timing) float64 {
-	pods, seconds := 0, 0.0
+// Of is a figure of each run of a way, in their order.
+func (r PodsResult) Of(way Way, figure func(PodsRun) float64) []float64 {
+	var all []float64
 	for _, run := range r.Runs {
 		if run.Way == way {
-			pods += r.Case.N
-			seconds += what(run).Seconds
+			all = append(all, figure(run))
 		}
 	}
-	if seconds == 0 {
-		return 0
-	}
-	return float64(pods) / seconds
-}
-
-// Ratio is our rate by that of another way; 0 if one of them is not known.
-func (r PodsResult) Ratio(to Way, what func(PodsRun) Timing) float64 {
-	if other := r.Rate(to, what); other != 0 {
-		return r.Rate(Ours, what) / other
-	}
-	return 0
-}
-
-// Mean is the mean of a figure over all runs of a way.
-func (r PodsResult) Mean(way Way, figure func(PodsRun) float64) float64 {
-	total, runs := 0.0, 0
-	for _, run := range r.Runs {
-		if run.Way == way {
-			total += figure(run)
-			runs++
-		}
-	}
-	if runs == 0 {
-		return 0
-	}
-	return total / float64(runs)
+	return all
 }
 
 // Costs are those of our runs.
 func (r PodsResult) Costs() []Cost {
 	var costs []Cost
 	for _, run := range r.Runs {
-		if run.Cost != nil {
+		if run.Way == Ours {
 			costs = append(costs, *run.Cost)
 		}
 	}
@@ -138,7 +130,7 @@ func (r PodsResult) Costs() []Cost {
 }
 
 // Most is the most of each count of our runs, with the rows of one that has most
-// writes; what is measured and not counted is the mean.
+// writes; what is measured and not counted is the median.
 func (r PodsResult) Most() Cost {
 	var most Cost
 	for _, cost := range r.Costs() {
@@ -148,17 +140,10 @@ func (r PodsResult) Most() Cost {
 		most.OtherWrites, most.Reads = max(most.OtherWrites, cost.OtherWrites), max(most.Reads, cost.Reads)
 		most.Failed, most.Events, most.Slow = max(most.Failed, cost.Failed), max(most.Events, cost.Events), max(most.Slow, cost.Slow)
 	}
-	mean := func(figure func(*Cost) float64) float64 {
-		return r.Mean(Ours, func(run PodsRun) float64 { return figure(run.Cost) })
-	}
-	most.CPUSeconds = mean(func(c *Cost) float64 { return c.CPUSeconds })
-	most.Heap = int64(mean(func(c *Cost) float64 { return float64(c.Heap) }))
-	most.Peak = int64(mean(func(c *Cost) float64 { return float64(c.Peak) }))
+	most.Heap = int64(medianOf(r.Of(Ours, func(run PodsRun) float64 { return float64(run.Cost.Heap) })))
+	most.Peak = int64(medianOf(r.Of(Ours, func(run PodsRun) float64 { return float64(run.Cost.Peak) })))
 	return most
 }
-
-func creating(r PodsRun) Timing { return r.Create }
-func deleting(r PodsRun) Timing { return r.Delete }
 
 // Counted is one roll-out with the manager in the process of the benchmark.
 type Counted struct {

@@ -1,6 +1,8 @@
 package performance
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -24,33 +26,61 @@ func TestTimingOf(t *testing.T) {
 	}
 }
 
-// inThreeWays is a result with two runs of ours, and one of the floor.
+// inThreeWays is a result with two rounds of ours and the floor.
 func inThreeWays() PodsResult {
 	key := requests.Key{Cluster: "p1", Verb: requests.Create, Resource: "pods", Class: requests.Work}
-	cost := func(writes int, cpu float64) *Cost {
-		return &Cost{PodWrites: writes, StatusChanges: 300, CPUSeconds: cpu, Heap: 2e6, Rows: []requests.Row{{Key: key, Count: requests.Count{Requests: 100}}}}
+	cost := func(writes int) *Cost {
+		return &Cost{PodWrites: writes, StatusWrites: writes - 300, StatusChanges: 300, Heap: 2e6, Rows: []requests.Row{{Key: key, Count: requests.Count{Requests: 100}}}}
+	}
+	timing := func(seconds float64) Timing {
+		return Timing{Seconds: seconds, P50: seconds / 2, P90: seconds, P99: seconds}
+	}
+	run := func(way Way, create, remove, cpu float64, cost *Cost) PodsRun {
+		return PodsRun{Way: way, Create: timing(create), Delete: timing(remove), CPU: CPU{cpu, 2 * cpu, 3 * cpu}, Cost: cost}
 	}
 	return PodsResult{Case: PodsCase{N: 100, Providers: 1}, Runs: []PodsRun{
-		{Way: Floor, Create: Timing{Seconds: 1}, Delete: Timing{Seconds: 1}},
-		{Way: Ours, Create: Timing{Seconds: 1, P50: 0.5}, Delete: Timing{Seconds: 2}, Cost: cost(505, 0.5)},
-		{Way: Ours, Create: Timing{Seconds: 3, P50: 1.5}, Delete: Timing{Seconds: 2}, Cost: cost(500, 0.7)},
+		run(Floor, 1, 1, 0.2, cost(500)), run(Ours, 1, 2, 0.4, cost(505)),
+		run(Floor, 1, 1, 0.3, cost(500)), run(Ours, 3, 2, 0.6, cost(500)),
 	}}
 }
 
-func TestRates(t *testing.T) {
-	result := inThreeWays()
-	for what, pair := range map[string][2]float64{
-		"our rate, over both runs":   {result.Rate(Ours, creating), 50},
-		"ratio of the creation":      {result.Ratio(Floor, creating), 0.5},
-		"ratio of the deletion":      {result.Ratio(Floor, deleting), 0.5},
-		"ratio to what was not done": {result.Ratio(Direct, creating), 0},
-		"mean of the medians":        {result.Mean(Ours, func(r PodsRun) float64 { return r.Create.P50 }), 1},
-		"most writes":                {float64(result.Most().PodWrites), 505},
-		"mean CPU seconds":           {result.Most().CPUSeconds, 0.6},
+func TestCompare(t *testing.T) {
+	rate, cpu := inThreeWays().Compare()[0], inThreeWays().Compare()[6]
+	if math.Round(rate.Ours) != 67 || rate.Floor != 100 || math.Round(100*rate.Ratio) != 67 || rate.Spread != 0 || rate.Direct != 0 {
+		t.Errorf("pods/s: %+v", rate)
+	}
+	if cpu.Ours != 5 || cpu.Ratio != 2 || math.Round(100*cpu.Spread) != 50 {
+		t.Errorf("CPU of the manager: %+v", cpu)
+	}
+	for what, test := range map[string]struct {
+		c    Compared
+		want string
+	}{
+		"no bound":                 {Compared{Ratio: 2}, ""},
+		"not compared":             {Compared{comparison: comparison{bound: 1}}, ""},
+		"met":                      {Compared{comparison: comparison{bound: 2}, Ratio: 2}, holds},
+		"as the floor varies":      {Compared{comparison: comparison{bound: 2}, Ratio: 2.2, Spread: 0.1}, inconclusive},
+		"by more":                  {Compared{comparison: comparison{bound: 2}, Ratio: 2.3, Spread: 0.1}, broken},
+		"more is better":           {Compared{comparison: comparison{bound: 0.8, more: true}, Ratio: 0.8}, holds},
+		"less, as the floor does":  {Compared{comparison: comparison{bound: 0.8, more: true}, Ratio: 0.73, Spread: 0.1}, inconclusive},
+		"less than the floor does": {Compared{comparison: comparison{bound: 0.8, more: true}, Ratio: 0.72, Spread: 0.1}, broken},
 	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s: got %v, want %v", what, pair[0], pair[1])
+		if got := test.c.Verdict(); got != test.want {
+			t.Errorf("%s: got %q, want %q", what, got, test.want)
 		}
+	}
+	result := inThreeWays()
+	if errs := result.BrokenRatios(); len(errs) > 0 {
+		t.Errorf("a case without bounds breaks %v", errs)
+	}
+	for i := range result.Runs {
+		if result.Runs[i].Way == Ours {
+			result.Runs[i].Delete.Seconds = 100
+		}
+	}
+	result.Case = boundedCase
+	if err := errors.Join(result.BrokenRatios()...); err == nil || !strings.Contains(err.Error(), "seconds until all are deleted, ratio to the floor: 100.00") {
+		t.Errorf("got %v, want an error about the deletion", err)
 	}
 }
 
@@ -84,17 +114,13 @@ func TestBounds(t *testing.T) {
 
 func TestPodsMarkdown(t *testing.T) {
 	result := inThreeWays()
-	for _, run := range []int{1, 2} {
-		result.Runs[run].Create.P99 = 1.8
-		result.Runs[run].Delete = Timing{Seconds: 2, P50: 0.7, P90: 0.8, P99: 1.1}
-	}
-	result.Runs = append(result.Runs, PodsRun{Way: Direct, Create: Timing{P50: 0.4, P99: 0.9}})
+	result.Runs = append(result.Runs, PodsRun{Way: Direct, Create: Timing{Seconds: 0.5, P50: 0.4, P99: 0.9}})
 	report := PodsReport{Results: []PodsResult{result}, Counted: []Counted{{Case: PodsCase{N: 100, Providers: 1}}}, Unsaturated: Reaction{0.001, 0.021, 200}}
 	text := report.Markdown()
 	for _, want := range []string{
-		"| 100 | plain | 1 | direct | 50.0 | 100.0 | – | 0.50 | – |\n", // Both phases: twice as long as the floor's.
-		"| 100 | plain | 1 | direct | 1.00 | – | 1.80 | – | – | 0.40 | 0.90 | – | 2.00 |\n",
-		"| 100 | plain | 1 | direct | 0.70 | 0.80 | 1.10 | – | – | – | – | – | – |\n",
+		"| pods/s to Ready |  |  | 66.7 | 100.0 | 0.67 | 0 % |  | 200.0 |\n",
+		"| CPU of the manager or the floor, ms a pod |  |  | 5.00 | 2.50 | 2.00 | 50 % |  | – |\n",
+		"| writes of pods, for each |  |  | 5.03 | 5.00 | 1.00 | 0 % |  | – |\n",
 		"| 100 | plain | 1 | direct | 5.050 | 3.000 |",
 		"| p1 | create pods | 100 | 1.000 |",
 		"p50 1.0 ms (goal: ≤ 2 ms, met), p99 21.0 ms (goal: ≤ 20 ms, not met)",

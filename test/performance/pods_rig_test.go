@@ -29,8 +29,8 @@ const (
 	floorMark = "bench.spillway.io/floor"
 )
 
-// podsRig is a consumer with some providers, and the manager as a process of its
-// own. Ours are in the namespace rig.Namespace(0), the floor's and the direct
+// podsRig is a consumer with some providers, and the manager and the floor, each as a
+// process of its own. Ours are in the namespace rig.Namespace(0), the floor's and the direct
 // ones in namespaces that are called so.
 type podsRig struct {
 	*rig.Rig
@@ -40,6 +40,7 @@ type podsRig struct {
 	audits    []*measure.Audit
 	watches   map[string]int // See mostWatches.
 	manager   *measure.Manager
+	floor     *floorProcess
 	output    string // The directory for results.
 	rollOuts  int    // How many have begun.
 }
@@ -51,7 +52,9 @@ func startPods(t *testing.T, ids []string) *podsRig {
 	var err error
 	b.Rig, err = rig.Up(t.Context(), rig.Options{
 		Name: "pods", Providers: ids, Nodes: nodesOfProvider, Scheduler: true,
-		AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...),
+		// The floor is what pods cost without Spillway, so without its policies, too.
+		Exempt:      []string{b.namespace(Floor), b.namespace(Direct)},
+		AuditPolicy: measure.AuditPolicy(append(measure.ManagerAccounts(), "system:serviceaccount:"+floorNamespace+":floor")...),
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Down(context.Background())) })
@@ -64,6 +67,7 @@ func startPods(t *testing.T, ids []string) *podsRig {
 	}
 	b.furnish(t)
 	must(t, b.Bind(t.Context()))
+	b.startFloor(t)
 	b.startManager(t)
 	must(t, rig.Eventually(t.Context(), patience, b.Bound))
 	must(t, rig.Eventually(t.Context(), patience, b.offloaded))
@@ -120,10 +124,14 @@ func sharedName(i int) string { return fmt.Sprintf("shared-%d", i) }
 
 // namespace is that of a way in the consumer; of the direct one, in the provider.
 func (b *podsRig) namespace(way Way) string {
-	if way == Ours {
+	switch way {
+	case Ours:
 		return rig.Namespace(0).GetName()
+	case Floor:
+		return floorNamespace
+	default:
+		return "provider-pods"
 	}
-	return string(way) + "-pods"
 }
 
 // remoteNamespace is that of a way in the providers.

@@ -11,8 +11,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/spillway-io/spillway/test/performance/floor"
+	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
@@ -25,33 +26,26 @@ type rollOut struct {
 	// number tells roll-outs apart.
 	number int
 	// shown is where users see the pods; remote are those in the providers.
-	shown, remote  *lives
-	create, remove func(ctx context.Context, i int) error
-	// failed is what has gone wrong with the way itself.
-	failed func() error
-	stop   func() error
+	shown, remote *lives
+	audits        []*measure.Audit // What the way asks for, in each cluster; empty for what runs in the provider.
 }
 
 // prepare opens the watches, and what the way needs.
 func (b *podsRig) prepare(ctx context.Context, c PodsCase, way Way) (*rollOut, error) {
 	b.rollOuts++
-	r := &rollOut{podsRig: b, PodsCase: c, way: way, number: b.rollOuts, stop: func() error { return nil }, failed: func() error { return nil }}
+	r := &rollOut{podsRig: b, PodsCase: c, way: way, number: b.rollOuts}
 	var err error
 	if r.remote, err = watchPods(ctx, b.remoteNamespace(way), b.providers...); err != nil {
 		return nil, err
 	}
 	if r.shown = r.remote; way != Direct {
-		if r.shown, err = watchPods(ctx, b.namespace(way), b.consumer); err != nil {
-			return nil, err
-		}
+		r.shown, err = watchPods(ctx, b.namespace(way), b.consumer)
 	}
 	switch way {
 	case Ours:
-		r.ours()
+		r.audits = b.audits
 	case Floor:
-		err = r.floor(ctx)
-	default:
-		r.direct()
+		r.audits = b.floor.audits
 	}
 	return r, err
 }
@@ -61,47 +55,21 @@ func (b *podsRig) prepare(ctx context.Context, c PodsCase, way Way) (*rollOut, e
 // next one of that name.
 func (r *rollOut) podName(i int) string { return fmt.Sprintf("web-%03d-%05d", r.number, i) }
 
-// ours has users create and delete the pods in the consumer.
-func (r *rollOut) ours() {
-	pods := r.consumer.CoreV1().Pods(r.namespace(Ours))
-	r.create = func(ctx context.Context, i int) error {
-		_, err := pods.Create(ctx, r.newPod(i), metav1.CreateOptions{})
-		return err
+// pods are where users make the i-th pod.
+func (r *rollOut) pods(i int) typedcorev1.PodInterface {
+	if r.way == Direct {
+		return r.providers[i%r.Providers].CoreV1().Pods(r.namespace(r.way))
 	}
-	r.remove = func(ctx context.Context, i int) error { return pods.Delete(ctx, r.podName(i), metav1.DeleteOptions{}) }
+	return r.consumer.CoreV1().Pods(r.namespace(r.way))
 }
 
-// direct does it in the providers.
-func (r *rollOut) direct() {
-	r.create = func(ctx context.Context, i int) error {
-		pods := r.providers[i%r.Providers].CoreV1().Pods(r.namespace(Direct))
-		_, err := pods.Create(ctx, r.newPod(i), metav1.CreateOptions{})
-		return err
-	}
-	r.remove = func(ctx context.Context, i int) error {
-		return r.providers[i%r.Providers].CoreV1().Pods(r.namespace(Direct)).Delete(ctx, r.podName(i), metav1.DeleteOptions{})
-	}
+func (r *rollOut) create(ctx context.Context, i int) error {
+	_, err := r.pods(i).Create(ctx, r.newPod(i), metav1.CreateOptions{})
+	return err
 }
 
-// floor has package floor do it.
-func (r *rollOut) floor(ctx context.Context) error {
-	f := floor.Floor{Consumer: r.consumer, Providers: r.providers, Namespace: r.namespace(Floor)}
-	if r.Scheduled {
-		f.Nodes = map[string]int{}
-		for i, provider := range r.podsRig.Providers {
-			f.Nodes[floorNodeName(provider.ID)] = i
-		}
-	}
-	running, err := f.Start(ctx)
-	if err != nil {
-		return err
-	}
-	r.create = func(ctx context.Context, i int) error {
-		return running.Create(ctx, i%r.Providers, r.newPod(i))
-	}
-	r.remove = func(ctx context.Context, i int) error { return running.Delete(ctx, r.podName(i)) }
-	r.stop, r.failed = running.Stop, running.Err
-	return nil
+func (r *rollOut) remove(ctx context.Context, i int) error {
+	return r.pods(i).Delete(ctx, r.podName(i), metav1.DeleteOptions{})
 }
 
 // run does the whole of it. between is called when all pods are Ready.
@@ -128,7 +96,7 @@ func (r *rollOut) run(ctx context.Context, between func() error) (PodsRun, error
 		return run, err
 	}
 	run.Delete = r.shown.timing(asked, began, r.shown.gone)
-	return run, r.stop()
+	return run, nil
 }
 
 // each asks for all pods, several at a time, and tells when it did for each.
@@ -147,7 +115,7 @@ func (r *rollOut) each(ctx context.Context, ask func(context.Context, int) error
 func (r *rollOut) await(ctx context.Context, all func(int) error) error {
 	var failed error // Waiting does not mend it.
 	err := rig.Eventually(ctx, patience, func(context.Context) error {
-		if failed = errors.Join(r.failed(), r.shown.ended(), r.remote.ended()); failed != nil {
+		if failed = errors.Join(r.floor.failed(), r.shown.ended(), r.remote.ended()); failed != nil {
 			return nil
 		}
 		return all(r.N)
@@ -165,14 +133,9 @@ func (b *podsRig) roll(t *testing.T, c PodsCase, way Way) PodsRun {
 	defer cancel()
 	r, err := b.prepare(ctx, c, way)
 	must(t, err)
-	var run PodsRun
-	if way == Ours {
-		run, err = r.measured(ctx)
-	} else {
-		run, err = r.run(ctx, func() error { return nil })
-	}
+	run, err := r.measured(ctx)
 	must(t, err)
 	b.say("%-22s %-8s created in %5.1f s, %5.1f pods/s, p50 %5.2f s, p99 %5.2f s; deleted in %5.1f s, %5.1f pods/s%s", c, way,
-		run.Create.Seconds, float64(c.N)/run.Create.Seconds, run.Create.P50, run.Create.P99, run.Delete.Seconds, float64(c.N)/run.Delete.Seconds, run.Cost.summary(c.N))
+		run.Create.Seconds, float64(c.N)/run.Create.Seconds, run.Create.P50, run.Create.P99, run.Delete.Seconds, float64(c.N)/run.Delete.Seconds, run.summary(c.N))
 	return run
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/performance/docs"
-	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/player"
 )
@@ -135,7 +134,7 @@ func (s *streamSite) timed(t *testing.T, do func()) effort {
 // usedByAll are the CPU seconds of all who take part, in the order of streamParts.
 func (s *streamSite) usedByAll(t *testing.T) StreamCPU {
 	ofServer := func(c *rig.Cluster) float64 {
-		seconds, err := measure.CPUSecondsOf(filepath.Join(filepath.Dir(c.Kubeconfig), "bin", string(clusters.KubeAPIServer)))
+		seconds, err := apiServerSeconds(c)
 		must(t, err)
 		return seconds
 	}

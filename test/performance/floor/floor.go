@@ -1,17 +1,11 @@
-// Package floor is the least that it takes to run pods in other clusters: a bare
-// client-go program that creates each pod in both, and patches the status of the
-// local one from a watch on the remote ones. It decides nothing, recovers from
-// nothing and reads nothing. What Spillway does is compared with it, to see what
-// deciding, recovering and reading cost.
+// Package floor is the least that it takes to run pods in another cluster: a bare
+// client-go program, as a process of its own, which follows the pods of its nodes. It
+// creates each in the provider that the node stands for, brings two statuses back, that it
+// runs and how it ended, and passes deletions on. It decides nothing, recovers from nothing
+// and reads nothing. What Spillway does is compared with it.
 //
-//	f := floor.Floor{Consumer: consumer, Providers: providers, Namespace: "floor"}
-//	running, err := f.Start(ctx)
-//	running.Create(ctx, provider, pod) // several at a time
-//	running.Delete(ctx, name)
-//	err = running.Stop()
-//
-// It is to have clients without a rate limit, which speak protobuf, and the
-// namespace is to be in all clusters.
+// Its clients are to have no rate limit, and speak protobuf. Its namespace is to be in all
+// clusters, without pods.
 package floor
 
 import (
@@ -35,8 +29,8 @@ import (
 )
 
 const (
-	// writers is how many requests the floor has under way at most for each
-	// provider, of its own accord: as many as Spillway has.
+	// writers is how many requests the floor has under way at most to each
+	// provider, and as many for what comes back from it: as many as Spillway has.
 	writers = 16
 	// queued is how many jobs a writer may be behind; then who has more waits.
 	queued = 1024
@@ -47,109 +41,94 @@ type Floor struct {
 	Consumer  kubernetes.Interface
 	Providers []kubernetes.Interface
 	Namespace string
-	// Nodes, if set, are the nodes of the consumer by the index of the provider that they
-	// stand for. A pod is then created in the provider not at once, but when the local one
-	// is seen on its node, and deleted there when the local one is seen to be deleted.
+	// Nodes are the nodes of the consumer, by the index of the provider that they stand for.
 	Nodes map[string]int
+
+	fail context.CancelCauseFunc // Nothing is tried twice: what fails ends it.
+	// sent has the pods that have been sent, and whether their deletion has been, too. Only
+	// the watch of the consumer uses it.
+	sent map[string]bool
+	// shown has the last phase of each pod that its status was written for: an API server
+	// shows a pod again, as it was, when its deletion needs no more grace.
+	shown sync.Map
 }
 
-// Running is a Floor that has its watches open.
-type Running struct {
-	Floor
-	cancel  context.CancelFunc
-	workers sync.WaitGroup
-	queues  [][]chan job // Of the writers to each provider.
-	mirrors [][]chan job // Of those of what comes back from it, which waits for no creation.
-
-	mu     sync.Mutex
-	errs   []error
-	placed map[string]int // The provider of each pod; -1 once it is deleted there.
-}
-
-// Start opens the watches. They end with Stop, or with ctx.
-func (f Floor) Start(ctx context.Context) (*Running, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	r := f.running(ctx, cancel)
+// Run mirrors pods until ctx ends, and returns what has gone wrong. It calls ready when it
+// has its watches.
+func (f *Floor) Run(ctx context.Context, ready func()) error {
+	ctx, f.fail = context.WithCancelCause(ctx)
+	defer f.fail(nil)
+	f.sent = map[string]bool{}
+	var out []queues
 	for i, provider := range f.Providers {
-		mirror := func(event watch.EventType, remote *corev1.Pod) {
-			hand(ctx, r.mirrors[i], remote.Name, func(ctx context.Context) error { return r.mirror(ctx, event, remote) })
-		}
-		if err := r.watch(ctx, provider, mirror); err != nil {
-			return nil, errors.Join(fmt.Errorf("watching the pods of provider %d: %w", i, err), r.Stop())
-		}
-	}
-	if f.Nodes != nil {
-		follow := func(event watch.EventType, local *corev1.Pod) { r.follow(ctx, event, local) }
-		if err := r.watch(ctx, f.Consumer, follow); err != nil {
-			return nil, errors.Join(fmt.Errorf("watching the pods of the consumer: %w", err), r.Stop())
+		out = append(out, f.newQueues(ctx))
+		back := f.newQueues(ctx)
+		if err := f.watch(ctx, provider, func(event watch.EventType, remote *corev1.Pod) {
+			back.hand(ctx, remote.Name, func() error { return f.mirror(ctx, event, remote) })
+		}); err != nil {
+			return fmt.Errorf("watching the pods of provider %d: %w", i, err)
 		}
 	}
-	return r, nil
-}
-
-// running has its writers, and no watches yet.
-func (f Floor) running(ctx context.Context, cancel context.CancelFunc) *Running {
-	r := &Running{Floor: f, cancel: cancel, placed: map[string]int{}}
-	for range f.Providers {
-		r.queues = append(r.queues, r.newWriters(ctx))
-		r.mirrors = append(r.mirrors, r.newWriters(ctx))
+	if err := f.watch(ctx, f.Consumer, func(event watch.EventType, local *corev1.Pod) { f.follow(ctx, out, event, local) }); err != nil {
+		return fmt.Errorf("watching the pods of the consumer: %w", err)
 	}
-	return r
-}
-
-// newWriters starts some writers, and returns their queues.
-func (r *Running) newWriters(ctx context.Context) []chan job {
-	queues := make([]chan job, writers)
-	for i := range queues {
-		queues[i] = make(chan job, queued)
-		r.workers.Go(func() { r.write(ctx, queues[i]) })
+	ready()
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
 	}
-	return queues
+	return nil
 }
 
-// job is what has to be done for a pod: a request.
-type job func(context.Context) error
+// queues has one for each of some writers.
+type queues []chan func() error
 
-// hand has a writer do a job, one after the other for the same
-// pod. Whoever hands it over waits for no answer: the burst that is measured is
-// that of its caller.
-func hand(ctx context.Context, queues []chan job, pod string, do job) {
+func (f *Floor) newQueues(ctx context.Context) queues {
+	all := make(queues, writers)
+	for i := range all {
+		all[i] = make(chan func() error, queued)
+		go func() {
+			for {
+				select {
+				case do := <-all[i]:
+					if err := do(); err != nil {
+						f.fail(err)
+					}
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+	}
+	return all
+}
+
+// hand has a writer do something for a pod, one after the other for the same pod.
+func (q queues) hand(ctx context.Context, pod string, do func() error) {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(pod))
 	select {
-	case queues[hash.Sum32()%writers] <- do:
+	case q[hash.Sum32()%writers] <- do:
 	case <-ctx.Done():
 	}
 }
 
-// write does what comes through a queue, until the end.
-func (r *Running) write(ctx context.Context, queue <-chan job) {
-	for {
-		select {
-		case do := <-queue:
-			r.note(ctx, do(ctx))
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // watch has each event of the pods of a cluster handled, in order.
-func (r *Running) watch(ctx context.Context, cluster kubernetes.Interface, handle func(watch.EventType, *corev1.Pod)) error {
-	watcher, err := WatchPods(ctx, cluster, r.Namespace)
+func (f *Floor) watch(ctx context.Context, cluster kubernetes.Interface, handle func(watch.EventType, *corev1.Pod)) error {
+	watcher, err := WatchPods(ctx, cluster, f.Namespace)
 	if err != nil {
 		return err
 	}
-	r.workers.Go(func() {
+	go func() {
 		defer watcher.Stop()
 		for event := range watcher.ResultChan() {
 			if pod, ok := event.Object.(*corev1.Pod); ok {
 				handle(event.Type, pod)
 			} else {
-				r.note(ctx, fmt.Errorf("watching pods: %w", apierrors.FromObject(event.Object)))
+				f.fail(fmt.Errorf("watching pods: %w", apierrors.FromObject(event.Object)))
 			}
 		}
-	})
+	}()
 	return nil
 }
 
@@ -172,87 +151,31 @@ func WatchPods(ctx context.Context, cluster kubernetes.Interface, namespace stri
 	})
 }
 
-// mirror brings an event of a remote pod to the local one: each status of a pod that is
-// to run, and of one that is deleted its end, as a kubelet does.
-func (r *Running) mirror(ctx context.Context, event watch.EventType, remote *corev1.Pod) error {
-	local := r.Consumer.CoreV1().Pods(r.Namespace)
-	switch {
-	case event == watch.Deleted:
-		return local.Delete(ctx, remote.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
-	case event == watch.Modified && (remote.DeletionTimestamp.IsZero() || remote.Status.Phase != corev1.PodRunning):
-		patch, err := json.Marshal(map[string]any{"status": remote.Status})
-		if err != nil {
-			return err
-		}
-		_, err = local.Patch(ctx, remote.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
-		return err
-	default:
-		return nil
-	}
-}
-
-// note keeps an error; those that come of the end are none.
-func (r *Running) note(ctx context.Context, err error) {
-	if err == nil || ctx.Err() != nil {
+// follow has the remote pod of a local one created that has got a node, and deleted when the
+// local one is deleted, with the grace that it has.
+func (f *Floor) follow(ctx context.Context, out []queues, event watch.EventType, local *corev1.Pod) {
+	provider, ours := f.Nodes[local.Spec.NodeName]
+	deleted, sent := f.sent[local.Name]
+	if !ours || deleted {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.errs = append(r.errs, err)
-}
-
-// follow has the remote pod of a local one created that has got a node, and deleted when the
-// local one is deleted.
-func (r *Running) follow(ctx context.Context, event watch.EventType, local *corev1.Pod) {
-	provider, ours := r.Nodes[local.Spec.NodeName]
+	pods := f.Providers[provider].CoreV1().Pods(f.Namespace)
 	switch {
-	case !ours || event == watch.Deleted:
+	case event == watch.Deleted:
 	case local.DeletionTimestamp != nil:
-		if r.leave(local.Name) {
-			hand(ctx, r.queues[provider], local.Name, func(ctx context.Context) error { return r.deleteRemote(ctx, provider, local.Name) })
-		}
-	case r.place(local.Name, provider):
-		hand(ctx, r.queues[provider], local.Name, func(ctx context.Context) error { return r.createRemote(ctx, provider, local) })
+		f.sent[local.Name] = true
+		out[provider].hand(ctx, local.Name, func() error { return pods.Delete(ctx, local.Name, metav1.DeleteOptions{}) })
+	case !sent:
+		f.sent[local.Name] = false
+		out[provider].hand(ctx, local.Name, func() error {
+			_, err := pods.Create(ctx, remoteOf(local), metav1.CreateOptions{})
+			return err
+		})
 	}
 }
 
-// leave notes that a pod is to be deleted in its provider, and reports whether that is new.
-func (r *Running) leave(name string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	provider, known := r.placed[name]
-	r.placed[name] = -1
-	return known && provider >= 0
-}
-
-func (r *Running) deleteRemote(ctx context.Context, provider int, name string) error {
-	return r.Providers[provider].CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
-}
-
-// place notes the provider of a pod, and reports whether it was not known yet.
-func (r *Running) place(name string, provider int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, known := r.placed[name]
-	r.placed[name] = provider
-	return !known
-}
-
-// Create creates local in the consumer, and, unless it waits for a node, has the
-// same pod created in the provider of that index. It does not wait for that; what
-// goes wrong with it is in Err.
-func (r *Running) Create(ctx context.Context, provider int, local *corev1.Pod) error {
-	created, err := r.Consumer.CoreV1().Pods(r.Namespace).Create(ctx, local, metav1.CreateOptions{})
-	if err != nil || r.Nodes != nil {
-		return err
-	}
-	r.place(local.Name, provider)
-	hand(ctx, r.queues[provider], local.Name, func(ctx context.Context) error { return r.createRemote(ctx, provider, created) })
-	return nil
-}
-
-// createRemote creates what is in the local pod and not of its cluster.
-func (r *Running) createRemote(ctx context.Context, provider int, local *corev1.Pod) error {
+// remoteOf has what is in the local pod and not of its cluster.
+func remoteOf(local *corev1.Pod) *corev1.Pod {
 	remote := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: local.Namespace, Name: local.Name, Labels: local.Labels},
 		Spec: corev1.PodSpec{
@@ -262,38 +185,27 @@ func (r *Running) createRemote(ctx context.Context, provider int, local *corev1.
 	for i := range remote.Spec.Containers {
 		remote.Spec.Containers[i].VolumeMounts = nil // That of the token, which the provider mounts again.
 	}
-	_, err := r.Providers[provider].CoreV1().Pods(r.Namespace).Create(ctx, remote, metav1.CreateOptions{})
-	return err
+	return remote
 }
 
-// Delete deletes the pod of that name in the consumer, and, unless that is seen anyway, then
-// has it deleted in its provider, with the grace that it has. It does not wait for that; what
-// goes wrong with it is in Err.
-func (r *Running) Delete(ctx context.Context, name string) error {
-	r.mu.Lock()
-	provider, placed := r.placed[name]
-	r.mu.Unlock()
-	if !placed {
-		return fmt.Errorf("pod %s is in no provider", name)
+// mirror brings an event of a remote pod to the local one: its status once it runs, its end
+// once it is deleted, and that it is gone. That it has a node in the provider is no news.
+func (f *Floor) mirror(ctx context.Context, event watch.EventType, remote *corev1.Pod) error {
+	local, phase := f.Consumer.CoreV1().Pods(f.Namespace), remote.Status.Phase
+	switch {
+	case event == watch.Deleted:
+		f.shown.Delete(remote.Name)
+		return local.Delete(ctx, remote.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
+	case phase == corev1.PodPending:
+		return nil
 	}
-	err := r.Consumer.CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
-	if err != nil || r.Nodes != nil {
+	if before, known := f.shown.Swap(remote.Name, phase); known && before == phase {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"status": remote.Status})
+	if err != nil {
 		return err
 	}
-	hand(ctx, r.queues[provider], name, func(ctx context.Context) error { return r.deleteRemote(ctx, provider, name) })
-	return nil
-}
-
-// Err is what has gone wrong so far. What has is not tried again.
-func (r *Running) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return errors.Join(r.errs...)
-}
-
-// Stop closes the watches, and returns what has gone wrong.
-func (r *Running) Stop() error {
-	r.cancel()
-	r.workers.Wait()
-	return r.Err()
+	_, err = local.Patch(ctx, remote.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
 }

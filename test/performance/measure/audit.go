@@ -74,10 +74,12 @@ const (
 
 const firstError = 400
 
-// Audit reads the audit log of one API server, as far as it is about Spillway.
+// Audit reads the audit log of one API server, as far as it is about Spillway, or another
+// user agent.
 // It is not to be used by several goroutines at once.
 type Audit struct {
 	cluster, file string
+	agent         string // Whose requests count: the beginning of the user agent.
 	offset        int64
 	figures       requests.Figures
 	seen          sets.Set[types.UID]
@@ -88,15 +90,18 @@ type Audit struct {
 }
 
 // NewAudit returns what reads the audit log of a cluster, from its beginning.
-func NewAudit(cluster, file string) *Audit {
+func NewAudit(cluster, file string) *Audit { return NewAuditOf(transport.UserAgent, cluster, file) }
+
+// NewAuditOf does the same for the requests of another user agent.
+func NewAuditOf(agent, cluster, file string) *Audit {
 	return &Audit{
-		cluster: cluster, file: file,
+		cluster: cluster, file: file, agent: agent,
 		figures: requests.Figures{Counts: map[requests.Key]requests.Count{}, Writes: map[requests.Object]int{}},
 		seen:    sets.New[types.UID](), open: map[types.UID]requests.Key{}, last: map[requests.Key]time.Time{},
 	}
 }
 
-// Figures are all requests of Spillway so far, in the terms of the Counter in
+// Figures are all of its requests so far, in the terms of the Counter in
 // its transports; bytes and writes without effect are not known here. A request
 // counts once it is answered, a watch once it has begun.
 func (a *Audit) Figures() (requests.Figures, error) {
@@ -173,8 +178,9 @@ func (a *Audit) readOn() error {
 			return fmt.Errorf("the audit log of cluster %s, before byte %d: %w", a.cluster, a.offset, err)
 		}
 		switch {
-		case strings.HasPrefix(e.UserAgent, transport.UserAgent):
+		case strings.HasPrefix(e.UserAgent, a.agent):
 			a.note(e)
+		case strings.HasPrefix(e.UserAgent, transport.UserAgent):
 		case slices.Contains(ManagerAccounts(), e.User.Username):
 			a.stray(e)
 		}

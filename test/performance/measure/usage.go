@@ -24,8 +24,11 @@ type Usage struct {
 }
 
 // Usage is what the manager has used so far.
-func (m *Manager) Usage() (Usage, error) {
-	process, err := procfs.NewProc(m.PID())
+func (m *Manager) Usage() (Usage, error) { return UsageOf(m.PID()) }
+
+// UsageOf is what a process has used so far.
+func UsageOf(pid int) (Usage, error) {
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		return Usage{}, fmt.Errorf("reading /proc: %w", err)
 	}

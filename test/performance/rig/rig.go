@@ -41,8 +41,8 @@ const (
 const UpTimeout = 5 * time.Minute
 
 const (
-	// tokenLifetime is longer than make bench may take.
-	tokenLifetime = 7 * time.Hour
+	// TokenLifetime is longer than make bench may take.
+	TokenLifetime = 7 * time.Hour
 	// requestTimeout bounds each request of the rig itself, so that an API
 	// server that hangs is an error that names the request.
 	requestTimeout = time.Minute
@@ -76,6 +76,8 @@ type Options struct {
 	// the controllers it has those for namespaces and nodes only, and calls a
 	// node NotReady after an hour of silence: whoever makes nodes plays them.
 	Scheduler bool
+	// Exempt are namespaces to which no policy of Spillway's is bound, in any cluster.
+	Exempt []string
 	// AuditPolicy is that of every cluster, in YAML; empty for no audit log.
 	AuditPolicy string
 	// Log receives one line for each step.
@@ -143,7 +145,7 @@ func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 	if c.Admin, err = client.New(config, client.Options{Scheme: manager.Scheme()}); err != nil {
 		return c, fmt.Errorf("making a client for cluster %s: %w", id, err)
 	}
-	if err := install(ctx, c.Admin, shipped); err != nil {
+	if err := install(ctx, c.Admin, shipped, r.options.Exempt); err != nil {
 		return c, fmt.Errorf("installing %s in cluster %s: %w", shipped, id, err)
 	}
 	if c.Watched, err = cache.New(up.Config(), cache.Options{
@@ -198,14 +200,14 @@ func (r *Rig) Down(ctx context.Context) error {
 
 // ManagerKubeconfig is what the manager runs with.
 func (r *Rig) ManagerKubeconfig(ctx context.Context) ([]byte, error) {
-	return r.Consumer.KubeconfigFor(ctx, manager.DefaultNamespace, ManagerServiceAccount, tokenLifetime)
+	return r.Consumer.KubeconfigFor(ctx, manager.DefaultNamespace, ManagerServiceAccount, TokenLifetime)
 }
 
 // Bind makes the Secret and the ClusterBinding of every provider; its name is
 // the clusterID.
 func (r *Rig) Bind(ctx context.Context) error {
 	for _, provider := range r.Providers {
-		kubeconfig, err := provider.KubeconfigFor(ctx, ProviderNamespace, ProviderServiceAccount, tokenLifetime)
+		kubeconfig, err := provider.KubeconfigFor(ctx, ProviderNamespace, ProviderServiceAccount, TokenLifetime)
 		if err != nil {
 			return err
 		}
