@@ -78,7 +78,11 @@ func (r Reach) Shows(ip netip.Addr) bool {
 	UnlistedStays:          {"internal/decide/mapping/mapping.go", `offloading.Spec.Sends(resource)`, `offloading.Spec.Sends(resource) || seeded.On(seeded.UnlistedStays)`},
 	DrainForgetsNamespaces: {"internal/decide/drain/provider.go", `s.emptied(left) {`, `s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {`},
 	LostWithoutAsking:      {"internal/decide/podsync/lost.go", `if !s.Lost {`, `if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {`},
-	TerminalOverwritten:    {"internal/decide/podsync/decide.go", `case Terminal(s.Local):`, `case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):`},
+	TerminalOverwritten: {"internal/decide/podsync/decide.go", `
+	case Terminal(s.Local):
+		return forget(s)`, `
+	case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):
+		return forget(s)`},
 	LocalPodGoesFirst: {"internal/decide/podsync/decide.go", `func end(s snapshot) decide.Plan {`, `
 func end(s snapshot) decide.Plan {
 	if seeded.On(seeded.LocalPodGoesFirst) {
