@@ -248,7 +248,9 @@ func down(s snapshot) decide.Plan {
 func up(s snapshot, problem *decide.Problem, sent bool) decide.Plan {
 	status := statusOf(s)
 	told := problem
-	if remark := remarkOn(s); problem == nil && remark != nil && !Terminal(s.Local) {
+	if problem == nil && Terminal(s.Local) {
+		problem = remarked(s.Local)
+	} else if remark := remarkOn(s); problem == nil && remark != nil {
 		problem = &decide.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
 		if !remark.Quiet && !says(s.Local, problem.Message) {
 			told = &remark.Problem

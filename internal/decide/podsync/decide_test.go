@@ -423,6 +423,8 @@ func TestDecide(t *testing.T) {
 		"and is not any more": {in(local(started, phase("Running"), saysOutdated), remote(phase("Running"))), []string{
 			"patch the status of in the consumer: Running, spillway.io/Offloaded True Offloaded, remote remote-1"}},
 		"what one that has ended used is nothing":     {in(local(started, phase("Succeeded")), remote(phase("Succeeded")), outdated), nil},
+		"what one that has failed lacked stays said":  {in(local(started, phase("Failed"), authorized, saysAuthorized), remote(phase("Failed"))), nil},
+		"also while it is deleted":                    {in(local(started, phase("Failed"), authorized, saysAuthorized, going(30)), remote(phase("Failed"), going(30))), nil},
 		"a debugger of one that has ended is nothing": {in(local(started, phase("Succeeded"), debugger), remote(phase("Succeeded"))), nil},
 		"its resize is sent first":                    {in(local(cpu("2")), remote()), []string{"patch in the provider /resize", "patch in the provider: image app:1"}},
 		"its status is refused":                       {in(local(), remote(phase("Running")), refusedTo(decide.PatchStatus, "StatusRejected", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected", "again after 1m0s"}},

@@ -3,6 +3,9 @@ package podsync
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -51,4 +54,15 @@ func withheld(s snapshot) *remark {
 	}
 	said.Message = "the pod runs on without what is not sent: " + strings.Join(messages, "; ")
 	return said
+}
+
+// remarked is the remark in the status of a pod that has ended, or nil. It stays: the pod may
+// have failed for want of what was not sent.
+func remarked(local *corev1.Pod) *decide.Problem {
+	for i := range local.Status.Conditions {
+		if c := &local.Status.Conditions[i]; c.Type == v1alpha1.PodOffloaded && c.Status == corev1.ConditionTrue && c.Message != "" {
+			return &decide.Problem{Reason: c.Reason, Message: c.Message}
+		}
+	}
+	return nil
 }
