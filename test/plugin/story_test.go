@@ -158,6 +158,7 @@ func shows(t *testing.T) {
 		t.Errorf("it explains %+v", explanation)
 	}
 	fails(t, "not found", "explain", "nobody", "-n", "team-a")
+	showsTeams(t)
 	set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "agent"}}
 	set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "agent"}}
 	set.Spec.Template.Labels = set.Spec.Selector.MatchLabels
@@ -200,6 +201,39 @@ func shows(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "it has the right again", func() bool { return examined(t)["rights"] == doctor.OK })
+}
+
+// showsTeams has a user who may edit the namespace, and is told what is true of it, and nothing of
+// what only others may read.
+func showsTeams(t *testing.T) {
+	edit := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "dev"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "dev"}},
+	}
+	if err := inConsumer.Create(t.Context(), edit); err != nil {
+		t.Fatal(err)
+	}
+	var tree status.Status
+	eventually(t, "the role is there", func() bool {
+		decode(t, &tree, "status", "-n", "team-a", "--as", "dev", "-o", "json")
+		return !slices.Contains(tree.Hidden, status.Pods) && !slices.Contains(tree.Hidden, status.Offloadings)
+	})
+	if want := []string{status.Bindings, status.Nodes, status.ManagerParts}; tree.Manager != nil || !slices.Equal(tree.Hidden, want) {
+		t.Errorf("the manager is %+v, and hidden are %q", tree.Manager, tree.Hidden)
+	}
+	if len(tree.Bindings) != 1 || tree.Bindings[0].Name != "" || tree.Bindings[0].ClusterID != "eu" || len(tree.Bindings[0].Namespaces[0].Pods) != 1 {
+		t.Errorf("the providers are %+v", tree.Bindings)
+	}
+	var all status.Status
+	decode(t, &all, "status", "--as", "dev", "-o", "json")
+	if len(all.Hidden) != 5 || len(all.Bindings) != 0 {
+		t.Errorf("of all namespaces it shows %+v", all)
+	}
+	var explanation explain.Explanation
+	decode(t, &explanation, "explain", "lost", "-n", "team-a", "--as", "dev", "-o", "json")
+	if explanation.Provider != "eu" || explanation.Waits[0].Reason != v1alpha1.ReasonReferenceNotFound {
+		t.Errorf("it explains %+v", explanation)
+	}
 }
 
 // examined has the worst level of each check of doctor.

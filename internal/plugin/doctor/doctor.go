@@ -90,15 +90,13 @@ func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	if err != nil || !installed {
 		return e.findings, err
 	}
-	if e.seen, err = status.Read(ctx, consumer); err != nil {
+	if e.seen, err = status.Read(ctx, consumer, ""); err != nil {
 		return nil, err
 	}
 	e.nodes = e.seen.Nodes
 	e.manager()
 	e.managerRights(ctx)
-	for _, binding := range status.Tree(e.seen).Bindings {
-		e.binding(ctx, binding)
-	}
+	e.bindings(ctx)
 	e.admission(ctx)
 	e.strays()
 	e.daemonSets(ctx)
@@ -115,6 +113,10 @@ func (e *exam) version() error {
 }
 
 func (e *exam) manager() {
+	if e.seen.Hides(status.ManagerParts) {
+		e.found(Finding{Level: Warning, Check: "manager", Message: "whether it is available is not known: you may not read " + status.ManagerParts, Mend: "run doctor as a cluster administrator"})
+		return
+	}
 	if e.seen.Outside != "" {
 		e.found(Finding{Level: OK, Check: "manager", Message: "it runs outside of this cluster, as " + e.seen.Outside + ", which holds the Lease " + config.Namespace + "/" + check.LeaseName})
 		return
@@ -124,6 +126,16 @@ func (e *exam) manager() {
 		return
 	}
 	e.found(Finding{Level: Error, Check: "manager", Message: "it is not available: " + e.seen.Waits, Mend: "kubectl describe pods -n " + config.Namespace + "; kubectl spillway install --image IMAGE, if the image is wrong"})
+}
+
+func (e *exam) bindings(ctx context.Context) {
+	if e.seen.Hides(status.Bindings) {
+		e.found(Finding{Level: Warning, Check: "binding", Message: "nothing is known of providers: you may not read " + status.Bindings, Mend: "run doctor as a cluster administrator"})
+		return
+	}
+	for _, binding := range status.Tree(e.seen).Bindings {
+		e.binding(ctx, binding)
+	}
 }
 
 func (e *exam) binding(ctx context.Context, binding status.Binding) {

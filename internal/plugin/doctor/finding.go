@@ -67,6 +67,7 @@ var mends = map[string]string{
 	v1alpha1.ReasonKindNotServed:        "install the CustomResourceDefinition in the provider, or leave it",
 	v1alpha1.ReasonMetricsMissing:       "install metrics-server in the provider, or leave it",
 	v1alpha1.ReasonDuplicateClusterID:   "delete one of the two bindings",
+	v1alpha1.ReasonCIDROverlap:          "correct spec.network.podCIDRs of %s, or of the binding that the message names; or set its mode to Isolated",
 	v1alpha1.ReasonProviderUnreachable:  "bring the provider back, or give up on it: spec.deletionPolicy Orphan of the binding",
 }
 

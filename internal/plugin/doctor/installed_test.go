@@ -97,7 +97,7 @@ func TestOutside(t *testing.T) {
 				t.Fatal(err)
 			}
 			var err error
-			if e.seen, err = status.Read(t.Context(), e.consumer); err != nil {
+			if e.seen, err = status.Read(t.Context(), e.consumer, ""); err != nil {
 				t.Fatal(err)
 			}
 			e.manager()

@@ -31,6 +31,12 @@ func (e *exam) strays() {
 			e.found(ofStrays(e.seen.Offloadings[i].Namespace, names))
 		}
 	}
+	for _, namespace := range status.Tree(e.seen).Unplaced {
+		if slices.ContainsFunc(namespace.Waits, func(w status.Wait) bool { return w.Reason == v1alpha1.ReasonPodStranded }) {
+			found = true
+			e.found(ofStranded(namespace))
+		}
+	}
 	if !found {
 		e.found(Finding{Level: OK, Check: "strays", Message: "no pod of a Remote namespace has missed the policy or the webhook, and runs here"})
 	}
@@ -52,14 +58,31 @@ func strayed(offloading *v1alpha1.NamespaceOffloading, pods []corev1.Pod) []stri
 // shown is how many names a finding has.
 const shown = 5
 
-func ofStrays(namespace string, names []string) Finding {
+func few(names []string) string {
 	text := strings.Join(names[:min(len(names), shown)], ", ")
 	if more := len(names) - shown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
+	return text
+}
+
+// ofStranded is the finding about pods that wait for a virtual node in vain.
+func ofStranded(namespace status.Namespace) Finding {
+	var names []string
+	for _, pod := range namespace.Pods {
+		names = append(names, pod.Name)
+	}
+	return Finding{
+		Level: Warning, Check: "strays", Object: namespace.Name,
+		Message: "the namespace is not offloaded, and these pods can run on virtual nodes alone: " + few(names),
+		Mend:    "delete these pods, and make them again; or kubectl spillway offload " + namespace.Name,
+	}
+}
+
+func ofStrays(namespace string, names []string) Finding {
 	return Finding{
 		Level: Warning, Check: "strays", Object: namespace,
-		Message: "podOffloadingStrategy is Remote, and these pods run on nodes of this cluster, because " + v1alpha1.PodAdmissionName + " did not change them when they were made: " + text,
+		Message: "podOffloadingStrategy is Remote, and these pods run on nodes of this cluster, because " + v1alpha1.PodAdmissionName + " did not change them when they were made: " + few(names),
 		Mend:    "see that the condition PodAdmission of the bindings is True, and delete these pods, so that they are made again",
 	}
 }

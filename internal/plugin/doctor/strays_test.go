@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -61,6 +62,7 @@ func TestStrays(t *testing.T) {
 		want   string
 	}{
 		"on an ordinary node":          {on("team", "node"), nil, Warning, "when they were made: web"},
+		"needs a virtual node":         {needing(on("other", "")), nil, Warning, "can run on virtual nodes alone: web"},
 		"without a node":               {on("team", ""), nil, OK, "no pod of a Remote namespace"},
 		"of another namespace":         {on("other", "node"), nil, OK, "no pod of a Remote namespace"},
 		"Pods are hidden":              {on("team", "node"), &corev1.PodList{}, Warning, "you may not read Pods"},
@@ -69,7 +71,7 @@ func TestStrays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := &exam{consumer: consumerOf(t, test.hidden, offloading, test.pod)}
 			var err error
-			if e.seen, err = status.Read(t.Context(), e.consumer); err != nil {
+			if e.seen, err = status.Read(t.Context(), e.consumer, ""); err != nil {
 				t.Fatal(err)
 			}
 			e.strays()
@@ -78,6 +80,14 @@ func TestStrays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// needing asks for virtual nodes, as a pod made under Remote does.
+func needing(pod *corev1.Pod) *corev1.Pod {
+	pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{admission.OnVirtual}}},
+	}}}
+	return pod
 }
 
 // consumerOf has these objects, and forbids to list one kind, which may be nil.

@@ -6,21 +6,35 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Seen is what is known of a pod. All but the pod may be nil.
 type Seen struct {
 	Pod        *corev1.Pod
 	Offloading *v1alpha1.NamespaceOffloading
+	// Hidden says that the NamespaceOffloading may not be read.
+	Hidden bool
 	// Node is the pod's, and Binding that of the node, if it is virtual.
 	Node    *corev1.Node
 	Binding *v1alpha1.ClusterBinding
 	Events  []corev1.Event
+	Claims  []Claim
+}
+
+// Claim is a PersistentVolumeClaim that the pod names.
+type Claim struct {
+	Name string
+	// Phase is empty if there is none.
+	Phase  corev1.PersistentVolumeClaimPhase
+	Events []corev1.Event
 }
 
 // Explanation is what -o json prints.
@@ -44,25 +58,28 @@ type Explanation struct {
 
 // Explain says where a pod is and why, what it waits for, and what was left out.
 func Explain(s Seen) Explanation {
-	e := Explanation{Namespace: s.Pod.Namespace, Pod: s.Pod.Name, Phase: string(s.Pod.Status.Phase), Waits: status.WaitsOf(s.Pod)}
+	e := Explanation{Namespace: s.Pod.Namespace, Pod: s.Pod.Name, Phase: string(s.Pod.Status.Phase), Waits: status.WaitsOf(s.Pod, s.Events...)}
+	around := s.around()
 	switch {
 	case s.Pod.Spec.NodeName == "":
 		e.Where = s.unplaced()
+		e.Waits = slices.Concat(around, e.Waits)
 	case !s.virtual():
 		e.Where = s.local()
 	default:
 		e.remote(s)
+		e.Waits = slices.Concat(e.Waits, around)
 	}
-	e.Waits = append(e.Waits, s.around()...)
+	e.Waits = append(e.Waits, s.claims()...)
 	for _, c := range s.Pod.Status.Conditions {
 		if string(c.Type) == v1alpha1.PodOffloaded && c.Status == corev1.ConditionTrue && c.Message != "" {
-			e.LeftOut = append(e.LeftOut, c.Message)
+			e.LeftOut = append(e.LeftOut, provenance.Clean(c.Message))
 		}
 	}
 	for i := range s.Events {
 		event := &s.Events[i]
 		if strings.HasPrefix(event.ReportingController, "spillway") || strings.HasPrefix(event.Source.Component, "spillway") {
-			e.Events = append(e.Events, event.Reason+": "+event.Message)
+			e.Events = append(e.Events, status.NewWait("", event.Reason, event.Message).String())
 		}
 	}
 	return e
@@ -84,10 +101,21 @@ func (s Seen) strategy() v1alpha1.PodOffloadingStrategy {
 
 // rule says where pods of the namespace may run.
 func (s Seen) rule() string {
-	if s.Offloading == nil {
-		return fmt.Sprintf("namespace %s is not offloaded, so its pods run in this cluster; kubectl spillway offload %s changes that", s.Pod.Namespace, s.Pod.Namespace)
+	namespace := "namespace " + s.Pod.Namespace
+	switch {
+	case s.Hidden:
+		return "you may not read the NamespaceOffloading of " + namespace
+	case s.Offloading == nil && s.Pod.Spec.NodeName == "" && unscheduledpod.OnlyVirtual(s.Pod):
+		return fmt.Sprintf("%s is not offloaded, but the pod can run on virtual nodes alone, and Kubernetes does not let that be changed: delete it and make it again, or kubectl spillway offload %s",
+			namespace, s.Pod.Namespace)
+	case s.Offloading == nil && s.virtual():
+		return namespace + " is not offloaded"
+	case s.Offloading == nil:
+		return fmt.Sprintf("%s is not offloaded, so its pods run in this cluster; kubectl spillway offload %s changes that", namespace, s.Pod.Namespace)
+	case !s.Offloading.DeletionTimestamp.IsZero():
+		return namespace + " is being taken back: its NamespaceOffloading is being deleted"
 	}
-	text := "the NamespaceOffloading of namespace " + s.Pod.Namespace + " says " + string(s.strategy()) + ": "
+	text := "the NamespaceOffloading of " + namespace + " says " + string(s.strategy()) + ": "
 	switch s.strategy() {
 	case v1alpha1.PodsRemote:
 		text += "new pods run in a provider, and nowhere else"
@@ -114,6 +142,9 @@ func (s Seen) excluded() string {
 		if s.Pod.CreationTimestamp.Before(&s.Offloading.CreationTimestamp) {
 			return text + "it was created before the namespace was offloaded; pods that are created from now on get it"
 		}
+		if s.strategy() != v1alpha1.PodsRemote && len(translate.Claims(s.Pod)) > 0 {
+			return text + "it names PersistentVolumeClaims, and gets it once all of them are bound to volumes that can be sent, and there is no room here"
+		}
 		return text + "the API server did not apply the policy spillway-pods to it, because it cannot run in a provider as it is, or does not serve the policy; see kubectl spillway doctor"
 	}
 	return ""
@@ -136,12 +167,17 @@ func (s Seen) local() []string {
 func (e *Explanation) remote(s Seen) {
 	e.Provider = strings.TrimPrefix(s.Pod.Spec.NodeName, v1alpha1.VirtualNodePrefix)
 	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule())
-	annotations := s.Pod.Annotations
-	if annotations[v1alpha1.AnnotationRemoteUID] == "" || annotations[v1alpha1.AnnotationRemoteFor] != string(s.Pod.UID) {
+	if !podsync.Sent(s.Pod) {
 		e.Where = append(e.Where, "it was not started there yet")
 		return
 	}
-	e.Remote = annotations[v1alpha1.AnnotationRemoteNamespace] + "/" + annotations[v1alpha1.AnnotationRemoteName]
+	annotations := s.Pod.Annotations
+	remote := annotations[v1alpha1.AnnotationRemoteNamespace] + "/" + annotations[v1alpha1.AnnotationRemoteName]
+	if gone := s.gone(e.Provider); gone != "" {
+		e.Where = append(e.Where, "there it was pod "+remote+gone)
+		return
+	}
+	e.Remote = remote
 	text := "there it is pod " + e.Remote
 	if ip := annotations[v1alpha1.AnnotationRemoteIP]; ip != "" {
 		text += ", with the address " + ip
@@ -150,27 +186,6 @@ func (e *Explanation) remote(s Seen) {
 		text += "; its status was last written at " + at
 	}
 	e.Where = append(e.Where, text)
-}
-
-// around is what is wrong with the provider and with the namespace in it.
-func (s Seen) around() []status.Wait {
-	var waits []status.Wait
-	if s.Binding != nil {
-		if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingReady); c != nil && c.Status != metav1.ConditionTrue {
-			waits = append(waits, status.Wait{Type: "ClusterBinding " + s.Binding.Name, Reason: c.Reason, Message: c.Message})
-		}
-	}
-	if s.Offloading == nil {
-		return waits
-	}
-	for _, remote := range s.Offloading.Status.RemoteNamespaceConditions {
-		here := s.Pod.Spec.NodeName == "" || s.Pod.Spec.NodeName == v1alpha1.VirtualNodePrefix+remote.Cluster
-		c := meta.FindStatusCondition(remote.Conditions, v1alpha1.RemoteNamespaceReady)
-		if here && c != nil && c.Status != metav1.ConditionTrue && meta.IsStatusConditionTrue(remote.Conditions, v1alpha1.RemoteNamespaceRequired) {
-			waits = append(waits, status.Wait{Type: "namespace " + remote.RemoteNamespace + " in " + remote.Cluster, Reason: c.Reason, Message: c.Message})
-		}
-	}
-	return waits
 }
 
 func nonEmpty(all ...string) []string {

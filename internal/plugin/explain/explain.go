@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Command is explain.
@@ -61,11 +64,11 @@ func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (See
 		return seen, fmt.Errorf("reading pod %s (-n gives another namespace): %w", key, err)
 	}
 	var err error
-	if seen.Offloading, err = optional(ctx, consumer, client.ObjectKey{Namespace: key.Namespace, Name: v1alpha1.OffloadingName}, &v1alpha1.NamespaceOffloading{}); err != nil {
+	if seen.Offloading, seen.Hidden, err = optional(ctx, consumer, client.ObjectKey{Namespace: key.Namespace, Name: v1alpha1.OffloadingName}, &v1alpha1.NamespaceOffloading{}); err != nil {
 		return seen, err
 	}
 	if seen.Pod.Spec.NodeName != "" {
-		if seen.Node, err = optional(ctx, consumer, client.ObjectKey{Name: seen.Pod.Spec.NodeName}, &corev1.Node{}); err != nil {
+		if seen.Node, _, err = optional(ctx, consumer, client.ObjectKey{Name: seen.Pod.Spec.NodeName}, &corev1.Node{}); err != nil {
 			return seen, err
 		}
 	}
@@ -78,13 +81,47 @@ func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (See
 			seen.Binding = &bindings.Items[i]
 		}
 	}
-	events := &corev1.EventList{}
-	if err := consumer.List(ctx, events, client.InNamespace(key.Namespace), client.MatchingFields{"involvedObject.uid": string(seen.Pod.UID)}); !hidden(err) && err != nil {
-		return seen, fmt.Errorf("reading the events of the pod: %w", err)
+	if seen.Events, err = events(ctx, consumer, key.Namespace, client.MatchingFields{"involvedObject.uid": string(seen.Pod.UID)}); err != nil {
+		return seen, err
 	}
-	slices.SortFunc(events.Items, func(a, b corev1.Event) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	seen.Events = events.Items
-	return seen, nil
+	seen.Claims, err = claims(ctx, consumer, seen.Pod)
+	return seen, err
+}
+
+// claims reads the claims of a pod that has not started yet.
+func claims(ctx context.Context, consumer client.Client, pod *corev1.Pod) ([]Claim, error) {
+	if pod.Status.Phase != corev1.PodPending {
+		return nil, nil
+	}
+	var all []Claim
+	for _, name := range translate.Claims(pod) {
+		claim, hidden, err := optional(ctx, consumer, client.ObjectKey{Namespace: pod.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})
+		if err != nil {
+			return nil, err
+		}
+		if hidden {
+			continue
+		}
+		one := Claim{Name: name}
+		if claim != nil {
+			one.Phase = cmp.Or(claim.Status.Phase, corev1.ClaimPending)
+			if one.Events, err = events(ctx, consumer, pod.Namespace, client.MatchingFields{"involvedObject.uid": string(claim.UID)}); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// events reads the events about an object, the latest last.
+func events(ctx context.Context, consumer client.Client, namespace string, about client.MatchingFields) ([]corev1.Event, error) {
+	list := &corev1.EventList{}
+	if err := consumer.List(ctx, list, client.InNamespace(namespace), about); !hidden(err) && err != nil {
+		return nil, fmt.Errorf("reading the events in namespace %s: %w", namespace, err)
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return status.When(&a).Compare(status.When(&b)) })
+	return list.Items, nil
 }
 
 // hidden reports whether an error says that there is nothing to see, for this user.
@@ -92,15 +129,15 @@ func hidden(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
-// optional reads an object, and returns nil if it is not there, or not for this user.
-func optional[T client.Object](ctx context.Context, consumer client.Client, key client.ObjectKey, object T) (T, error) {
+// optional reads an object, and returns nil if it is not there, or hidden from this user.
+func optional[T client.Object](ctx context.Context, consumer client.Client, key client.ObjectKey, object T) (found T, isHidden bool, err error) {
 	var none T
-	err := consumer.Get(ctx, key, object)
+	err = consumer.Get(ctx, key, object)
 	if hidden(err) {
-		return none, nil
+		return none, apierrors.IsForbidden(err), nil
 	}
 	if err != nil {
-		return none, fmt.Errorf("reading %T %s: %w", object, key, err)
+		return none, false, fmt.Errorf("reading %T %s: %w", object, key, err)
 	}
-	return object, nil
+	return object, false, nil
 }

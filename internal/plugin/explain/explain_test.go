@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 )
 
 func TestExplain(t *testing.T) {
@@ -48,6 +49,31 @@ func TestExplain(t *testing.T) {
 	daemon := func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet"}} }
 	ordinary := &corev1.Node{}
 	told := []corev1.Event{{Reason: "Rejected", Message: "no", ReportingController: "spillway-syncer"}, {Reason: "Scheduled", ReportingController: "default-scheduler"}}
+	none := offloading(v1alpha1.PodsRemote)
+	none.Status = v1alpha1.NamespaceOffloadingStatus{OffloadingPhase: "NoClusterSelected", Conditions: []metav1.Condition{conditions.New("Ready", "False", "NoClusterSelected", "compare it with the labels")}}
+	leaving := offloading(v1alpha1.PodsRemote)
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(300, 0)}
+	leaving.Status.Conditions = []metav1.Condition{conditions.New("Ready", "False", "EvictingPods", "pods are being evicted")}
+	bound := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
+	mounting := bound.DeepCopy()
+	mounting.Spec.MountNamespace = "team-a-home"
+	stranded := func(p *corev1.Pod) {
+		unscheduled(p)
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{MatchExpressions: []corev1.NodeSelectorRequirement{admission.OnVirtual}},
+		}}}}
+	}
+	claiming := func(p *corev1.Pod) {
+		intolerant(p)
+		p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	}
+	failed := func(p *corev1.Pod) {
+		started(p)
+		p.Status.Phase = corev1.PodFailed
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Message: "no token\x1b"}}}}
+	}
+	lost := func(p *corev1.Pod) { failed(p); p.Status.Reason = "RemotePodLost" }
+	claims := []Claim{{Name: "data", Phase: "Pending", Events: []corev1.Event{{Type: "Warning", Reason: "ProvisioningFailed", Message: "quota"}}}, {Name: "more"}, {Name: "fine", Phase: "Bound"}, {Name: "late", Phase: "Pending"}}
 	tests := map[string]struct {
 		seen     Seen
 		want     []string
@@ -65,7 +91,19 @@ func TestExplain(t *testing.T) {
 		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", nil},
 		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"pod team-a-home/web, with the address 10.0.0.1", "left out in the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},
 		"made from another's manifest": {Seen{Pod: pod("spillway-eu", copied)}, []string{"not started there yet"}, "eu", "", nil},
-		"what was told":                {Seen{Pod: pod("spillway-eu"), Events: told}, []string{"Rejected: no"}, "eu", "", []string{"Scheduled"}},
+		"nothing is selected":          {Seen{Pod: pod("", unscheduled), Offloading: none}, []string{"wrong:\n  - NamespaceOffloading NoClusterSelected: compare it with the labels\n  - Unschedulable: no room"}, "", "", nil},
+		"stays here, nothing selected": {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: none}, []string{"on node n"}, "", "", []string{"NoClusterSelected"}},
+		"is taken back":                {Seen{Pod: pod("spillway-eu", started), Offloading: leaving, Binding: bound}, []string{"is being taken back", "NamespaceOffloading EvictingPods: pods are being evicted"}, "eu", "team-a-home/web", []string{"says Remote"}},
+		"was taken back":               {Seen{Pod: pod("spillway-eu", failed), Binding: bound}, []string{"namespace team-a is not offloaded\n", "there it was pod team-a-home/web, until the namespace was no longer offloaded to eu"}, "eu", "", []string{"in this cluster", "address"}},
+		"was taken back, for a team":   {Seen{Pod: pod("spillway-eu", failed)}, []string{"there it was pod team-a-home/web; whether that is still there is not known"}, "eu", "", nil},
+		"in a mount namespace":         {Seen{Pod: pod("spillway-eu", failed), Binding: mounting}, []string{"there it is pod team-a-home/web"}, "eu", "team-a-home/web", nil},
+		"lost":                         {Seen{Pod: pod("spillway-eu", lost), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"there it was pod team-a-home/web, which is gone", "RemotePodLost"}, "eu", "", nil},
+		"has failed":                   {Seen{Pod: pod("spillway-eu", failed), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"container app Error: exit code 3: no token\n", "without the toleration a"}, "eu", "team-a-home/web", []string{"Failed: "}},
+		"stranded":                     {Seen{Pod: pod("", stranded)}, []string{"can run on virtual nodes alone", "delete it and make it again"}, "", "", []string{"in this cluster"}},
+		"waits for claims": {Seen{Pod: pod("", claiming), Offloading: offloading(v1alpha1.PodsLocalAndRemote), Claims: claims}, []string{
+			"NotScheduled", "it names PersistentVolumeClaims", "PersistentVolumeClaim data Pending ProvisioningFailed: quota", "PersistentVolumeClaim more NotFound", "PersistentVolumeClaim late Pending: it is not bound"}, "", "", []string{"fine"}},
+		"not for you":   {Seen{Pod: pod("spillway-eu", started), Hidden: true}, []string{"you may not read the NamespaceOffloading of namespace team-a", "there it is pod"}, "eu", "team-a-home/web", []string{"not offloaded"}},
+		"what was told": {Seen{Pod: pod("spillway-eu"), Events: told}, []string{"Rejected: no"}, "eu", "", []string{"Scheduled"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -198,18 +198,17 @@ func Manager(ctx context.Context, consumer client.Client) (available bool, waits
 }
 
 // Outside is the manager, as it calls itself, that works for this cluster outside of it, as in
-// make demo: there is no Deployment, and the Lease is held. It is empty if there is none, or if
-// the user may not read these.
+// make demo: there is no Deployment, and the Lease is held. It is empty if there is none.
 func Outside(ctx context.Context, consumer client.Client) (string, error) {
 	err := consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, &appsv1.Deployment{})
-	if err == nil || apierrors.IsForbidden(err) {
+	if err == nil {
 		return "", nil
 	}
 	if !apierrors.IsNotFound(err) {
 		return "", fmt.Errorf("reading Deployment %s: %w", config.Manager, err)
 	}
 	holder, err := check.Holder(ctx, consumer, config.Namespace, time.Now())
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
+	"github.com/spillway-io/spillway/internal/plugin/status"
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
@@ -175,11 +176,11 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 		if err := consumer.Get(ctx, client.ObjectKey{Namespace: o.wanted.Namespace, Name: v1alpha1.OffloadingName}, offloading); err != nil {
 			return false, fmt.Errorf("reading the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
 		}
-		var ready, stuck bool
-		if ready, waits, stuck = Progress(offloading); ready {
+		state := status.StateOf(offloading)
+		if state.Ready {
 			return true, nil
 		}
-		if stuck {
+		if waits = state.String(); state.Stuck {
 			return false, fmt.Errorf("namespace %s is not offloaded: %s; the NamespaceOffloading stays, and counts as soon as that changes", o.wanted.Namespace, waits)
 		}
 		output.Waiting(o.wanted.Namespace + ": " + waits)

@@ -1,14 +1,12 @@
 package offload
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/conditions"
 )
 
 func TestOffloading(t *testing.T) {
@@ -56,36 +54,5 @@ func TestUnbound(t *testing.T) {
 	bindings := []v1alpha1.ClusterBinding{{Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}, {ObjectMeta: metav1.ObjectMeta{Name: "us"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "other"}}}
 	if diff := cmp.Diff([]string{"us"}, unbound([]string{"eu", "us"}, bindings)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-func TestProgress(t *testing.T) {
-	with := func(phase v1alpha1.OffloadingPhase, generation int64, status metav1.ConditionStatus) *v1alpha1.NamespaceOffloading {
-		o := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
-		o.Status.OffloadingPhase = phase
-		conditions.Set(&o.Status.Conditions, generation, conditions.New("Ready", status, string(phase), "because"))
-		o.Status.RemoteNamespaceConditions = []v1alpha1.RemoteNamespaceStatus{{Cluster: "eu", Conditions: []metav1.Condition{conditions.New("Ready", status, "NameConflict", "")}}}
-		return o
-	}
-	tests := map[string]struct {
-		offloading   *v1alpha1.NamespaceOffloading
-		ready, stuck bool
-		want         string
-	}{
-		"nobody has seen it":   {&v1alpha1.NamespaceOffloading{}, false, false, "has not taken it up"},
-		"of an earlier spec":   {with(v1alpha1.OffloadingPhaseReady, 1, metav1.ConditionTrue), false, false, "has not taken it up"},
-		"ready":                {with(v1alpha1.OffloadingPhaseReady, 2, metav1.ConditionTrue), true, false, ""},
-		"on its way":           {with(v1alpha1.OffloadingPhaseInProgress, 2, metav1.ConditionFalse), false, false, "InProgress: because; in eu: NameConflict"},
-		"nothing is selected":  {with(v1alpha1.OffloadingPhaseNoClusterSelected, 2, metav1.ConditionFalse), false, true, "NoClusterSelected"},
-		"never offloaded":      {with(v1alpha1.OffloadingPhaseRefused, 2, metav1.ConditionFalse), false, true, "Refused"},
-		"some are not created": {with(v1alpha1.OffloadingPhaseSomeFailed, 2, metav1.ConditionFalse), false, false, "SomeFailed"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			ready, waits, stuck := Progress(test.offloading)
-			if ready != test.ready || stuck != test.stuck || !strings.Contains(waits, test.want) {
-				t.Errorf("got %v, %q, %v", ready, waits, stuck)
-			}
-		})
 	}
 }

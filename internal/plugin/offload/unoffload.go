@@ -14,6 +14,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
+	"github.com/spillway-io/spillway/internal/plugin/status"
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
@@ -70,7 +71,7 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 		if err != nil {
 			return false, follow.Again(fmt.Errorf("reading the NamespaceOffloading of %s: %w", namespace, err))
 		}
-		_, waits, _ = Progress(there)
+		waits = status.StateOf(there).String()
 		output.Waiting(namespace + ": " + waits)
 		return false, nil
 	})

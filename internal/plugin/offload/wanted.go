@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -90,31 +89,4 @@ func unbound(ids []string, bindings []v1alpha1.ClusterBinding) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return slices.ContainsFunc(bindings, func(binding v1alpha1.ClusterBinding) bool { return binding.Spec.ClusterID == id })
 	})
-}
-
-// Progress says whether an offloading is ready, what it waits for if not, and whether it
-// waits for somebody to do something.
-func Progress(offloading *v1alpha1.NamespaceOffloading) (ready bool, waits string, stuck bool) {
-	c := meta.FindStatusCondition(offloading.Status.Conditions, v1alpha1.OffloadingReady)
-	if c == nil || c.ObservedGeneration < offloading.Generation {
-		return false, "the manager has not taken it up yet", false
-	}
-	if c.Status == metav1.ConditionTrue {
-		return true, "", false
-	}
-	text := c.Reason
-	if c.Message != "" {
-		text += ": " + c.Message
-	}
-	for _, remote := range offloading.Status.RemoteNamespaceConditions {
-		ready := meta.FindStatusCondition(remote.Conditions, v1alpha1.RemoteNamespaceReady)
-		if ready != nil && ready.Status != metav1.ConditionTrue {
-			text += fmt.Sprintf("; in %s: %s", remote.Cluster, ready.Reason)
-			if ready.Message != "" {
-				text += ": " + ready.Message
-			}
-		}
-	}
-	phase := offloading.Status.OffloadingPhase
-	return false, text, phase == v1alpha1.OffloadingPhaseNoClusterSelected || phase == v1alpha1.OffloadingPhaseRefused
 }

@@ -11,9 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 	"github.com/spillway-io/spillway/internal/plugin/install"
@@ -31,9 +33,11 @@ func Command(f *cli.Factory) *cobra.Command {
 		Use:   "status",
 		Short: "Show what is where, and what waits for what",
 		Long: `Shows the providers, their nodes, the namespaces that are offloaded to them, and their pods, with everything that is
-not as it should be and why. Pods that run are counted; --pods shows them.`,
+not as it should be and why. Pods that run are counted; --pods shows them. -n shows one namespace alone, for which the role
+edit in it is enough.`,
 		Example: `  kubectl spillway status
   kubectl spillway status --watch
+  kubectl spillway status -n team-a
 
   # What waits, for a program
   kubectl spillway status -o json | jq '.bindings[].waits'`,
@@ -56,17 +60,18 @@ func (o *options) run(ctx context.Context, f *cli.Factory) error {
 	if err != nil {
 		return err
 	}
+	namespace := ptr.Deref(f.Namespace, "") // That of the context is for commands about one namespace.
 	if !o.watch {
-		_, err := o.show(ctx, f, consumer, "")
+		_, err := o.show(ctx, f, consumer, namespace, "")
 		return err
 	}
-	watched := []follow.Watched{
-		{List: &v1alpha1.ClusterBindingList{}}, {List: &v1alpha1.NamespaceOffloadingList{}}, {List: &corev1.PodList{}},
-		{List: &corev1.NodeList{}, Options: []client.ListOption{virtual}},
+	watched, err := readable(ctx, consumer, namespace)
+	if err != nil {
+		return err
 	}
 	last := ""
 	err = follow.Until(ctx, consumer, watched, func(ctx context.Context) (bool, error) {
-		last, err = o.show(ctx, f, consumer, last)
+		last, err = o.show(ctx, f, consumer, namespace, last)
 		return false, err
 	})
 	if errors.Is(err, context.Canceled) {
@@ -75,9 +80,28 @@ func (o *options) run(ctx context.Context, f *cli.Factory) error {
 	return err
 }
 
+// readable is what can be watched: a watch that is refused would be tried again each second.
+func readable(ctx context.Context, consumer *cli.Cluster, namespace string) ([]follow.Watched, error) {
+	seen, err := Read(ctx, consumer, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var watched []follow.Watched
+	for name, one := range map[string]follow.Watched{
+		Bindings: {List: &v1alpha1.ClusterBindingList{}}, Nodes: {List: &corev1.NodeList{}, Options: []client.ListOption{virtual}},
+		Offloadings: {List: &v1alpha1.NamespaceOffloadingList{}, Options: []client.ListOption{client.InNamespace(namespace)}},
+		Pods:        {List: &corev1.PodList{}, Options: []client.ListOption{client.InNamespace(namespace)}},
+	} {
+		if !seen.Hides(name) {
+			watched = append(watched, one)
+		}
+	}
+	return watched, nil
+}
+
 // show prints the tree, unless it is the same as the last one.
-func (o *options) show(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, last string) (string, error) {
-	seen, err := Read(ctx, consumer)
+func (o *options) show(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, namespace, last string) (string, error) {
+	seen, err := Read(ctx, consumer, namespace)
 	if err != nil {
 		return last, err
 	}
@@ -100,17 +124,19 @@ func (o *options) show(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 
 var virtual = client.MatchingLabels{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}
 
-// Read reads all that a user may read of what the tree shows.
-func Read(ctx context.Context, consumer *cli.Cluster) (Seen, error) {
+// Read reads all that a user may read of what the tree shows, of one namespace or, if that is
+// empty, of all.
+func Read(ctx context.Context, consumer *cli.Cluster, namespace string) (Seen, error) {
 	bindings, offloadings := &v1alpha1.ClusterBindingList{}, &v1alpha1.NamespaceOffloadingList{}
 	nodes, pods := &corev1.NodeList{}, &corev1.PodList{}
-	var seen Seen
+	seen := Seen{Namespace: namespace}
+	within := []client.ListOption{client.InNamespace(namespace)}
 	for _, one := range []struct {
 		name string
 		list client.ObjectList
 		by   []client.ListOption
 	}{
-		{"ClusterBindings", bindings, nil}, {Offloadings, offloadings, nil}, {"Nodes", nodes, []client.ListOption{virtual}}, {Pods, pods, nil},
+		{Bindings, bindings, nil}, {Offloadings, offloadings, within}, {Nodes, nodes, []client.ListOption{virtual}}, {Pods, pods, within},
 	} {
 		err := consumer.List(ctx, one.list, one.by...)
 		switch {
@@ -123,34 +149,40 @@ func Read(ctx context.Context, consumer *cli.Cluster) (Seen, error) {
 		}
 	}
 	seen.Bindings, seen.Nodes, seen.Offloadings = bindings.Items, nodes.Items, offloadings.Items
-	offloaded := map[string]bool{}
-	for i := range offloadings.Items {
-		offloaded[offloadings.Items[i].Namespace] = true
+	seen.sort(pods.Items)
+	return seen, seen.manager(ctx, consumer)
+}
+
+// sort keeps the pods that may have something to do with a provider.
+func (s *Seen) sort(pods []corev1.Pod) {
+	offloaded, there := map[string]bool{}, map[string]bool{}
+	for i := range s.Offloadings {
+		offloaded[s.Offloadings[i].Namespace] = true
 	}
-	isVirtual := map[string]bool{}
-	for i := range nodes.Items {
-		isVirtual[nodes.Items[i].Name] = true
+	for i := range s.Nodes {
+		there[s.Nodes[i].Name] = true
 	}
-	for i := range pods.Items {
-		switch pod := &pods.Items[i]; {
-		case isVirtual[pod.Spec.NodeName], pod.Spec.NodeName == "" && offloaded[pod.Namespace]:
-			seen.Pods = append(seen.Pods, *pod)
+	for i := range pods {
+		switch pod := &pods[i]; {
+		case there[pod.Spec.NodeName], s.Hides(Nodes) && isVirtual(pod.Spec.NodeName),
+			pod.Spec.NodeName == "" && (offloaded[pod.Namespace] || unscheduledpod.OnlyVirtual(pod)):
+			s.Pods = append(s.Pods, *pod)
 		case offloaded[pod.Namespace]:
-			seen.Local = append(seen.Local, *pod)
+			s.Local = append(s.Local, *pod)
 		}
 	}
-	var err error
-	seen.Available, seen.Waits, err = install.Manager(ctx, consumer)
+}
+
+// manager reads whether the manager works.
+func (s *Seen) manager(ctx context.Context, consumer *cli.Cluster) (err error) {
+	if s.Available, s.Waits, err = install.Manager(ctx, consumer); err == nil && !s.Available {
+		if s.Outside, err = install.Outside(ctx, consumer); s.Outside != "" {
+			s.Available, s.Waits = true, ""
+		}
+	}
 	if apierrors.IsForbidden(err) {
-		seen.Hidden = append(seen.Hidden, "the manager's Deployment and Pods")
-		seen.Waits = "unknown"
-		return seen, nil
+		s.Hidden, s.Available, s.Waits = append(s.Hidden, ManagerParts), false, ""
+		return nil
 	}
-	if err != nil || seen.Available {
-		return seen, err
-	}
-	if seen.Outside, err = install.Outside(ctx, consumer); seen.Outside != "" {
-		seen.Available, seen.Waits = true, ""
-	}
-	return seen, err
+	return err
 }

@@ -23,7 +23,7 @@ func world() Seen {
 	eu.Spec.ClusterID, eu.Status.KubernetesVersion = "eu", "v1.36.3"
 	eu.Status.Conditions = []metav1.Condition{
 		condition("Ready", "True", "Ready", ""), condition("CredentialsValid", "True", "ExpiresSoon", "on Friday"),
-		condition("Connected", "True", "Connected", ""), condition("Network", "False", "NotRouted", "no route"),
+		condition("Connected", "True", "Connected", ""), condition("Network", "False", "CIDROverlap", "both have 10.1.0.0/16"),
 	}
 	us := v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "us"}}
 	us.Spec.ClusterID = "us"
@@ -59,13 +59,39 @@ func TestText(t *testing.T) {
 		all  bool
 		want string
 	}{
-		"nothing": {Seen{Waits: "no image", Hidden: []string{"Nodes"}}, false, `manager: not available: no image
+		"nothing": {Seen{Waits: "no image", Hidden: []string{Nodes}}, false, `manager: not available: no image
 no provider is bound: kubectl spillway bind NAME --provider-context CONTEXT
-you may not read Nodes, so these are not shown
+not shown, because you may not read it: Nodes
+`},
+		"nothing may be read": {Seen{Hidden: []string{Bindings, Offloadings, Nodes, Pods, ManagerParts}}, false,
+			`not shown, because you may not read it: ClusterBindings, NamespaceOffloadings, Nodes, Pods, the Deployment, Pods and Lease of the manager; -n NAMESPACE shows what you may read of one namespace
+`},
+		"a team": {Seen{Namespace: "team-a", Offloadings: world().Offloadings, Pods: world().Pods[:3], Hidden: []string{Bindings, Nodes, ManagerParts}}, false, `provider eu
+└─ namespace team-a, there team-a-home: 2 of 3 pods run, or have ended well
+   └─ pod lost: Pending; spillway.io/Offloaded ReferenceNotFound: Secret a
+provider us
+└─ namespace team-a, there team-a-home
+   └─ ProviderUnreachable
+waiting in this cluster:
+└─ namespace team-a
+   └─ Ready InProgress: us is away
+not shown, because you may not read it: ClusterBindings, Nodes, the Deployment, Pods and Lease of the manager
+`},
+		"taken back": {Seen{Available: true, Bindings: world().Bindings[:1], Pods: world().Pods[1:4]}, false, `manager: available
+eu: Ready, v1.36.3
+├─ CredentialsValid ExpiresSoon: on Friday
+├─ Network CIDROverlap: both have 10.1.0.0/16
+└─ namespace team-a, which is not offloaded there: 1 of 2 pods run, or have ended well
+   └─ pod lost: Pending; spillway.io/Offloaded ReferenceNotFound: Secret a
+waiting in this cluster:
+└─ namespace team-a, which is not offloaded: 0 of 1 pods run, or have ended well
+   ├─ PodStranded: these pods can run on virtual nodes alone, and Kubernetes does not let that be changed: delete them, and make them again
+   └─ pod big: Pending; Unschedulable: no room
 `},
 		"a world": {world(), false, `manager: available
 eu: Ready, v1.36.3
 ├─ CredentialsValid ExpiresSoon: on Friday
+├─ Network CIDROverlap: both have 10.1.0.0/16
 ├─ node spillway-eu: Ready, 4 cpu, 110 pods
 └─ namespace team-a, there team-a-home: 2 of 3 pods run, or have ended well
    └─ pod lost: Pending; spillway.io/Offloaded ReferenceNotFound: Secret a
@@ -81,7 +107,8 @@ waiting in this cluster:
 		"all pods": {Seen{Available: true, Bindings: world().Bindings[:1], Pods: world().Pods[:1]}, true, `manager: available
 eu: Ready, v1.36.3
 ├─ CredentialsValid ExpiresSoon: on Friday
-└─ namespace team-a: 1 of 1 pods run, or have ended well
+├─ Network CIDROverlap: both have 10.1.0.0/16
+└─ namespace team-a, which is not offloaded there: 1 of 1 pods run, or have ended well
    └─ pod web: Running
 `},
 	}
@@ -95,34 +122,65 @@ eu: Ready, v1.36.3
 }
 
 func TestWaitsOf(t *testing.T) {
-	pod := func(phase corev1.PodPhase, change func(*corev1.Pod)) *corev1.Pod {
-		p := &corev1.Pod{Status: corev1.PodStatus{Phase: phase}}
-		if change != nil {
+	pod := func(phase corev1.PodPhase, changes ...func(*corev1.Pod)) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "uid"}, Spec: corev1.PodSpec{NodeName: "spillway-eu"}, Status: corev1.PodStatus{Phase: phase}}
+		for _, change := range changes {
 			change(p)
 		}
 		return p
 	}
+	on := func(node string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = node } }
+	sent := func(p *corev1.Pod) {
+		p.Annotations = map[string]string{v1alpha1.AnnotationRemoteUID: "r", v1alpha1.AnnotationRemoteFor: "uid"}
+	}
+	started := func(p *corev1.Pod) { sent(p); p.Status.StartTime = &metav1.Time{} }
+	failed := func(name string, code int32, at int64, message string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				ExitCode: code, Message: message, FinishedAt: metav1.Unix(at, 0),
+			}}})
+		}
+	}
+	warning := func(component, reason, message string, at int64) corev1.Event {
+		return corev1.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message, Source: corev1.EventSource{Component: component}, LastTimestamp: metav1.Unix(at, 0)}
+	}
+	told := []corev1.Event{
+		warning("default-scheduler", "FailedScheduling", "no room here", 1), warning("spillway", "FailedScheduling", "no room there", 4),
+		warning("spillway", "FailedMount", "no volume there", 3), warning("kubelet", "FailedMount", "no volume here", 2), {Reason: "Pulled", LastTimestamp: metav1.Unix(9, 0)},
+	}
 	tests := map[string]struct {
 		pod  *corev1.Pod
+		told []corev1.Event
 		want []string
 	}{
-		"runs":     {pod(corev1.PodRunning, nil), nil},
-		"ended":    {pod(corev1.PodSucceeded, nil), nil},
-		"starting": {pod(corev1.PodPending, nil), []string{"Starting: its containers are being started"}},
-		"lost":     {pod(corev1.PodFailed, func(p *corev1.Pod) { p.Status.Reason = "RemotePodLost" }), []string{"RemotePodLost"}},
-		"failed":   {pod(corev1.PodFailed, nil), []string{"Failed"}},
-		"deleted":  {pod(corev1.PodRunning, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }), []string{"Deleting: it is being deleted"}},
+		"runs":                    {pod(corev1.PodRunning), told, nil},
+		"ended":                   {pod(corev1.PodSucceeded), told, nil},
+		"nobody has looked at it": {pod(corev1.PodPending, on("")), nil, []string{"NotScheduled: the scheduler has not chosen a node for it yet"}},
+		"told by an event":        {pod(corev1.PodPending, on("")), told[:1], []string{"NotScheduled: the scheduler has not chosen a node for it yet: FailedScheduling: no room here"}},
+		"told by a condition": {pod(corev1.PodPending, on(""), func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}}
+		}), told, []string{"Unschedulable: no room"}},
+		"not sent":               {pod(corev1.PodPending), told, []string{"NotSent: it was not started in the provider yet"}},
+		"without a node there":   {pod(corev1.PodPending, sent), told, []string{"NotStarted: no node of the provider has started it yet: FailedScheduling: no room there"}},
+		"starts there":           {pod(corev1.PodPending, started), told, []string{"Starting: its containers are being started: FailedMount: no volume there"}},
+		"not started here":       {pod(corev1.PodPending, on("own")), told, []string{"NotStarted: its node has not started it yet: FailedMount: no volume here"}},
+		"starts here":            {pod(corev1.PodPending, started, on("own")), nil, []string{"Starting: its containers are being started"}},
+		"lost":                   {pod(corev1.PodFailed, failed("a", 137, 1, "gone"), func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "RemotePodLost", "gone" }), told, []string{"RemotePodLost: gone"}},
+		"failed":                 {pod(corev1.PodFailed), told, nil},
+		"a container has failed": {pod(corev1.PodFailed, failed("a", 0, 1, ""), failed("b", 143, 3, ""), failed("c", 3, 2, "no\x1b[2J\ntoken\n")), nil, []string{"container c Error: exit code 3: no [2J token"}},
+		"it took too long":       {pod(corev1.PodFailed, failed("a", 143, 1, ""), func(p *corev1.Pod) { p.Status.Reason = "DeadlineExceeded" }), nil, []string{"DeadlineExceeded", "container a Error: exit code 143"}},
+		"deleted":                {pod(corev1.PodRunning, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }), nil, []string{"Deleting: it is being deleted"}},
 		"not ready": {pod(corev1.PodRunning, func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady", Message: "c"}}
-		}), []string{"ContainersNotReady: c"}},
+		}), nil, []string{"ContainersNotReady: c"}},
 		"no image": {pod(corev1.PodPending, func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "gone: away"}}}}
-		}), []string{"ErrImagePull: gone: away"}},
+		}), nil, []string{"ErrImagePull: gone: away"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, wait := range WaitsOf(test.pod) {
+			for _, wait := range WaitsOf(test.pod, test.told...) {
 				got = append(got, wait.String())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

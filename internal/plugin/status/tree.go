@@ -2,31 +2,33 @@ package status
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/plugin/install"
 )
 
 // Names in Hidden.
 const (
-	Pods        = "Pods"
-	Offloadings = "NamespaceOffloadings"
+	Bindings     = "ClusterBindings"
+	Pods         = "Pods"
+	Offloadings  = "NamespaceOffloadings"
+	Nodes        = "Nodes"
+	ManagerParts = "the Deployment, Pods and Lease of the manager"
 )
 
 // Seen is what the consumer's API server shows. A list that may not be read is empty, and
 // Hidden names it.
 type Seen struct {
+	// Namespace is the only one that was looked at, or empty.
+	Namespace   string
 	Bindings    []v1alpha1.ClusterBinding
 	Nodes       []corev1.Node
 	Offloadings []v1alpha1.NamespaceOffloading
-	// Pods are those of offloaded namespaces that have no node, and those on virtual nodes.
+	// Pods are those on virtual nodes, and those that have no node and may get one of these.
 	Pods []corev1.Pod
 	// Local are pods of offloaded namespaces on nodes that are not virtual.
 	Local  []corev1.Pod
@@ -37,11 +39,17 @@ type Seen struct {
 	Waits, Outside string
 }
 
+// Hides reports whether something may not be read.
+func (s *Seen) Hides(name string) bool { return slices.Contains(s.Hidden, name) }
+
 // Status is what -o json prints.
 type Status struct {
-	Manager  Manager   `json:"manager"`
-	Bindings []Binding `json:"bindings"`
-	// Unplaced are offloaded namespaces with what waits in them for a node.
+	// Manager is nil if it may not be read.
+	Manager *Manager `json:"manager,omitempty"`
+	// Namespace is the only one that was looked at.
+	Namespace string    `json:"namespace,omitempty"`
+	Bindings  []Binding `json:"bindings"`
+	// Unplaced are namespaces with what waits in them for a node.
 	Unplaced []Namespace `json:"unplaced,omitempty"`
 	// Hidden are kinds that you may not read.
 	Hidden []string `json:"hidden,omitempty"`
@@ -55,25 +63,14 @@ type Manager struct {
 	Outside string `json:"outside,omitempty"`
 }
 
-// Wait is something that is not as it should be, and why.
-type Wait struct {
-	// Type is that of the condition, empty for what is no condition.
-	Type    string `json:"type,omitempty"`
-	Reason  string `json:"reason"`
-	Message string `json:"message,omitempty"`
-}
-
-// String implements fmt.Stringer.
-func (w Wait) String() string {
-	return strings.TrimSuffix(strings.TrimPrefix(w.Type+" ", " ")+w.Reason+": "+w.Message, ": ")
-}
-
 // Binding is a provider.
 type Binding struct {
-	Name      string `json:"name"`
+	// Name is the name of the ClusterBinding. It is empty if that may not be read; then its
+	// conditions are not known.
+	Name      string `json:"name,omitempty"`
 	ClusterID string `json:"clusterID"`
 	Ready     bool   `json:"ready"`
-	Reason    string `json:"reason"`
+	Reason    string `json:"reason,omitempty"`
 	Version   string `json:"version,omitempty"`
 	// Waits are all conditions that are not as they should be.
 	Waits      []Wait      `json:"waits,omitempty"`
@@ -89,124 +86,126 @@ type Node struct {
 	Offers        map[string]string `json:"offers,omitempty"`
 }
 
-// Namespace is an offloaded one, in one provider.
+// Namespace is one with pods in a provider, or that wait.
 type Namespace struct {
 	Name   string `json:"name"`
 	Remote string `json:"remote,omitempty"`
 	Ready  bool   `json:"ready"`
-	Waits  []Wait `json:"waits,omitempty"`
-	Pods   []Pod  `json:"pods,omitempty"`
-}
-
-// Pod is a pod on a virtual node, or one that has no node.
-type Pod struct {
-	Name  string `json:"name"`
-	Phase string `json:"phase"`
-	// Runs is true for a pod that is ready, or has ended well.
-	Runs  bool   `json:"runs"`
-	Waits []Wait `json:"waits,omitempty"`
+	// NotOffloaded says that it is not offloaded, or not to this provider, or not any more: the
+	// pods that it has there have ended, or never started.
+	NotOffloaded bool   `json:"notOffloaded,omitempty"`
+	Waits        []Wait `json:"waits,omitempty"`
+	Pods         []Pod  `json:"pods,omitempty"`
 }
 
 // Tree orders what is seen: bindings, their nodes and namespaces, and pods.
 func Tree(seen Seen) Status {
-	all := Status{Manager: Manager{Available: seen.Available, Message: seen.Waits, Outside: seen.Outside}, Bindings: []Binding{}, Hidden: seen.Hidden}
+	all := Status{Namespace: seen.Namespace, Bindings: []Binding{}, Hidden: seen.Hidden}
+	if !seen.Hides(ManagerParts) {
+		all.Manager = &Manager{Available: seen.Available, Message: seen.Waits, Outside: seen.Outside}
+	}
 	for i := range seen.Bindings {
 		all.Bindings = append(all.Bindings, bindingOf(&seen.Bindings[i], seen))
 	}
-	for i := range seen.Offloadings {
-		offloading := &seen.Offloadings[i]
-		namespace := Namespace{Name: offloading.Namespace}
-		namespace.Ready, namespace.Waits = conditionsOf(offloading.Status.Conditions, offloading.Generation, offloadingTypes)
-		for j := range seen.Pods {
-			if pod := &seen.Pods[j]; pod.Namespace == offloading.Namespace && pod.Spec.NodeName == "" && !ended(pod) {
-				namespace.Pods = append(namespace.Pods, podOf(pod))
-			}
-		}
-		if len(namespace.Pods) > 0 || !namespace.Ready || len(namespace.Waits) > 0 {
-			all.Unplaced = append(all.Unplaced, namespace)
+	if seen.Hides(Bindings) {
+		for _, id := range clusterIDs(seen) {
+			all.Bindings = append(all.Bindings, hiddenBinding(id, seen))
 		}
 	}
+	for i := range seen.Offloadings {
+		namespace := Namespace{Name: seen.Offloadings[i].Namespace}
+		state := StateOf(&seen.Offloadings[i])
+		namespace.Ready, namespace.Waits = state.Ready, state.Waits
+		all.Unplaced = append(all.Unplaced, namespace)
+	}
+	all.wait(seen)
+	all.Unplaced = slices.DeleteFunc(all.Unplaced, func(n Namespace) bool { return len(n.Pods) == 0 && n.Ready && len(n.Waits) == 0 })
 	return all
 }
 
-// want are the conditions of a kind, and the status that is as it should be. Others are not
-// shown.
-type want map[string]metav1.ConditionStatus
-
-var bindingTypes = want{
-	v1alpha1.BindingReady: metav1.ConditionTrue, v1alpha1.BindingCredentialsValid: metav1.ConditionTrue, v1alpha1.BindingConnected: metav1.ConditionTrue,
-	v1alpha1.BindingVirtualNodeReady: metav1.ConditionTrue, v1alpha1.BindingPodAdmission: metav1.ConditionTrue, v1alpha1.BindingMountNamespaceReady: metav1.ConditionTrue,
-	v1alpha1.BindingFenced: metav1.ConditionTrue, v1alpha1.BindingLimitsKnown: metav1.ConditionTrue, v1alpha1.BindingLimited: metav1.ConditionFalse,
-	v1alpha1.BindingWritesRefused: metav1.ConditionFalse, v1alpha1.BindingVersionSkew: metav1.ConditionFalse, v1alpha1.BindingShared: metav1.ConditionFalse, v1alpha1.BindingDrained: metav1.ConditionTrue,
-	v1alpha1.BindingClassesReady: metav1.ConditionTrue,
+// wait puts the pods that have no node into their namespaces.
+func (s *Status) wait(seen Seen) {
+	for i := range seen.Pods {
+		pod := &seen.Pods[i]
+		if pod.Spec.NodeName != "" || ended(pod) {
+			continue
+		}
+		at := slices.IndexFunc(s.Unplaced, func(n Namespace) bool { return n.Name == pod.Namespace })
+		if at < 0 {
+			at = len(s.Unplaced)
+			s.Unplaced = append(s.Unplaced, stranding(pod.Namespace, seen))
+		}
+		s.Unplaced[at].Pods = append(s.Unplaced[at].Pods, podOf(pod))
+	}
 }
 
-var offloadingTypes = want{v1alpha1.OffloadingReady: metav1.ConditionTrue, v1alpha1.OffloadingProvidersReachable: metav1.ConditionTrue}
-
-// alarming are reasons that are worth telling although the condition is as it should be.
-var alarming = []string{v1alpha1.ReasonExpiresSoon, v1alpha1.ReasonNoUsableNodes}
-
-// conditionsOf says whether Ready is True, and which conditions are not as they should be.
-func conditionsOf(conditions []metav1.Condition, generation int64, types want) (ready bool, waits []Wait) {
-	summary := meta.FindStatusCondition(conditions, v1alpha1.BindingReady)
-	if summary == nil || summary.ObservedGeneration < generation {
-		return false, []Wait{{Reason: "NotSeen", Message: "the manager has not taken it up yet"}}
+// stranding is a namespace that has no offloading, and pods that wait for a virtual node.
+func stranding(name string, seen Seen) Namespace {
+	namespace := Namespace{Name: name, NotOffloaded: !seen.Hides(Offloadings)}
+	mounts := func(b v1alpha1.ClusterBinding) bool { return b.Spec.MountNamespace != "" }
+	if namespace.NotOffloaded && !seen.Hides(Bindings) && !slices.ContainsFunc(seen.Bindings, mounts) {
+		namespace.Waits = []Wait{{Reason: v1alpha1.ReasonPodStranded, Message: "these pods can run on virtual nodes alone, and Kubernetes does not let that be changed: delete them, and make them again"}}
 	}
-	for _, c := range conditions {
-		right, known := types[c.Type]
-		if known && (c.Status != right || slices.Contains(alarming, c.Reason)) {
-			waits = append(waits, Wait{Type: c.Type, Reason: c.Reason, Message: c.Message})
-		}
-	}
-	if summary.Status == metav1.ConditionTrue {
-		return true, waits
-	}
-	// The summary repeats what another condition says.
-	others := slices.DeleteFunc(slices.Clone(waits), func(w Wait) bool { return w.Type == summary.Type })
-	if slices.ContainsFunc(others, func(w Wait) bool { return w.Reason == summary.Reason }) {
-		waits = others
-	}
-	return false, waits
+	return namespace
 }
 
 func bindingOf(binding *v1alpha1.ClusterBinding, seen Seen) Binding {
 	b := Binding{Name: binding.Name, ClusterID: binding.Spec.ClusterID, Version: binding.Status.KubernetesVersion}
-	b.Ready, b.Waits = conditionsOf(binding.Status.Conditions, binding.Generation, bindingTypes)
+	b.Ready, b.Waits = conditionsOf(binding.Status.Conditions, binding.Generation)
 	if c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingReady); c != nil {
 		b.Reason = c.Reason
 	}
+	b.fill(seen, binding.Spec.MountNamespace)
+	return b
+}
+
+// hiddenBinding is what can be known of a provider by one who may not read ClusterBindings.
+func hiddenBinding(clusterID string, seen Seen) Binding {
+	b := Binding{ClusterID: clusterID}
+	b.fill(seen, "")
+	return b
+}
+
+// clusterIDs are the clusterIDs of the providers that offloadings and pods name.
+func clusterIDs(seen Seen) []string {
+	var ids []string
+	for i := range seen.Offloadings {
+		for _, remote := range StateOf(&seen.Offloadings[i]).Remotes {
+			ids = append(ids, remote.Cluster)
+		}
+	}
+	for i := range seen.Pods {
+		if node := seen.Pods[i].Spec.NodeName; node != "" {
+			ids = append(ids, strings.TrimPrefix(node, v1alpha1.VirtualNodePrefix))
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// fill adds the node, the namespaces and the pods of a provider.
+func (b *Binding) fill(seen Seen, mount string) {
 	for i := range seen.Nodes {
-		if seen.Nodes[i].Name == binding.VirtualNodeName() {
+		if seen.Nodes[i].Name == v1alpha1.VirtualNodePrefix+b.ClusterID {
 			b.Node = nodeOf(&seen.Nodes[i])
 		}
 	}
 	for i := range seen.Offloadings {
-		offloading := &seen.Offloadings[i]
-		for _, remote := range offloading.Status.RemoteNamespaceConditions {
-			if remote.Cluster != b.ClusterID || !relevant(remote.Conditions) {
-				continue
-			}
-			namespace := Namespace{Name: offloading.Namespace, Remote: remote.RemoteNamespace}
-			if c := meta.FindStatusCondition(remote.Conditions, v1alpha1.RemoteNamespaceReady); c != nil {
-				namespace.Ready = c.Status == metav1.ConditionTrue
-				if !namespace.Ready {
-					namespace.Waits = []Wait{{Reason: c.Reason, Message: c.Message}}
-				}
-			}
-			b.Namespaces = append(b.Namespaces, namespace)
+		remote := StateOf(&seen.Offloadings[i]).In(b.ClusterID)
+		if remote == nil {
+			continue
 		}
+		namespace := Namespace{Name: seen.Offloadings[i].Namespace, Remote: remote.Namespace, Ready: remote.Ready}
+		if remote.Wait != nil {
+			namespace.Waits = []Wait{*remote.Wait}
+		}
+		b.Namespaces = append(b.Namespaces, namespace)
 	}
-	b.place(seen)
-	return b
-}
-
-// relevant reports whether a remote namespace is asked for, or is still there.
-func relevant(conditions []metav1.Condition) bool {
-	return meta.IsStatusConditionTrue(conditions, v1alpha1.RemoteNamespaceRequired) || meta.FindStatusCondition(conditions, v1alpha1.RemoteNamespaceReady) != nil
+	b.place(seen, mount)
 }
 
 // place puts the pods on the node of the binding into their namespaces.
-func (b *Binding) place(seen Seen) {
+func (b *Binding) place(seen Seen, mount string) {
 	for i := range seen.Pods {
 		pod := &seen.Pods[i]
 		if pod.Spec.NodeName != v1alpha1.VirtualNodePrefix+b.ClusterID {
@@ -214,8 +213,12 @@ func (b *Binding) place(seen Seen) {
 		}
 		at := slices.IndexFunc(b.Namespaces, func(n Namespace) bool { return n.Name == pod.Namespace })
 		if at < 0 {
-			b.Namespaces = append(b.Namespaces, Namespace{Name: pod.Namespace, Remote: pod.Annotations[v1alpha1.AnnotationRemoteNamespace], Ready: true})
-			at = len(b.Namespaces) - 1
+			at = len(b.Namespaces)
+			b.Namespaces = append(b.Namespaces, Namespace{Name: pod.Namespace, Ready: true, Remote: mount})
+			if mount == "" {
+				// What pods say of a remote namespace that nobody asks for was once so.
+				b.Namespaces[at].NotOffloaded = !seen.Hides(Offloadings) && !seen.Hides(Bindings)
+			}
 		}
 		b.Namespaces[at].Pods = append(b.Namespaces[at].Pods, podOf(pod))
 	}
@@ -237,142 +240,4 @@ func nodeOf(node *corev1.Node) *Node {
 
 func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-func podOf(pod *corev1.Pod) Pod {
-	p := Pod{Name: pod.Name, Phase: cmp.Or(string(pod.Status.Phase), string(corev1.PodPending))}
-	p.Waits = WaitsOf(pod)
-	p.Runs = pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodRunning && len(p.Waits) == 0
-	return p
-}
-
-// WaitsOf says what a pod waits for, and what is wrong with it, the cause first.
-func WaitsOf(pod *corev1.Pod) []Wait {
-	var waits []Wait
-	for _, c := range pod.Status.Conditions {
-		if string(c.Type) == v1alpha1.PodOffloaded && c.Status != corev1.ConditionTrue {
-			waits = append(waits, Wait{Type: string(c.Type), Reason: c.Reason, Message: c.Message})
-		}
-	}
-	if pod.DeletionTimestamp != nil {
-		waits = append(waits, Wait{Reason: "Deleting", Message: "it is being deleted"})
-	}
-	if pod.Status.Phase == corev1.PodFailed {
-		return append(waits, Wait{Reason: cmp.Or(pod.Status.Reason, "Failed"), Message: pod.Status.Message})
-	}
-	if ended(pod) {
-		return waits
-	}
-	if why := install.Wait(pod); why != "" {
-		reason, message, _ := strings.Cut(why, ": ")
-		waits = append(waits, Wait{Reason: reason, Message: message})
-	}
-	if len(waits) == 0 && pod.Status.Phase != corev1.PodRunning {
-		waits = append(waits, Wait{Reason: "Starting", Message: "its containers are being started"})
-	}
-	if len(waits) == 0 {
-		for _, c := range pod.Status.Conditions {
-			if c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse {
-				waits = append(waits, Wait{Reason: cmp.Or(c.Reason, "NotReady"), Message: c.Message})
-			}
-		}
-	}
-	return waits
-}
-
-// Text draws the tree. Pods that run are counted, unless all is set.
-func Text(s Status, all bool) string {
-	var b strings.Builder
-	switch {
-	case s.Manager.Outside != "":
-		fmt.Fprintln(&b, "manager: available, outside of this cluster, as "+s.Manager.Outside)
-	case s.Manager.Available:
-		fmt.Fprintln(&b, "manager: available")
-	default:
-		fmt.Fprintln(&b, "manager: not available: "+s.Manager.Message)
-	}
-	if len(s.Bindings) == 0 {
-		fmt.Fprintln(&b, "no provider is bound: kubectl spillway bind NAME --provider-context CONTEXT")
-	}
-	for _, binding := range s.Bindings {
-		branch := line(&b, fmt.Sprintf("%s: %s", binding.Name, strings.Join(nonEmpty(state(binding.Ready, binding.Reason), binding.Version), ", ")))
-		for _, wait := range binding.Waits {
-			branch.add(wait.String())
-		}
-		if n := binding.Node; n != nil {
-			branch.add("node " + n.Name + ": " + strings.Join(nonEmpty(state(n.Ready, "NotReady"), cordoned(n), offers(n)), ", "))
-		}
-		for _, namespace := range binding.Namespaces {
-			namespace.draw(branch, all)
-		}
-		branch.end()
-	}
-	if len(s.Unplaced) > 0 {
-		branch := line(&b, "waiting in this cluster:")
-		for _, namespace := range s.Unplaced {
-			namespace.draw(branch, all)
-		}
-		branch.end()
-	}
-	for _, hidden := range s.Hidden {
-		fmt.Fprintf(&b, "you may not read %s, so these are not shown\n", hidden)
-	}
-	return b.String()
-}
-
-func state(ready bool, reason string) string {
-	if ready {
-		return "Ready"
-	}
-	return cmp.Or(reason, "not Ready")
-}
-
-func cordoned(n *Node) string {
-	if n.Unschedulable {
-		return "cordoned"
-	}
-	return ""
-}
-
-func offers(n *Node) string {
-	var parts []string
-	for _, name := range []string{"cpu", "memory", "pods"} {
-		if quantity := n.Offers[name]; quantity != "" {
-			parts = append(parts, quantity+" "+name)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-func nonEmpty(all ...string) []string {
-	return slices.DeleteFunc(all, func(one string) bool { return one == "" })
-}
-
-func (n Namespace) draw(in *branch, all bool) {
-	title, running := "namespace "+n.Name, 0
-	if n.Remote != "" {
-		title += ", there " + n.Remote
-	}
-	for _, pod := range n.Pods {
-		if pod.Runs {
-			running++
-		}
-	}
-	if len(n.Pods) > 0 {
-		title += fmt.Sprintf(": %d of %d pods run, or have ended well", running, len(n.Pods))
-	}
-	sub := in.add(title)
-	for _, wait := range n.Waits {
-		sub.add(wait.String())
-	}
-	for _, pod := range n.Pods {
-		if pod.Runs && !all {
-			continue
-		}
-		text := "pod " + pod.Name + ": " + pod.Phase
-		for _, wait := range pod.Waits {
-			text += "; " + wait.String()
-		}
-		sub.add(text)
-	}
 }

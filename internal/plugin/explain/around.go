@@ -1,0 +1,81 @@
+package explain
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+)
+
+// gone says why the remote pod of one that has ended is not there any more, or "". The
+// annotations that name it stay.
+func (s Seen) gone(provider string) string {
+	now, there := &s.Pod.Status, s.Pod.Annotations[v1alpha1.AnnotationRemoteNamespace]
+	switch {
+	case now.Phase != corev1.PodSucceeded && now.Phase != corev1.PodFailed:
+		return ""
+	case now.Reason == v1alpha1.ReasonRemotePodLost || now.Reason == v1alpha1.ReasonPodDeleted:
+		return ", which is gone"
+	case s.mapped(provider), s.Binding != nil && s.Binding.Spec.MountNamespace == there:
+		return ""
+	case s.Hidden || s.Binding == nil:
+		return "; whether that is still there is not known"
+	}
+	return ", until the namespace was no longer offloaded to " + provider
+}
+
+// mapped reports whether the namespace has a remote namespace in a provider.
+func (s Seen) mapped(provider string) bool {
+	return s.Offloading != nil && status.StateOf(s.Offloading).In(provider) != nil
+}
+
+// around is what is wrong with the provider, with the offloading, and with the namespace in
+// the provider.
+func (s Seen) around() []status.Wait {
+	var waits []status.Wait
+	if s.Binding != nil {
+		if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingReady); c != nil && c.Status != metav1.ConditionTrue {
+			waits = append(waits, status.NewWait("ClusterBinding "+s.Binding.Name, c.Reason, c.Message))
+		}
+	}
+	waitsForNode := s.Pod.Spec.NodeName == ""
+	if s.Offloading == nil || waitsForNode && s.strategy() == v1alpha1.PodsLocal {
+		return waits
+	}
+	state := status.StateOf(s.Offloading)
+	if waitsForNode || !s.Offloading.DeletionTimestamp.IsZero() {
+		for _, wait := range state.Waits {
+			waits = append(waits, status.Wait{Type: "NamespaceOffloading", Reason: wait.Reason, Message: wait.Message})
+		}
+	}
+	for _, remote := range state.Remotes {
+		if remote.Wait != nil && (waitsForNode || s.Pod.Spec.NodeName == v1alpha1.VirtualNodePrefix+remote.Cluster) {
+			waits = append(waits, status.Wait{Type: "namespace " + remote.Namespace + " in " + remote.Cluster, Reason: remote.Wait.Reason, Message: remote.Wait.Message})
+		}
+	}
+	return waits
+}
+
+// claims are those that may hold up a pod that has not started yet: they are not bound, or a
+// provider warns of them.
+func (s Seen) claims() []status.Wait {
+	if s.Pod.Status.Phase != corev1.PodPending {
+		return nil
+	}
+	var waits []status.Wait
+	for _, claim := range s.Claims {
+		kind := "PersistentVolumeClaim " + claim.Name
+		event := status.Latest(claim.Events, func(*corev1.Event) bool { return true })
+		switch {
+		case claim.Phase == "":
+			waits = append(waits, status.Wait{Type: kind, Reason: "NotFound"})
+		case event != nil:
+			waits = append(waits, status.NewWait(kind+" "+string(claim.Phase), event.Reason, event.Message))
+		case claim.Phase != corev1.ClaimBound:
+			waits = append(waits, status.Wait{Type: kind, Reason: string(claim.Phase), Message: "it is not bound to a volume"})
+		}
+	}
+	return waits
+}

@@ -1,0 +1,79 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provenance"
+)
+
+// Wait is something that is not as it should be, and why.
+type Wait struct {
+	// Type is that of the condition, or the object that it is about; empty for the pod itself.
+	Type    string `json:"type,omitempty"`
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"`
+}
+
+// NewWait is on one line: providers and containers have a say in messages.
+func NewWait(kind, reason, message string) Wait {
+	return Wait{Type: provenance.Clean(kind), Reason: provenance.Clean(reason), Message: strings.TrimSpace(provenance.Clean(message))}
+}
+
+// String implements fmt.Stringer.
+func (w Wait) String() string {
+	return strings.TrimSuffix(strings.TrimPrefix(w.Type+" ", " ")+w.Reason+": "+w.Message, ": ")
+}
+
+// alarms are the conditions that are True while something is not as it should be. All others
+// are True while it is.
+var alarms = []string{v1alpha1.BindingLimited, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared}
+
+// alarming are reasons that are worth telling although the condition is as it should be.
+var alarming = []string{v1alpha1.ReasonExpiresSoon, v1alpha1.ReasonNoUsableNodes}
+
+// notSeen is said of what the manager has said nothing of yet.
+const notSeen = "NotSeen"
+
+func wrong(c metav1.Condition) bool {
+	right := metav1.ConditionTrue
+	if slices.Contains(alarms, c.Type) {
+		right = metav1.ConditionFalse
+	}
+	return c.Status != right || slices.Contains(alarming, c.Reason)
+}
+
+// conditionsOf says whether Ready is True, and which conditions are not as they should be.
+func conditionsOf(conditions []metav1.Condition, generation int64) (ready bool, waits []Wait) {
+	summary := meta.FindStatusCondition(conditions, v1alpha1.BindingReady)
+	if summary == nil || summary.ObservedGeneration < generation {
+		return false, []Wait{{Reason: notSeen, Message: "the manager has not taken it up yet"}}
+	}
+	if summary.Status == metav1.ConditionTrue {
+		return true, waitsOf(conditions)
+	}
+	// The summary repeats what another condition says, or says why others are not known.
+	others := slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool {
+		return c.Type == summary.Type || c.Status == metav1.ConditionUnknown && c.Reason == summary.Reason
+	})
+	if slices.ContainsFunc(others, func(c metav1.Condition) bool {
+		return c.Reason == summary.Reason && strings.TrimSpace(c.Message) == summary.Message
+	}) {
+		return false, waitsOf(others)
+	}
+	return false, append(waitsOf([]metav1.Condition{*summary}), waitsOf(others)...)
+}
+
+func waitsOf(conditions []metav1.Condition) []Wait {
+	var waits []Wait
+	for _, c := range conditions {
+		if wrong(c) {
+			waits = append(waits, NewWait(c.Type, c.Reason, c.Message))
+		}
+	}
+	return waits
+}

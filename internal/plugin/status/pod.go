@@ -1,0 +1,170 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/podevent"
+	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/plugin/install"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Pod is a pod on a virtual node, or one that has no node.
+type Pod struct {
+	Name  string `json:"name"`
+	Phase string `json:"phase"`
+	// Runs is true for a pod that is ready, or has ended well.
+	Runs bool `json:"runs"`
+	// WithoutToken says that it runs in a provider, without the token that it would have here.
+	WithoutToken bool   `json:"withoutToken,omitempty"`
+	Waits        []Wait `json:"waits,omitempty"`
+}
+
+func podOf(pod *corev1.Pod) Pod {
+	p := Pod{Name: pod.Name, Phase: cmp.Or(string(pod.Status.Phase), string(corev1.PodPending))}
+	p.Waits = WaitsOf(pod)
+	p.Runs = pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodRunning && len(p.Waits) == 0
+	p.WithoutToken = pod.Status.Phase == corev1.PodRunning && podsync.Sent(pod) && translate.WithheldToken(pod) != ""
+	return p
+}
+
+// WaitsOf says what a pod waits for, and what is wrong with it, the cause first. Of the
+// events about it, it tells the one that says why it does not start.
+func WaitsOf(pod *corev1.Pod, events ...corev1.Event) []Wait {
+	var waits []Wait
+	for _, c := range pod.Status.Conditions {
+		if string(c.Type) == v1alpha1.PodOffloaded && c.Status != corev1.ConditionTrue {
+			waits = append(waits, NewWait(string(c.Type), c.Reason, c.Message))
+		}
+	}
+	if pod.DeletionTimestamp != nil {
+		waits = append(waits, Wait{Reason: "Deleting", Message: "it is being deleted"})
+	}
+	switch pod.Status.Phase {
+	case corev1.PodFailed:
+		return append(waits, failures(pod)...)
+	case corev1.PodSucceeded:
+		return waits
+	}
+	if why := install.Wait(pod); why != "" {
+		reason, message, _ := strings.Cut(why, ": ")
+		waits = append(waits, NewWait("", reason, message))
+	}
+	if len(waits) == 0 && pod.Status.Phase != corev1.PodRunning {
+		waits = append(waits, starting(pod, events))
+	}
+	if len(waits) == 0 {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse {
+				waits = append(waits, NewWait("", cmp.Or(c.Reason, "NotReady"), c.Message))
+			}
+		}
+	}
+	return waits
+}
+
+// Names of what a pod waits for that says nothing itself.
+const (
+	notScheduled = "NotScheduled"
+	notSent      = "NotSent"
+	notStarted   = "NotStarted"
+	starts       = "Starting"
+)
+
+const failedScheduling = "FailedScheduling"
+
+// starting says how far a pod is that has no problem of its own.
+func starting(pod *corev1.Pod, events []corev1.Event) Wait {
+	there := isVirtual(pod.Spec.NodeName)
+	wait := Wait{Reason: starts, Message: "its containers are being started"}
+	switch {
+	case pod.Spec.NodeName == "":
+		wait = Wait{Reason: notScheduled, Message: "the scheduler has not chosen a node for it yet"}
+	case there && !podsync.Sent(pod):
+		return Wait{Reason: notSent, Message: "it was not started in the provider yet"}
+	case pod.Status.StartTime == nil && there:
+		wait = Wait{Reason: notStarted, Message: "no node of the provider has started it yet"}
+	case pod.Status.StartTime == nil:
+		wait = Wait{Reason: notStarted, Message: "its node has not started it yet"}
+	}
+	if event := Latest(events, func(e *corev1.Event) bool { return holdsUp(pod, e) }); event != nil {
+		wait.Message += ": " + NewWait("", event.Reason, event.Message).String()
+	}
+	return wait
+}
+
+func isVirtual(node string) bool { return strings.HasPrefix(node, v1alpha1.VirtualNodePrefix) }
+
+// holdsUp reports whether an event may say why a pod does not start. A scheduler has no more to
+// say once the pod has a node: here, or, for one on a virtual node, there.
+func holdsUp(pod *corev1.Pod, e *corev1.Event) bool {
+	scheduler := e.Reason == failedScheduling
+	switch {
+	case isVirtual(pod.Spec.NodeName):
+		return ofProvider(e) && (pod.Status.StartTime == nil || !scheduler)
+	case pod.Spec.NodeName == "":
+		return scheduler
+	default:
+		return !scheduler && !ofProvider(e)
+	}
+}
+
+// ofProvider reports whether an event came from the provider.
+func ofProvider(e *corev1.Event) bool { return e.Source.Component == podevent.Component }
+
+// Latest is the latest of the warnings that count, or nil.
+func Latest(events []corev1.Event, counts func(*corev1.Event) bool) *corev1.Event {
+	var latest *corev1.Event
+	for i := range events {
+		event := &events[i]
+		if event.Type == corev1.EventTypeWarning && counts(event) && (latest == nil || !When(event).Before(When(latest))) {
+			latest = event
+		}
+	}
+	return latest
+}
+
+// When is when an event was last seen.
+func When(e *corev1.Event) time.Time {
+	at := e.CreationTimestamp.Time
+	if e.Series != nil {
+		at = e.Series.LastObservedTime.Time
+	}
+	if e.LastTimestamp.After(at) {
+		at = e.LastTimestamp.Time
+	}
+	return at
+}
+
+// failures are what the status of a pod that has failed says of it, and of the container that
+// has failed first.
+func failures(pod *corev1.Pod) []Wait {
+	var waits []Wait
+	if pod.Status.Reason != "" || pod.Status.Message != "" {
+		waits = append(waits, NewWait("", cmp.Or(pod.Status.Reason, "Failed"), pod.Status.Message))
+	}
+	var first *corev1.ContainerStatus
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			ended := statuses[i].State.Terminated
+			if ended == nil || ended.ExitCode == 0 || ended.Message != "" && ended.Message == pod.Status.Message {
+				continue // It ended well, or as the pod says.
+			}
+			if first == nil || ended.FinishedAt.Before(&first.State.Terminated.FinishedAt) {
+				first = &statuses[i]
+			}
+		}
+	}
+	if first != nil {
+		ended := first.State.Terminated
+		message := strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", ended.ExitCode, strings.TrimSpace(ended.Message)), ": ")
+		waits = append(waits, NewWait("container "+first.Name, cmp.Or(ended.Reason, "Error"), message))
+	}
+	return waits
+}

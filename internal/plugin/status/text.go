@@ -1,0 +1,134 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Text draws the tree. Pods that run are counted, unless all is set.
+func Text(s Status, all bool) string {
+	var b strings.Builder
+	switch {
+	case s.Manager == nil:
+	case s.Manager.Outside != "":
+		fmt.Fprintln(&b, "manager: available, outside of this cluster, as "+s.Manager.Outside)
+	case s.Manager.Available:
+		fmt.Fprintln(&b, "manager: available")
+	default:
+		fmt.Fprintln(&b, "manager: not available: "+s.Manager.Message)
+	}
+	if len(s.Bindings) == 0 && !slices.Contains(s.Hidden, Bindings) {
+		fmt.Fprintln(&b, "no provider is bound: kubectl spillway bind NAME --provider-context CONTEXT")
+	}
+	for _, binding := range s.Bindings {
+		binding.draw(&b, all)
+	}
+	if len(s.Unplaced) > 0 {
+		branch := line(&b, "waiting in this cluster:")
+		for _, namespace := range s.Unplaced {
+			namespace.draw(branch, all, "which is not offloaded")
+		}
+		branch.end()
+	}
+	fmt.Fprint(&b, s.left())
+	return b.String()
+}
+
+// left says what is not shown, and why.
+func (s Status) left() string {
+	if len(s.Hidden) == 0 {
+		return ""
+	}
+	named := strings.Join(s.Hidden, ", ")
+	if s.Namespace == "" && (slices.Contains(s.Hidden, Pods) || slices.Contains(s.Hidden, Offloadings)) {
+		named += "; -n NAMESPACE shows what you may read of one namespace"
+	}
+	return "not shown, because you may not read it: " + named + "\n"
+}
+
+func (b Binding) draw(to *strings.Builder, all bool) {
+	title := "provider " + b.ClusterID
+	if b.Name != "" {
+		title = fmt.Sprintf("%s: %s", b.Name, strings.Join(nonEmpty(state(b.Ready, b.Reason), b.Version), ", "))
+	}
+	branch := line(to, title)
+	for _, wait := range b.Waits {
+		branch.add(wait.String())
+	}
+	if n := b.Node; n != nil {
+		branch.add("node " + n.Name + ": " + strings.Join(nonEmpty(state(n.Ready, "NotReady"), cordoned(n), offers(n)), ", "))
+	}
+	for _, namespace := range b.Namespaces {
+		namespace.draw(branch, all, "which is not offloaded there")
+	}
+	branch.end()
+}
+
+func state(ready bool, reason string) string {
+	if ready {
+		return "Ready"
+	}
+	return cmp.Or(reason, "not Ready")
+}
+
+func cordoned(n *Node) string {
+	if n.Unschedulable {
+		return "cordoned"
+	}
+	return ""
+}
+
+func offers(n *Node) string {
+	var parts []string
+	for _, name := range []string{"cpu", "memory", "pods"} {
+		if quantity := n.Offers[name]; quantity != "" {
+			parts = append(parts, quantity+" "+name)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func nonEmpty(all ...string) []string {
+	return slices.DeleteFunc(all, func(one string) bool { return one == "" })
+}
+
+// draw adds a namespace; notOffloaded says so of one that is not.
+func (n Namespace) draw(in *branch, all bool, notOffloaded string) {
+	title, running, without := "namespace "+n.Name, 0, 0
+	if n.Remote != "" {
+		title += ", there " + n.Remote
+	}
+	if n.NotOffloaded {
+		title += ", " + notOffloaded
+	}
+	for _, pod := range n.Pods {
+		if pod.Runs {
+			running++
+		}
+		if pod.WithoutToken {
+			without++
+		}
+	}
+	if len(n.Pods) > 0 {
+		title += fmt.Sprintf(": %d of %d pods run, or have ended well", running, len(n.Pods))
+	}
+	sub := in.add(title)
+	for _, wait := range n.Waits {
+		sub.add(wait.String())
+	}
+	if without > 0 {
+		sub.add(fmt.Sprintf("%d of them without their token, which no provider gets: kubectl spillway explain POD says what helps", without))
+	}
+	for _, pod := range n.Pods {
+		if pod.Runs && !all {
+			continue
+		}
+		text := "pod " + pod.Name + ": " + pod.Phase
+		for _, wait := range pod.Waits {
+			text += "; " + wait.String()
+		}
+		sub.add(text)
+	}
+}
