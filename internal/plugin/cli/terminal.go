@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"io"
 	"os"
-	"strings"
 	"unicode"
 
 	"golang.org/x/term"
@@ -22,13 +22,13 @@ type terminal struct{ raw io.Writer }
 
 // Write implements io.Writer. A character must not be split between two calls.
 func (t terminal) Write(text []byte) (int, error) {
-	_, err := io.WriteString(t.raw, strings.Map(func(r rune) rune {
+	clean := bytes.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
-	}, string(text)))
-	if err != nil {
+	}, text)
+	if _, err := t.raw.Write(clean); err != nil {
 		return 0, err
 	}
 	return len(text), nil
