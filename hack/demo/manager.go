@@ -18,11 +18,8 @@ import (
 )
 
 const (
-	metricsAddress = "127.0.0.1:18080"
-	probeAddress   = "127.0.0.1:18081"
-	kubeletHost    = "127.0.0.1"
-	kubeletPort    = "18082"
-	consumerID     = "demo"
+	managerHost = "127.0.0.1"
+	consumerID  = "demo"
 	// stopPatience is how long the manager may take to end when asked to.
 	stopPatience  = 20 * time.Second
 	readyPatience = 60 * time.Second
@@ -43,9 +40,11 @@ func (d *demo) restartManager(ctx context.Context) error {
 	if err := d.stopManager(ctx); err != nil {
 		return err
 	}
-	if err := areFree(metricsAddress, probeAddress, net.JoinHostPort(kubeletHost, kubeletPort)); err != nil {
-		return err
+	ports, err := freePorts(3)
+	if err != nil {
+		return fmt.Errorf("finding ports for the manager: %w", err)
 	}
+	probes := net.JoinHostPort(managerHost, ports[0])
 	kubeconfig, err := d.clusters[consumer].KubeconfigFor(ctx, systemNamespace, managerServiceAccount, tokenLifetime)
 	if err != nil {
 		return err
@@ -53,33 +52,42 @@ func (d *demo) restartManager(ctx context.Context) error {
 	if err := os.WriteFile(d.managerKubeconfig(), kubeconfig, 0o600); err != nil {
 		return fmt.Errorf("writing the manager's kubeconfig: %w", err)
 	}
-	ended, err := d.startManager()
+	ended, err := d.startManager(
+		"--health-probe-bind-address", probes,
+		"--metrics-bind-address", net.JoinHostPort(managerHost, ports[1]),
+		"--kubelet-address", managerHost, "--kubelet-port", ports[2],
+	)
 	if err != nil {
 		return fmt.Errorf("starting the manager: %w", err)
 	}
-	if err := d.waitForManager(ctx, ended); err != nil {
+	if err := d.waitForManager(ctx, probes, ended); err != nil {
 		return fmt.Errorf("%w; the last lines of %s:\n%s", err, d.relative(d.managerLog()), d.managerLogTail())
 	}
 	d.say("the manager runs; its log is %s", d.relative(d.managerLog()))
 	return nil
 }
 
-// areFree reports which address somebody else listens on: the manager of another
-// demo would be taken for ours, which ends because it cannot listen there, too.
-func areFree(addresses ...string) error {
-	for _, address := range addresses {
-		listener, err := net.Listen("tcp", address)
+// freePorts are ports on which nobody listens: another demo may run on this machine.
+func freePorts(count int) ([]string, error) {
+	var ports []string
+	for range count {
+		listener, err := net.Listen("tcp", net.JoinHostPort(managerHost, "0"))
 		if err != nil {
-			return fmt.Errorf("the manager needs %s; does another demo run on this machine? (%w)", address, err)
+			return nil, err
 		}
-		_ = listener.Close()
+		defer listener.Close() // In the end, so that no port is found twice.
+		_, port, err := net.SplitHostPort(listener.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		ports = append(ports, port)
 	}
-	return nil
+	return ports, nil
 }
 
 // startManager starts the manager in a session of its own, so that it outlives
 // this command and the terminal. The channel says how it ended, if it did.
-func (d *demo) startManager() (<-chan error, error) {
+func (d *demo) startManager(addresses ...string) (<-chan error, error) {
 	if err := os.Remove(d.managerProgram()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -94,15 +102,12 @@ func (d *demo) startManager() (<-chan error, error) {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(d.managerProgram(),
+	cmd := exec.Command(d.managerProgram(), append(addresses,
 		"--kubeconfig", d.managerKubeconfig(),
 		"--namespace", systemNamespace,
 		"--cluster-id", consumerID,
 		"--leader-elect", // kubectl spillway sees by its Lease that it runs.
-		"--metrics-bind-address", metricsAddress,
-		"--health-probe-bind-address", probeAddress,
-		"--kubelet-address", kubeletHost, "--kubelet-port", kubeletPort,
-	)
+	)...)
 	cmd.Dir = d.dir
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -117,7 +122,7 @@ func (d *demo) startManager() (<-chan error, error) {
 	return ended, nil
 }
 
-func (d *demo) waitForManager(ctx context.Context, ended <-chan error) error {
+func (d *demo) waitForManager(ctx context.Context, probes string, ended <-chan error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyPatience)
 	defer cancel()
 	var missing error
@@ -129,7 +134,7 @@ func (d *demo) waitForManager(ctx context.Context, ended <-chan error) error {
 			return fmt.Errorf("the manager is not ready: %w", cmpErr(missing, ctx.Err()))
 		case <-time.After(pollInterval):
 		}
-		if missing = checkURL(ctx, "http://"+probeAddress+"/readyz"); missing == nil {
+		if missing = checkURL(ctx, "http://"+probes+"/readyz"); missing == nil {
 			return nil
 		}
 	}
