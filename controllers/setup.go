@@ -133,7 +133,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
 			Inventory: present, Views: o.Views, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals, Definitions: o.Definitions,
 		}).SetupWithManager(run.local),
-		"eviction": (&eviction.Reconciler{Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now}}).SetupWithManager(run.local),
+		"eviction": (&eviction.Reconciler{
+			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now}, Unhealthy: &eviction.Unhealthy{Kubernetes: o.Kubernetes, Clock: now},
+		}).SetupWithManager(run.local),
 		"virtualnode": (&virtualnode.Reconciler{
 			Client: cached, Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			Shrinking:     throttle.NewAllowance[string](nodeShrinks, nodeInterval, now),

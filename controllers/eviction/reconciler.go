@@ -42,6 +42,8 @@ type Reconciler struct {
 	Inventory  *inventory.Inventory
 	// Tries remembers what was tried already.
 	Tries *Tries
+	// Unhealthy names the pods for which a budget holds others.
+	Unhealthy *Unhealthy
 }
 
 // Reconcile evicts one pod, if it must leave.
@@ -88,6 +90,9 @@ func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, ca
 	answer := refusal(err)
 	if answer == "" {
 		return ctrl.Result{}, fmt.Errorf("evicting pod %s from cluster %s: %w", req.NamespacedName, req.Binding, err)
+	}
+	if apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
+		answer += r.Unhealthy.Of(ctx, pod)
 	}
 	r.Inventory.NoteRefused(req.Binding, pod, answer)
 	return ctrl.Result{RequeueAfter: r.Tries.Refused(req, pod.UID)}, nil

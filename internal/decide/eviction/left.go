@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// mostNamed is how many pods a message names, and mostRefused for how many it says why
-	// they are not evicted: a message is for people.
+	// mostNamed is how many pods a message names at a time, and mostRefused how many answers
+	// of the API server it has: a message is for people.
 	mostNamed   = 5
 	mostRefused = 3
 )
@@ -23,8 +23,8 @@ type Left struct {
 	Count int
 	// Names are the first few of them, in order.
 	Names []string
-	// Refused has, for the first few pods that the API server refuses to evict, their
-	// names and why.
+	// Refused has the first few answers of the API server that refuses to evict pods, each
+	// after the names of these pods.
 	Refused []string
 }
 
@@ -33,18 +33,32 @@ type Left struct {
 func Summarise(pods []types.NamespacedName, refused map[types.NamespacedName]string) Left {
 	left := Left{Count: len(pods)}
 	var names, answers []string
+	alike := map[string][]string{} // A budget gives all its pods the same answer.
 	for _, pod := range pods {
 		name := pod.String()
 		names = append(names, name)
 		if answer, ok := refused[pod]; ok {
-			answers = append(answers, name+": "+answer)
+			alike[answer] = append(alike[answer], name)
 		}
 	}
 	slices.Sort(names)
+	for answer, of := range alike {
+		slices.Sort(of)
+		answers = append(answers, listed(of)+": "+answer)
+	}
 	slices.Sort(answers)
 	left.Names = names[:min(len(names), mostNamed)]
 	left.Refused = answers[:min(len(answers), mostRefused)]
 	return left
+}
+
+// listed names the first few of them.
+func listed(names []string) string {
+	text := strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }
 
 // String counts the pods and names them, such as "7 pods (a/b, a/c, and 5 more)".

@@ -15,10 +15,10 @@ func named(name string) types.NamespacedName {
 
 func TestSummarise(t *testing.T) {
 	var seven []types.NamespacedName
-	refused := map[types.NamespacedName]string{}
+	refused, alike := map[types.NamespacedName]string{}, map[types.NamespacedName]string{}
 	for i := range 7 {
 		key := named(fmt.Sprint(6 - i))
-		seven, refused[key] = append(seven, key), "no"
+		seven, refused[key], alike[key] = append(seven, key), fmt.Sprint("no ", i), "no"
 	}
 	tests := map[string]struct {
 		pods     []types.NamespacedName
@@ -35,9 +35,14 @@ func TestSummarise(t *testing.T) {
 			"2 pods (team/a, team/b)", "the API server refuses to evict team/b: its budget says no"},
 		"of many, the first": {
 			seven, refused,
-			Left{Count: 7, Names: []string{"team/0", "team/1", "team/2", "team/3", "team/4"}, Refused: []string{"team/0: no", "team/1: no", "team/2: no"}},
+			Left{Count: 7, Names: []string{"team/0", "team/1", "team/2", "team/3", "team/4"}, Refused: []string{"team/0: no 6", "team/1: no 5", "team/2: no 4"}},
 			"7 pods (team/0, team/1, team/2, team/3, team/4, and 2 more)",
-			"the API server refuses to evict team/0: no; team/1: no; team/2: no"},
+			"the API server refuses to evict team/0: no 6; team/1: no 5; team/2: no 4"},
+		"with the same answer": {
+			seven, alike,
+			Left{Count: 7, Names: []string{"team/0", "team/1", "team/2", "team/3", "team/4"}, Refused: []string{"team/0, team/1, team/2, team/3, team/4, and 2 more: no"}},
+			"7 pods (team/0, team/1, team/2, team/3, team/4, and 2 more)",
+			"the API server refuses to evict team/0, team/1, team/2, team/3, team/4, and 2 more: no"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
