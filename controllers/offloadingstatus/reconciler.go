@@ -96,25 +96,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// waiting finds the pods that wait for a node with the affinity of an earlier version of
-// the offloading, or of one that goes. The cache has only pods that are on no node.
+// waiting finds the pods that wait for a node and are in the status. They have the affinity of
+// an earlier version of the offloading, or of one that goes; or they can run on virtual nodes
+// alone. The cache has only pods that are on no node.
 func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffloading, world *namespaceoffloading.World) error {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
 		return fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
 	}
-	var outdated []types.NamespacedName
+	var outdated, virtual []types.NamespacedName
 	by := map[unscheduledpod.Fate][]types.NamespacedName{}
 	for i := range pods.Items {
 		pod, name := &pods.Items[i], client.ObjectKeyFromObject(&pods.Items[i])
 		if unscheduledpod.Outdated(pod, nso) {
 			outdated = append(outdated, name)
 		}
+		if pod.DeletionTimestamp.IsZero() && unscheduledpod.OnlyVirtual(pod) {
+			virtual = append(virtual, name)
+		}
 		fate := unscheduledpod.FateOf(pod, nso)
 		by[fate] = append(by[fate], name)
 	}
 	world.Outdated = eviction.Summarise(outdated, nil)
-	world.Waiting.Remade, world.Waiting.Stranded = eviction.Summarise(by[unscheduledpod.Remade], nil), eviction.Summarise(by[unscheduledpod.Stranded], nil)
+	world.Waiting = namespaceoffloading.Waiting{
+		Remade: eviction.Summarise(by[unscheduledpod.Remade], nil), Stranded: eviction.Summarise(by[unscheduledpod.Stranded], nil), Virtual: eviction.Summarise(virtual, nil),
+	}
 	return nil
 }
 

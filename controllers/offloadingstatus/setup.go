@@ -31,6 +31,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.NamespaceMap{}, trigger.OnChange(changed)).
 		Watches(&v1alpha1.ClusterBinding{}, trigger.OnChange(r.affected)).
 		Watches(&corev1.Pod{}, handler.Funcs{
+			CreateFunc: func(ctx context.Context, e event.CreateEvent, q trigger.Queue) { r.enqueueWaiting(ctx, e.Object, q) },
 			UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q trigger.Queue) {
 				r.enqueueWaiting(ctx, e.ObjectNew, q)
 			},
@@ -43,13 +44,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// enqueueWaiting enqueues the offloading of a pod that no longer waits for a node, if
-// that offloading reports such pods: those with an earlier affinity, or, as it goes, those
-// that leave with it.
+// enqueueWaiting enqueues the offloading of a pod that waits for a node, or no longer does,
+// if that offloading reports such pods.
 func (r *Reconciler) enqueueWaiting(ctx context.Context, pod client.Object, q trigger.Queue) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: v1alpha1.OffloadingName}
-	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && (namespaceoffloading.SaysOutdated(nso) || !nso.DeletionTimestamp.IsZero()) {
+	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && namespaceoffloading.SaysWaiting(nso) {
 		q.AddAfter(trigger.Offloading(nso.Namespace), inventory.Settle)
 	}
 }

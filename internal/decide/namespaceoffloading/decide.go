@@ -61,7 +61,7 @@ type Snapshot struct {
 	Clusters []Cluster
 	// Outdated are the waiting pods whose affinity is not the present one.
 	Outdated eviction.Left
-	// Waiting are the waiting pods that leave with the offloading.
+	// Waiting are the pods that wait for a node.
 	Waiting Waiting
 	Now     time.Time
 }
@@ -97,12 +97,12 @@ func Decide(s Snapshot) Plan {
 	again := s.setOutage(&status.Conditions)
 
 	plan := Plan{Status: status, Again: again}
-	if !SaysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
+	if !saysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
 		plan.Outdated = s.outdated()
 	}
 	// The number of pods that wait, or must leave, may change with each of them.
 	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
-		(SaysOutdated(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
+		(SaysWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
 	plan.Progress = goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation
 	return plan
@@ -124,10 +124,16 @@ func (s Snapshot) outdated() string {
 		s.Outdated, waits, outdatedMark)
 }
 
-// SaysOutdated reports whether the status says that such pods wait.
-func SaysOutdated(nso *v1alpha1.NamespaceOffloading) bool {
+// saysOutdated reports whether the status says that such pods wait.
+func saysOutdated(nso *v1alpha1.NamespaceOffloading) bool {
 	ready := meta.FindStatusCondition(nso.Status.Conditions, v1alpha1.OffloadingReady)
 	return ready != nil && strings.Contains(ready.Message, outdatedMark)
+}
+
+// SaysWaiting reports whether the status of an offloading says which pods of the namespace
+// wait for a node: when one of them comes or goes, there may be something new to say.
+func SaysWaiting(nso *v1alpha1.NamespaceOffloading) bool {
+	return !nso.DeletionTimestamp.IsZero() || saysOutdated(nso) || nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected
 }
 
 // summary is the phase and the condition Ready. Entries that are not required
@@ -197,9 +203,18 @@ func (s Snapshot) noneSelected() string {
 		}
 	}
 	if len(leaving) == 0 {
-		return "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings"
+		return "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings" + s.waitInVain()
 	}
-	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ")
+	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ") + s.waitInVain()
+}
+
+// waitInVain names the pods for which there is no node. New ones in their place would wait
+// for the same nodes, so they are left alone.
+func (s Snapshot) waitInVain() string {
+	if s.Waiting.Virtual.Count == 0 {
+		return ""
+	}
+	return "; pods that can run on virtual nodes alone wait until it selects another one: " + s.Waiting.Virtual.String()
 }
 
 // evicts reports whether pods are leaving a provider that is being deleted.

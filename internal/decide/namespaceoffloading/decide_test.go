@@ -80,6 +80,33 @@ func timeout(c Cluster, d time.Duration) Cluster {
 	return c
 }
 
+// TestPodsWithoutAProvider: pods that only virtual nodes may have are named while there is
+// none for them, and one more of them is progress, which may wait.
+func TestPodsWithoutAProvider(t *testing.T) {
+	waiting := Waiting{Virtual: eviction.Left{Count: 1, Names: []string{"team/a"}}}
+	const named = "; pods that can run on virtual nodes alone wait until it selects another one: 1 pod (team/a)"
+	for name, test := range map[string]struct {
+		clusters []Cluster
+		want     string
+	}{
+		"nothing is selected":       {nil, nothingSelected + named},
+		"all that is selected goes": {[]Cluster{leaving(accepted("eu"))}, "clusterSelector selects only ClusterBindings that are being deleted: to-eu" + named},
+		"one is selected":           {[]Cluster{accepted("eu")}, "1 of 1 remote namespaces are ready"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Snapshot{Offloading: builder.Offloading("team").Generation(3).Obj(), RemoteName: "team-c", Clusters: test.clusters, Waiting: waiting, Now: builder.Epoch}
+			plan := Decide(s)
+			if got := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.OffloadingReady).Message; got != test.want || plan.Progress {
+				t.Errorf("got %q (progress: %v), want %q", got, plan.Progress, test.want)
+			}
+			s.Offloading.Status, s.Waiting = plan.Status, Waiting{}
+			if none := plan.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected; SaysWaiting(s.Offloading) != none || Decide(s).Progress != none {
+				t.Errorf("without them: %v, %v", SaysWaiting(s.Offloading), Decide(s).Progress)
+			}
+		})
+	}
+}
+
 func TestPhases(t *testing.T) {
 	const pending = ": the remote namespace has not been created yet"
 	tests := map[string]struct {

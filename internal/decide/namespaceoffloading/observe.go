@@ -32,14 +32,14 @@ type World struct {
 	// Outdated are the pods of the namespace that wait for a node with the affinity of an
 	// earlier version of the offloading.
 	Outdated eviction.Left
-	// Waiting are the pods of the namespace that wait for a node and leave with the
-	// offloading.
+	// Waiting are the pods of the namespace that wait for a node.
 	Waiting Waiting
 }
 
-// Waiting are pods that wait for a node, by what becomes of them when the offloading ends:
-// their controllers make them again, or they wait for ever.
-type Waiting struct{ Remade, Stranded eviction.Left }
+// Waiting are pods that wait for a node. While the offloading ends, the controllers of Remade
+// make them again, and Stranded wait for ever. Virtual can run on virtual nodes alone, whether
+// it ends or not.
+type Waiting struct{ Remade, Stranded, Virtual eviction.Left }
 
 // Observe gathers what is known about an offloading.
 func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, now time.Time) Snapshot {
