@@ -108,7 +108,7 @@ func (e *exam) version() error {
 	if err != nil {
 		return err
 	}
-	e.found(Finding{Level: OK, Check: "version", Message: "this cluster has Kubernetes " + found.String()})
+	e.found(ofVersion(found))
 	return nil
 }
 

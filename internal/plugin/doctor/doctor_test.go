@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
@@ -75,6 +76,10 @@ func TestFindings(t *testing.T) {
 		level Level
 		want  string
 	}{
+		"a mended release":                       {ofVersion(version.MustParseGeneric("v1.35.4")), OK, "Kubernetes 1.35.4"},
+		"a release that is not mended":           {ofVersion(version.MustParseGeneric("v1.34.6-eks-1")), Warning, "update it to 1.34.7 or later"},
+		"a release that is never mended":         {ofVersion(version.MustParseGeneric("v1.32.13")), Warning, "update it to 1.33.11, 1.34.7, 1.35.4, 1.36 or later"},
+		"a release that was never otherwise":     {ofVersion(version.MustParseGeneric("v1.36.0")), OK, "Kubernetes 1.36.0"},
 		"older definitions":                      {ofDefinitions(kinds("spec"), kinds("spec", "spec.new")), Error, "they lack Kind.spec.new"},
 		"newer definitions":                      {ofDefinitions(kinds("spec", "spec.new"), kinds("spec")), Warning, "does not know: Kind.spec.new"},
 		"the definitions of this version":        {ofDefinitions(kinds("spec"), kinds("spec")), OK, ""},
