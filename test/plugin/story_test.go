@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -176,7 +177,8 @@ func shows(t *testing.T) {
 	// The provider has no node, and nothing logs.
 	want := map[string]doctor.Level{
 		"version": doctor.OK, "installed": doctor.OK, "definitions": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "binding": doctor.Warning,
-		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "admission": doctor.OK, "strays": doctor.Warning, "daemonsets": doctor.Warning,
+		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "admission": doctor.OK, "strays": doctor.Warning, "stranded": doctor.OK,
+		"daemonsets": doctor.Warning,
 	}
 	if diff := cmp.Diff(want, examined(t)); diff != "" {
 		t.Errorf("doctor finds: -want +got:\n%s", diff)
@@ -321,8 +323,44 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+// strands takes a namespace back in which two pods wait for a virtual node: one is made again
+// by its ReplicaSet, and the other one is named.
+func strands(t *testing.T) {
+	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "none"}}}
+	bare := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "bare"}, Spec: spec}
+	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "web"}}
+	set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	set.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: set.Spec.Selector.MatchLabels}, Spec: spec}
+	for _, object := range []client.Object{bare, set} {
+		if err := inConsumer.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pods := &corev1.PodList{}
+	eventually(t, "the ReplicaSet has its pod", func() bool {
+		err := inConsumer.List(t.Context(), pods, client.InNamespace("team-a"), client.MatchingLabels(set.Spec.Selector.MatchLabels))
+		return err == nil && len(pods.Items) == 1
+	})
+	for _, args := range [][]string{{"unoffload", "team-a", "--dry-run"}, {"unoffload", "team-a"}} {
+		var done cli.Summary
+		decode(t, &done, append(args, "-o", "json")...)
+		evicted := cli.Step{Cluster: "consumer", Object: "pod/" + pods.Items[0].Name, Namespace: "team-a", Action: "evicted"}
+		if !slices.Contains(done.Steps, evicted) || len(done.Warnings) != 1 || !strings.Contains(done.Warnings[0], "wait for ever: 1 pod (team-a/bare)") {
+			t.Errorf("%v: got %v, and warnings %q", args, done.Steps, done.Warnings)
+		}
+	}
+	if level := examined(t)["stranded"]; level != doctor.Warning {
+		t.Errorf("doctor finds %v", level)
+	}
+	for _, object := range []client.Object{set, bare} {
+		if err := inConsumer.Delete(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func takesBack(t *testing.T) {
-	does(t, "unoffload", "team-a")
+	strands(t)
 	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
 	does(t, "unoffload", "team-a")
 	fails(t, "is not the provider of the binding", "unbind", "eu", "--provider-context", "home")

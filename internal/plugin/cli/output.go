@@ -22,7 +22,7 @@ type Step struct {
 	Object string `json:"object"`
 	// Namespace of the object, if it has one.
 	Namespace string `json:"namespace,omitempty"`
-	// Action is created, configured, unchanged, deleted, gone, kept, skipped or ready.
+	// Action is created, configured, unchanged, deleted, evicted, gone, kept, skipped or ready.
 	Action string `json:"action"`
 	// Message says why, where that is not plain.
 	Message string `json:"message,omitempty"`
@@ -86,7 +86,7 @@ func (o *Output) counts(step Step) bool {
 	switch step.Action {
 	case "unchanged":
 		return step.Message == ""
-	case "created", "deleted":
+	case "created", "deleted", "evicted":
 		return step.Message == "" && !o.summary.DryRun
 	default:
 		return false

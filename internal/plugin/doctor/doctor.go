@@ -99,6 +99,7 @@ func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	e.bindings(ctx)
 	e.admission(ctx)
 	e.strays()
+	e.stranded()
 	e.daemonSets(ctx)
 	return e.findings, nil
 }

@@ -2,39 +2,25 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
-	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
 // strays looks for pods of Remote namespaces on ordinary nodes, which were not prepared when
 // they were made. The event that told of them is gone after an hour.
 func (e *exam) strays() {
-	for _, list := range []string{status.Pods, status.Offloadings} {
-		if slices.Contains(e.seen.Hidden, list) {
-			e.found(Finding{
-				Level: Warning, Check: "strays", Message: "whether pods of Remote namespaces run here is not known: you may not read " + list,
-				Mend: "run doctor as a cluster administrator",
-			})
-			return
-		}
+	if e.hidden("strays", "whether pods of Remote namespaces run here") {
+		return
 	}
 	found := false
 	for i := range e.seen.Offloadings {
 		if names := strayed(&e.seen.Offloadings[i], e.seen.Local); len(names) > 0 {
 			found = true
 			e.found(ofStrays(e.seen.Offloadings[i].Namespace, names))
-		}
-	}
-	for _, namespace := range status.Tree(e.seen).Unplaced {
-		if slices.ContainsFunc(namespace.Waits, func(w status.Wait) bool { return w.Reason == v1alpha1.ReasonPodStranded }) {
-			found = true
-			e.found(ofStranded(namespace))
 		}
 	}
 	if !found {
@@ -58,31 +44,14 @@ func strayed(offloading *v1alpha1.NamespaceOffloading, pods []corev1.Pod) []stri
 // shown is how many names a finding has.
 const shown = 5
 
-func few(names []string) string {
+func ofStrays(namespace string, names []string) Finding {
 	text := strings.Join(names[:min(len(names), shown)], ", ")
 	if more := len(names) - shown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return text
-}
-
-// ofStranded is the finding about pods that wait for a virtual node in vain.
-func ofStranded(namespace status.Namespace) Finding {
-	var names []string
-	for _, pod := range namespace.Pods {
-		names = append(names, pod.Name)
-	}
-	return Finding{
-		Level: Warning, Check: "strays", Object: namespace.Name,
-		Message: "the namespace is not offloaded, and these pods can run on virtual nodes alone: " + few(names),
-		Mend:    "delete these pods, and make them again; or kubectl spillway offload " + namespace.Name,
-	}
-}
-
-func ofStrays(namespace string, names []string) Finding {
 	return Finding{
 		Level: Warning, Check: "strays", Object: namespace,
-		Message: "podOffloadingStrategy is Remote, and these pods run on nodes of this cluster, because " + v1alpha1.PodAdmissionName + " did not change them when they were made: " + few(names),
+		Message: "podOffloadingStrategy is Remote, and these pods run on nodes of this cluster, because " + v1alpha1.PodAdmissionName + " did not change them when they were made: " + text,
 		Mend:    "see that the condition PodAdmission of the bindings is True, and delete these pods, so that they are made again",
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -62,7 +61,6 @@ func TestStrays(t *testing.T) {
 		want   string
 	}{
 		"on an ordinary node":          {on("team", "node"), nil, Warning, "when they were made: web"},
-		"needs a virtual node":         {needing(on("other", "")), nil, Warning, "can run on virtual nodes alone: web"},
 		"without a node":               {on("team", ""), nil, OK, "no pod of a Remote namespace"},
 		"of another namespace":         {on("other", "node"), nil, OK, "no pod of a Remote namespace"},
 		"Pods are hidden":              {on("team", "node"), &corev1.PodList{}, Warning, "you may not read Pods"},
@@ -82,12 +80,48 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// needing asks for virtual nodes, as a pod made under Remote does.
-func needing(pod *corev1.Pod) *corev1.Pod {
-	pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{admission.OnVirtual}}},
-	}}}
-	return pod
+// TestStranded: pods that are meant for virtual nodes of a namespace that is not offloaded.
+func TestStranded(t *testing.T) {
+	offloading := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "offloaded", Name: v1alpha1.OffloadingName}}
+	virtual := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu", Labels: map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}}}
+	pod := func(namespace, node string, only bool, reason string) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Spec: corev1.PodSpec{NodeName: node}}
+		if only {
+			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: v1alpha1.LabelNodeType, Operator: corev1.NodeSelectorOpIn, Values: []string{v1alpha1.NodeTypeVirtual}}},
+			}}}}}
+		}
+		if reason != "" {
+			p.Status.Conditions = []corev1.PodCondition{{Type: v1alpha1.PodOffloaded, Status: corev1.ConditionFalse, Reason: reason}}
+		}
+		return p
+	}
+	for name, test := range map[string]struct {
+		pod    *corev1.Pod
+		hidden client.ObjectList
+		level  Level
+		want   string
+	}{
+		"waits":                      {pod("team", "", true, ""), nil, Warning, "they wait for ever: 1 pod (team/web)"},
+		"waits, and is offloaded":    {pod("offloaded", "", true, ""), nil, OK, "no pod is meant"},
+		"waits for any node":         {pod("team", "", false, ""), nil, OK, "no pod is meant"},
+		"on a virtual node":          {pod("team", "spillway-eu", true, v1alpha1.ReasonNamespaceNotOffloaded), nil, Warning, "they wait for ever: 1 pod (team/web)"},
+		"in the mount namespace":     {pod("team", "spillway-eu", true, ""), nil, OK, "no pod is meant"},
+		"Pods may not be read":       {pod("team", "", true, ""), &corev1.PodList{}, Warning, "you may not read Pods"},
+		"Offloadings may not either": {pod("team", "", true, ""), &v1alpha1.NamespaceOffloadingList{}, Warning, "you may not read NamespaceOffloadings"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &exam{consumer: consumerOf(t, test.hidden, offloading, virtual, test.pod)}
+			var err error
+			if e.seen, err = status.Read(t.Context(), e.consumer, ""); err != nil {
+				t.Fatal(err)
+			}
+			e.stranded()
+			if len(e.findings) != 1 || e.findings[0].Level != test.level || !strings.Contains(e.findings[0].Message, test.want) {
+				t.Errorf("got %+v", e.findings)
+			}
+		})
+	}
 }
 
 // consumerOf has these objects, and forbids to list one kind, which may be nil.
@@ -103,7 +137,8 @@ func consumerOf(t *testing.T, hidden client.ObjectList, objects ...client.Object
 		}
 		return c.List(ctx, list, options...)
 	}}
-	return &cli.Cluster{Name: "the consumer", WithWatch: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(forbid).Build()}
+	return &cli.Cluster{Name: "the consumer", WithWatch: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(forbid).
+		WithIndex(&corev1.Pod{}, "spec.nodeName", func(pod client.Object) []string { return []string{pod.(*corev1.Pod).Spec.NodeName} }).Build()}
 }
 
 func TestStraysAreNamed(t *testing.T) {

@@ -4,7 +4,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -54,5 +57,33 @@ func TestUnbound(t *testing.T) {
 	bindings := []v1alpha1.ClusterBinding{{Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}, {ObjectMeta: metav1.ObjectMeta{Name: "us"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "other"}}}
 	if diff := cmp.Diff([]string{"us"}, unbound([]string{"eu", "us"}, bindings)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestWaiting: what becomes of pods without a node when their namespace is taken back.
+func TestWaiting(t *testing.T) {
+	pod := func(name, owner string, virtual bool) corev1.Pod {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID(name), CreationTimestamp: metav1.Now()}}
+		if owner != "" {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: owner, Controller: ptr.To(true)}}
+		}
+		if virtual {
+			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: v1alpha1.LabelNodeType, Operator: corev1.NodeSelectorOpIn, Values: []string{v1alpha1.NodeTypeVirtual}}},
+			}}}}}
+		}
+		return p
+	}
+	pods := []corev1.Pod{pod("web", "ReplicaSet", true), pod("bare", "", true), pod("here", "ReplicaSet", false), pod("gone", "", true)}
+	pods[3].DeletionTimestamp = ptr.To(metav1.Now())
+	evicted := Evicted(pods, &v1alpha1.NamespaceOffloading{})
+	if len(evicted) != 1 || evicted[0].Name != "web" {
+		t.Errorf("evicted: %v", evicted)
+	}
+	if got := Stranded(pods, evicted).String(); got != "1 pod (team/bare)" {
+		t.Errorf("stranded: %s", got)
+	}
+	if got := Stranded(pods, nil).String(); got != "2 pods (team/bare, team/web)" {
+		t.Errorf("if it was not evicted: %s", got)
 	}
 }

@@ -25,7 +25,8 @@ func UndoCommand(f *cli.Factory) *cobra.Command {
 		Use:   "unoffload NAMESPACE",
 		Short: "Take a namespace back",
 		Long: `Deletes the NamespaceOffloading of a namespace, and the label that would make it again, and waits until its pods
-have left the virtual nodes and its remote namespaces are gone, with everything in them. Pods without a controller are gone for good.`,
+have left the virtual nodes and its remote namespaces are gone, with everything in them. Pods without a controller are gone for good.
+Pods that wait for a virtual node are evicted, too, if their controller makes them again. It names the others, which stay.`,
 		Example: `  kubectl spillway unoffload team-a
 
   # Say what would be done
@@ -50,10 +51,14 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	err := consumer.Get(ctx, key, there)
 	if absent(err) {
 		output.Say("namespace %s is not offloaded", namespace)
+		left(ctx, consumer, output, namespace, nil)
 		return nil
 	}
+	pods := waiting(ctx, consumer, output, namespace)
+	evicted := Evicted(pods, there)
 	if err == nil && dryRun {
 		output.Did(step)
+		tell(output, namespace, evicted, Stranded(pods, evicted))
 		return nil
 	}
 	if err == nil && there.DeletionTimestamp.IsZero() {
@@ -79,6 +84,7 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 		return fmt.Errorf("namespace %s is not back yet: %s: %w; it goes on, and the same command waits for it again", namespace, waits, err)
 	}
 	output.Did(step)
+	left(ctx, consumer, output, namespace, evicted)
 	return nil
 }
 

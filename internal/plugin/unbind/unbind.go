@@ -37,7 +37,7 @@ func Command(f *cli.Factory) *cobra.Command {
 		Use:   "unbind NAME",
 		Short: "Drain a provider, and delete its binding",
 		Long: `Deletes a ClusterBinding, and waits while its pods leave, its remote namespaces are deleted with everything in them, and
-its node goes; then deletes the Secret, if kubectl spillway bind has made it. Pods without a controller are gone for good.
+its node goes; then deletes the Secret, if kubectl spillway bind has made it. Pods without a controller are gone for good. It warns of pods that wait for that node alone.
 
 What bind has made in the provider stays, since another consumer may use it, unless you give --provider-context. Then its access
 ends: the account and its roles are deleted, if no consumer has anything there any more. That needs the binding, which knows
@@ -77,6 +77,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		}
 	}
 	if binding != nil {
+		warn(ctx, consumer, output, binding)
 		if o.DryRun {
 			output.Did(cli.Step{Cluster: "consumer", Object: "clusterbinding.offloading.spillway.io/" + name, Action: "deleted"})
 		} else if err := Binding(ctx, consumer, output, name, ""); err != nil {

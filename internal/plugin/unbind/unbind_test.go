@@ -5,6 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/conditions"
@@ -75,6 +79,28 @@ func TestMayClean(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestOnlyThere(t *testing.T) {
+	node := func(name, kind string) corev1.Node {
+		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelNodeType: kind, "name": name}}}
+	}
+	pod := func(name string, selector map[string]string) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Spec: corev1.PodSpec{NodeSelector: selector}}
+	}
+	own, eu, us := node("own", ""), node("spillway-eu", v1alpha1.NodeTypeVirtual), node("spillway-us", v1alpha1.NodeTypeVirtual)
+	goes := pod("goes", map[string]string{"name": "spillway-eu"})
+	goes.DeletionTimestamp = ptr.To(metav1.Now())
+	pods := []corev1.Pod{
+		pod("anywhere", nil), pod("virtual", map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}),
+		pod("eu", map[string]string{"name": "spillway-eu"}), pod("us", map[string]string{"name": "spillway-us"}), goes,
+	}
+	if got := OnlyThere(pods, []corev1.Node{own, eu, us}, eu.Name).String(); got != "1 pod (team/eu)" {
+		t.Errorf("of two providers: %s", got)
+	}
+	if got := OnlyThere(pods, []corev1.Node{own, eu}, eu.Name).String(); got != "2 pods (team/eu, team/virtual)" {
+		t.Errorf("of the last provider: %s", got)
 	}
 }
 

@@ -1,0 +1,72 @@
+package doctor
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+)
+
+// stranded looks for pods that are meant for virtual nodes although their namespace is not
+// offloaded any more. The event that told of them is gone after an hour.
+func (e *exam) stranded() {
+	if e.hidden("stranded", "whether pods wait for virtual nodes in vain") {
+		return
+	}
+	by := stranded(e.seen.Pods, e.seen.Offloadings)
+	for _, namespace := range slices.Sorted(maps.Keys(by)) {
+		e.found(ofStranded(namespace, by[namespace]))
+	}
+	if len(by) == 0 {
+		e.found(Finding{Level: OK, Check: "stranded", Message: "no pod is meant for virtual nodes in a namespace that is not offloaded"})
+	}
+}
+
+// stranded are such pods, by namespace: those that wait for a node, and those that a virtual
+// node has got, from which they are not sent.
+func stranded(pods []corev1.Pod, offloadings []v1alpha1.NamespaceOffloading) map[string]eviction.Left {
+	names := map[string][]types.NamespacedName{}
+	for i := range pods {
+		pod := &pods[i]
+		offloaded := slices.ContainsFunc(offloadings, func(o v1alpha1.NamespaceOffloading) bool { return o.Namespace == pod.Namespace })
+		waits := pod.Spec.NodeName == "" && unscheduledpod.OnlyVirtual(pod)
+		hangs := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == v1alpha1.PodOffloaded && c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.ReasonNamespaceNotOffloaded
+		})
+		if !offloaded && pod.DeletionTimestamp.IsZero() && (waits || hangs) {
+			names[pod.Namespace] = append(names[pod.Namespace], client.ObjectKeyFromObject(pod))
+		}
+	}
+	by := map[string]eviction.Left{}
+	for namespace, of := range names {
+		by[namespace] = eviction.Summarise(of, nil)
+	}
+	return by
+}
+
+func ofStranded(namespace string, pods eviction.Left) Finding {
+	return Finding{
+		Level: Warning, Check: "stranded", Object: namespace,
+		Message: "these pods can run on virtual nodes alone, or are on one, and the namespace is not offloaded, so they wait for ever: " + pods.String(),
+		Mend:    "delete them, and make those again that no controller makes; if they come back like this, take the affinity or toleration out of their template, or offload the namespace: kubectl spillway offload " + namespace,
+	}
+}
+
+// hidden reports whether lists may not be read without which a check knows nothing, and says
+// so.
+func (e *exam) hidden(check, what string) bool {
+	for _, list := range []string{status.Pods, status.Offloadings} {
+		if slices.Contains(e.seen.Hidden, list) {
+			e.found(Finding{Level: Warning, Check: check, Message: what + " is not known: you may not read " + list, Mend: "run doctor as a cluster administrator"})
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package offload
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+)
+
+// waiting are the pods of a namespace that have no node. What becomes of them is news, and no
+// reason to fail; users need not even see them.
+func waiting(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string) []corev1.Pod {
+	pods := &corev1.PodList{}
+	err := consumer.List(ctx, pods, client.InNamespace(namespace), client.MatchingFields{"spec.nodeName": ""})
+	if err != nil && !apierrors.IsForbidden(err) {
+		output.Warn("which pods of namespace %s wait for a node is not known: %v", namespace, err)
+	}
+	return pods.Items
+}
+
+// Evicted are those of the pods that the manager evicts when the offloading ends.
+func Evicted(pods []corev1.Pod, offloading *v1alpha1.NamespaceOffloading) []corev1.Pod {
+	ends := offloading.DeepCopy()
+	if ends.DeletionTimestamp.IsZero() {
+		ends.DeletionTimestamp = &metav1.Time{Time: time.Unix(1<<40, 0)} // All pods are older.
+	}
+	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return unscheduledpod.FateOf(&pod, ends) != unscheduledpod.Remade })
+}
+
+// Stranded are the other pods that would wait for ever in a namespace that is not offloaded.
+func Stranded(pods, evicted []corev1.Pod) eviction.Left {
+	var names []types.NamespacedName
+	for i := range pods {
+		if pod := &pods[i]; !contains(evicted, pod) && pod.DeletionTimestamp.IsZero() && unscheduledpod.OnlyVirtual(pod) {
+			names = append(names, client.ObjectKeyFromObject(pod))
+		}
+	}
+	return eviction.Summarise(names, nil)
+}
+
+func contains(pods []corev1.Pod, pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pods, func(other corev1.Pod) bool { return other.UID == pod.UID })
+}
+
+// left tells which of the pods that the manager was to evict are gone, and which pods wait
+// for ever.
+func left(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string, evicted []corev1.Pod) {
+	pods := waiting(ctx, consumer, output, namespace)
+	gone := slices.DeleteFunc(evicted, func(pod corev1.Pod) bool { return contains(pods, &pod) })
+	tell(output, namespace, gone, Stranded(pods, nil))
+}
+
+func tell(output *cli.Output, namespace string, evicted []corev1.Pod, stranded eviction.Left) {
+	for i := range evicted {
+		output.Did(cli.Step{Cluster: "consumer", Object: "pod/" + evicted[i].Name, Namespace: namespace, Action: "evicted"})
+	}
+	if stranded.Count > 0 {
+		output.Warn("without an offloading of namespace %s, pods that can run on virtual nodes alone wait for ever: %s; delete them, and make those again that no controller makes", namespace, stranded)
+	}
+}

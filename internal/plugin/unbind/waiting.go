@@ -1,0 +1,54 @@
+package unbind
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+)
+
+// warn names the pods that wait for the node of a binding, and for no other. The deletion of
+// the binding takes no notice of them: new ones would ask for the same node.
+func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, binding *v1alpha1.ClusterBinding) {
+	pods, nodes := &corev1.PodList{}, &corev1.NodeList{}
+	err := errors.Join(consumer.List(ctx, pods, client.MatchingFields{"spec.nodeName": ""}), consumer.List(ctx, nodes))
+	if apierrors.IsForbidden(err) {
+		return // Whoever deletes bindings need not see them.
+	}
+	if err != nil {
+		output.Warn("which pods wait for node %s alone is not known: %v", binding.VirtualNodeName(), err)
+		return
+	}
+	if left := OnlyThere(pods.Items, nodes.Items, binding.VirtualNodeName()); left.Count > 0 {
+		output.Warn("pods that only node %s could have wait on without it: %s; offload their namespaces to other providers, or change what keeps them to this one, and delete them", binding.VirtualNodeName(), left)
+	}
+}
+
+// OnlyThere are the pods without a node that one node could have, and no other, by their node
+// selectors and affinity.
+func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Left {
+	var names []types.NamespacedName
+	for i := range pods {
+		pod := &pods[i]
+		there, elsewhere := false, false
+		required := nodeaffinity.GetRequiredNodeAffinity(pod)
+		for j := range nodes {
+			if fits, err := required.Match(&nodes[j]); err != nil || !fits {
+				continue
+			}
+			there, elsewhere = there || nodes[j].Name == node, elsewhere || nodes[j].Name != node
+		}
+		if there && !elsewhere && pod.DeletionTimestamp.IsZero() && !eviction.OfDaemonSet(pod) {
+			names = append(names, client.ObjectKeyFromObject(pod))
+		}
+	}
+	return eviction.Summarise(names, nil)
+}
