@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -102,28 +103,33 @@ func Due[T client.Object](ctx context.Context, objects []T, missing func(context
 	return due, nil
 }
 
-// Of names the account whose token that is: a ServiceAccount of a provider's namespace for
-// consumers. It does not check the token, and fails for any other.
-func Of(token string) (string, error) {
+// Of names the account of a token: a ServiceAccount of a provider's namespace for consumers.
+// The UID is empty if the token does not say it. Of does not check the token, and fails for any other.
+func Of(token string) (name string, uid types.UID, err error) {
 	var claims struct {
-		Subject string `json:"sub"`
+		Subject    string `json:"sub"`
+		Kubernetes struct {
+			Account struct {
+				UID types.UID `json:"uid"`
+			} `json:"serviceaccount"`
+		} `json:"kubernetes.io"`
 	}
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return "", errors.New("its token is not one of a ServiceAccount")
+		return "", "", errors.New("its token is not one of a ServiceAccount")
 	}
 	content, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err == nil {
 		err = json.Unmarshal(content, &claims)
 	}
 	if err != nil {
-		return "", fmt.Errorf("its token is not one of a ServiceAccount: %w", err)
+		return "", "", fmt.Errorf("its token is not one of a ServiceAccount: %w", err)
 	}
 	namespace, name, err := serviceaccount.SplitUsername(claims.Subject)
 	if err != nil || namespace != config.ProviderNamespace {
-		return "", fmt.Errorf("its token is of %q, which is no ServiceAccount in namespace %s", claims.Subject, config.ProviderNamespace)
+		return "", "", fmt.Errorf("its token is of %q, which is no ServiceAccount in namespace %s", claims.Subject, config.ProviderNamespace)
 	}
-	return name, nil
+	return name, claims.Kubernetes.Account.UID, nil
 }
 
 // Token asks for a token of a ServiceAccount for consumers. The API server may grant less than

@@ -67,7 +67,7 @@ func TestOf(t *testing.T) {
 		"abc":                    "",
 		"":                       "",
 	} {
-		if got, err := Of(given); got != want || (err == nil) != (want != "") {
+		if got, _, err := Of(given); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %q, %v", given, got, err)
 		}
 	}

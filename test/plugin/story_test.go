@@ -296,7 +296,7 @@ func second(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if of, err := account.Of(loaded.BearerToken); of != "second" || string(after.Data["kubeconfig"]) == string(document) {
+	if of, _, err := account.Of(loaded.BearerToken); of != "second" || string(after.Data["kubeconfig"]) == string(document) {
 		t.Errorf("the new token is of %q (%v)", of, err)
 	}
 	fails(t, "leads to", "unbind", "second", "--provider-context", "eu")
@@ -364,12 +364,36 @@ func takesBack(t *testing.T) {
 	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
 	does(t, "unoffload", "team-a")
 	fails(t, "is not the provider of the binding", "unbind", "eu", "--provider-context", "home")
-	does(t, "unbind", "eu", "--provider-context", "eu")
-	fails(t, "is not known", "unbind", "eu", "--provider-context", "eu")
-	does(t, "unbind", "eu")
+	goesOn(t)
+	if again := does(t, "unbind", "eu", "--provider-context", "eu"); len(again) != 0 {
+		t.Errorf("the second time it did %v", again)
+	}
 	absent(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}})
 	absent(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
 	get(t, inProvider, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.Limits}})
+}
+
+// goesOn has a binding that goes after the command has given up: the same command ends the rest.
+func goesOn(t *testing.T) {
+	binding := get(t, inConsumer, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}})
+	hold := func(add bool) {
+		before := get(t, inConsumer, binding).DeepCopy()
+		if binding.Finalizers = slices.DeleteFunc(binding.Finalizers, func(f string) bool { return f == "example.com/hold" }); add {
+			binding.Finalizers = append(binding.Finalizers, "example.com/hold")
+		}
+		if err := inConsumer.Patch(t.Context(), binding, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(true)
+	givesUp(t, "waiting: ", "the same command goes on, too", "unbind", "eu", "--provider-context", "eu")
+	eventually(t, "the manager has done its part", func() bool { return len(get(t, inConsumer, binding).Finalizers) == 1 })
+	hold(false)
+	fails(t, "whose token is in Secret eu-kubeconfig", "unbind", "eu", "--provider-context", "home")
+	did := does(t, "unbind", "eu", "--provider-context", "eu")
+	if !slices.Contains(did["deleted"], "serviceaccount/"+config.ProviderAccount) || !slices.Contains(did["deleted"], "secret/eu-kubeconfig") {
+		t.Errorf("it went on with %v", did)
+	}
 }
 
 // uninstalls has a provider and a namespace once more, and nothing is left of anything.
@@ -383,6 +407,10 @@ func uninstalls(t *testing.T) {
 	mark(t, binding, hosted.LabelHostedCluster, "")
 	fails(t, "delete clusterroles.rbac.authorization.k8s.io", "uninstall", "--all", "--as", "system:serviceaccount:spillway-system:spillway-manager")
 	does(t, "uninstall", "--all")
+	// The access to a provider can end afterwards, too.
+	if later := does(t, "unbind", "eu", "--provider-context", "eu"); !slices.Contains(later["deleted"], "serviceaccount/"+config.ProviderAccount) {
+		t.Errorf("unbind did %v", later)
+	}
 	if again := does(t, "uninstall"); len(again) != 0 {
 		t.Errorf("the second time it did %v", again)
 	}

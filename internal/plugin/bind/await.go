@@ -80,7 +80,7 @@ func (w *work) takeBack(ctx context.Context) error {
 	w.output.Say("taking back what was made:")
 	if w.made.binding != "" {
 		if err := unbind.Binding(ctx, w.consumer, w.output, w.wanted.Name, w.made.binding); err != nil {
-			return err
+			return fmt.Errorf("%w: the command for that is kubectl spillway unbind %s --provider-context CONTEXT", err, w.wanted.Name)
 		}
 	}
 	if w.made.secret != "" {

@@ -62,7 +62,7 @@ func Account(secret *corev1.Secret, key string) (string, error) {
 		err = errors.New("it has a client certificate")
 	default:
 		var name string
-		if name, err = account.Of(loaded.BearerToken); err == nil {
+		if name, _, err = account.Of(loaded.BearerToken); err == nil {
 			return name, nil
 		}
 	}

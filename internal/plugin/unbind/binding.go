@@ -56,7 +56,7 @@ func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, nam
 		return false, nil
 	})
 	if err != nil {
-		return fmt.Errorf("ClusterBinding %s is not gone: %s: %w; it goes on being deleted, and the same command waits for it again", name, waits, err)
+		return fmt.Errorf("ClusterBinding %s is not gone: %s: %w; it goes on being deleted, and the same command goes on, too", name, waits, err)
 	}
 	output.Did(cli.Step{Cluster: "consumer", Object: object, Action: "deleted"})
 	return nil

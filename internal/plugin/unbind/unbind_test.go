@@ -1,6 +1,11 @@
 package unbind
 
 import (
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -8,9 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
@@ -54,27 +62,25 @@ func TestAccessBeginsAnew(t *testing.T) {
 	}
 }
 
+// TestMayClean: also once the binding is gone, its token tells to which provider it led.
 func TestMayClean(t *testing.T) {
-	binding := func(name, uid string) v1alpha1.ClusterBinding {
-		b := v1alpha1.ClusterBinding{}
-		b.Name, b.Status.RemoteClusterUID = name, uid
-		return b
-	}
+	elsewhereNow := end{name: "second", uid: "other", at: elsewhere}
 	tests := map[string]struct {
-		bindings []v1alpha1.ClusterBinding
-		want     string
+		own    end
+		others []end
+		want   string
 	}{
-		"it is its provider":     {[]v1alpha1.ClusterBinding{binding("us", "us"), binding("eu", "there")}, ""},
-		"it is another cluster":  {[]v1alpha1.ClusterBinding{binding("eu", "elsewhere")}, "is not the provider of the binding"},
-		"there is no binding":    {[]v1alpha1.ClusterBinding{binding("us", "us")}, "kubectl delete clusterrolebinding,serviceaccount spillway-consumer -n spillway-provider"},
-		"it was never connected": {[]v1alpha1.ClusterBinding{binding("eu", "")}, "is not known"},
-		"another one leads there": {[]v1alpha1.ClusterBinding{binding("eu", "there"), binding("second", "there")},
-			"ClusterBinding second leads to"},
-		"only another one leads there": {[]v1alpha1.ClusterBinding{binding("second", "there")}, "ClusterBinding second leads to"},
+		"it is its provider":            {end{uid: "there", at: here}, []end{elsewhereNow}, ""},
+		"it is another cluster":         {end{uid: "other", at: elsewhere}, nil, "is not the provider of the binding"},
+		"the binding is gone":           {end{at: here}, []end{elsewhereNow}, ""},
+		"nothing is left but the other": {end{}, []end{elsewhereNow}, ""},
+		"its token is of another one":   {end{name: "eu", secret: "eu-kubeconfig", at: elsewhere}, nil, "whose token is in Secret eu-kubeconfig"},
+		"another one leads there":       {end{uid: "there", at: here}, []end{{name: "second", at: here}}, "ClusterBinding second leads to"},
+		"only another one leads there":  {end{}, []end{{name: "second", at: here}}, "ClusterBinding second leads to"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := mayClean("eu", "there", "the provider", test.bindings)
+			err := mayClean("the provider", test.own, test.others)
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
@@ -101,6 +107,39 @@ func TestOnlyThere(t *testing.T) {
 	}
 	if got := OnlyThere(pods, []corev1.Node{own, eu}, eu.Name).String(); got != "2 pods (team/eu, team/virtual)" {
 		t.Errorf("of the last provider: %s", got)
+// TestWhatIsLeft: whoever ends before everything is done says what is left, and how that ends.
+func TestWhatIsLeft(t *testing.T) {
+	r := &remains{name: "eu", key: client.ObjectKey{Namespace: "spillway-system", Name: "eu-kubeconfig"}, field: "kubeconfig"}
+	if got := r.stays(true); got != "" {
+		t.Errorf("nothing is left, and it says %q", got)
+	}
+	const ends = "ends with kubectl spillway unbind eu --provider-context CONTEXT"
+	if got := r.stays(false); !strings.Contains(got, "if it is there") || !strings.Contains(got, ends) {
+		t.Error(got)
+	}
+	r.secret = &corev1.Secret{}
+	if got := r.stays(false); got != "" { // It says itself that it is kept.
+		t.Errorf("of a client certificate it says %q", got)
+	}
+	claims := `{"iat":0,"exp":100,"sub":"system:serviceaccount:spillway-provider:second","kubernetes.io":{"serviceaccount":{"uid":"1"}}}`
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	at := clientcmdapi.Cluster{Server: "https://eu:6443", CertificateAuthorityData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
+	document, err := account.Kubeconfig("provider", at, clientcmdapi.AuthInfo{Token: "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".c2ln"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.secret.Data = map[string][]byte{"kubeconfig": document}
+	const of = "ServiceAccount spillway-provider/second in the provider at https://eu:6443, with its roles and a token that is valid until 1970-01-01T00:01:40Z"
+	for got, want := range map[string]string{
+		r.stays(false):                               of + ": that " + ends,
+		r.stays(true):                                "has not made it",
+		r.unfinished(errors.New("away")).Error():     "away; left of eu are: Secret spillway-system/eu-kubeconfig here, and " + of,
+		string(accessOf(r.secret, "kubeconfig").uid): "1",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -1,0 +1,184 @@
+package unbind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/account"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/objects"
+)
+
+// open connects to the provider, which must be that of the binding, and of no other.
+func (r *remains) open(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, flags cli.ProviderFlags) (*cli.Provider, error) {
+	provider, err := f.Provider(flags)
+	if err != nil {
+		return nil, err
+	}
+	uid, err := provider.UID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bindings := &v1alpha1.ClusterBindingList{}
+	if err := consumer.List(ctx, bindings); err != nil && !meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("reading the ClusterBindings: %w", err)
+	}
+	ends := r.ends(bindings.Items)
+	for i := range ends {
+		if err := ends[i].locate(ctx, consumer, provider.Cluster, uid); err != nil {
+			return nil, err
+		}
+	}
+	if err := mayClean(provider.Name, ends[0], ends[1:]); err != nil {
+		return nil, err
+	}
+	all, err := config.Objects("provider")
+	if err == nil {
+		err = (&objects.Writer{Cluster: provider.Cluster}).MayDelete(ctx, Access(all))
+	}
+	return provider, err
+}
+
+// place is where a binding leads to; empty if that is not known.
+type place string
+
+const (
+	here      place = "here"
+	elsewhere place = "elsewhere"
+)
+
+// end is one binding, or what is left of it, and whether it leads to a provider.
+type end struct {
+	name string
+	// uid is the identity of the cluster to which it was connected, if it ever was.
+	uid         string
+	secret, key string
+	at          place
+}
+
+// ends has what is left of the binding first, then all others.
+func (r *remains) ends(bindings []v1alpha1.ClusterBinding) []end {
+	all := []end{{name: r.name, secret: r.key.Name, key: r.field}}
+	for i := range bindings {
+		one := end{
+			name: bindings[i].Name, uid: bindings[i].Status.RemoteClusterUID,
+			secret: bindings[i].Spec.KubeconfigSecretRef.Name, key: bindings[i].Spec.KubeconfigSecretRef.Key,
+		}
+		if one.name == r.name {
+			all[0] = one
+		} else {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// locate sees whether it leads to the provider with that identity. Of one that was never connected, or is gone, its
+// token tells: by the account that it is of, even after it has expired.
+func (e *end) locate(ctx context.Context, consumer, provider *cli.Cluster, uid string) error {
+	if e.uid != "" {
+		if e.at = elsewhere; e.uid == uid {
+			e.at = here
+		}
+		return nil
+	}
+	secret := &corev1.Secret{}
+	err := consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: e.secret}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading Secret %s/%s: %w", config.Namespace, e.secret, err)
+	}
+	token := accessOf(secret, e.key)
+	if token.uid == "" {
+		return nil
+	}
+	there := &corev1.ServiceAccount{}
+	err = provider.Get(ctx, client.ObjectKey{Namespace: config.ProviderNamespace, Name: token.account}, there)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading ServiceAccount %s/%s in %s: %w", config.ProviderNamespace, token.account, provider.Name, err)
+	}
+	if e.at = elsewhere; there.UID == token.uid {
+		e.at = here
+	}
+	return nil
+}
+
+// mayClean fails if it is not sure that the access to a provider is that of the binding alone. If
+// nothing in this cluster says where the binding led to, what consumers have in the provider decides.
+func mayClean(provider string, own end, others []end) error {
+	for _, other := range others {
+		if other.at == here {
+			return fmt.Errorf("ClusterBinding %s leads to %s, too, and needs the access to it: leave --provider-context out", other.name, provider)
+		}
+	}
+	switch {
+	case own.at != elsewhere:
+		return nil
+	case own.uid != "":
+		return fmt.Errorf("%s is not the provider of the binding: give the context of that one, or none", provider)
+	default:
+		return fmt.Errorf("%s does not have the account whose token is in Secret %s: it is another cluster, or the access to it has ended already. Give the context of the provider of %s, "+
+			"or none to delete the Secret alone", provider, own.secret, own.name)
+	}
+}
+
+// clean deletes what bind has made in the provider, if nobody uses it any more.
+func (o *options) clean(ctx context.Context, provider *cli.Cluster, output *cli.Output) error {
+	used, err := Used(ctx, provider)
+	if err != nil {
+		return err
+	}
+	if len(used) > 0 && !o.DryRun {
+		return errors.New("the account in " + provider.Name + " is kept, because there is still something of a consumer: " + strings.Join(used, ", ") + "; when that is gone, the same command goes on")
+	}
+	all, err := config.Objects("provider")
+	if err != nil {
+		return err
+	}
+	writer := &objects.Writer{Cluster: provider, Side: "provider", Output: output, DryRun: o.DryRun}
+	if err := writer.Delete(ctx, Access(all)); err != nil {
+		return err
+	}
+	output.Say("the limits and the policies of consumers stay in %s; see --help", provider.Name)
+	return nil
+}
+
+// Access are those of a provider's objects that give a consumer access, in order. What confines
+// it is not among them.
+func Access(all []*unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(account.InOrder(all), func(object *unstructured.Unstructured) bool {
+		return object.GetKind() != "ServiceAccount" && object.GroupVersionKind().Group != rbacv1.GroupName
+	})
+}
+
+// Used names what consumers have in a provider: their namespaces, and the Leases of their
+// managers.
+func Used(ctx context.Context, provider client.Client) ([]string, error) {
+	marked := client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}
+	namespaces, leases := &corev1.NamespaceList{}, &coordinationv1.LeaseList{}
+	if err := provider.List(ctx, namespaces, marked); err != nil {
+		return nil, fmt.Errorf("reading the namespaces of consumers in the provider: %w", err)
+	}
+	if err := provider.List(ctx, leases, client.InNamespace(config.ProviderNamespace)); err != nil {
+		return nil, fmt.Errorf("reading the Leases of consumers in the provider: %w", err)
+	}
+	var used []string
+	for i := range namespaces.Items {
+		used = append(used, "Namespace "+namespaces.Items[i].Name)
+	}
+	for i := range leases.Items {
+		used = append(used, "Lease "+leases.Items[i].Name)
+	}
+	return used, nil
+}

@@ -1,0 +1,144 @@
+package unbind
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/account"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
+)
+
+// remains are what the consumer has of a binding: all of it, or what an earlier run has left.
+type remains struct {
+	name string
+	// binding is nil once it is gone, and secret if there is none.
+	binding *v1alpha1.ClusterBinding
+	secret  *corev1.Secret
+	// key is that of the Secret, and field where it has the kubeconfig.
+	key   client.ObjectKey
+	field string
+}
+
+func read(ctx context.Context, consumer *cli.Cluster, name string) (*remains, error) {
+	r := &remains{name: name, key: client.ObjectKey{Namespace: config.Namespace, Name: cli.SecretName(name)}, field: v1alpha1.DefaultKubeconfigKey}
+	binding := &v1alpha1.ClusterBinding{}
+	err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding)
+	switch {
+	case err == nil:
+		if err := Hosted(binding); err != nil {
+			return nil, err
+		}
+		r.binding, r.key.Name, r.field = binding, binding.Spec.KubeconfigSecretRef.Name, binding.Spec.KubeconfigSecretRef.Key
+	case !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err):
+		return nil, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+	}
+	secret := &corev1.Secret{}
+	err = consumer.Get(ctx, r.key, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", r.key, err)
+	}
+	if err == nil {
+		r.secret = secret
+	}
+	return r, nil
+}
+
+// access is what a Secret opens: an account in a provider. It is empty where that is not known.
+type access struct {
+	account, server string
+	// uid is that of the account, and until when the token is valid.
+	uid   types.UID
+	until time.Time
+}
+
+func accessOf(secret *corev1.Secret, field string) access {
+	if secret == nil {
+		return access{}
+	}
+	loaded, err := kubeconfig.Load(secret.Data[field])
+	if err != nil {
+		return access{}
+	}
+	name, uid, err := account.Of(loaded.BearerToken)
+	if err != nil {
+		return access{}
+	}
+	_, _, until := kubeconfig.Validity(loaded)
+	return access{account: name, server: loaded.Host, uid: uid, until: until}
+}
+
+// String implements fmt.Stringer.
+func (a access) String() string {
+	if a.account == "" {
+		return "ServiceAccount " + config.ProviderNamespace + "/" + config.ProviderAccount + " in the provider, if it is there, with its roles and tokens"
+	}
+	text := "ServiceAccount " + config.ProviderNamespace + "/" + a.account + " in the provider at " + a.server + ", with its roles"
+	if !a.until.IsZero() {
+		text += " and a token that is valid until " + a.until.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// unfinished says, beside an error, what is left of a binding that is gone.
+func (r *remains) unfinished(err error) error {
+	left := accessOf(r.secret, r.field).String()
+	if r.secret != nil {
+		left = "Secret " + r.key.String() + " here, and " + left
+	}
+	return fmt.Errorf("%w; left of %s are: %s", err, r.name, left)
+}
+
+// stays says what is left in the provider at the end; "" if nothing is that bind has made.
+func (r *remains) stays(cleaned bool) string {
+	access := accessOf(r.secret, r.field)
+	switch {
+	case !cleaned && (access.account != "" || r.secret == nil):
+		return "what stays is " + access.String() + ": that ends with kubectl spillway unbind " + r.name + " --provider-context CONTEXT"
+	case cleaned && access.account != "" && access.account != config.ProviderAccount:
+		return "what stays is " + access.String() + ": kubectl spillway bind has not made it"
+	default:
+		return ""
+	}
+}
+
+// secret deletes the Secret that bind has made, unless another binding uses it.
+func (o *options) secret(ctx context.Context, consumer *cli.Cluster, output *cli.Output, left *remains) error {
+	secret := left.secret
+	if secret == nil {
+		return nil
+	}
+	step := cli.Step{Cluster: "consumer", Object: "secret/" + secret.Name, Namespace: secret.Namespace, Action: "deleted"}
+	others := &v1alpha1.ClusterBindingList{}
+	if err := consumer.List(ctx, others); err != nil && !meta.IsNoMatchError(err) {
+		return fmt.Errorf("reading the ClusterBindings: %w", err)
+	}
+	used := ""
+	for i := range others.Items {
+		if other := &others.Items[i]; other.Name != left.name && other.Spec.KubeconfigSecretRef.Name == secret.Name {
+			used = other.Name
+		}
+	}
+	switch {
+	case used != "":
+		step.Action, step.Message = "kept", "ClusterBinding "+used+" uses it, too"
+	case !cli.Made(secret):
+		step.Action, step.Message = "kept", "it was not made by kubectl spillway; it may have credentials in it that are still valid"
+	case !o.DryRun:
+		if err := client.IgnoreNotFound(consumer.Delete(ctx, secret, precondition.Exactly(secret))); err != nil {
+			return fmt.Errorf("deleting Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+		}
+	}
+	output.Did(step)
+	return nil
+}
