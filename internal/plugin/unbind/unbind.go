@@ -3,6 +3,8 @@ package unbind
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 type options struct {
 	cli.Run
 	provider cli.ProviderFlags
+	yes      bool
 }
 
 // Command is unbind.
@@ -22,14 +25,18 @@ func Command(f *cli.Factory) *cobra.Command {
 		Use:   "unbind NAME",
 		Short: "Drain a provider, and delete its binding",
 		Long: `Deletes a ClusterBinding, and waits while its pods leave, its remote namespaces are deleted with everything in them, and
-its node goes; then deletes the Secret, if kubectl spillway bind has made it. Pods without a controller are gone for good.
+its node goes; then deletes the Secret, if kubectl spillway bind has made it. Pods without a controller are gone for good. --dry-run
+lists these pods and namespaces. On a terminal it asks first, unless you give --yes; without one it does not ask.
 
 What bind has made in the provider stays, since another consumer may use it, unless you give --provider-context. Then its access
 ends, and with it the token: the account and its roles are deleted, if no consumer has anything there any more, and no other binding leads to
 the same provider. If the ClusterBinding is gone already, it goes on with what is left of it, here and there. The limits and the policies stay. They concern nobody
 but consumers, and an API server that has lost its last policy with limits knows none again before it is restarted
 (https://github.com/kubernetes/kubernetes/issues/130887), so that it could not be bound again.`,
-		Example: `  kubectl spillway unbind eu
+		Example: `  # What it takes away
+  kubectl spillway unbind eu --dry-run
+
+  kubectl spillway unbind eu
 
   # And end the access to the provider
   kubectl spillway unbind eu --provider-context eu`,
@@ -40,6 +47,7 @@ but consumers, and an API server that has lost its last policy with limits knows
 	})
 	o.AddTo(command.Flags())
 	o.provider.AddTo(command.Flags())
+	cli.AddYes(command.Flags(), &o.yes)
 	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if there is no such flag.
 	return command
 }
@@ -62,7 +70,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 			return err
 		}
 	}
-	if err := o.binding(ctx, consumer, output, left); err != nil {
+	if err := o.binding(ctx, f, consumer, output, left, provider); err != nil {
 		return err
 	}
 	if provider != nil {
@@ -80,14 +88,36 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	return nil
 }
 
-// binding deletes the ClusterBinding.
-func (o *options) binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, left *remains) error {
-	if left.binding == nil {
-		return nil
+// binding deletes the ClusterBinding, if the user agrees to it.
+func (o *options) binding(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output, left *remains, provider *cli.Provider) error {
+	if err := o.agreed(ctx, f, consumer, left, provider); err != nil || left.binding == nil {
+		return err
 	}
 	if o.DryRun {
-		output.Did(cli.Step{Cluster: "consumer", Object: "clusterbinding.offloading.spillway.io/" + left.name, Action: "deleted"})
-		return nil
+		return Tell(ctx, consumer, output, left.name)
 	}
 	return Binding(ctx, consumer, output, left.name, "")
+}
+
+// agreed asks on a terminal, unless that was agreed to before.
+func (o *options) agreed(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, left *remains, provider *cli.Provider) error {
+	ask := f.Asker(o.yes || o.DryRun)
+	if ask == nil {
+		return nil
+	}
+	var parts []string
+	if left.binding != nil && left.binding.DeletionTimestamp.IsZero() {
+		loss, err := losses(ctx, consumer, left.binding)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, "Unbind "+left.name+" from "+f.Where(consumer)+"? "+summary(loss))
+	}
+	if provider != nil {
+		parts = append(parts, "The access of consumers to "+provider.Name+" ends.")
+	}
+	if len(parts) > 0 && !ask(strings.Join(parts, " ")+" Type yes: ") {
+		return fmt.Errorf("nothing was changed in %s, since you did not type yes", f.Where(consumer))
+	}
+	return nil
 }

@@ -9,11 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -139,6 +142,48 @@ func TestWhatIsLeft(t *testing.T) {
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestLoss: what a dry run lists, and a question counts.
+func TestLoss(t *testing.T) {
+	owned := []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}}
+	daemon := []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent", Controller: ptr.To(true)}}
+	pods := []corev1.Pod{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", OwnerReferences: owned}}, {ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "bare"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "agent", OwnerReferences: daemon}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "leaves", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}},
+	}
+	namespaces := &v1alpha1.NamespaceMap{}
+	namespaces.Status.CurrentMapping = []v1alpha1.CurrentMapping{
+		{Namespace: "a", RemoteNamespace: "a-home", Phase: v1alpha1.MappingAccepted}, {Namespace: "b", RemoteNamespace: "taken", Phase: v1alpha1.MappingCreationLoopBackOff},
+	}
+	binding := &v1alpha1.ClusterBinding{}
+	binding.Spec.MountNamespace = "mounted"
+	conditions.Set(&binding.Status.Conditions, 1, conditions.New(v1alpha1.BindingMountNamespaceReady, "True", "Ready", ""))
+	tests := map[v1alpha1.DeletionPolicy]struct{ steps, summary string }{
+		v1alpha1.DeletionPolicyDrain: {
+			"pod/web evicted; pod/bare evicted it has no controller, and is gone for good; namespace/a-home deleted with everything in it; namespace/mounted deleted with everything in it; ",
+			"Pods that leave its virtual node: 2. Pods without a controller, which are gone for good: 1. Remote namespaces that are deleted, with everything in them: a-home, mounted.",
+		},
+		v1alpha1.DeletionPolicyOrphan: {
+			"pod/web deleted its node goes; in the provider it may run on; pod/bare deleted its node goes; in the provider it may run on; " +
+				"namespace/a-home kept the deletionPolicy is Orphan; namespace/mounted kept the deletionPolicy is Orphan; ",
+			"Pods that leave its virtual node: 2. Remote namespaces that are kept, as they are: a-home, mounted.",
+		},
+	}
+	for policy, want := range tests {
+		binding.Spec.DeletionPolicy = policy
+		got, steps := "", loss(binding, pods, namespaces)
+		for _, step := range steps {
+			got += strings.TrimSpace(step.Object+" "+step.Action+" "+step.Message) + "; "
+		}
+		if diff := cmp.Diff(want.steps, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", policy, diff)
+		}
+		if diff := cmp.Diff(want.summary, summary(steps)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", policy, diff)
 		}
 	}
 }

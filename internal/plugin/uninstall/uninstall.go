@@ -3,16 +3,13 @@
 package uninstall
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -32,7 +29,7 @@ import (
 
 type options struct {
 	cli.Run
-	all bool
+	all, yes bool
 }
 
 // Command is uninstall.
@@ -44,7 +41,7 @@ func Command(f *cli.Factory) *cobra.Command {
 		Long: `Removes Spillway from this cluster: first all offloadings, then all bindings, each of which takes a running manager, then
 the manager, and last policies, roles, kinds and the namespace spillway-system. It says what it waits for, such as a provider that is away.
 
-On a terminal it asks, and names the cluster. Without one, it refuses while there are offloadings or bindings, unless you give --all.
+On a terminal it asks, and names the cluster, unless you give --yes. Without one, it refuses while there are offloadings or bindings, unless you give --all.
 Bindings of hosted clusters are their operator's: remove spec.binding of each HostedCluster before. What bind has made in providers
 stays; kubectl spillway unbind NAME --provider-context CONTEXT, before or afterwards, removes that.`,
 		Example: `  kubectl spillway uninstall --dry-run
@@ -56,6 +53,7 @@ stays; kubectl spillway unbind NAME --provider-context CONTEXT, before or afterw
 	})
 	o.AddTo(command.Flags())
 	command.Flags().BoolVar(&o.all, "all", false, "also delete all offloadings and bindings, with everything that is in remote namespaces")
+	cli.AddYes(command.Flags(), &o.yes)
 	return command
 }
 
@@ -65,7 +63,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		return err
 	}
 	if !o.DryRun {
-		if err := agreed(stillUsed(namespaces, bindings), f.Where(consumer), o.all, asker(f)); err != nil {
+		if err := agreed(stillUsed(namespaces, bindings), f.Where(consumer), o.all, f.Asker(o.yes)); err != nil {
 			return err
 		}
 	}
@@ -136,8 +134,12 @@ func (o *options) round(ctx context.Context, consumer *cli.Cluster, output *cli.
 	}
 	for _, binding := range bindings {
 		if o.DryRun {
-			output.Did(cli.Step{Cluster: "consumer", Object: "clusterbinding.offloading.spillway.io/" + binding, Action: "deleted"})
-		} else if err := unbind.Binding(ctx, consumer, output, binding, ""); err != nil {
+			if err := unbind.Tell(ctx, consumer, output, binding); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := unbind.Binding(ctx, consumer, output, binding, ""); err != nil {
 			return err
 		}
 	}
@@ -219,17 +221,4 @@ func question(used, where string) string {
 		text = "In " + where + ", " + used + ". Delete them, with everything in their remote namespaces, and remove Spillway?"
 	}
 	return text + " Type yes: "
-}
-
-// asker asks on a terminal; it is nil if there is none.
-func asker(f *cli.Factory) func(question string) bool {
-	in, ok := f.In.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return nil
-	}
-	return func(question string) bool {
-		_, _ = fmt.Fprint(f.ErrOut, question)
-		answer, _ := bufio.NewReader(in).ReadString('\n')
-		return strings.TrimSpace(answer) == "yes"
-	}
 }

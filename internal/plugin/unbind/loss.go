@@ -1,0 +1,117 @@
+package unbind
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+)
+
+// Tell says what would be deleted with a binding, and what else goes.
+func Tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string) error {
+	binding := &v1alpha1.ClusterBinding{}
+	if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
+		return fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+	}
+	steps, err := losses(ctx, consumer, binding)
+	if err != nil {
+		return err
+	}
+	for _, step := range append(steps, cli.Step{Cluster: "consumer", Object: "clusterbinding.offloading.spillway.io/" + name, Action: deleted}) {
+		output.Did(step)
+	}
+	return nil
+}
+
+// losses are what goes with a binding: the pods on its virtual node, and its remote namespaces.
+func losses(ctx context.Context, consumer *cli.Cluster, binding *v1alpha1.ClusterBinding) ([]cli.Step, error) {
+	pods, namespaces := &corev1.PodList{}, &v1alpha1.NamespaceMap{}
+	if err := consumer.List(ctx, pods, client.MatchingFields{"spec.nodeName": binding.VirtualNodeName()}); err != nil {
+		return nil, fmt.Errorf("reading the pods on %s, which would be evicted: %w", binding.VirtualNodeName(), err)
+	}
+	if err := consumer.Get(ctx, client.ObjectKey{Name: binding.Name}, namespaces); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading NamespaceMap %s, which has the remote namespaces: %w", binding.Name, err)
+	}
+	return loss(binding, pods.Items, namespaces), nil
+}
+
+// Actions of what goes with a binding.
+const (
+	evicted = "evicted"
+	deleted = "deleted"
+	kept    = "kept"
+)
+
+func loss(binding *v1alpha1.ClusterBinding, pods []corev1.Pod, namespaces *v1alpha1.NamespaceMap) []cli.Step {
+	var steps []cli.Step
+	drains := binding.Spec.Drains()
+	for i := range pods {
+		pod := &pods[i]
+		if !pod.DeletionTimestamp.IsZero() || eviction.OfDaemonSet(pod) {
+			continue
+		}
+		step := cli.Step{Cluster: "consumer", Object: "pod/" + pod.Name, Namespace: pod.Namespace, Action: evicted}
+		switch {
+		case !drains:
+			step.Action, step.Message = deleted, "its node goes; in the provider it may run on"
+		case metav1.GetControllerOf(pod) == nil:
+			step.Message = "it has no controller, and is gone for good"
+		}
+		steps = append(steps, step)
+	}
+	remote := func(name string) {
+		step := cli.Step{Cluster: "provider", Object: "namespace/" + name, Action: deleted, Message: "with everything in it"}
+		if !drains {
+			step.Action, step.Message = kept, "the deletionPolicy is "+string(binding.Spec.DeletionPolicy)
+		}
+		steps = append(steps, step)
+	}
+	for _, mapped := range namespaces.Status.CurrentMapping {
+		if mapped.Phase != v1alpha1.MappingCreationLoopBackOff { // Such a namespace is not there, or is not ours.
+			remote(mapped.RemoteNamespace)
+		}
+	}
+	if meta.IsStatusConditionTrue(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
+		remote(binding.Spec.MountNamespace)
+	}
+	return steps
+}
+
+// summary says in a sentence what goes.
+func summary(loss []cli.Step) string {
+	leave, forGood := 0, 0
+	var gone, stay []string
+	for _, step := range loss {
+		name, namespace := strings.CutPrefix(step.Object, "namespace/")
+		switch {
+		case !namespace:
+			leave++
+			if step.Action == evicted && step.Message != "" {
+				forGood++
+			}
+		case step.Action == kept:
+			stay = append(stay, name)
+		default:
+			gone = append(gone, name)
+		}
+	}
+	text := fmt.Sprintf("Pods that leave its virtual node: %d.", leave)
+	if forGood > 0 {
+		text += fmt.Sprintf(" Pods without a controller, which are gone for good: %d.", forGood)
+	}
+	if len(gone) > 0 {
+		text += " Remote namespaces that are deleted, with everything in them: " + strings.Join(gone, ", ") + "."
+	}
+	if len(stay) > 0 {
+		text += " Remote namespaces that are kept, as they are: " + strings.Join(stay, ", ") + "."
+	}
+	return text
+}
