@@ -66,6 +66,13 @@ func refuses(t *testing.T) {
 	fails(t, "which provider?", "bind", "eu")
 	fails(t, "is the consumer itself", "bind", "eu", "--provider-context", "home")
 	fails(t, "create secrets in namespace spillway-system", "bind", "eu", "--provider-context", "eu", "--as", "nobody", "--as-group", "system:masters-not")
+	// What the consumer or the manager would not take, for as many reasons as there are flags.
+	for want, args := range map[string][]string{
+		"RFC 1123 subdomain": {"East_1"}, "must be a DNS label": {"eu", "--cluster-id", "e.u"}, "spec.virtualNode.capacity": {"eu", "--capacity", "cpu=abc"},
+		"spec.virtualNode.labels": {"eu", "--label", "a=b c"}, "plain http is not allowed": {"eu", "--provider-server", "http://eu"}, "less than 10m": {"eu", "--duration", "5m"},
+	} {
+		fails(t, want, append([]string{"bind", "--provider-context", "eu"}, args...)...)
+	}
 	dry := does(t, "bind", "eu", "--provider-context", "eu", "--dry-run")
 	if len(dry["created"]) == 0 || len(dry) != 1 {
 		t.Errorf("the dry run has %v", dry)
@@ -117,6 +124,7 @@ func binds(t *testing.T) {
 
 func offloads(t *testing.T) {
 	fails(t, "kubectl create namespace team-a", "offload", "team-a")
+	fails(t, "is never offloaded", "offload", "kube-system")
 	if err := inConsumer.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -5,21 +5,17 @@ package bind
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/objects"
-	"github.com/spillway-io/spillway/internal/precondition"
 )
 
 // Oldest is the oldest Kubernetes of a provider: the first with ValidatingAdmissionPolicy v1.
@@ -73,7 +69,7 @@ a token of which more than half of the time is left, and the address in its Secr
 	o.AddTo(flags)
 	o.provider.AddTo(flags)
 	flags.StringVar(&o.server, "provider-server", "", "address at which the consumer reaches the provider's API server (default: the one in the Secret that is there, or that of your kubeconfig)")
-	flags.StringVar(&o.profile, "profile", DefaultProfile, "what the provider lets the consumer send, if it has no limits yet")
+	flags.StringVar(&o.profile, "profile", DefaultProfile, "what the provider lets the consumer send, if it has no limits yet: "+strings.Join(Profiles(), " or "))
 	flags.StringVar(&o.wanted.ClusterID, "cluster-id", "", "name of the provider in labels and in the name of its node (default NAME)")
 	flags.StringSliceVar(&o.labels, "label", nil, "labels of the virtual node, as KEY=VALUE")
 	flags.StringSliceVar(&o.capacity, "capacity", nil, "how much of a resource the virtual node offers at most, as cpu=50% or memory=64Gi")
@@ -81,6 +77,7 @@ a token of which more than half of the time is left, and the address in its Secr
 	flags.BoolVar(&o.undo, "undo-on-failure", false, "if it fails, delete what this run has made")
 	flags.BoolVar(&o.force, "force-conflicts", false, "take over fields in the provider that others have set, such as kubectl apply")
 	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if there is no such flag.
+	_ = command.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(Profiles(), cobra.ShellCompDirectiveNoFileComp))
 	return command
 }
 
@@ -137,6 +134,9 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 
 func (o *options) prepare(f *cli.Factory, consumer *cli.Cluster, output *cli.Output) (*work, error) {
 	var err error
+	if err := CheckLifetime(o.lifetime); err != nil {
+		return nil, err
+	}
 	if o.wanted.Labels, err = pairs("label", o.labels); err != nil {
 		return nil, err
 	}
@@ -175,55 +175,13 @@ func (w *work) handOver(ctx context.Context) error {
 		return err
 	}
 	secret := put(w.seen.Secret, w.secretName, w.secret, credentials.Document)
-	if err := write(ctx, w.consumer, w.seen.Secret, secret); err != nil {
+	if err := w.writeSecret(ctx, secret, false); err != nil {
 		return err
 	}
 	if w.seen.Secret == nil {
 		w.made.secret = secret.UID
 	}
 	step.Message = "its token is valid until " + credentials.Expires.UTC().Format(time.RFC3339)
-	w.output.Did(step)
-	return nil
-}
-
-// write creates a Secret, or changes it if nobody has done so since it was read.
-func write(ctx context.Context, consumer client.Client, before, after *corev1.Secret) error {
-	var err error
-	if before == nil {
-		err = consumer.Create(ctx, after, client.FieldOwner(cli.Owner))
-	} else {
-		err = consumer.Patch(ctx, after, precondition.Locked(before), client.FieldOwner(cli.Owner))
-	}
-	if err != nil {
-		return fmt.Errorf("writing Secret %s/%s in the consumer: %w", after.Namespace, after.Name, err)
-	}
-	return nil
-}
-
-// bind makes the ClusterBinding, or changes of it what the flags say.
-func (w *work) bind(ctx context.Context) error {
-	there := w.seen.there()
-	after := w.wanted.binding(there)
-	step := cli.Step{Cluster: "consumer", Object: "clusterbinding.offloading.spillway.io/" + after.Name, Action: "created"}
-	var dry []client.CreateOption
-	var dryPatch []client.PatchOption
-	if w.DryRun {
-		dry, dryPatch = append(dry, client.DryRunAll), append(dryPatch, client.DryRunAll)
-	}
-	switch {
-	case there == nil:
-		if err := w.consumer.Create(ctx, after, append(dry, client.FieldOwner(cli.Owner))...); err != nil {
-			return fmt.Errorf("creating ClusterBinding %s: %w", after.Name, err)
-		}
-		w.made.binding = after.UID
-	case equality.Semantic.DeepEqual(there.Spec, after.Spec):
-		step.Action = "unchanged"
-	default:
-		step.Action = "configured"
-		if err := w.consumer.Patch(ctx, after, precondition.Locked(there), append(dryPatch, client.FieldOwner(cli.Owner))...); err != nil {
-			return fmt.Errorf("changing ClusterBinding %s: %w", after.Name, err)
-		}
-	}
 	w.output.Did(step)
 	return nil
 }

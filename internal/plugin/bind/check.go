@@ -59,6 +59,9 @@ func (w *work) check(ctx context.Context) error {
 	if err := w.credentials(ctx); err != nil {
 		return err
 	}
+	if err := w.wouldTake(ctx); err != nil {
+		return err
+	}
 	if err := w.leaveOut(ctx); err != nil {
 		return err
 	}

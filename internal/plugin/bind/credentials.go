@@ -28,26 +28,56 @@ type Credentials struct {
 
 // Ask asks the provider for a token of an account, and makes a kubeconfig of it.
 func Ask(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, name string, lifetime time.Duration) (*Credentials, error) {
-	if len(at.CertificateAuthorityData) == 0 {
-		// The one that Kubernetes gives to every pod.
-		root := &corev1.ConfigMap{}
-		if err := provider.Get(ctx, client.ObjectKey{Namespace: config.ProviderNamespace, Name: "kube-root-ca.crt"}, root); err != nil {
-			return nil, fmt.Errorf("the kubeconfig has no certificate authority of %s, and ConfigMap kube-root-ca.crt cannot be read: %w", provider.Name, err)
-		}
-		at.CertificateAuthorityData = []byte(root.Data["ca.crt"])
+	at, err := withAuthority(ctx, provider, at, config.ProviderNamespace)
+	if err != nil {
+		return nil, err
 	}
 	token, expires, err := account.Token(ctx, provider, name, lifetime)
 	if err != nil {
 		return nil, fmt.Errorf("asking %s for a token of ServiceAccount %s/%s: %w", provider.Name, config.ProviderNamespace, name, err)
 	}
-	document, err := account.Kubeconfig("provider", at, clientcmdapi.AuthInfo{Token: token})
+	document, err := document(at, token)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := kubeconfig.Load(document); err != nil {
+	return &Credentials{Document: document, Expires: expires}, nil
+}
+
+// document is the kubeconfig with a token. It fails if the manager would refuse it.
+func document(at clientcmdapi.Cluster, token string) ([]byte, error) {
+	content, err := account.Kubeconfig("provider", at, clientcmdapi.AuthInfo{Token: token})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := kubeconfig.Load(content); err != nil {
 		return nil, fmt.Errorf("the manager would refuse a kubeconfig for %s: %w", at.Server, err)
 	}
-	return &Credentials{Document: document, Expires: expires}, nil
+	return content, nil
+}
+
+// withAuthority adds the certificate authority where the kubeconfig has none. Kubernetes gives
+// it to the pods of every namespace.
+func withAuthority(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, namespace string) (clientcmdapi.Cluster, error) {
+	if len(at.CertificateAuthorityData) > 0 {
+		return at, nil
+	}
+	root := &corev1.ConfigMap{}
+	if err := provider.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "kube-root-ca.crt"}, root); err != nil {
+		return at, fmt.Errorf("the kubeconfig has no certificate authority of %s, and ConfigMap %s/kube-root-ca.crt cannot be read: %w", provider.Name, namespace, err)
+	}
+	at.CertificateAuthorityData = []byte(root.Data["ca.crt"])
+	return at, nil
+}
+
+// shortest is the lifetime of a token that an API server grants at least.
+const shortest = 10 * time.Minute
+
+// CheckLifetime refuses a lifetime that no API server grants.
+func CheckLifetime(lifetime time.Duration) error {
+	if lifetime < shortest {
+		return fmt.Errorf("--duration %s: an API server gives no token for less than %s", lifetime, shortest)
+	}
+	return nil
 }
 
 // Account names the account whose token a Secret has: a new token must be of the same one, or

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,21 +13,28 @@ import (
 // DefaultProfile is for a provider whose administrator does not trust the consumer.
 const DefaultProfile = "confined"
 
+// Profiles names the profiles of this version, the default first.
+func Profiles() []string {
+	all := []string{DefaultProfile}
+	for _, one := range config.Directories() {
+		if name, ok := strings.CutPrefix(one, prefix); ok {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+const prefix = "provider-"
+
 // Manifests are the objects of a provider with that profile: those of the directory
 // config/provider, or config/provider-PROFILE.
 func Manifests(profile string) ([]*unstructured.Unstructured, error) {
-	directory := "provider"
-	if profile != DefaultProfile {
-		directory += "-" + profile
+	switch {
+	case profile == DefaultProfile:
+		return config.Objects("provider")
+	case slices.Contains(Profiles(), profile):
+		return config.Objects(prefix + profile)
+	default:
+		return nil, fmt.Errorf("--profile %s: this version has the profiles %s", profile, strings.Join(Profiles(), ", "))
 	}
-	known := []string{DefaultProfile}
-	for _, one := range config.Directories() {
-		if name, ok := strings.CutPrefix(one, "provider-"); ok {
-			known = append(known, name)
-		}
-		if one == directory {
-			return config.Objects(directory)
-		}
-	}
-	return nil, fmt.Errorf("--profile %s: this version has the profiles %s", profile, strings.Join(known, ", "))
 }

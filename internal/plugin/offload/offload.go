@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -84,6 +86,9 @@ func (o *options) run(ctx context.Context, consumer *cli.Cluster, output *cli.Ou
 }
 
 func (o *options) check(ctx context.Context, consumer *cli.Cluster) error {
+	if err := namespacemap.CheckLocal(o.wanted.Namespace, config.Namespace); err != nil {
+		return err
+	}
 	served, err := consumer.Serves(v1alpha1.GroupVersion.WithKind("NamespaceOffloading"))
 	if err != nil {
 		return err

@@ -53,6 +53,9 @@ old one; the address and the authority stay. Client certificates, and tokens of 
 }
 
 func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output, name string) error {
+	if err := bind.CheckLifetime(o.lifetime); err != nil {
+		return err
+	}
 	provider, err := f.Provider(o.provider)
 	if err != nil {
 		return err
