@@ -46,11 +46,12 @@ func TestStory(t *testing.T) {
 }
 
 func installs(t *testing.T) {
-	if dry := does(t, "install", "--dry-run"); len(dry["created"]) == 0 || len(dry) != 1 {
+	fails(t, "which image?", "install")
+	if dry := does(t, "install", "--dry-run", "--image", "none:1"); len(dry["created"]) == 0 || len(dry) != 1 {
 		t.Errorf("the dry run has %v", dry)
 	}
 	absent(t, inConsumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: config.Namespace}})
-	first := does(t, "install", "--wait=false", "--cluster-id", "home")
+	first := does(t, "install", "--wait=false", "--image", "none:1", "--cluster-id", "home")
 	if again := does(t, "install", "--wait=false"); len(again["unchanged"]) != len(first["created"]) || len(again) != 1 {
 		t.Errorf("the second time it did %v", again)
 	}

@@ -57,7 +57,7 @@ An image and a cluster ID that are there are kept, unless you give others.`,
 	})
 	flags := command.Flags()
 	o.AddTo(flags)
-	flags.StringVar(&o.settings.image, "image", "", "the manager's image (default "+config.Image+", or the one that is there)")
+	flags.StringVar(&o.settings.image, "image", "", "the manager's image; needed the first time (default: the one that is there)")
 	flags.StringVar(&o.settings.clusterID, "cluster-id", "", "name of this cluster in the names of remote namespaces (default: from its UID); do not change it later")
 	flags.BoolVar(&o.force, "force-conflicts", false, "take over fields that others have set, such as kubectl apply")
 	flags.BoolVar(&o.wait, "wait", true, "wait until the manager is available")
@@ -119,6 +119,9 @@ func (o *options) objects(ctx context.Context, consumer *cli.Cluster, output *cl
 	}
 	if err != nil {
 		there = nil
+	}
+	if err := o.settings.check(there); err != nil {
+		return nil, err
 	}
 	chosen, kept := o.settings.keep(there)
 	if len(kept) > 0 {

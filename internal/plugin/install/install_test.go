@@ -47,6 +47,31 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestRefusedSettings: what would be applied and never run is refused before anything is written.
+func TestRefusedSettings(t *testing.T) {
+	there := deployment(config.Image)
+	tests := map[string]struct {
+		chosen settings
+		there  *appsv1.Deployment
+		want   string
+	}{
+		"the first time without an image": {settings{}, nil, "which image? Give --image"},
+		"the first time":                  {settings{image: "a:1", clusterID: "home"}, nil, ""},
+		"again":                           {settings{}, there, ""},
+		"an image that is none":           {settings{image: "a: 1"}, there, "has a space"},
+		"a name in capitals":              {settings{clusterID: "Home"}, there, "must be a DNS label"},
+		"a name that is too long":         {settings{clusterID: strings.Repeat("a", 25)}, there, "at most 24"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := test.chosen.check(test.there)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
 func TestApplySettings(t *testing.T) {
 	shipped, err := config.Objects("default")
 	if err != nil {

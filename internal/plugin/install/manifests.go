@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
@@ -24,6 +26,27 @@ type settings struct {
 	// clusterID names the consumer, "" for the default.
 	clusterID string
 }
+
+// check refuses what would be applied and never run. there may be nil.
+func (s settings) check(there *appsv1.Deployment) error {
+	if problems := validation.IsDNS1123Label(s.clusterID); s.clusterID != "" && (len(problems) > 0 || len(s.clusterID) > longestID) {
+		return fmt.Errorf("--cluster-id %s: it must be a DNS label of at most %d characters: lower-case letters, digits and '-'", s.clusterID, longestID)
+	}
+	if strings.ContainsFunc(s.image, unicode.IsSpace) {
+		return fmt.Errorf("--image %q: it has a space in it", s.image)
+	}
+	if s.image == "" && there == nil && strings.HasSuffix(config.Image, unpublished) {
+		return fmt.Errorf("which image? Give --image: %s is what this build names, and nobody has published it; docs/getting-started.md says how to make one", config.Image)
+	}
+	return nil
+}
+
+const (
+	// longestID is how long the name of a consumer may be.
+	longestID = 24
+	// unpublished is the tag of an image that is in no registry.
+	unpublished = ":dev"
+)
 
 // keep takes over from the Deployment that is there what was not chosen now: the clusterID,
 // since remote namespaces are named by it, and an image that is not exactly the shipped one.
