@@ -41,6 +41,7 @@ func TestStory(t *testing.T) {
 	offloads(t)
 	shows(t)
 	rotates(t)
+	mends(t)
 	takesBack(t)
 	uninstalls(t)
 }
@@ -276,6 +277,23 @@ func rotates(t *testing.T) {
 		t.Error("the token is the same")
 	}
 	second(t)
+}
+
+// mends has an account that somebody has deleted: what doctor recommends helps.
+func mends(t *testing.T) {
+	gone := get(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
+	if err := inProvider.Delete(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "doctor finds that the credentials are not accepted", func() bool {
+		out, _ := spillway(t, "doctor", "-o", "json")
+		return strings.Contains(out, v1alpha1.ReasonUnauthorized) && strings.Contains(out, "kubectl spillway bind eu --provider-context CONTEXT")
+	})
+	fails(t, "makes the account again: kubectl spillway bind eu", "rotate", "eu", "--provider-context", "eu")
+	did := does(t, "bind", "eu", "--provider-context", "eu")
+	if !slices.Contains(did["created"], "serviceaccount/"+config.ProviderAccount) || !slices.Contains(did["configured"], "secret/eu-kubeconfig") {
+		t.Errorf("it did %v", did)
+	}
 }
 
 // second is a binding with an account of its own, which an administrator has made: it keeps

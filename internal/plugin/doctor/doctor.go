@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -126,7 +127,7 @@ func (e *exam) manager() {
 		e.found(Finding{Level: OK, Check: "manager", Message: "it is available"})
 		return
 	}
-	e.found(Finding{Level: Error, Check: "manager", Message: "it is not available: " + e.seen.Waits, Mend: "kubectl describe pods -n " + config.Namespace + "; kubectl spillway install --image IMAGE, if the image is wrong"})
+	e.found(Finding{Level: Error, Check: "manager", Message: "it is not available: " + e.seen.Waits, Mend: "kubectl describe pods -n " + config.Namespace + "; kubectl spillway install --image IMAGE, if the image is wrong; kubectl scale deployment " + config.Manager + " -n " + config.Namespace + " --replicas=2, if it has none"})
 }
 
 func (e *exam) bindings(ctx context.Context) {
@@ -152,12 +153,14 @@ func (e *exam) binding(ctx context.Context, binding status.Binding) {
 		}
 	}
 	for i := range e.seen.Bindings {
-		if e.seen.Bindings[i].Name == binding.Name {
-			e.provider(ctx, &e.seen.Bindings[i])
+		if e.seen.Bindings[i].Name != binding.Name {
+			continue
 		}
-	}
-	if binding.Node != nil {
-		e.logs(ctx, binding.Node.Name)
+		e.provider(ctx, &e.seen.Bindings[i])
+		// While the provider is away nobody gets logs of it, whatever the way to the manager is.
+		if binding.Node != nil && meta.IsStatusConditionTrue(e.seen.Bindings[i].Status.Conditions, v1alpha1.BindingConnected) {
+			e.logs(ctx, binding.Node.Name)
+		}
 	}
 }
 

@@ -93,6 +93,8 @@ func TestFindings(t *testing.T) {
 		"without an end":                         {ofExpiry("eu", time.Time{}, time.Time{}, at), OK, "do not say"},
 		"a binding that is Ready":                {ofWait(status.Binding{Name: "eu", Ready: true}, status.Wait{Type: "Limited", Reason: "RightsMissing"}), Warning, "bind eu"},
 		"one that is not":                        {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "rotate eu"},
+		"one that nobody has seen":               {ofWait(status.Binding{Name: "eu"}, status.Tree(status.Seen{Bindings: make([]v1alpha1.ClusterBinding, 1)}).Bindings[0].Waits[0]), Error, "kubectl get pods -n spillway-system"},
+		"an account that is gone":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "bind eu --provider-context CONTEXT, which also makes the account"},
 		"a reason without a mend":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "StartFailed"}), Error, "docs/troubleshooting.md, reason StartFailed"},
 		"a namespace":                            {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "NameConflict"}), Warning, "reason NameConflict"},
 		"an API server that has lost the limits": {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "CreationFailed", Message: "no params found for policy binding"}), Error, "restart its API servers"},

@@ -40,10 +40,11 @@ type Finding struct {
 
 // mends are what to do about the reasons of conditions. docs/troubleshooting.md has them all.
 var mends = map[string]string{
+	"NotSeen":                           "see whether the manager runs: kubectl get pods -n " + config.Namespace + "; its log says why it does not take it up", // What status says without a condition.
 	v1alpha1.ReasonSecretNotFound:       "kubectl spillway bind %s --provider-context CONTEXT makes it again",
 	v1alpha1.ReasonKeyNotFound:          "kubectl spillway rotate %s --provider-context CONTEXT",
 	v1alpha1.ReasonInvalidKubeconfig:    "kubectl spillway rotate %s --provider-context CONTEXT",
-	v1alpha1.ReasonUnauthorized:         "kubectl spillway rotate %s --provider-context CONTEXT",
+	v1alpha1.ReasonUnauthorized:         "kubectl spillway bind %s --provider-context CONTEXT, which also makes the account again if it is gone; kubectl spillway rotate %s --provider-context CONTEXT, if bind has not made the Secret",
 	v1alpha1.ReasonExpiresSoon:          "kubectl spillway rotate %s --provider-context CONTEXT",
 	v1alpha1.ReasonForbidden:            "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",
 	v1alpha1.ReasonRightsMissing:        "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",

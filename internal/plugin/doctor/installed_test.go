@@ -9,6 +9,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/check"
+	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/install"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -71,6 +73,19 @@ func TestExpect(t *testing.T) {
 	}
 }
 
+// TestLogsOfAProviderThatIsAway: they are no matter of the way to the manager.
+func TestLogsOfAProviderThatIsAway(t *testing.T) {
+	binding := v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}
+	conditions.Set(&binding.Status.Conditions, 0, conditions.New(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, "away"))
+	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu"}}
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}, Spec: corev1.PodSpec{NodeName: node.Name}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	e := &exam{consumer: consumerOf(t, nil), seen: status.Seen{Bindings: []v1alpha1.ClusterBinding{binding}, Nodes: []corev1.Node{node}, Pods: []corev1.Pod{pod}}}
+	e.binding(t.Context(), status.Tree(e.seen).Bindings[0])
+	if slices.ContainsFunc(e.findings, func(f Finding) bool { return f.Check == "logs" }) {
+		t.Errorf("got %+v", e.findings)
+	}
+}
+
 // TestOutside: without a Deployment, a Lease that is held says that a manager runs elsewhere.
 func TestOutside(t *testing.T) {
 	lease := func(renewed time.Time) *coordinationv1.Lease {
@@ -85,7 +100,10 @@ func TestOutside(t *testing.T) {
 	}{
 		"there is no manager": {nil, Error, "manager: not available: there is no Deployment"},
 		"it runs elsewhere":   {[]client.Object{lease(time.Now())}, OK, "manager: available, outside of this cluster, as laptop_1"},
-		"it has ended":        {[]client.Object{lease(time.Now().Add(-2 * time.Hour))}, Error, "manager: not available: there is no Deployment"},
+		"beside a Deployment without replicas": {[]client.Object{lease(time.Now()), &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: config.Manager}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](0)},
+		}}, OK, "manager: available, outside of this cluster, as laptop_1"},
+		"it has ended": {[]client.Object{lease(time.Now().Add(-2 * time.Hour))}, Error, "manager: not available: there is no Deployment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			deployment := &unstructured.Unstructured{}

@@ -205,9 +205,15 @@ func Manager(ctx context.Context, consumer client.Client) (available bool, waits
 func Outside(ctx context.Context, consumer client.Client) (string, error) {
 	err := consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, &appsv1.Deployment{})
 	if err == nil {
+// make demo: there is no Deployment, or it is to have no replicas, and the Lease is held. It is
+// empty if there is none, or if the user may not read these.
+func Outside(ctx context.Context, consumer client.Client) (string, error) {
+	there := &appsv1.Deployment{}
+	err := consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, there)
+	if err == nil && desired(there) > 0 || apierrors.IsForbidden(err) {
 		return "", nil
 	}
-	if !apierrors.IsNotFound(err) {
+	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading Deployment %s: %w", config.Manager, err)
 	}
 	holder, err := check.Holder(ctx, consumer, config.Namespace, time.Now())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -84,6 +85,9 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		at = clientcmdapi.Cluster{Server: there.Host, CertificateAuthorityData: there.CAData, TLSServerName: there.ServerName}
 	}
 	credentials, err := bind.Ask(ctx, provider.Cluster, at, account, o.lifetime)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w; this makes the account again: kubectl spillway bind %s --provider-context CONTEXT", err, name)
+	}
 	if err != nil {
 		return err
 	}
