@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -104,8 +105,11 @@ func (r Ref) isLeftOut(at Place, p *Problem) bool {
 	return r.Optional && at.Open && p.Reason != v1alpha1.ReasonReferenceNotSynced && p.Reason != v1alpha1.ReasonReplacing
 }
 
-// Of returns the problem with a message that names its object.
+// Of returns the problem with a message that names its object, once.
 func (p Problem) Of(title string, name types.NamespacedName) Problem {
+	if rest, named := strings.CutPrefix(p.Message, title+" "+name.Name); named && strings.IndexAny(rest, ": ") == 0 {
+		return Problemf(p.Reason, "%s %s%s", title, Location(name), rest)
+	}
 	return Problemf(p.Reason, "%s %s: %s", title, Location(name), p.Message)
 }
 

@@ -171,6 +171,21 @@ func TestLocation(t *testing.T) {
 }
 
 // TestIsPinned: the label or the finalizer makes an object ours to handle.
+// TestOf: a message that names its object does not name it twice.
+func TestOf(t *testing.T) {
+	for message, want := range map[string]string{
+		"the name is taken":               "Claim team/disk: the name is taken",
+		"Claim disk: spec is set":         "Claim team/disk: spec is set",
+		"Claim disk is not bound":         "Claim team/disk is not bound",
+		"Claim disk-2 has it":             "Claim team/disk: Claim disk-2 has it",
+		"Volume disk is not bound to one": "Claim team/disk: Volume disk is not bound to one",
+	} {
+		if got := (decide.Problem{Message: message}).Of("Claim", types.NamespacedName{Namespace: "team", Name: "disk"}).Message; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestIsPinned(t *testing.T) {
 	for name, test := range map[string]struct {
 		change fixture.Option

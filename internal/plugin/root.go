@@ -3,9 +3,11 @@ package plugin
 
 import (
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/plugin/bind"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
@@ -34,11 +36,10 @@ func Command(version string, streams genericiooptions.IOStreams) *cobra.Command 
   kubectl spillway doctor                               what is wrong, and how to mend it
 
 Each command can be run again: it goes on where it stopped, and changes nothing that is as it should be.`,
-		Version:           version,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spillway"},
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spillway"},
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -46,5 +47,15 @@ Each command can be run again: it goes on where it stopped, and changes nothing 
 	f.AddFlags(root.PersistentFlags())
 	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
 		status.Command(f), explain.Command(f), doctor.Command(f), rotate.Command(f))
+	for _, command := range root.Commands() {
+		switch command.Name() {
+		case "bind", "rotate", "unbind":
+			command.ValidArgsFunction = f.CompleteNames(&v1alpha1.ClusterBindingList{})
+		case "offload", "unoffload":
+			command.ValidArgsFunction = f.CompleteNames(&corev1.NamespaceList{})
+		case "explain":
+			command.ValidArgsFunction = f.CompleteNames(&corev1.PodList{})
+		}
+	}
 	return root
 }

@@ -1,15 +1,20 @@
 package plugin
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/spillway-io/spillway/config"
 )
 
 // TestExamples: what the help and the documentation show are commands, with flags that there
@@ -38,6 +43,24 @@ func TestExamples(t *testing.T) {
 	}
 	if seen < 20 {
 		t.Errorf("there are %d examples only", seen)
+	}
+}
+
+// TestCounts: the page counts what is shipped. In the demo the manager is no Deployment.
+func TestCounts(t *testing.T) {
+	page, err := os.ReadFile("../../docs/kubectl-spillway.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for directory, text := range map[string]string{"provider": "provider: %d objects created", "default": "installed: all %d objects are there"} {
+		shipped, err := config.Objects(directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := len(slices.DeleteFunc(shipped, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" }))
+		if want := fmt.Sprintf(text, count); !strings.Contains(string(page), want) {
+			t.Errorf("docs/kubectl-spillway.md does not say %q", want)
+		}
 	}
 }
 
