@@ -3,6 +3,7 @@ package unbind
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,19 @@ func read(ctx context.Context, consumer *cli.Cluster, name string) (*remains, er
 		r.secret = secret
 	}
 	return r, nil
+}
+
+// known names the bindings that there are, for users who have misspelt one.
+func known(ctx context.Context, consumer *cli.Cluster) string {
+	bindings := &v1alpha1.ClusterBindingList{}
+	if err := consumer.List(ctx, bindings); err != nil || len(bindings.Items) == 0 {
+		return ""
+	}
+	names := make([]string, len(bindings.Items))
+	for i := range bindings.Items {
+		names[i] = bindings.Items[i].Name
+	}
+	return "; there are " + strings.Join(names, ", ")
 }
 
 // access is what a Secret opens: an account in a provider. It is empty where that is not known.

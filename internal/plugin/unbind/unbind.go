@@ -58,7 +58,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		return err
 	}
 	if left.binding == nil {
-		output.Say("there is no ClusterBinding %s", name)
+		output.Say("there is no ClusterBinding %s%s", name, known(ctx, consumer))
 	}
 	var provider *cli.Provider
 	if o.provider.Given() {
