@@ -90,6 +90,9 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 
 // binding deletes the ClusterBinding, if the user agrees to it.
 func (o *options) binding(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output, left *remains, provider *cli.Provider) error {
+	if left.binding != nil {
+		warn(ctx, consumer, output, left.binding)
+	}
 	if err := o.agreed(ctx, f, consumer, left, provider); err != nil || left.binding == nil {
 		return err
 	}

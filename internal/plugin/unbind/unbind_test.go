@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,6 +109,9 @@ func TestOnlyThere(t *testing.T) {
 	}
 	if got := OnlyThere(pods, []corev1.Node{own, eu}, eu.Name).String(); got != "2 pods (team/eu, team/virtual)" {
 		t.Errorf("of the last provider: %s", got)
+	}
+}
+
 // TestWhatIsLeft: whoever ends before everything is done says what is left, and how that ends.
 func TestWhatIsLeft(t *testing.T) {
 	r := &remains{name: "eu", key: client.ObjectKey{Namespace: "spillway-system", Name: "eu-kubeconfig"}, field: "kubeconfig"}
