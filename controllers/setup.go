@@ -114,10 +114,10 @@ func Kinds() []syncer.Registration {
 // Setup adds every controller to the manager.
 func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
-	run := scopeOf(mgr, o.Sharing)
-	warnings := &podevent.Kind{Consumer: local.GetClient(), Clock: now}
+	run, kinds := scopeOf(mgr, o.Sharing), Kinds()
+	warnings := &podevent.Kind{Kinds: kinds, Consumer: local.GetClient(), Clock: now}
 	engine := &syncer.Engine{
-		Kinds: Kinds(), Shown: []syncer.FromProvider{warnings}, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
+		Kinds: kinds, Shown: []syncer.FromProvider{warnings}, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
 		ManagerNamespace: o.Settings.ManagerNamespace,
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}

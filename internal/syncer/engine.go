@@ -142,7 +142,9 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 		}
 	}
 	for _, kind := range e.Shown {
-		shown, err := kind.Attach(ctx, Connection{Mark: c.mark, View: view, Provider: provider, Paused: c.namespaces.paused, Enqueue: c.enqueue})
+		shown, err := kind.Attach(ctx, Connection{
+			Mark: c.mark, View: view, Provider: provider, Whole: e.Views.Catalogue, IsCopy: c.namespaces.isCopy, Paused: c.namespaces.paused, Enqueue: c.enqueue,
+		})
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,9 @@ package syncer
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/internal/consumer/views"
@@ -29,6 +31,12 @@ type Connection struct {
 	Mark     provenance.Mark
 	View     *views.View
 	Provider *fleet.Provider
+	// Whole has all of the consumer's objects of the kinds that are sent because of their
+	// namespace.
+	Whole cache.Cache
+	// IsCopy reports whether a remote object is where the copy of a local one of such a kind is, or
+	// would be.
+	IsCopy func(kind Registration, local, remote types.NamespacedName) bool
 	// Paused reports whether the binding is paused. When it is not any more, EnqueueNamespace
 	// is called for all namespaces.
 	Paused func() bool

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,6 +45,13 @@ func (n *namespaces) paused() bool { return n.current().Binding().Spec.Paused }
 
 // concerns reports whether a local namespace is, or was, mapped to one of the provider.
 func (n *namespaces) concerns(namespace string) bool { return n.current().Concerns(namespace) }
+
+// isCopy reports whether a remote object is where the copy of a local one is, or would be, of a kind
+// that is sent because of its namespace.
+func (n *namespaces) isCopy(kind Registration, local, remote types.NamespacedName) bool {
+	at, wanted := kind.mapped(n.current(), local)
+	return wanted && at == remote
+}
 
 // near returns the place of the objects in a local namespace that an object at a given place needs.
 func (n *namespaces) near(at decide.Place, namespace string) decide.Place {

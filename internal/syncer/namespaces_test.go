@@ -3,9 +3,14 @@ package syncer
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -34,6 +39,39 @@ func TestDiffer(t *testing.T) {
 	} {
 		if got := differ(test.a, test.b); got != test.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestIsCopy: a provider may say that what it has stands for anything.
+func TestIsCopy(t *testing.T) {
+	of := func(resource v1alpha1.OffloadedResource) Registration {
+		return Register(kind.Kind[*corev1.Service]{
+			New: func() *corev1.Service { return &corev1.Service{} }, Selection: kind.InMappedNamespace, Resource: resource, RemoteName: kind.Namespaced{}.RemoteName,
+		})
+	}
+	w := mapping.World{
+		Selects:    func(*v1alpha1.ClusterBinding, string) bool { return false },
+		Offloading: func(namespace string) *v1alpha1.NamespaceOffloading { return builder.Offloading(namespace).Obj() },
+		Ends:       func(string) bool { return false },
+	}
+	nsm := builder.Map("eu").Desired("team", "team-home").Accepted("team", "team-home").Obj()
+	n := &namespaces{}
+	n.mapping.Store(mapping.New(provenance.Mark{ClusterID: "eu"}, builder.Binding("eu").Obj(), nsm, w))
+	web := types.NamespacedName{Namespace: "team", Name: "web"}
+	for name, test := range map[string]struct {
+		kind          Registration
+		local, remote types.NamespacedName
+		want          bool
+	}{
+		"its copy":                          {of(v1alpha1.OffloadedServices), web, types.NamespacedName{Namespace: "team-home", Name: "web"}, true},
+		"the copy of another":               {of(v1alpha1.OffloadedServices), web, types.NamespacedName{Namespace: "team-home", Name: "other"}, false},
+		"in another namespace":              {of(v1alpha1.OffloadedServices), web, types.NamespacedName{Namespace: "mount", Name: "web"}, false},
+		"of a namespace that goes nowhere":  {of(v1alpha1.OffloadedServices), types.NamespacedName{Namespace: "secret", Name: "web"}, types.NamespacedName{Name: "web"}, false},
+		"of a kind that the team keeps out": {of(v1alpha1.OffloadedPodDisruptionBudgets), web, types.NamespacedName{Namespace: "team-home", Name: "web"}, false},
+	} {
+		if got := n.isCopy(test.kind, test.local, test.remote); got != test.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

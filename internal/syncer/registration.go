@@ -3,10 +3,12 @@ package syncer
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/decide/mapping"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 )
@@ -18,6 +20,9 @@ type Registration struct {
 	Selection kind.Selection
 	Scope     kind.Scope
 	Labels    map[string]string
+	// mapped is where the copy of an object is that is sent because its namespace is mapped; false if
+	// there is to be none.
+	mapped func(m *mapping.Mapping, local types.NamespacedName) (remote types.NamespacedName, wanted bool)
 	// Index is that of the consumer's objects by what they need.
 	Index views.Index
 	// Sample is nil if the kind has none.
@@ -31,6 +36,10 @@ func Register[T client.Object](k kind.Kind[T]) Registration {
 	r := Registration{
 		Name: k.Name, New: func() client.Object { return k.New() }, Selection: k.Selection, Scope: k.Scope, Labels: k.Labels,
 		attach: func(c *connected) error { return attach(c, &k) },
+	}
+	r.mapped = func(m *mapping.Mapping, local types.NamespacedName) (types.NamespacedName, bool) {
+		place, wanted := m.Mapped(local.Namespace, k.Resource)
+		return k.RemoteName(place.Target, local), wanted
 	}
 	r.Index = views.Index{Object: k.New(), Extension: k.Extension, Field: objects.FieldNeeds, Extract: func(obj client.Object) []string {
 		local, ok := obj.(T)

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/kind"
 )
 
 // part is one promise that every kind keeps.
@@ -30,6 +34,7 @@ func parts() []part {
 		{name: "changed here", play: changedHere},
 		{name: "drifted there", play: driftedThere},
 		{name: "reported there", play: reportedThere},
+		{name: "warned of there", play: warnedThere},
 		{name: "deleted there", play: deletedThere},
 		{name: "deleted here", play: deletedHere},
 		{name: "made again under its name", play: madeAgain},
@@ -142,6 +147,40 @@ func (u *subject) reportAlone(ctx context.Context, remote client.Object) error {
 		return nil
 	}
 	return u.report(ctx, remote)
+}
+
+// warnedThere: what the provider warns of is told, if the kind lives in namespaces.
+func warnedThere(ctx context.Context, s *stage) error {
+	const reason = "WarnedThere"
+	u, remote, err := s.createSent(ctx, team, "warned")
+	if err != nil || s.kind.Scope != kind.ScopeNamespaced {
+		return err
+	}
+	gvk, err := apiutil.GVKForObject(remote, s.there().Scheme())
+	if err != nil {
+		return err
+	}
+	about := corev1.ObjectReference{Namespace: remote.GetNamespace(), Name: remote.GetName(), UID: remote.GetUID()}
+	about.APIVersion, about.Kind = gvk.ToAPIVersionAndKind()
+	if err := s.there().Create(ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: remote.GetNamespace(), GenerateName: "warned-"},
+		InvolvedObject: about, Type: corev1.EventTypeWarning, Reason: reason, Message: "there is no room", LastTimestamp: metav1.Now(),
+	}); err != nil {
+		return err
+	}
+	return s.eventually(ctx, "the warning to be told", func(ctx context.Context) error {
+		var events corev1.EventList
+		if err := s.here().List(ctx, &events, client.InNamespace(u.key.Namespace), client.MatchingFields{"involvedObject.uid": string(u.uid), "reason": reason}); err != nil {
+			return err
+		}
+		if len(events.Items) != 1 {
+			return fmt.Errorf("%d events tell it", len(events.Items))
+		}
+		shown := events.Items[0].InvolvedObject
+		return same("what it is about", shown, corev1.ObjectReference{
+			APIVersion: about.APIVersion, Kind: about.Kind, Namespace: u.key.Namespace, Name: u.key.Name, UID: u.uid,
+		})
+	})
 }
 
 // deletedThere: it is made again, or its local object says that it is lost, for good.

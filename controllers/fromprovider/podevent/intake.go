@@ -19,8 +19,10 @@ import (
 
 const (
 	// warnings selects the events in a provider. Labels cannot select them: writers of
-	// events copy none from the objects they are about.
-	warnings = "involvedObject.kind=Pod,type!=Normal"
+	// events copy none from the objects they are about. Nor can fields select several kinds:
+	// left out are those about which most warnings are, of what is never sent.
+	warnings = "type!=Normal,involvedObject.kind!=Node,involvedObject.kind!=HorizontalPodAutoscaler,involvedObject.kind!=ReplicaSet," +
+		"involvedObject.kind!=StatefulSet,involvedObject.kind!=DaemonSet,involvedObject.kind!=Deployment,involvedObject.kind!=Job,involvedObject.kind!=CronJob"
 	// pageSize is how many events are in memory at a time during a list.
 	pageSize = 500
 )
@@ -72,10 +74,11 @@ func (i *intake) Replace([]any, string) error {
 // Resync implements ReflectorStore.
 func (*intake) Resync() error { return nil }
 
-// take keeps an event about a pod in a namespace that is ours, or may turn out to be.
+// take keeps an event about an object of a kind that is sent, in a namespace that is ours,
+// or may turn out to be.
 func (i *intake) take(ctx context.Context, event *corev1.Event) {
 	target, occurrence, ok := podevent.Read(event)
-	if !ok {
+	if !ok || i.kinds[target.Kind] == nil {
 		return
 	}
 	if i.isOurs(ctx, target.Namespace) {
@@ -94,11 +97,11 @@ func (i *intake) arrived(ctx context.Context, namespace string) {
 }
 
 func (i *intake) keep(ctx context.Context, target podevent.Target, occurrence podevent.Occurrence) {
-	pod, err := i.remotePod(ctx, target)
+	remote, err := i.remoteOf(ctx, target)
 	if err != nil {
 		return // The cache is ending, and the connection with it.
 	}
-	i.shelf.Put(target, occurrence, pod != nil, i.clock.Now())
+	i.shelf.Put(target, occurrence, remote != nil, i.clock.Now())
 	i.enqueue(target)
 }
 

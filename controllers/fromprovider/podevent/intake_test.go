@@ -2,6 +2,7 @@ package podevent
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -15,37 +16,57 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolume"
+	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/controllers/toprovider/service"
+	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/scheme"
 	"github.com/spillway-io/spillway/internal/syncer"
 )
 
-// provider is a cache with these namespaces, and no pods.
-type provider struct {
+// held is a cache of these objects.
+type held struct {
 	cache.Cache
-	namespaces map[string]*corev1.Namespace
+	objects []client.Object
 }
 
-func (p *provider) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	namespace, there := p.namespaces[key.Name]
-	if to, ok := obj.(*corev1.Namespace); ok && there {
-		namespace.DeepCopyInto(to)
-		return nil
+func (h *held) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	for _, obj := range h.objects {
+		if reflect.TypeOf(obj) == reflect.TypeOf(into) && client.ObjectKeyFromObject(obj) == key {
+			reflect.ValueOf(into).Elem().Set(reflect.ValueOf(obj).Elem())
+			return nil
+		}
 	}
 	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+// kinds are a pod, one of the kinds whose objects are pinned, one that goes with its namespace,
+// and one without a namespace.
+func kinds(t *testing.T) map[string]*subject {
+	all, err := subjectsOf([]syncer.Registration{
+		syncer.Register(pod.Kind()), syncer.Register(persistentvolumeclaim.Kind()), syncer.Register(service.Kind()), syncer.Register(persistentvolume.Kind()),
+	}, scheme.Scheme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // TestEarlyWarnings sends warnings before the watch has shown the namespace that they
 // are about.
 func TestEarlyWarnings(t *testing.T) {
 	mark := provenance.Mark{Origin: "origin", ClusterID: "eu"}
-	remote := &provider{namespaces: map[string]*corev1.Namespace{}}
+	remote := &held{}
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	var queue []decide.Key
 	enqueue := func(keys ...decide.Key) { queue = append(queue, keys...) }
 	to := &intake{&reconciler{
-		Connection: syncer.Connection{Mark: mark, Enqueue: enqueue}, remote: remote, clock: clock,
+		Connection: syncer.Connection{Mark: mark, Enqueue: enqueue}, kinds: kinds(t), remote: remote, clock: clock,
 		shelf: podevent.NewShelf(podevent.MostKept), early: podevent.NewShelf(podevent.MostEarly),
 	}}
 	for _, namespace := range []string{"ours", "theirs"} {
@@ -55,10 +76,13 @@ func TestEarlyWarnings(t *testing.T) {
 		t.Fatalf("there is no namespace, and %v is looked at", shown)
 	}
 	for name, labels := range map[string]map[string]string{"theirs": {}, "ours": mark.Labels()} {
-		remote.namespaces[name] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+		remote.objects = append(remote.objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
 	}
 	to.arrived(t.Context(), "ours")
-	want := []podevent.Target{targetOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ours", Name: "pod", UID: "pod-of-ours"}})}
+	other := warningAbout("ours")
+	other.InvolvedObject.Kind, other.UID = "ReplicaSet", "another"
+	to.take(t.Context(), other) // Of a kind that is not sent.
+	want := []podevent.Target{{Kind: "Pod", NamespacedName: types.NamespacedName{Namespace: "ours", Name: "pod"}, UID: "pod-of-ours"}}
 	if diff := cmp.Diff(want, to.shelf.Targets()); diff != "" || len(queue) != 1 {
 		t.Errorf("%v are looked at, kept (-want +got)\n%s", queue, diff)
 	}
@@ -76,5 +100,82 @@ func warningAbout(namespace string) *corev1.Event {
 		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: "pod.1", UID: types.UID("event-in-" + namespace)},
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: "pod", UID: types.UID("pod-of-" + namespace)},
 		Type:           corev1.EventTypeWarning, Reason: "Failed",
+	}
+}
+
+// TestLocalOf: a provider can tell only of what it was given, whatever its objects say of themselves.
+func TestLocalOf(t *testing.T) {
+	mark := provenance.Mark{Origin: "origin", ClusterID: "eu"}
+	meta := func(namespace, name string, uid types.UID) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}
+	}
+	copied := func(name string, of types.UID, change ...func(*metav1.ObjectMeta)) metav1.ObjectMeta {
+		m := meta("there", name, "remote")
+		m.Labels, m.Annotations = mark.Labels(), map[string]string{
+			v1alpha1.AnnotationLocalNamespace: "team", v1alpha1.AnnotationLocalName: "web", v1alpha1.AnnotationLocalUID: string(of),
+		}
+		for _, c := range change {
+			c(&m)
+		}
+		return m
+	}
+	web := meta("team", "web", "local")
+	catalogue := &held{objects: []client.Object{&corev1.Service{ObjectMeta: web}}}
+	view := &held{objects: []client.Object{&corev1.Pod{ObjectMeta: web}}} // No claim: none is pinned for the provider.
+	isCopy := func(_ syncer.Registration, local, remote types.NamespacedName) bool {
+		return local == types.NamespacedName{Namespace: "team", Name: "web"} && remote == types.NamespacedName{Namespace: "there", Name: "web"}
+	}
+	for name, test := range map[string]struct {
+		kind   string
+		remote client.Object
+		want   bool
+	}{
+		"a pod":                                {"Pod", &corev1.Pod{ObjectMeta: copied("web", "local")}, true},
+		"a Service":                            {"Service", &corev1.Service{ObjectMeta: copied("web", "local")}, true},
+		"a claim that was not sent":            {"PersistentVolumeClaim", &corev1.PersistentVolumeClaim{ObjectMeta: copied("web", "local")}, false},
+		"where the copy of another Service is": {"Service", &corev1.Service{ObjectMeta: copied("other", "local")}, false},
+		"an earlier Service of that name":      {"Service", &corev1.Service{ObjectMeta: copied("web", "earlier")}, false},
+		"a Service that is none of ours":       {"Service", &corev1.Service{ObjectMeta: copied("web", "local", func(m *metav1.ObjectMeta) { m.Labels = nil })}, false},
+		"another Service than warned of":       {"Service", &corev1.Service{ObjectMeta: copied("web", "local", func(m *metav1.ObjectMeta) { m.UID = "later" })}, false},
+		"nothing":                              {"Service", &corev1.Pod{ObjectMeta: copied("web", "local")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &reconciler{
+				Connection: syncer.Connection{Mark: mark, View: &views.View{Cache: view}, Whole: catalogue, IsCopy: isCopy},
+				kinds:      kinds(t), remote: &held{objects: []client.Object{test.remote}},
+			}
+			target := podevent.Target{Kind: test.kind, NamespacedName: client.ObjectKeyFromObject(test.remote), UID: "remote"}
+			got, err := c.localOf(t.Context(), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want *corev1.ObjectReference
+			if test.want {
+				want = &corev1.ObjectReference{APIVersion: "v1", Kind: test.kind, Namespace: "team", Name: "web", UID: "local"}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+	if kinds(t)["PersistentVolume"] != nil {
+		t.Error("what is in no namespace is looked for")
+	}
+}
+
+// TestShownOn: the events of one provider about a Service take no room of another one's.
+func TestShownOn(t *testing.T) {
+	of := func(clusterID string) []string {
+		plan := podevent.Decide(podevent.Snapshot{
+			ClusterID: clusterID, Local: corev1.ObjectReference{Kind: "Service", Name: "web", UID: "local"}, Reported: []podevent.Occurrence{{ID: "a", Count: 1}},
+		})
+		trimmed, err := trim(plan.Create[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return indexed(trimmed.(*corev1.Event))
+	}
+	if diff := cmp.Diff([][]string{{shownOn("local", "eu")}, {shownOn("local", "us")}}, [][]string{of("eu"), of("us")}); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
-// memory is what is remembered of local pods that have events. A provider cannot
+// memory is what is remembered of local objects that have events. A provider cannot
 // influence when one is forgotten.
 type memory struct {
-	clock clock.PassiveClock
-	pods  sync.Map // What was written, by the UID of the pod.
+	clock   clock.PassiveClock
+	objects sync.Map // What was written, by the UID of the object.
 }
 
-// written is about the events of one pod.
+// written is about the events of one object.
 type written struct {
 	*throttle.Pacer
 	// created are the names of those that the cache may not show yet. They count towards
@@ -24,11 +24,11 @@ type written struct {
 	created map[string]bool
 }
 
-// of returns what is remembered of a pod. Only Reconcile uses it, for one pod at a time.
-func (m *memory) of(pod types.UID) *written {
-	found, _ := m.pods.LoadOrStore(pod, &written{Pacer: throttle.New(interval, most, m.clock), created: map[string]bool{}})
+// of returns what is remembered of an object. Only Reconcile uses it, for one at a time.
+func (m *memory) of(object types.UID) *written {
+	found, _ := m.objects.LoadOrStore(object, &written{Pacer: throttle.New(interval, most, m.clock), created: map[string]bool{}})
 	return found.(*written) // Nothing else is stored.
 }
 
-// forget drops what is remembered of a pod that is gone.
-func (m *memory) forget(pod types.UID) { m.pods.Delete(pod) }
+// forget drops what is remembered of an object that is gone.
+func (m *memory) forget(object types.UID) { m.objects.Delete(object) }

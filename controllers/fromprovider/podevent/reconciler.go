@@ -30,10 +30,10 @@ const (
 	// event.
 	interval = 10 * time.Second
 	most     = 5 * time.Minute
-	// patience is how long the pod that a warning is about may be missing. Its watch
+	// patience is how long the object that a warning is about may be missing. Its watch
 	// hardly ever lags that far behind.
 	patience = 30 * time.Second
-	// firstFailure and mostFailure are how long a pod waits after a failed write.
+	// firstFailure and mostFailure are how long an object waits after a failed write.
 	firstFailure = time.Second
 	mostFailure  = 5 * time.Minute
 )
@@ -41,6 +41,8 @@ const (
 // reconciler shows the warnings of one provider.
 type reconciler struct {
 	syncer.Connection
+	// kinds are those that warnings may be about, by their names in the API.
+	kinds    map[string]*subject
 	consumer client.Client
 	// shown are the consumer's events; remote is the provider's cache, without events.
 	shown  cache.Cache
@@ -49,79 +51,63 @@ type reconciler struct {
 	local  *ownwrites.Reader
 	clock  clock.PassiveClock
 	shelf  *podevent.Shelf
-	// early has the warnings about pods of namespaces that are not known to be ours:
+	// early has the warnings about objects of namespaces that are not known to be ours:
 	// another watch reports the namespaces, and may lag.
 	early  *podevent.Shelf
 	memory *memory
 }
 
-// Reconcile shows what the provider reports about one pod.
+// Reconcile shows what the provider reports about one object. The key does not name its kind,
+// and nobody but a hostile provider gives two objects the same UID.
 func (c *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result, error) {
-	target := podevent.Target{NamespacedName: key.NamespacedName, UID: key.UID}
+	var result ctrl.Result
+	var failed []error
+	for of := range c.kinds {
+		again, err := c.show(ctx, podevent.Target{Kind: of, NamespacedName: key.NamespacedName, UID: key.UID})
+		result.RequeueAfter = retry.Sooner(result.RequeueAfter, again)
+		failed = append(failed, err)
+	}
+	return result, errors.Join(failed...)
+}
+
+// show shows what is kept of an object, and returns when to look again.
+func (c *reconciler) show(ctx context.Context, target podevent.Target) (time.Duration, error) {
 	reported, since := c.shelf.Of(target)
 	if c.Paused() || len(reported) == 0 {
-		return ctrl.Result{}, nil
+		return 0, nil
 	}
-	pod, err := c.localPod(ctx, target)
+	local, err := c.localOf(ctx, target)
 	if err != nil {
-		return ctrl.Result{}, err
+		return 0, err
 	}
-	if pod == nil {
+	if local == nil {
 		if wait := patience - c.clock.Since(since); wait > 0 {
-			return ctrl.Result{RequeueAfter: wait}, nil
+			return wait, nil
 		}
 		c.shelf.Drop(target)
-		return ctrl.Result{}, nil
+		return 0, nil
 	}
-	snapshot, err := c.observe(ctx, pod, reported)
+	snapshot, err := c.observe(ctx, *local, reported)
 	if err != nil {
-		return ctrl.Result{}, err
+		return 0, err
 	}
 	plan := podevent.Decide(snapshot)
-	again, err := c.act(ctx, pod.UID, plan)
-	return ctrl.Result{RequeueAfter: retry.Sooner(plan.RetryAfter, again)}, err
+	again, err := c.act(ctx, local.UID, plan)
+	return retry.Sooner(plan.RetryAfter, again), err
 }
 
-// remotePod is the provider's pod if it exists and is ours, or nil.
-func (c *reconciler) remotePod(ctx context.Context, target podevent.Target) (*corev1.Pod, error) {
-	pod := &corev1.Pod{}
-	if err := c.remote.Get(ctx, target.NamespacedName, pod); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	if pod.UID != target.UID || !c.Mark.IsOn(pod) {
-		return nil, nil
-	}
-	return pod, nil
-}
-
-// localPod is the pod that a pod of the provider represents, or nil.
-func (c *reconciler) localPod(ctx context.Context, target podevent.Target) (*corev1.Pod, error) {
-	remote, err := c.remotePod(ctx, target)
-	if err != nil || remote == nil {
-		return nil, err
-	}
-	of, local := provenance.LocalOf(remote), &corev1.Pod{}
-	if err := c.View.Get(ctx, types.NamespacedName{Namespace: of.Namespace, Name: of.Name}, local); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	if local.UID != of.UID {
-		return nil, nil
-	}
-	return local, nil
-}
-
-// observe gathers what is already shown on a pod, only from caches.
-func (c *reconciler) observe(ctx context.Context, pod *corev1.Pod, reported []podevent.Occurrence) (podevent.Snapshot, error) {
+// observe gathers what is already shown on an object, only from caches.
+func (c *reconciler) observe(ctx context.Context, local corev1.ObjectReference, reported []podevent.Occurrence) (podevent.Snapshot, error) {
 	s := podevent.Snapshot{
-		Now: c.clock.Now(), ClusterID: c.Mark.ClusterID, Node: c.View.Node, Local: pod, Reported: reported,
+		Now: c.clock.Now(), ClusterID: c.Mark.ClusterID, Node: c.View.Node, Local: local, Reported: reported,
 		Shown: map[string]*corev1.Event{}, Waits: map[string]time.Duration{},
 	}
 	var shown corev1.EventList
-	err := c.shown.List(ctx, &shown, client.InNamespace(pod.Namespace), client.MatchingFields{fieldPod: string(pod.UID)}, client.UnsafeDisableDeepCopy)
+	err := c.shown.List(ctx, &shown, client.InNamespace(local.Namespace), client.MatchingFields{fieldShown: shownOn(local.UID, c.Mark.ClusterID)}, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return s, fmt.Errorf("listing the events about pod %s: %w", client.ObjectKeyFromObject(pod), err)
+		return s, fmt.Errorf("listing the events about %s %s/%s: %w", local.Kind, local.Namespace, local.Name, err)
 	}
-	written := c.memory.of(pod.UID)
+	written := c.memory.of(local.UID)
 	for i := range shown.Items {
 		s.Shown[shown.Items[i].Name] = &shown.Items[i]
 		delete(written.created, shown.Items[i].Name)
@@ -160,10 +146,10 @@ func (c *reconciler) putRight(ctx context.Context, s podevent.Snapshot, name str
 
 // act writes what was decided, and returns when to check again if it found something
 // else than the cache had shown.
-func (c *reconciler) act(ctx context.Context, pod types.UID, plan podevent.Plan) (time.Duration, error) {
+func (c *reconciler) act(ctx context.Context, local types.UID, plan podevent.Plan) (time.Duration, error) {
 	var again time.Duration
 	var failed []error
-	written := c.memory.of(pod)
+	written := c.memory.of(local)
 	wrote := func(event *corev1.Event, err error) {
 		switch {
 		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
@@ -200,7 +186,8 @@ func trim(obj any) (any, error) {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: event.Namespace, Name: event.Name, UID: event.UID, ResourceVersion: event.ResourceVersion,
 		},
-		InvolvedObject: corev1.ObjectReference{UID: event.InvolvedObject.UID},
-		Reason:         event.Reason, Message: provenance.Clean(event.Message), Count: event.Count,
+		InvolvedObject:    corev1.ObjectReference{UID: event.InvolvedObject.UID},
+		ReportingInstance: event.ReportingInstance,
+		Reason:            event.Reason, Message: provenance.Clean(event.Message), Count: event.Count,
 	}, nil
 }

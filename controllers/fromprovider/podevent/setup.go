@@ -1,14 +1,16 @@
-// Package podevent shows the providers' warnings on the consumer's pods, so that
-// kubectl describe pod says why an image is not pulled there, or a pod not scheduled.
+// Package podevent shows the providers' warnings on the consumer's objects, so that
+// kubectl describe says why an image is not pulled there, a pod not scheduled, or a load
+// balancer not made.
 //
 // # How it works
 //
-// For each connected provider there is one watch of its warnings about pods, which ends with
-// the connection. One pod of a provider is handled at a time: two could be about the same
-// local pod, if a provider says so. Events carry no label of ours, so those of
-// other tenants arrive as well, and are not kept: only those about a pod in one of our
-// namespaces get on the shelf (package decide/podevent), which is bounded, and only
-// those about a remote pod with our mark and that UID get to the consumer.
+// For each connected provider there is one watch of its warnings, which ends with the
+// connection. One object of a provider is handled at a time: two could be about the same
+// local object, if a provider says so. Events carry no label of ours, so other tenants'
+// events arrive as well, and are not kept. The shelf (package decide/podevent) is bounded. It
+// gets only events about an object of a kind that is sent, in one of our namespaces. The
+// consumer gets an event only if the remote object has our mark and the event's UID, and
+// stands for a local object that the provider was given.
 //
 // # What it trades away
 //
@@ -23,6 +25,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -45,11 +48,16 @@ import (
 // name of the kind.
 const name = "podevent"
 
-// fieldPod indexes the consumer's events by the UID of the pod that they are about.
-const fieldPod = "spillway.pod"
+// fieldShown indexes the consumer's events by shownOn.
+const fieldShown = "spillway.shown"
 
-// Kind is the kind of warnings about pods.
+// shownOn tells the events of a provider about an object from others.
+func shownOn(object types.UID, clusterID string) string { return string(object) + "/" + clusterID }
+
+// Kind is the kind of warnings about what is sent.
 type Kind struct {
+	// Kinds are those that are sent.
+	Kinds []syncer.Registration
 	// Consumer writes.
 	Consumer client.Client
 	Clock    clock.PassiveClock
@@ -77,7 +85,7 @@ func (k *Kind) SetupWithManager(local ctrl.Manager) error {
 
 // newShown creates a cache of those events in the consumer that come from here.
 func newShown(local ctrl.Manager) (cache.Cache, error) {
-	ours := fields.Set{"reportingComponent": podevent.Component, "involvedObject.kind": "Pod"}
+	ours := fields.Set{"reportingComponent": podevent.Component}
 	shown, err := cache.New(local.GetConfig(), cache.Options{
 		HTTPClient: local.GetHTTPClient(), Scheme: local.GetScheme(), Mapper: local.GetRESTMapper(),
 		ByObject:                     map[client.Object]cache.ByObject{&corev1.Event{}: {Field: ours.AsSelector(), Transform: trim}},
@@ -86,13 +94,15 @@ func newShown(local ctrl.Manager) (cache.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shown, shown.IndexField(context.Background(), &corev1.Event{}, fieldPod, func(obj client.Object) []string {
-		event, ok := obj.(*corev1.Event)
-		if !ok {
-			return nil
-		}
-		return []string{string(event.InvolvedObject.UID)}
-	})
+	return shown, shown.IndexField(context.Background(), &corev1.Event{}, fieldShown, indexed)
+}
+
+func indexed(obj client.Object) []string {
+	event, ok := obj.(*corev1.Event)
+	if !ok {
+		return nil
+	}
+	return []string{shownOn(event.InvolvedObject.UID, event.ReportingInstance)}
 }
 
 // NeedLeaderElection is true: only a manager that writes compares.
@@ -125,8 +135,12 @@ func (k *Kind) Attach(ctx context.Context, c syncer.Connection) (syncer.Runner, 
 	if err != nil {
 		return nil, fmt.Errorf("making a client for the events of provider %s: %w", c.Mark.ClusterID, err)
 	}
+	kinds, err := subjectsOf(k.Kinds, k.Consumer.Scheme())
+	if err != nil {
+		return nil, err
+	}
 	return &reconciler{
-		Connection: c, consumer: k.Consumer, remote: c.Provider.GetCache(), shown: k.shown, local: k.local, clock: k.Clock, events: events,
+		Connection: c, kinds: kinds, consumer: k.Consumer, remote: c.Provider.GetCache(), shown: k.shown, local: k.local, clock: k.Clock, events: events,
 		shelf:  podevent.NewShelf(podevent.MostKept),
 		early:  podevent.NewShelf(podevent.MostEarly),
 		memory: &memory{clock: k.Clock},

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/decide"
@@ -14,8 +12,10 @@ import (
 
 // Start implements syncer.Runner.
 func (c *reconciler) Start(ctx context.Context) error {
-	if err := c.watchPods(ctx); err != nil {
-		return err
+	for _, of := range c.kinds {
+		if err := c.follow(ctx, of); err != nil {
+			return err
+		}
 	}
 	to := &intake{c}
 	if err := watchNamespaces(ctx, to); err != nil {
@@ -25,13 +25,13 @@ func (c *reconciler) Start(ctx context.Context) error {
 	return nil
 }
 
-// enqueue enqueues a pod of the provider.
+// enqueue enqueues an object of the provider.
 func (c *reconciler) enqueue(target podevent.Target) {
 	c.Enqueue(decide.Key{Kind: name, NamespacedName: target.NamespacedName, UID: target.UID})
 }
 
 // EnqueueNamespace implements syncer.Runner. A change of one namespace does not affect
-// warnings about its pods.
+// warnings about what is there.
 func (c *reconciler) EnqueueNamespace(_ context.Context, namespace string) {
 	if namespace != "" {
 		return
@@ -41,21 +41,21 @@ func (c *reconciler) EnqueueNamespace(_ context.Context, namespace string) {
 	}
 }
 
-// watchPods forgets events about pods that are gone. A pod may also be seen only after
-// the events about it.
-func (c *reconciler) watchPods(ctx context.Context) error {
-	err := informer.Watch(ctx, c.remote, &corev1.Pod{}, func(change informer.Change) {
+// follow forgets events about objects of a kind that are gone. An object may also be seen
+// only after the events about it.
+func (c *reconciler) follow(ctx context.Context, of *subject) error {
+	err := informer.Watch(ctx, c.remote, of.New(), func(change informer.Change) {
 		switch {
 		case change.After == nil && change.Before != nil:
-			c.shelf.Drop(targetOf(change.Before))
-		case change.Before == nil && c.shelf.Known(targetOf(change.After)):
-			c.enqueue(targetOf(change.After))
+			c.shelf.Drop(of.target(change.Before))
+		case change.Before == nil && c.shelf.Known(of.target(change.After)):
+			c.enqueue(of.target(change.After))
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return informer.Watch(ctx, c.View, &corev1.Pod{}, func(change informer.Change) {
+	return informer.Watch(ctx, c.localsOf(of), of.New(), func(change informer.Change) {
 		if change.After == nil && change.Before != nil {
 			c.memory.forget(change.Before.GetUID())
 		}
@@ -69,10 +69,4 @@ func watchNamespaces(ctx context.Context, to *intake) error {
 			to.arrived(ctx, change.After.GetName())
 		}
 	})
-}
-
-func targetOf(pod client.Object) podevent.Target {
-	return podevent.Target{
-		NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: pod.GetName()}, UID: pod.GetUID(),
-	}
 }

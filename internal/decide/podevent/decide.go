@@ -15,7 +15,8 @@ import (
 const (
 	// Component is the source of the consumer's events.
 	Component = "spillway"
-	// MostShown is how many events about one pod there are in the consumer at a time.
+	// MostShown is how many events of one provider about one object there are in the consumer
+	// at a time.
 	MostShown = 10
 	// stale is the age from which no event is created for a warning. It is less than the
 	// hour that an API server keeps events, so that an event that has expired is not
@@ -30,12 +31,12 @@ type Snapshot struct {
 	Now time.Time
 	// ClusterID and Node are those of the binding.
 	ClusterID, Node string
-	// Local is the pod that the events are about.
-	Local *corev1.Pod
-	// Reported are the provider's warnings about the remote pod, the most recent
+	// Local is the consumer's object that the events are about.
+	Local corev1.ObjectReference
+	// Reported are the provider's warnings about the remote object, the most recent
 	// first.
 	Reported []Occurrence
-	// Shown are our events in the consumer about the local pod, by name.
+	// Shown are our events of this provider about the local object, by name.
 	Shown map[string]*corev1.Event
 	// Waits are how long events must not be written yet, by name.
 	Waits map[string]time.Duration
@@ -52,7 +53,7 @@ type Plan struct {
 // Update is a change of one event.
 type Update struct{ Before, After *corev1.Event }
 
-// Decide compares what the provider reports about a pod with what is shown.
+// Decide compares what the provider reports about an object with what is shown.
 func Decide(s Snapshot) Plan {
 	var plan Plan
 	room := MostShown - len(s.Shown)
@@ -74,15 +75,15 @@ func Decide(s Snapshot) Plan {
 	return plan
 }
 
-// Name is the name of the event that shows an occurrence. It contains the pod's UID, so
-// that it cannot be about another pod or from another provider.
+// Name is the name of the event that shows an occurrence. It contains a digest of the
+// object's UID, so that it cannot be about another object or from another provider.
 func (s Snapshot) Name(o Occurrence) string {
-	const mostOfPod, mostOfDigest = 200, 16
-	pod := s.Local.Name
-	if len(pod) > mostOfPod {
-		pod = strings.TrimRight(pod[:mostOfPod], "-.")
+	const mostOfObject, mostOfDigest = 200, 16
+	object := s.Local.Name
+	if len(object) > mostOfObject {
+		object = strings.TrimRight(object[:mostOfObject], "-.")
 	}
-	return pod + "." + digest(s.ClusterID, string(s.Local.UID), o.ID)[:mostOfDigest]
+	return object + "." + digest(s.ClusterID, string(s.Local.UID), o.ID)[:mostOfDigest]
 }
 
 // says reports whether an event shows an occurrence as it is. Times do not count: they
@@ -112,10 +113,8 @@ func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 		first = last
 	}
 	return &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.Local.Namespace, Name: name},
-		InvolvedObject: corev1.ObjectReference{
-			APIVersion: "v1", Kind: "Pod", Namespace: s.Local.Namespace, Name: s.Local.Name, UID: s.Local.UID,
-		},
+		ObjectMeta:          metav1.ObjectMeta{Namespace: s.Local.Namespace, Name: name},
+		InvolvedObject:      s.Local,
 		Type:                corev1.EventTypeWarning,
 		Reason:              reason(o),
 		Message:             provenance.Clean(o.Message),

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func localPod(name string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "local", Name: name, UID: "local-uid"}}
+func localPod(name string) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "local", Name: name, UID: "local-uid"}
 }
 
 func snapshot(reported ...Occurrence) Snapshot {
@@ -177,7 +177,7 @@ func TestNamesDiffer(t *testing.T) {
 		"one":              base.Name(failed("a", 1, 0)),
 		"another event":    base.Name(failed("b", 1, 0)),
 		"another provider": Snapshot{ClusterID: "us", Local: base.Local}.Name(failed("a", 1, 0)),
-		"another pod": Snapshot{ClusterID: "eu", Local: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", UID: "later"}}}.
+		"another pod": Snapshot{ClusterID: "eu", Local: corev1.ObjectReference{Name: "pod", UID: "later"}}.
 			Name(failed("a", 1, 0)),
 	} {
 		if other, ok := seen[name]; ok {

@@ -1,21 +1,22 @@
 // Package podevent decides, without any I/O, which of a provider's warnings
-// about the pods that run there are shown on the consumer's pods.
+// about the pods that run there, and all else that is sent there, are shown on the
+// consumer's objects.
 //
 // # How it works
 //
 // Read keeps what is needed of an event, as an Occurrence. A Shelf holds the
 // occurrences of one provider, bounded in everything that a provider could make grow.
-// Decide compares those of one pod with the consumer's events about it. Each occurrence
+// Decide compares one object's occurrences with the consumer's events about it. Each occurrence
 // has one event there, whose name follows from it: a crash between two steps, or a
 // second reconcile, finds the same one.
 //
 // # What it trades away
 //
-// Only warnings are shown: a pod without problems costs no write. The time of the last
+// Only warnings are shown: an object without problems costs no write. The time of the last
 // occurrence is written together with the count; it alone is no reason for a write.
-// While MostShown events about a pod exist, new ones wait until the consumer has
-// expired an old one: if they could push one out, a provider could cause writes without
-// end.
+// While MostShown events of a provider about an object exist, new ones wait until the
+// consumer has expired an old one: if they could push one out, a provider could cause
+// writes without end.
 package podevent
 
 import (
@@ -37,16 +38,18 @@ const (
 	maxMessage = 1024
 )
 
-// The longest names and UID of a pod in Kubernetes, in bytes. Anything longer is about
-// no pod of ours.
+// The longest names and UID in Kubernetes, in bytes. Anything longer is about nothing of
+// ours.
 const (
 	maxNamespace = 63
 	maxName      = 253
 	maxUID       = 64
 )
 
-// Target is a pod in a provider. Another pod of the same name is another Target.
+// Target is an object in a provider. Another one of the same name is another Target.
 type Target struct {
+	// Kind is its name in the API, such as Pod.
+	Kind string
 	types.NamespacedName
 	UID types.UID
 }
@@ -63,13 +66,13 @@ type Occurrence struct {
 	First, Last time.Time
 }
 
-// Read keeps what is needed of an event in a provider, and says which pod it is about.
-// It returns false unless the event is a warning about a pod: the provider is asked for
-// nothing else, but need not obey.
+// Read keeps what is needed of an event in a provider, and says what it is about, of any
+// kind. It returns false unless the event is a warning about an object of a namespace: the
+// provider is asked for no others, but need not obey.
 func Read(event *corev1.Event) (Target, Occurrence, bool) {
 	about := event.InvolvedObject
-	target := Target{NamespacedName: types.NamespacedName{Namespace: about.Namespace, Name: about.Name}, UID: about.UID}
-	if event.Type == corev1.EventTypeNormal || about.Kind != "Pod" || about.Namespace != event.Namespace ||
+	target := Target{Kind: about.Kind, NamespacedName: types.NamespacedName{Namespace: about.Namespace, Name: about.Name}, UID: about.UID}
+	if event.Type == corev1.EventTypeNormal || about.Namespace != event.Namespace ||
 		outside(about.Namespace, maxNamespace) || outside(about.Name, maxName) || outside(string(about.UID), maxUID) {
 		return Target{}, Occurrence{}, false
 	}

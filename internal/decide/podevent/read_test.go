@@ -29,7 +29,7 @@ func warning(change ...func(*corev1.Event)) *corev1.Event {
 }
 
 func TestRead(t *testing.T) {
-	target := Target{types.NamespacedName{Namespace: "remote", Name: "pod"}, "pod-uid"}
+	target := Target{"Pod", types.NamespacedName{Namespace: "remote", Name: "pod"}, "pod-uid"}
 	usual := Occurrence{
 		ID: digest("event-uid"), Reason: "Failed", Message: "no such image", Count: 3, First: now.Add(-time.Minute), Last: now,
 	}
@@ -100,12 +100,11 @@ func TestReadBounds(t *testing.T) {
 func TestReadIgnores(t *testing.T) {
 	tests := map[string]func(*corev1.Event){
 		"what is normal":                   func(e *corev1.Event) { e.Type = corev1.EventTypeNormal },
-		"what is about a node":             func(e *corev1.Event) { e.InvolvedObject.Kind = "Node" },
 		"what is in another namespace":     func(e *corev1.Event) { e.Namespace = "elsewhere" },
-		"what is about no pod by name":     func(e *corev1.Event) { e.InvolvedObject.Name = "" },
-		"what is about no pod by UID":      func(e *corev1.Event) { e.InvolvedObject.UID = "" },
-		"names that no pod has":            func(e *corev1.Event) { e.InvolvedObject.Name = strings.Repeat("x", 254) },
-		"UIDs that no pod has":             func(e *corev1.Event) { e.InvolvedObject.UID = types.UID(strings.Repeat("x", 65)) },
+		"what is about nothing by name":    func(e *corev1.Event) { e.InvolvedObject.Name = "" },
+		"what is about nothing by UID":     func(e *corev1.Event) { e.InvolvedObject.UID = "" },
+		"names that nothing has":           func(e *corev1.Event) { e.InvolvedObject.Name = strings.Repeat("x", 254) },
+		"UIDs that nothing has":            func(e *corev1.Event) { e.InvolvedObject.UID = types.UID(strings.Repeat("x", 65)) },
 		"what is about the whole cluster":  func(e *corev1.Event) { e.InvolvedObject.Namespace, e.Namespace = "", "" },
 		"namespaces that cannot be called": func(e *corev1.Event) { e.Namespace = strings.Repeat("x", 64); e.InvolvedObject.Namespace = e.Namespace },
 	}

@@ -9,35 +9,42 @@ import (
 )
 
 const (
-	// MostKept is how many occurrences of one provider are kept. Each takes
+	// MostKept is how many occurrences about pods of one provider are kept. Each takes
 	// about a kilobyte.
 	MostKept = 1000
 	// MostEarly is how many are kept about pods in namespaces that are not known to be
 	// ours. Nearly all are other tenants'; ours are among them while the watch of the
 	// namespaces lags behind.
 	MostEarly = 100
-	// mostOfPod is how many of one pod are kept: one with many problems leaves room for
+	// share is how many times fewer are kept of each other kind. Each kind has its own room,
+	// so that what is said of Services pushes out nothing that is said of pods.
+	share = 10
+	// mostOfOne is how many of one object are kept: one with many problems leaves room for
 	// the others.
-	mostOfPod = MostShown
+	mostOfOne = MostShown
+	// pods are the kind with most objects, and most problems.
+	pods = "Pod"
 )
 
-// Shelf keeps the warnings of one provider, up to a limit. Those about unknown pods go
-// first, then the least recent.
+// Shelf keeps the warnings of one provider, up to a limit for each kind. Those about
+// unknown objects go first, then the least recent.
 type Shelf struct {
 	mu sync.Mutex
-	// most is how many occurrences there may be.
+	// most is how many occurrences about pods there may be.
 	most int
-	// pods are what is kept, by the pod that it is about.
-	pods map[Target]*kept
-	// targets are the pods, by the ID of the occurrence.
+	// objects are what is kept, by the object that it is about.
+	objects map[Target]*kept
+	// targets are the objects, by the ID of the occurrence.
 	targets map[string]Target
+	// counts are how many occurrences there are, by kind.
+	counts map[string]int
 	// round counts how often everything has been read again.
 	round int
 }
 
-// kept is what is kept of one pod.
+// kept is what is kept of one object.
 type kept struct {
-	// known reports whether the pod has been seen, which may be later than a warning about
+	// known reports whether the object has been seen, which may be later than a warning about
 	// it: they come from two watches.
 	known bool
 	// since is when the first occurrence arrived.
@@ -50,40 +57,55 @@ type occurrence struct {
 	round int
 }
 
-// NewShelf returns an empty Shelf for so many occurrences.
+// NewShelf returns an empty Shelf for so many occurrences about pods, and a tenth of that
+// about each other kind.
 func NewShelf(most int) *Shelf {
-	return &Shelf{most: most, pods: map[Target]*kept{}, targets: map[string]Target{}}
+	return &Shelf{most: most, objects: map[Target]*kept{}, targets: map[string]Target{}, counts: map[string]int{}}
+}
+
+// mostOf is how many occurrences about objects of a kind there may be.
+func (s *Shelf) mostOf(kind string) int {
+	if kind == pods {
+		return s.most
+	}
+	return s.most / share
 }
 
 // Put keeps an occurrence, replacing an earlier state of it. known reports whether the
-// pod has been seen.
+// object has been seen.
 func (s *Shelf) Put(target Target, o Occurrence, known bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before, ok := s.targets[o.ID]; ok && before != target {
 		s.remove(o.ID)
 	}
-	of, ok := s.pods[target]
+	of, ok := s.objects[target]
 	if !ok {
 		of = &kept{since: now, occurrences: map[string]occurrence{}}
-		s.pods[target] = of
+		s.objects[target] = of
 	}
 	of.known = of.known || known
 	of.occurrences[o.ID] = occurrence{o, s.round}
+	if _, before := s.targets[o.ID]; !before {
+		s.counts[target.Kind]++
+	}
 	s.targets[o.ID] = target
-	if len(of.occurrences) > mostOfPod {
+	if len(of.occurrences) > mostOfOne {
 		s.remove(leastRecent(of.occurrences).ID)
 	}
-	if len(s.targets) > s.most {
-		s.remove(s.leastWanted())
+	if s.counts[target.Kind] > s.mostOf(target.Kind) {
+		s.remove(s.leastWanted(target.Kind))
 	}
 }
 
-// leastWanted is the ID of the occurrence that goes first.
-func (s *Shelf) leastWanted() string {
+// leastWanted is the ID of the occurrence that goes first, of those about a kind.
+func (s *Shelf) leastWanted(kind string) string {
 	var found Occurrence
 	var foundKnown bool
-	for _, of := range s.pods {
+	for target, of := range s.objects {
+		if target.Kind != kind {
+			continue
+		}
 		o := leastRecent(of.occurrences)
 		if found.ID == "" || (foundKnown && !of.known) || (foundKnown == of.known && moreRecentFirst(found, o) < 0) {
 			found, foundKnown = o, of.known
@@ -115,25 +137,27 @@ func (s *Shelf) Remove(id string) {
 }
 
 func (s *Shelf) remove(id string) {
-	target := s.targets[id]
+	target, ok := s.targets[id]
+	if !ok {
+		return
+	}
 	delete(s.targets, id)
-	if of, ok := s.pods[target]; ok {
-		delete(of.occurrences, id)
-		if len(of.occurrences) == 0 {
-			delete(s.pods, target)
-		}
+	s.counts[target.Kind]--
+	of := s.objects[target]
+	delete(of.occurrences, id)
+	if len(of.occurrences) == 0 {
+		delete(s.objects, target)
 	}
 }
 
-// Drop drops all that is kept of a pod.
+// Drop drops all that is kept of an object.
 func (s *Shelf) Drop(target Target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if of, ok := s.pods[target]; ok {
+	if of, ok := s.objects[target]; ok {
 		for id := range of.occurrences {
-			delete(s.targets, id)
+			s.remove(id)
 		}
-		delete(s.pods, target)
 	}
 }
 
@@ -148,7 +172,7 @@ func (s *Shelf) Begin() {
 func (s *Shelf) Sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, of := range s.pods {
+	for _, of := range s.objects {
 		for id, o := range of.occurrences {
 			if o.round != s.round {
 				s.remove(id)
@@ -157,11 +181,11 @@ func (s *Shelf) Sweep() {
 	}
 }
 
-// Of is what is kept of a pod, most recent first, and since when.
+// Of is what is kept of an object, most recent first, and since when.
 func (s *Shelf) Of(target Target) ([]Occurrence, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of, ok := s.pods[target]
+	of, ok := s.objects[target]
 	if !ok {
 		return nil, time.Time{}
 	}
@@ -173,25 +197,25 @@ func (s *Shelf) Of(target Target) ([]Occurrence, time.Time) {
 	return all, of.since
 }
 
-// Known records that a pod has been seen, and reports whether anything is kept of it.
+// Known records that an object has been seen, and reports whether anything is kept of it.
 func (s *Shelf) Known(target Target) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of, ok := s.pods[target]
+	of, ok := s.objects[target]
 	if ok {
 		of.known = true
 	}
 	return ok
 }
 
-// Targets are the pods of which something is kept.
+// Targets are the objects about which something is kept.
 func (s *Shelf) Targets() []Target {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Collect(maps.Keys(s.pods))
+	return slices.Collect(maps.Keys(s.objects))
 }
 
-// Release drops everything about the pods of a namespace, and passes it to keep.
+// Release drops everything about the objects of a namespace, and passes it to keep.
 func (s *Shelf) Release(namespace string, keep func(Target, Occurrence)) {
 	type released struct {
 		Target
@@ -199,7 +223,7 @@ func (s *Shelf) Release(namespace string, keep func(Target, Occurrence)) {
 	}
 	var all []released
 	s.mu.Lock()
-	for target, of := range s.pods {
+	for target, of := range s.objects {
 		if target.Namespace != namespace {
 			continue
 		}

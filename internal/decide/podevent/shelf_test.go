@@ -10,7 +10,7 @@ import (
 )
 
 func targetNo(i int) Target {
-	return Target{types.NamespacedName{Namespace: "remote", Name: fmt.Sprint("pod-", i)}, types.UID(fmt.Sprint("uid-", i))}
+	return Target{"Pod", types.NamespacedName{Namespace: "remote", Name: fmt.Sprint("pod-", i)}, types.UID(fmt.Sprint("uid-", i))}
 }
 
 // ids are the IDs of what is kept of a pod.
@@ -28,14 +28,14 @@ func TestShelfKeepsTheMostRecentOfAPod(t *testing.T) {
 	for i := range 25 {
 		shelf.Put(targetNo(0), failed(fmt.Sprintf("%02d", i), 1, time.Duration(25-i)*time.Second), true, now)
 	}
-	for i := range mostOfPod {
+	for i := range mostOfOne {
 		want = append(want, fmt.Sprintf("%02d", 24-i))
 	}
 	if diff := cmp.Diff(want, shelf.ids(targetNo(0))); diff != "" {
 		t.Errorf("kept (-want +got)\n%s", diff)
 	}
-	if n := len(shelf.targets); n != mostOfPod {
-		t.Errorf("%d are remembered, want %d", n, mostOfPod)
+	if n := len(shelf.targets); n != mostOfOne {
+		t.Errorf("%d are remembered, want %d", n, mostOfOne)
 	}
 }
 
@@ -60,6 +60,31 @@ func TestShelfIsBounded(t *testing.T) {
 	}
 	if n, pods := len(shelf.targets), len(shelf.Targets()); n != most || pods != most {
 		t.Errorf("%d of %d pods are kept, want %d", n, pods, most)
+	}
+}
+
+// Each kind has its own room; pods have the most.
+func TestShelfHasRoomForEachKind(t *testing.T) {
+	const most = 50
+	shelf := NewShelf(most)
+	for i, kind := range []string{"Pod", "Ingress", "Service"} { // Each floods after the one before.
+		for n := range 3 * most {
+			target := targetNo(n)
+			target.Kind = kind
+			shelf.Put(target, failed(fmt.Sprint(kind, n), 1, time.Duration(3-i)*time.Minute), true, now)
+		}
+	}
+	kept := map[string]int{}
+	for _, target := range shelf.Targets() {
+		kept[target.Kind]++
+		shelf.Drop(target)
+	}
+	if diff := cmp.Diff(map[string]int{"Pod": most, "Ingress": most / share, "Service": most / share}, kept); diff != "" {
+		t.Errorf("kept (-want +got)\n%s", diff)
+	}
+	shelf.Put(targetNo(0), failed("a", 1, 0), true, now)
+	if diff := cmp.Diff(map[string]int{"Pod": 1, "Ingress": 0, "Service": 0}, shelf.counts); diff != "" {
+		t.Errorf("counted (-want +got)\n%s", diff)
 	}
 }
 
@@ -139,7 +164,7 @@ func TestShelfKnowsSinceWhen(t *testing.T) {
 func TestShelfRelease(t *testing.T) {
 	shelf := NewShelf(3)
 	in := func(namespace, name string) Target {
-		return Target{types.NamespacedName{Namespace: namespace, Name: name}, types.UID(namespace + name)}
+		return Target{"Pod", types.NamespacedName{Namespace: namespace, Name: name}, types.UID(namespace + name)}
 	}
 	for i, target := range []Target{in("a", "first"), in("a", "one"), in("b", "one"), in("a", "two")} {
 		shelf.Put(target, failed(string(rune('a'+i)), 1, time.Duration(9-i)*time.Second), false, now)
