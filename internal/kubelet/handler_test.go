@@ -74,7 +74,9 @@ func serve(t *testing.T, provider http.HandlerFunc) (*Handler, *onePod, *httptes
 		t.Fatal(err)
 	}
 	pods := &onePod{sight: sight{node: "eu", streams: fleet.Streams{Streams: streams, Identity: "one"}, Seen: kubeletapi.Seen{
-		Local:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}},
+		Local: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}}},
+		},
 		Binding: builder.Binding("eu").Obj(), Provider: connection.State{Phase: connection.Connected}, Origin: "home",
 		Remotes: []*corev1.Pod{{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team-home", Name: "web-1", UID: "remote-1", Labels: provenance.Mark{Origin: "home", ClusterID: "eu"}.Labels(),

@@ -58,7 +58,7 @@ func Decide(request Request, seen Seen) (Target, *Refusal) {
 	if remote == nil {
 		return Target{}, refuse(NoPod, http.StatusBadRequest, "pod %s is not in provider %s: %s", pod, seen.Binding.Spec.ClusterID, absent(seen.Local))
 	}
-	if refusal := reachable(request, remote); refusal != nil {
+	if refusal := reachable(request, seen.Local, remote); refusal != nil {
 		return Target{}, refusal
 	}
 	return Target{
@@ -124,10 +124,12 @@ func absent(local *corev1.Pod) string {
 	return cmp.Or(local.Status.Message, "it has not been sent yet; see its conditions and events")
 }
 
-// reachable says why a pod that is there cannot be reached.
-func reachable(request Request, remote *corev1.Pod) *Refusal {
-	if request.Action != PortForward && !slices.Contains(containers(remote), request.Container) {
-		return refuse(NoPod, http.StatusBadRequest, "pod %s has no container %s in the provider; it has %v", request.Pod, request.Container, containers(remote))
+// reachable says why a pod that is there cannot be reached. A container that only the provider's
+// pod has is the provider's, such as a sidecar with its credentials.
+func reachable(request Request, local, remote *corev1.Pod) *Refusal {
+	both := slices.DeleteFunc(containers(local), func(name string) bool { return !slices.Contains(containers(remote), name) })
+	if request.Action != PortForward && !slices.Contains(both, request.Container) {
+		return refuse(NoPod, http.StatusBadRequest, "pod %s has no container %s in the provider; it has %v", request.Pod, request.Container, both)
 	}
 	if request.Action == Logs {
 		return nil // Of a container that has not started, the provider's kubelet says what it waits for.

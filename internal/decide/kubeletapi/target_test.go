@@ -39,7 +39,9 @@ func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
 // running is what is seen of team/web, which those stand for.
 func running(remotes ...*corev1.Pod) Seen {
 	return Seen{
-		Local:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}, Spec: corev1.PodSpec{NodeName: "eu"}},
+		Local: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}, Spec: corev1.PodSpec{
+			NodeName: "eu", Containers: []corev1.Container{{Name: "app"}, {Name: "unsent"}}, InitContainers: remote().Spec.InitContainers, EphemeralContainers: remote().Spec.EphemeralContainers,
+		}},
 		Binding: builder.Binding("eu").Obj(), Provider: connection.State{Phase: connection.Connected}, Origin: "home", Remotes: remotes,
 	}
 }
@@ -81,28 +83,30 @@ func TestDecide(t *testing.T) {
 		"named for another":       {Exec, "app", []*corev1.Pod{remote()}, names("remote-0", "local-0"), 0, ""},
 		"logs of an ended one":    {Logs, "app", []*corev1.Pod{remote(phase(corev1.PodFailed))}, nil, 0, ""},
 
-		"on no virtual node":          {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Local = nil }, 400, "pod team/web is on no virtual node"},
-		"not known yet":               {Logs, "app", nil, func(s *Seen) { s.Local, s.Filling = nil, true }, 502, "has just started"},
-		"the binding is gone":         {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding = nil }, 400, "the ClusterBinding of node eu, where pod team/web is, is gone"},
-		"paused":                      {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding.Spec.Paused = true }, 403, "is paused"},
-		"the provider is away":        {Exec, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Provider = connection.State{Phase: connection.Disconnected, Message: "no route"} }, 502, "is not connected: no route"},
-		"it is being connected":       {Exec, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Provider.Phase = connection.Connecting }, 502, "is being connected"},
-		"not sent":                    {Logs, "app", nil, nil, 400, "it has not been sent yet"},
-		"not sent, and it says why":   {Logs, "app", nil, func(s *Seen) { s.Local.Status.Message = "the namespace is taken" }, 400, "the namespace is taken"},
-		"gone there":                  {Logs, "app", nil, func(s *Seen) { s.Local.Status.Phase = corev1.PodSucceeded }, 400, "it has ended (Succeeded), and is gone there"},
-		"gone here":                   {Logs, "app", nil, func(s *Seen) { s.Local.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }, 400, "it is being deleted"},
-		"another UID":                 {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalUID, "local-0"))}, nil, 400, "has not been sent"},
-		"no UID":                      {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalUID, ""))}, nil, 400, "has not been sent"},
-		"of another namespace":        {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalNamespace, "other"))}, nil, 400, "has not been sent"},
-		"of another name":             {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalName, "other"))}, nil, 400, "has not been sent"},
-		"none that is named":          {Exec, "app", []*corev1.Pod{remote(twin)}, names("remote-1", "local-1"), 400, "has not been sent"},
-		"a stripped mark":             {Exec, "app", []*corev1.Pod{remote(label(v1alpha1.LabelManagedBy, "helm"))}, nil, 400, "has not been sent"},
-		"of another consumer":         {Exec, "app", []*corev1.Pod{remote(label(v1alpha1.LabelOrigin, "other"))}, nil, 400, "has not been sent"},
-		"through another binding":     {Exec, "app", []*corev1.Pod{remote(label(v1alpha1.LabelBinding, "us"))}, nil, 400, "has not been sent"},
-		"no such container":           {Logs, "other", []*corev1.Pod{remote()}, nil, 400, "has no container other in the provider; it has [app init debug]"},
-		"a command in an ended one":   {Exec, "app", []*corev1.Pod{remote(phase(corev1.PodSucceeded))}, nil, 400, "has ended (Succeeded): there is nothing to run a command in"},
-		"it waits for a node":         {Attach, "app", []*corev1.Pod{remote(func(p *corev1.Pod) { p.Spec.NodeName = "" })}, nil, 400, "waits for a node of the provider"},
-		"a forward to one that waits": {PortForward, "", []*corev1.Pod{remote(func(p *corev1.Pod) { p.Spec.NodeName = "" })}, nil, 400, "waits for a node"},
+		"on no virtual node":             {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Local = nil }, 400, "pod team/web is on no virtual node"},
+		"not known yet":                  {Logs, "app", nil, func(s *Seen) { s.Local, s.Filling = nil, true }, 502, "has just started"},
+		"the binding is gone":            {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding = nil }, 400, "the ClusterBinding of node eu, where pod team/web is, is gone"},
+		"paused":                         {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding.Spec.Paused = true }, 403, "is paused"},
+		"the provider is away":           {Exec, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Provider = connection.State{Phase: connection.Disconnected, Message: "no route"} }, 502, "is not connected: no route"},
+		"it is being connected":          {Exec, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Provider.Phase = connection.Connecting }, 502, "is being connected"},
+		"not sent":                       {Logs, "app", nil, nil, 400, "it has not been sent yet"},
+		"not sent, and it says why":      {Logs, "app", nil, func(s *Seen) { s.Local.Status.Message = "the namespace is taken" }, 400, "the namespace is taken"},
+		"gone there":                     {Logs, "app", nil, func(s *Seen) { s.Local.Status.Phase = corev1.PodSucceeded }, 400, "it has ended (Succeeded), and is gone there"},
+		"gone here":                      {Logs, "app", nil, func(s *Seen) { s.Local.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }, 400, "it is being deleted"},
+		"another UID":                    {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalUID, "local-0"))}, nil, 400, "has not been sent"},
+		"no UID":                         {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalUID, ""))}, nil, 400, "has not been sent"},
+		"of another namespace":           {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalNamespace, "other"))}, nil, 400, "has not been sent"},
+		"of another name":                {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalName, "other"))}, nil, 400, "has not been sent"},
+		"none that is named":             {Exec, "app", []*corev1.Pod{remote(twin)}, names("remote-1", "local-1"), 400, "has not been sent"},
+		"a stripped mark":                {Exec, "app", []*corev1.Pod{remote(label(v1alpha1.LabelManagedBy, "helm"))}, nil, 400, "has not been sent"},
+		"of another consumer":            {Exec, "app", []*corev1.Pod{remote(label(v1alpha1.LabelOrigin, "other"))}, nil, 400, "has not been sent"},
+		"through another binding":        {Exec, "app", []*corev1.Pod{remote(label(v1alpha1.LabelBinding, "us"))}, nil, 400, "has not been sent"},
+		"no such container":              {Logs, "other", []*corev1.Pod{remote()}, nil, 400, "has no container other in the provider; it has [app init debug]"},
+		"one that only the provider has": {Exec, "injected", []*corev1.Pod{remote(func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "injected"}) })}, nil, 400, "has no container injected in the provider; it has [app init debug]"},
+		"one that is not there":          {Exec, "unsent", []*corev1.Pod{remote()}, nil, 400, "has no container unsent in the provider; it has [app init debug]"},
+		"a command in an ended one":      {Exec, "app", []*corev1.Pod{remote(phase(corev1.PodSucceeded))}, nil, 400, "has ended (Succeeded): there is nothing to run a command in"},
+		"it waits for a node":            {Attach, "app", []*corev1.Pod{remote(func(p *corev1.Pod) { p.Spec.NodeName = "" })}, nil, 400, "waits for a node of the provider"},
+		"a forward to one that waits":    {PortForward, "", []*corev1.Pod{remote(func(p *corev1.Pod) { p.Spec.NodeName = "" })}, nil, 400, "waits for a node"},
 	}
 	want := Target{Binding: "eu", ClusterID: "eu", LocalUID: "local-1", Remote: types.NamespacedName{Namespace: "team-home", Name: "web"}, RemoteUID: "remote-1"}
 	for name, test := range tests {
