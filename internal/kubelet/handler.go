@@ -156,14 +156,14 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, request kubeleta
 	}
 	defer h.open.close(one)
 
-	relay := &relay{stream: one, from: seen.streams, still: func() *kubeletapi.Refusal { return h.over(ctx, one) }}
+	relay := &relay{stream: one, from: seen.streams, patience: cmp.Or(h.AnswerTimeout, answerTimeout), still: func() *kubeletapi.Refusal { return h.over(ctx, one) }}
 	path := "/api/v1/namespaces/" + target.Remote.Namespace + "/pods/" + target.Remote.Name + "/" + request.Action.Subresource()
 	out, err := http.NewRequestWithContext(transport.WithTraffic(ctx, &one.traffic), r.Method, seen.streams.Location(path, request.Query).String(), nil)
 	if err != nil {
 		return internal(ctx, err)
 	}
 	out.Header = header
-	relay.timeout(cmp.Or(h.AnswerTimeout, answerTimeout))
+	relay.timeout()
 	began := time.Now()
 	defer func() { relay.report(ctx, began) }()
 	if request.Action == kubeletapi.Logs {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -148,6 +149,7 @@ func TestRefused(t *testing.T) {
 		"exec is answered without an end":  {"POST", execIn, admin{}, false, provider(500, strings.Repeat("x", kubeletapi.MostOfAnswer)), nil, 502, kubeletapi.ProviderFailed, "provider eu: xxx"},
 		"logs are never answered":          {"GET", logsOf, admin{}, false, hang, nil, 502, kubeletapi.ProviderFailed, "has not answered within"},
 		"exec is never answered":           {"POST", execIn, admin{}, false, hang, nil, 502, kubeletapi.ProviderFailed, "has not answered within"},
+		"why there are no logs never ends": {"GET", logsOf + "?follow=true", admin{}, false, drip, nil, 502, kubeletapi.ProviderFailed, "provider eu: "},
 		"the pod goes before logs begin":   {"GET", logsOf, admin{}, false, provider(200, "secret"), gone, 400, kubeletapi.NoPod, "is gone in provider eu"},
 		"the pod goes before exec begins":  {"POST", execIn, admin{}, false, echo, gone, 400, kubeletapi.NoPod, "is gone in provider eu"},
 		"paused before the forward begins": {"POST", forward, admin{}, false, echo, func(s *sight) { s.Binding.Spec.Paused = true }, 403, kubeletapi.Paused, "is paused"},
@@ -157,7 +159,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			handler, pods, server := serve(t, test.provider)
 			handler.Access, handler.AnswerTimeout, pods.later = test.access, time.Minute, test.later
-			if strings.Contains(test.says, "within") {
+			if strings.Contains(name, "never") {
 				handler.AnswerTimeout = time.Millisecond
 			}
 			before := refused(t)
@@ -203,6 +205,13 @@ func refused(t *testing.T) map[string]float64 {
 }
 
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// drip begins an answer with an error, and never ends it.
+func drip(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusInternalServerError)
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
 
 // echo upgrades a connection and sends back what comes, after what it was asked for.
 func echo(w http.ResponseWriter, r *http.Request) {
@@ -416,9 +425,9 @@ func TestLimits(t *testing.T) {
 	var last *stream
 	var refusal *kubeletapi.Refusal
 	for binding := range 5 {
-		for pod := range 20 {
-			for range mostOfPod {
-				one := to(fmt.Sprint(binding), fmt.Sprint(binding, pod/2), fmt.Sprint(pod))
+		for pod := range mostOfBinding {
+			for range few {
+				one := to(fmt.Sprint(binding), fmt.Sprint(binding, pod), fmt.Sprint(pod))
 				if refusal = all.open(one); refusal == nil {
 					opened[one.target.Binding]++
 					last = one
@@ -451,5 +460,38 @@ func TestLimits(t *testing.T) {
 	ofTeam.close(last)
 	if refusal := ofTeam.open(more); refusal != nil {
 		t.Error("one that is closed makes no room in the namespace")
+	}
+}
+
+// TestShares: the last quarter, of a binding's streams and of all, is for namespaces that have few.
+func TestShares(t *testing.T) {
+	for name, binding := range map[string]func(namespace int) int{
+		"of one binding": func(int) int { return 0 },
+		"of all":         func(namespace int) int { return namespace },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all streams
+			var got []int
+			for namespace := range 20 {
+				opened := 0
+				for pod := range mostOfNamespace {
+					if all.open(&stream{
+						request: kubeletapi.Request{Pod: types.NamespacedName{Namespace: fmt.Sprint(namespace), Name: fmt.Sprint(pod)}},
+						target:  kubeletapi.Target{Binding: fmt.Sprint(binding(namespace))},
+					}) == nil {
+						opened++
+					}
+				}
+				got = append(got, opened)
+			}
+			greedy := mostOfBinding * 3 / 4 / mostOfNamespace
+			if name == "of all" {
+				greedy = mostInAll * 3 / 4 / mostOfNamespace
+			}
+			want := slices.Concat(slices.Repeat([]int{mostOfNamespace}, greedy), slices.Repeat([]int{few}, min(20-greedy, 8)), slices.Repeat([]int{0}, max(0, 20-greedy-8)))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("streams of each namespace (-want +got)\n%s", diff)
+			}
+		})
 	}
 }

@@ -26,20 +26,26 @@ import (
 // relay passes one stream on to the provider's API server.
 type relay struct {
 	*stream
-	from  fleet.Streams
-	timer *time.Timer
+	from fleet.Streams
+	// patience is how long the provider may take to answer, or to say why it refuses.
+	patience time.Duration
+	timer    *time.Timer
 	// still says why the stream must end already, or is nil.
 	still func() *kubeletapi.Refusal
 }
 
 // timeout ends the stream if the provider has not answered in time. Logs that are followed
 // have no answer before the container's first line, so for them only dialing is bounded.
-func (r *relay) timeout(after time.Duration) {
-	if r.request.Query.Get("follow") == "true" {
-		return
+func (r *relay) timeout() {
+	if r.request.Query.Get("follow") != "true" {
+		r.timer = r.within()
 	}
-	r.timer = time.AfterFunc(after, func() {
-		r.end(&kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s has not answered within %s", r.target.ClusterID, after)})
+}
+
+// within ends the stream in time, unless it is stopped.
+func (r *relay) within() *time.Timer {
+	return time.AfterFunc(r.patience, func() {
+		r.end(&kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s has not answered within %s", r.target.ClusterID, r.patience)})
 	})
 }
 
@@ -87,7 +93,9 @@ func (r *relay) logs(w http.ResponseWriter, out *http.Request) *kubeletapi.Refus
 	defer func() { _ = resp.Body.Close() }()
 	refusal := r.answered()
 	if refusal == nil && resp.StatusCode != http.StatusOK {
+		timer := r.within()
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, kubeletapi.MostOfAnswer))
+		timer.Stop()
 		refusal = kubeletapi.Answered(r.request.Action, r.target.ClusterID, resp.StatusCode, body)
 	}
 	if refusal != nil {

@@ -23,6 +23,9 @@ const (
 	mostOfNamespace = 32
 	mostOfBinding   = 128
 	mostInAll       = 512
+	// few is how many a namespace may have once three quarters of a binding's, or of all, are
+	// open: a few namespaces do not take them all.
+	few = 4
 )
 
 // stream is one that is open.
@@ -58,13 +61,15 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 		return &kubeletapi.Refusal{Reason: kubeletapi.TooManyStreams, Code: http.StatusTooManyRequests, Message: fmt.Sprintf(
 			"%d streams are open %s, and no more are allowed: end one of logs -f, exec, attach or port-forward, and try again", most, of)}
 	}
+	ofNamespace := s.namespaces[pod.Namespace]
+	scarce := s.all >= mostInAll*3/4 || s.bindings[binding] >= mostOfBinding*3/4
 	switch {
 	case s.all >= mostInAll:
 		return refuse(mostInAll, "through this manager")
 	case s.bindings[binding] >= mostOfBinding:
 		return refuse(mostOfBinding, "through ClusterBinding "+binding)
-	case s.namespaces[pod.Namespace] >= mostOfNamespace:
-		return refuse(mostOfNamespace, "to pods of namespace "+pod.Namespace)
+	case ofNamespace >= mostOfNamespace, scarce && ofNamespace >= few:
+		return refuse(ofNamespace, "to pods of namespace "+pod.Namespace+left(scarce))
 	case len(s.pods[pod]) >= mostOfPod:
 		return refuse(mostOfPod, "to pod "+pod.String())
 	}
@@ -80,6 +85,14 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 	s.bindings[binding]++
 	s.all++
 	return nil
+}
+
+// left says why a namespace may have fewer streams than otherwise.
+func left(scarce bool) string {
+	if scarce {
+		return ", few are left for others"
+	}
+	return ""
 }
 
 // close removes a stream that open has added.
