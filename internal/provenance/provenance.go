@@ -132,12 +132,18 @@ func orUnknown(s string) string {
 
 // Clean puts a provider's string on one line, and removes what cannot be printed: escape
 // sequences for a terminal, or characters that turn the direction of text.
-func Clean(s string) string {
+func Clean(s string) string { return clean(s, "") }
+
+// CleanLines cleans a provider's string, and keeps its line breaks and tabs. Who prints it on
+// one line cleans it once more.
+func CleanLines(s string) string { return clean(s, "\n\t") }
+
+func clean(s, keep string) string {
 	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
+		if unicode.IsPrint(r) || strings.ContainsRune(keep, r) {
+			return r
 		}
-		return r
+		return ' '
 	}, s)
 }
 

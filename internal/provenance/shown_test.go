@@ -12,7 +12,7 @@ import (
 )
 
 // cleaning are the functions that return text without what cannot be printed.
-var cleaning = []string{"Clean", "Cut", "Shortened", "Note", "bounded"}
+var cleaning = []string{"Clean", "Cut", "Shortened", "Note", "bounded", "boundedLines"}
 
 // TestTextIsCleanedWhereItIsStored looks for the places where text gets into an object of the
 // API, or into an event: a provider may have written part of it, and people read it on

@@ -21,15 +21,17 @@ const (
 
 // bounded is a string of the provider's, truncated, on one line, without unprintable
 // characters.
-func bounded(s string, limit int) string {
-	if len(s) > limit {
-		s = cutAfter(s, limit)
-	}
-	return provenance.Clean(s)
-}
+func bounded(s string, limit int) string { return provenance.Clean(cutAfter(s, limit)) }
+
+// boundedLines is a message of a container, truncated, without unprintable characters. It keeps
+// its lines: programs leave results there, which others parse.
+func boundedLines(s string, limit int) string { return provenance.CleanLines(cutAfter(s, limit)) }
 
 // cutAfter truncates a string to so many characters, and marks where.
 func cutAfter(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
 	end, count := 0, 0
 	for i := range s {
 		if count == limit-1 {

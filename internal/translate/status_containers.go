@@ -133,7 +133,7 @@ func containerState(from *corev1.ContainerState) corev1.ContainerState {
 	case from.Waiting != nil:
 		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 			Reason:  bounded(from.Waiting.Reason, maxReason),
-			Message: bounded(from.Waiting.Message, maxMessage),
+			Message: boundedLines(from.Waiting.Message, maxMessage),
 		}}
 	}
 	return corev1.ContainerState{}
@@ -147,7 +147,7 @@ func terminated(from *corev1.ContainerStateTerminated) *corev1.ContainerStateTer
 		ExitCode:    from.ExitCode,
 		Signal:      from.Signal,
 		Reason:      bounded(from.Reason, maxReason),
-		Message:     bounded(from.Message, maxTermination),
+		Message:     boundedLines(from.Message, maxTermination),
 		StartedAt:   saneTime(from.StartedAt),
 		FinishedAt:  saneTime(from.FinishedAt),
 		ContainerID: bounded(from.ContainerID, maxImage),

@@ -142,7 +142,7 @@ func checkContainers(t *testing.T, spec []corev1.Container, statuses []corev1.Co
 	}
 }
 
-// checkStrings checks that a value has no unprintable characters.
+// checkStrings checks that a value has no unprintable characters. Messages of containers have lines.
 func checkStrings(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {
@@ -156,6 +156,9 @@ func checkStrings(t *testing.T, v reflect.Value) {
 		}
 	case reflect.Struct:
 		for field, value := range v.Fields() {
+			if field.Name == "Message" && strings.HasPrefix(v.Type().Name(), "ContainerState") {
+				value = reflect.ValueOf(strings.NewReplacer("\n", " ", "\t", " ").Replace(value.String()))
+			}
 			if field.IsExported() {
 				checkStrings(t, value)
 			}

@@ -39,6 +39,11 @@ var _ = Describe("The status of a pod", Ordered, func() {
 		Eventually(now(home, local)).Should(HaveField("Status.Message", HavePrefix("x")), "the status should come, as far as it is one")
 		found, err := now(home, local)()
 		Expect(err).NotTo(HaveOccurred())
+		container := &found.Status.ContainerStatuses[0]
+		for _, message := range []*string{&container.State.Waiting.Message, &container.LastTerminationState.Terminated.Message} {
+			Expect(*message).To(HavePrefix("x\n"), "a message of a container keeps its lines")
+			*message = strings.ReplaceAll(*message, "\n", "")
+		}
 		text, err := json.Marshal(found.Status)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(text)).To(BeNumerically("<", 20_000))

@@ -7,6 +7,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // Available says whether one replica of a Deployment is available that has what the
@@ -58,6 +60,7 @@ func Wait(pod *corev1.Pod) string {
 	return ""
 }
 
+// join puts both on one line: messages of containers may have several.
 func join(reason, message string) string {
-	return strings.TrimSuffix(reason+": "+message, ": ")
+	return strings.TrimSuffix(provenance.Clean(reason+": "+message), ": ")
 }

@@ -126,7 +126,7 @@ func TestAvailable(t *testing.T) {
 		"only the old ones are":     {with(1, appsv1.DeploymentStatus{ObservedGeneration: 1, UpdatedReplicas: 1, AvailableReplicas: 2, UnavailableReplicas: 1}), corev1.Pod{}, "2 of 2 replicas"},
 		"the image is not there":    {with(1, appsv1.DeploymentStatus{}), waiting("ImagePullBackOff", "no such image", nil), "pod manager-1: ImagePullBackOff: no such image"},
 		"it is being created":       {with(1, appsv1.DeploymentStatus{}), waiting("ContainerCreating", "", nil), "0 of 2 replicas"},
-		"it ends at once":           {with(1, appsv1.DeploymentStatus{}), waiting("CrashLoopBackOff", "back-off", &corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error"}), "CrashLoopBackOff: container manager has ended with exit code 2: Error"},
+		"it ends at once":           {with(1, appsv1.DeploymentStatus{}), waiting("CrashLoopBackOff", "back-off", &corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error", Message: "panic:\n\tno\x1b[2K"}), "CrashLoopBackOff: container manager has ended with exit code 2: panic:  no [2K"},
 		"no node has room":          {with(1, appsv1.DeploymentStatus{}), unscheduled, "Unschedulable: 0/1 nodes are available"},
 		"pods may not be created":   {with(1, appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota"}}}), corev1.Pod{}, "exceeded quota"},
 		"nobody has looked at that": {with(1, appsv1.DeploymentStatus{}), corev1.Pod{}, "0 of 2 replicas"},
