@@ -1,8 +1,8 @@
 package v1alpha1
 
 // BindingLimited reports that the provider answers, but does not let Spillway read all
-// kinds that it works with, or gives no metrics of pods. It is present only while
-// something is missing. Whatever needs no such kind goes on as usual; objects of such a
+// kinds that it works with, gives no metrics of pods, or has another time. It is present
+// only meanwhile. Whatever needs no such kind goes on as usual; objects of such a
 // kind are neither written nor removed. It is not part of Ready.
 const BindingLimited = "Limited"
 
@@ -20,3 +20,9 @@ const ReasonKindNotServed = "KindNotServed"
 // use: metrics were asked for, by metrics-server, and the provider gave none. Then kubectl
 // top and HorizontalPodAutoscalers see nothing of its pods. The message says why.
 const ReasonMetricsMissing = "MetricsMissing"
+
+// ReasonClockSkewed is the reason of BindingLimited if all can be read, but the provider's
+// clock is more than five seconds ahead of the manager's, or behind. What the provider says of
+// times, such as since when a pod is Ready, is then wrong; no time in the status of a pod here
+// is in the future.
+const ReasonClockSkewed = "ClockSkewed"

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -57,7 +58,7 @@ func Addresses[T translate.Addressed](writer client.Client, catalogue cache.Cach
 // Routes reconciles routes, of which providers tell what their controllers say.
 func Routes[T translate.Route](writer client.Client, catalogue cache.Cache, of kind.Kind[T]) *Reconciler[T] {
 	return &Reconciler[T]{writer, catalogue, of, func(object client.Object) []string { return translate.RouteReporters(object) }, func(object T, clusterID string) T {
-		return translate.ReportRoute(object, nil, clusterID, nil)
+		return translate.ReportRoute(object, nil, clusterID, nil, time.Time{})
 	}}
 }
 

@@ -3,6 +3,7 @@ package decide
 import (
 	"net/netip"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +25,8 @@ type Translation[T Object] interface {
 
 // Around is what a copy may depend on besides its object.
 type Around struct {
+	// Now is the time.
+	Now time.Time
 	// Elsewhere returns where another local namespace goes, for an object that names something there.
 	Elsewhere func(namespace string) translate.Target
 	// Limits are what the provider allows.
@@ -183,7 +186,7 @@ func (c copies[T]) locations(s Snapshot[T]) []string {
 // around is what a copy may depend on besides its object.
 func (s Snapshot[T]) around() Around {
 	around := s.Around
-	around.Elsewhere = s.targetOf
+	around.Now, around.Elsewhere = s.Now, s.targetOf
 	return around
 }
 

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -38,8 +39,8 @@ var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$
 // is spillway.io/<clusterID>: one for each parent that a Gateway there stands for and some
 // controller there has spoken of. The generation that a condition says it has observed is
 // that of local only if the controller has seen a remote route with the spec that local
-// stands for.
-func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways) T {
+// stands for. No time is later than now, whatever the provider's clock says.
+func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways, now time.Time) T {
 	if remote == nil && !slices.Contains(RouteReporters(local), clusterID) {
 		return local // Nearly all routes.
 	}
@@ -56,7 +57,7 @@ func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways) 
 	}
 	if remote != nil {
 		from := routeReport{
-			namespace: remote.GetNamespace(), entries: partsOf(remote).Parents,
+			now: metav1.NewTime(now.Truncate(time.Second)), namespace: remote.GetNamespace(), entries: partsOf(remote).Parents,
 			generation: local.GetGeneration(), seen: remote.GetGeneration(), created: local.GetCreationTimestamp(),
 			current: hasSpecOf(remote, local.DeepCopyObject(), &routeTranslation{namespace: local.GetNamespace(), gateways: gateways, parents: partsOf(local).Parents}),
 		}
@@ -124,6 +125,7 @@ func conditionsOf(entries []gatewayv1.RouteParentStatus, parent *gatewayv1.Paren
 
 // routeReport is what a provider says of a remote route.
 type routeReport struct {
+	now       metav1.Time
 	namespace string // Of the remote route.
 	entries   []gatewayv1.RouteParentStatus
 	// generation is that of the local route, and seen that of the remote one, which is as it
@@ -158,8 +160,13 @@ func (r *routeReport) conditions(parent *gatewayv1.ParentReference, before []met
 func (r *routeReport) condition(from, before *metav1.Condition) metav1.Condition {
 	c := metav1.Condition{
 		Type: from.Type, Status: from.Status, Reason: from.Reason,
-		Message: bounded(from.Message, maxMessage), LastTransitionTime: saneTime(from.LastTransitionTime),
+		Message: bounded(from.Message, maxMessage),
 	}
+	var since metav1.Time
+	if before != nil && before.Status == c.Status {
+		since = before.LastTransitionTime
+	}
+	c.LastTransitionTime = reportedTime(from.LastTransitionTime, since, r.now)
 	if len(c.Reason) > maxReason || !reasonPattern.MatchString(c.Reason) {
 		c.Reason = reasonUnreadable
 	}

@@ -16,6 +16,7 @@ const (
 	theirs   = `{controllerName: example.com/gateways, parentRef: `
 	then     = `lastTransitionTime: "2026-01-02T03:04:05Z"`
 	created  = `lastTransitionTime: "2025-01-01T00:00:00Z"`
+	ahead    = `lastTransitionTime: "2026-03-01T00:10:00Z"`
 	atRemote = `{group: gateway.networking.k8s.io, kind: Gateway, namespace: gateways, name: public}`
 )
 
@@ -77,6 +78,8 @@ func TestReportRoute(t *testing.T) {
 		"no status":                {remote: there(condition("Accepted", "Maybe", "A", "", 7, then))},
 		"no time":                  {remote: there(condition("Accepted", "True", "A", "", 7, `lastTransitionTime: null`)), want: public(condition("Accepted", "True", "A", "", 3, created))},
 		"a time before all others": {remote: there(condition("Accepted", "True", "A", "", 7, `lastTransitionTime: "0001-02-03T00:00:00Z"`)), want: public(condition("Accepted", "True", "A", "", 3, created))},
+		"a clock that is ahead":    {remote: there(yes(7, ahead)), want: public(yes(3, strings.Replace(ahead, "10:", "00:", 1)))},
+		"that is known before":     {local: public(yes(3, then)), remote: there(yes(7, ahead))},
 		"our own name":             {remote: public(yes(7, then))},
 	} {
 		const spec = `parentRefs: [{name: home}, {name: public}, {namespace: infra, name: private, sectionName: https, port: 443}]`
@@ -110,7 +113,7 @@ func checkReport[T Route](t *testing.T, local, want T, said []gatewayv1.RoutePar
 	if gone {
 		remote = nil
 	}
-	got := ReportRoute(local, remote, "eu", gateways)
+	got := ReportRoute(local, remote, "eu", gateways, present)
 	if (got != local) != changes {
 		t.Errorf("it is written: %t", got != local)
 	}
@@ -123,7 +126,7 @@ func checkReport[T Route](t *testing.T, local, want T, said []gatewayv1.RoutePar
 	if partsOf(got).Parents == nil {
 		t.Error("no API server accepts a status without a list of parents")
 	}
-	if again := ReportRoute(got, remote, "eu", gateways); again != got {
+	if again := ReportRoute(got, remote, "eu", gateways, present.Add(time.Hour)); again != got {
 		t.Errorf("it is written once more: %s", cmp.Diff(got, again))
 	}
 	if diff := cmp.Diff(before, any(local)); diff != "" {
@@ -165,7 +168,7 @@ func TestReportRouteIsBounded(t *testing.T) {
 				{Type: "Accepted", Status: "True", Reason: "Accepted", LastTransitionTime: metav1.NewTime(time.Unix(1e9, 0))},
 			}})
 		}
-		got := ReportRoute(local, remote, "eu", all)
+		got := ReportRoute(local, remote, "eu", all, present)
 		if len(got.Status.Parents) != test.others+test.want {
 			t.Errorf("beside %d others: %d, want %d", test.others, len(got.Status.Parents)-test.others, test.want)
 		}
@@ -181,7 +184,7 @@ func TestRouteReporters(t *testing.T) {
 	if got := RouteReporters("no route"); len(got) > 0 {
 		t.Errorf("got %v", got)
 	}
-	if left := ReportRoute(ReportRoute(route, nil, "us", nil), nil, "eu", nil); len(left.Status.Parents) != 1 {
+	if left := ReportRoute(ReportRoute(route, nil, "us", nil, present), nil, "eu", nil, present); len(left.Status.Parents) != 1 {
 		t.Errorf("left %v", left.Status.Parents)
 	}
 }

@@ -3,9 +3,11 @@ package translate
 import (
 	"net/netip"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/internal/decide/network"
 )
@@ -17,30 +19,31 @@ import (
 //
 // A final phase stays, and Running never becomes Pending again.
 //
-// It has only the addresses that reach shows, and never one of the provider's nodes.
+// It has only the addresses that reach shows, and never one of the provider's nodes. No time in it
+// is later than now, whatever the provider's clock says.
 //
 // The status shares memory with local and remote: read it, or copy it.
-func PodStatus(local, remote *corev1.Pod, reach network.Reach) corev1.PodStatus {
+func PodStatus(local, remote *corev1.Pod, reach network.Reach, at time.Time) corev1.PodStatus {
 	if isFinal(local.Status.Phase) {
 		return local.Status
 	}
-	from, to := &remote.Status, local.Status
+	from, to, now := &remote.Status, local.Status, metav1.NewTime(at.Truncate(time.Second))
 	to.Phase = phase(local.Status.Phase, from.Phase)
 	to.Reason, to.Message = bounded(from.Reason, maxReason), bounded(from.Message, maxMessage)
-	to.StartTime = startTime(local.Status.StartTime, from.StartTime)
+	to.StartTime = startTime(local.Status.StartTime, from.StartTime, now)
 	to.HostIP, to.HostIPs = "", nil
 	to.PodIP, to.PodIPs = podIPs(local, remote, reach)
 
 	spec := &local.Spec
 	restarts := restartRules(spec)
-	to.InitContainerStatuses = containerStatuses(spec.InitContainers, local.Status.InitContainerStatuses, from.InitContainerStatuses, restarts)
-	to.ContainerStatuses = containerStatuses(spec.Containers, local.Status.ContainerStatuses, from.ContainerStatuses, restarts)
-	to.EphemeralContainerStatuses = ephemeralStatuses(spec.EphemeralContainers, local.Status.EphemeralContainerStatuses, from.EphemeralContainerStatuses)
+	to.InitContainerStatuses = containerStatuses(spec.InitContainers, local.Status.InitContainerStatuses, from.InitContainerStatuses, restarts, now)
+	to.ContainerStatuses = containerStatuses(spec.Containers, local.Status.ContainerStatuses, from.ContainerStatuses, restarts, now)
+	to.EphemeralContainerStatuses = ephemeralStatuses(spec.EphemeralContainers, local.Status.EphemeralContainerStatuses, from.EphemeralContainerStatuses, now)
 	if spec.Resources != nil {
 		to.AllocatedResources = resourceList(from.AllocatedResources, spec.Resources)
 		to.Resources = resourceRequirements(from.Resources, spec.Resources)
 	}
-	to.Conditions = conditions(local, remote)
+	to.Conditions = conditions(local, remote, now)
 	return to
 }
 
@@ -60,11 +63,12 @@ func phase(local, remote corev1.PodPhase) corev1.PodPhase {
 	return local
 }
 
-func startTime(local, remote *metav1.Time) *metav1.Time {
-	if remote == nil || !isSane(*remote) {
+func startTime(local, remote *metav1.Time, now metav1.Time) *metav1.Time {
+	if remote.IsZero() || !isSane(*remote) { // A zero one would come back as none, and be written again.
 		return local
 	}
-	return remote
+	started := reportedTime(*remote, ptr.Deref(local, metav1.Time{}), now)
+	return &started
 }
 
 // podIPs are the remote pod's addresses that reach shows, or, while reach is

@@ -61,6 +61,21 @@ func saneTime(t metav1.Time) metav1.Time {
 	return metav1.Time{Time: t.Truncate(time.Second)}
 }
 
+// reportedTime is a time of the provider's, but none in the future. The provider's clock may be ahead,
+// and controllers here would wait until ours has caught up. was is the time that was reported of
+// the same event before, or zero. It stays, unless the provider now names an earlier one. Otherwise
+// a time in the future would be written again with each look, and once more when it has come.
+func reportedTime(theirs, was, now metav1.Time) metav1.Time {
+	theirs = saneTime(theirs)
+	switch {
+	case !was.IsZero() && !theirs.Before(&was) && !now.Before(&was):
+		return was
+	case now.Before(&theirs):
+		return now
+	}
+	return theirs
+}
+
 // resourceList keeps quantities that are not negative and whose name is in the spec, or
 // one that a provider's defaults may add. A quantity large enough to cost something was
 // never decoded.

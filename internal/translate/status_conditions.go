@@ -32,7 +32,7 @@ var remoteConditions = [...]corev1.PodConditionType{
 
 // conditions are the local ones in their order, those of remoteConditions with remote's
 // values, then new ones.
-func conditions(local, remote *corev1.Pod) []corev1.PodCondition {
+func conditions(local, remote *corev1.Pod, now metav1.Time) []corev1.PodCondition {
 	all := make([]corev1.PodCondition, 0, len(local.Status.Conditions)+len(remoteConditions))
 	var done [len(remoteConditions)]bool
 	for i := range local.Status.Conditions {
@@ -46,7 +46,7 @@ func conditions(local, remote *corev1.Pod) []corev1.PodCondition {
 			continue
 		}
 		done[n] = true
-		if condition, there := remoteCondition(local, remote, c.Type); there {
+		if condition, there := remoteCondition(local, remote, c.Type, now); there {
 			all = append(all, condition)
 		} else if c.Type == corev1.DisruptionTarget {
 			// The consumer disrupts pods as well; the provider knows nothing of that.
@@ -57,7 +57,7 @@ func conditions(local, remote *corev1.Pod) []corev1.PodCondition {
 		if done[n] {
 			continue
 		}
-		if condition, there := remoteCondition(local, remote, kind); there {
+		if condition, there := remoteCondition(local, remote, kind, now); there {
 			all = append(all, condition)
 		}
 	}
@@ -66,7 +66,7 @@ func conditions(local, remote *corev1.Pod) []corev1.PodCondition {
 
 // remoteCondition is the condition as local should have it. The provider's observed
 // generation is that of another object, so local's is kept.
-func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType) (corev1.PodCondition, bool) {
+func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType, now metav1.Time) (corev1.PodCondition, bool) {
 	from := find(remote.Status.Conditions, kind)
 	if from == nil || !isStatus(from.Status) {
 		return corev1.PodCondition{}, false
@@ -74,7 +74,7 @@ func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType) (c
 	c := corev1.PodCondition{
 		Type:               kind,
 		Status:             from.Status,
-		LastProbeTime:      saneTime(from.LastProbeTime),
+		LastProbeTime:      from.LastProbeTime,
 		LastTransitionTime: saneTime(from.LastTransitionTime),
 		Reason:             bounded(from.Reason, maxReason),
 		Message:            bounded(from.Message, maxMessage),
@@ -90,6 +90,11 @@ func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType) (c
 	if kind == corev1.PodReady && c.Status == corev1.ConditionTrue && (local.DeletionTimestamp.IsZero() || told) && !remote.DeletionTimestamp.IsZero() {
 		endReadiness(&c, remote)
 	}
+	var probed, since metav1.Time
+	if was != nil && was.Status == c.Status {
+		probed, since = was.LastProbeTime, was.LastTransitionTime
+	}
+	c.LastProbeTime, c.LastTransitionTime = reportedTime(c.LastProbeTime, probed, now), reportedTime(c.LastTransitionTime, since, now)
 	return c, true
 }
 
@@ -99,7 +104,7 @@ func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType) (c
 func endReadiness(ready *corev1.PodCondition, remote *corev1.Pod) {
 	ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, RemoteTerminating, "the provider is deleting the remote pod"
 	grace := time.Duration(ptr.Deref(remote.DeletionGracePeriodSeconds, 0)) * time.Second
-	ready.LastTransitionTime = saneTime(metav1.NewTime(remote.DeletionTimestamp.Add(-grace)))
+	ready.LastTransitionTime = metav1.NewTime(remote.DeletionTimestamp.Add(-grace))
 }
 
 // applyReadinessGates sets Ready to False while a gate is closed. The remote pod has no

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // containerStatuses are those of the containers in the local spec, in its order: no
 // other name, and none twice.
-func containerStatuses(containers []corev1.Container, local, remote []corev1.ContainerStatus, mayRestart restarts) []corev1.ContainerStatus {
+func containerStatuses(containers []corev1.Container, local, remote []corev1.ContainerStatus, mayRestart restarts, now metav1.Time) []corev1.ContainerStatus {
 	if len(local) == 0 && len(remote) == 0 {
 		return nil
 	}
@@ -22,13 +23,13 @@ func containerStatuses(containers []corev1.Container, local, remote []corev1.Con
 			}
 			continue
 		}
-		all = append(all, containerStatus(is, &c.Resources))
+		all = append(all, containerStatus(was, is, &c.Resources, now))
 	}
 	return all
 }
 
 // ephemeralStatuses are the same for ephemeral containers, which never restart.
-func ephemeralStatuses(containers []corev1.EphemeralContainer, local, remote []corev1.ContainerStatus) []corev1.ContainerStatus {
+func ephemeralStatuses(containers []corev1.EphemeralContainer, local, remote []corev1.ContainerStatus, now metav1.Time) []corev1.ContainerStatus {
 	if len(local) == 0 && len(remote) == 0 {
 		return nil
 	}
@@ -37,7 +38,7 @@ func ephemeralStatuses(containers []corev1.EphemeralContainer, local, remote []c
 	for i := range containers {
 		common := (*corev1.Container)(&containers[i].EphemeralContainerCommon)
 		one := []corev1.Container{*common}
-		all = append(all, containerStatuses(one, local, remote, never)...)
+		all = append(all, containerStatuses(one, local, remote, never, now)...)
 	}
 	return all
 }
@@ -101,12 +102,13 @@ func matches(rule corev1.ContainerRestartRule, exitCode int32) bool {
 }
 
 // containerStatus copies the known fields of a status, bounded. Users, mounts, device
-// health and the stop signal stay in the provider.
-func containerStatus(from *corev1.ContainerStatus, spec *corev1.ResourceRequirements) corev1.ContainerStatus {
+// health and the stop signal stay in the provider. was is the status before, or nil.
+func containerStatus(was, from *corev1.ContainerStatus, spec *corev1.ResourceRequirements, now metav1.Time) corev1.ContainerStatus {
+	past := runsOf(was, from)
 	return corev1.ContainerStatus{
 		Name:                 from.Name,
-		State:                containerState(&from.State),
-		LastTerminationState: corev1.ContainerState{Terminated: terminated(from.LastTerminationState.Terminated)},
+		State:                containerState(from, &past, now),
+		LastTerminationState: corev1.ContainerState{Terminated: terminated(from.LastTerminationState.Terminated, &past, past.last, now)},
 		Ready:                from.Ready,
 		RestartCount:         max(from.RestartCount, 0),
 		Image:                bounded(from.Image, maxImage),
@@ -120,13 +122,13 @@ func containerStatus(from *corev1.ContainerStatus, spec *corev1.ResourceRequirem
 
 // containerState keeps one state: the latest in the life cycle, if remote claims
 // several.
-func containerState(from *corev1.ContainerState) corev1.ContainerState {
-	switch {
+func containerState(status *corev1.ContainerStatus, past *runs, now metav1.Time) corev1.ContainerState {
+	switch from := &status.State; {
 	case from.Terminated != nil:
-		return corev1.ContainerState{Terminated: terminated(from.Terminated)}
+		return corev1.ContainerState{Terminated: terminated(from.Terminated, past, past.current, now)}
 	case from.Running != nil:
 		running := from.Running
-		if started := saneTime(running.StartedAt); started != running.StartedAt {
+		if started := reportedTime(running.StartedAt, past.of(bounded(status.ContainerID, maxImage), past.current).started, now); started != running.StartedAt {
 			running = &corev1.ContainerStateRunning{StartedAt: started}
 		}
 		return corev1.ContainerState{Running: running}
@@ -139,18 +141,21 @@ func containerState(from *corev1.ContainerState) corev1.ContainerState {
 	return corev1.ContainerState{}
 }
 
-func terminated(from *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+// terminated is how a run of a container has ended, if it has; same is the run at its place in past.
+func terminated(from *corev1.ContainerStateTerminated, past *runs, same run, now metav1.Time) *corev1.ContainerStateTerminated {
 	if from == nil {
 		return nil
 	}
+	id := bounded(from.ContainerID, maxImage)
+	was := past.of(id, same)
 	return &corev1.ContainerStateTerminated{
 		ExitCode:    from.ExitCode,
 		Signal:      from.Signal,
 		Reason:      bounded(from.Reason, maxReason),
 		Message:     boundedLines(from.Message, maxTermination),
-		StartedAt:   saneTime(from.StartedAt),
-		FinishedAt:  saneTime(from.FinishedAt),
-		ContainerID: bounded(from.ContainerID, maxImage),
+		StartedAt:   reportedTime(from.StartedAt, was.started, now),
+		FinishedAt:  reportedTime(from.FinishedAt, was.finished, now),
+		ContainerID: id,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestContainerStatuses(t *testing.T) {
@@ -56,7 +57,7 @@ func containersAfter(t *testing.T, spec, local, remote string) []corev1.Containe
 	t.Helper()
 	l := podOf(t, `{spec: `+spec+`, status: {containerStatuses: `+local+`}}`)
 	r := parse[corev1.Pod](t, `{status: {phase: Running, containerStatuses: `+remote+`}}`)
-	return PodStatus(l, r, routed).ContainerStatuses
+	return PodStatus(l, r, routed, present).ContainerStatuses
 }
 
 // The API server refuses the status of a container that has ended and runs
@@ -120,7 +121,7 @@ status:
   initContainerStatuses: [{name: init, ready: true}, {name: web}, {name: debug}]
   containerStatuses: [{name: init}, {name: web}]
   ephemeralContainerStatuses: [{name: second}, {name: debug, state: {running: {}}}, {name: web}]`)
-	got := PodStatus(local, remote, routed)
+	got := PodStatus(local, remote, routed, present)
 	want := parse[corev1.PodStatus](t, `
 phase: Pending
 conditions: []
@@ -145,7 +146,7 @@ func TestHugeStatusIsBounded(t *testing.T) {
 		remote.Status.ContainerStatuses = append(remote.Status.ContainerStatuses, corev1.ContainerStatus{Name: "x"})
 	}
 	remote.Status.ContainerStatuses[19].Name = "web"
-	checkStatus(t, local, PodStatus(local, remote, routed))
+	checkStatus(t, local, remote, PodStatus(local, remote, routed, present))
 }
 
 // TestBoundsOfContainers: what a provider says of a container is cut, and programs' results
@@ -160,7 +161,7 @@ func TestBoundsOfContainers(t *testing.T) {
 		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: cut(128), Message: cut(1024)}},
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: cut(128), Message: cut(4096), ContainerID: cut(512)}},
 	}
-	got := containerStatus(&corev1.ContainerStatus{Name: "web", Image: long, ImageID: long, ContainerID: long, State: waits, LastTerminationState: ended}, &corev1.ResourceRequirements{})
+	got := containerStatus(nil, &corev1.ContainerStatus{Name: "web", Image: long, ImageID: long, ContainerID: long, State: waits, LastTerminationState: ended}, &corev1.ResourceRequirements{}, metav1.NewTime(present))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

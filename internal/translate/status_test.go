@@ -11,12 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// present is later than all times in these tests, if they do not say that they are in the future.
+var present = time.Date(2026, 3, 1, 0, 0, 0, 900, time.UTC)
+
 // statusAfter is the status of a pod of one container, given the two statuses.
 func statusAfter(t *testing.T, local, remote string) corev1.PodStatus {
 	t.Helper()
 	l := podOf(t, `{spec: {restartPolicy: Never, containers: [{name: web}]}}`)
 	l.Status = *parse[corev1.PodStatus](t, local)
-	return PodStatus(l, &corev1.Pod{Status: *parse[corev1.PodStatus](t, remote)}, routed)
+	return PodStatus(l, &corev1.Pod{Status: *parse[corev1.PodStatus](t, remote)}, routed, present)
 }
 
 func TestPodStatus(t *testing.T) {
@@ -72,7 +75,7 @@ spec: {resources: {requests: {x: 1}}, initContainers: [{name: x, resources: {lim
 	plain.fill(reflect.ValueOf(&remote.Status).Elem())
 	remote.Status.Phase, remote.Status.PodIP, remote.Status.HostIP = corev1.PodRunning, "10.0.0.1", "10.0.0.2"
 	remote.Status.Conditions[0] = corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
-	got := PodStatus(local, remote, routed)
+	got := PodStatus(local, remote, routed, present)
 	checkFields(t, got, remoteStatus, localStatus)
 	for _, list := range [][]corev1.ContainerStatus{got.InitContainerStatuses, got.ContainerStatuses, got.EphemeralContainerStatuses} {
 		if len(list) != 1 {
@@ -147,9 +150,48 @@ func TestSaneTime(t *testing.T) {
 			if test.sane != got.Time.Equal(test.in) || !test.sane && !got.IsZero() {
 				t.Errorf("got %v", got)
 			}
-			if start := startTime(nil, &metav1.Time{Time: test.in}); test.sane != (start != nil) {
+			if start := startTime(nil, &metav1.Time{Time: test.in}, metav1.NewTime(present)); (test.sane && !test.in.IsZero()) != (start != nil) {
 				t.Errorf("got start %v", start)
 			}
 		})
+	}
+}
+
+// TestTimesOfOneAhead: a provider whose clock is ahead delays nothing here. While only time passes,
+// until long after it has caught up, nothing is written again.
+func TestTimesOfOneAhead(t *testing.T) {
+	const now, later, past = `"2026-03-01T00:00:00Z"`, `"2026-03-01T00:01:00Z"`, `"2026-02-01T00:00:00Z"`
+	status := func(at, id string) string {
+		ended := `{terminated: {startedAt: ` + at + `, finishedAt: ` + at + id + `}}`
+		return `{phase: Running, startTime: ` + at + `,
+  conditions: [{type: Ready, status: "True", lastProbeTime: ` + at + `, lastTransitionTime: ` + at + `}],
+  containerStatuses: [{name: web, restartCount: 2, state: {running: {startedAt: ` + at + `}}` + id + `, lastState: ` + ended + `}, {name: log, state: ` + ended + `}]}`
+	}
+	running := `{phase: Running, containerStatuses: [{name: web, containerID: x, state: {running: {startedAt: ` + past + `}}}]}`
+	for name, test := range map[string]struct{ local, remote, want string }{
+		"in the future":                      {`{}`, status(later, `, containerID: x`), status(now, `, containerID: x`)},
+		"in the future, without IDs":         {`{}`, status(later, ``), status(now, ``)},
+		"known before":                       {status(past, `, containerID: x`), status(later, `, containerID: x`), status(past, `, containerID: x`)},
+		"earlier than was said":              {status(now, ``), status(past, ``), status(past, ``)},
+		"written by a clock that was ahead":  {status(later, ``), status(later, ``), status(now, ``)},
+		"of another status":                  {`{conditions: [{type: Ready, status: "False", lastTransitionTime: ` + past + `}]}`, `{phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: ` + later + `}]}`, `{phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: ` + now + `}]}`},
+		"of another container":               {running, `{containerStatuses: [{name: web, containerID: y, state: {running: {startedAt: ` + later + `}}}]}`, `{phase: Running, containerStatuses: [{name: web, containerID: y, state: {running: {startedAt: ` + now + `}}}], conditions: []}`},
+		"restarted, without IDs":             {strings.ReplaceAll(running, "containerID: x, ", ""), `{containerStatuses: [{name: web, restartCount: 1, state: {running: {startedAt: ` + later + `}}}]}`, `{phase: Running, containerStatuses: [{name: web, restartCount: 1, state: {running: {startedAt: ` + now + `}}}], conditions: []}`},
+		"of the container that has ended":    {running, `{containerStatuses: [{name: web, state: {terminated: {containerID: x, startedAt: ` + later + `, finishedAt: ` + later + `}}}]}`, `{phase: Running, containerStatuses: [{name: web, state: {terminated: {containerID: x, startedAt: ` + past + `, finishedAt: ` + now + `}}}], conditions: []}`},
+		"of the container that ended before": {running, `{containerStatuses: [{name: web, restartCount: 1, lastState: {terminated: {containerID: x, startedAt: ` + later + `}}}]}`, `{phase: Running, containerStatuses: [{name: web, restartCount: 1, lastState: {terminated: {containerID: x, startedAt: ` + past + `}}}], conditions: []}`},
+		"two runs with one ID": {`{}`, `{containerStatuses: [{name: web, containerID: x, state: {running: {startedAt: ` + later + `}}, lastState: {terminated: {containerID: x, finishedAt: ` + later + `}}}]}`,
+			`{phase: Pending, containerStatuses: [{name: web, containerID: x, state: {running: {startedAt: ` + now + `}}, lastState: {terminated: {containerID: x, finishedAt: ` + now + `}}}], conditions: []}`},
+	} {
+		local, remote := podOf(t, `{spec: {containers: [{name: web}, {name: log}]}}`), &corev1.Pod{Status: *parse[corev1.PodStatus](t, test.remote)}
+		local.Status = *parse[corev1.PodStatus](t, test.local)
+		local.Status = PodStatus(local, remote, routed, present)
+		if diff := cmp.Diff(*parse[corev1.PodStatus](t, test.want), local.Status); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		for passed := range 240 {
+			if diff := cmp.Diff(local.Status, PodStatus(local, remote, routed, present.Add(time.Duration(passed)*time.Second))); diff != "" {
+				t.Fatalf("%s: written again after %d seconds: %s", name, passed, diff)
+			}
+		}
 	}
 }

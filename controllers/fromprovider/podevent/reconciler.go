@@ -99,7 +99,7 @@ func (c *reconciler) show(ctx context.Context, target podevent.Target) (time.Dur
 // observe gathers what is already shown on an object, only from caches.
 func (c *reconciler) observe(ctx context.Context, local corev1.ObjectReference, reported []podevent.Occurrence) (podevent.Snapshot, error) {
 	s := podevent.Snapshot{
-		Now: c.clock.Now(), ClusterID: c.Mark.ClusterID, Node: c.View.Node, Local: local, Reported: reported,
+		Now: c.clock.Now(), Ahead: c.Provider.Ahead(), ClusterID: c.Mark.ClusterID, Node: c.View.Node, Local: local, Reported: reported,
 		Shown: map[string]*corev1.Event{}, Waits: map[string]time.Duration{},
 	}
 	var shown corev1.EventList

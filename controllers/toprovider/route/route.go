@@ -86,5 +86,5 @@ func (translation[T]) Notice(_, remote T, _ decide.Around) *decide.Problem {
 
 // Report implements decide.Reporting: what the provider's controllers say of each Gateway.
 func (translation[T]) Report(local, remote T, clusterID string, around decide.Around) (T, *decide.Problem) {
-	return translate.ReportRoute(local, remote, clusterID, around.Classes.Gateways), nil
+	return translate.ReportRoute(local, remote, clusterID, around.Classes.Gateways, around.Now), nil
 }

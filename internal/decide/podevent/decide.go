@@ -29,6 +29,8 @@ const (
 // Snapshot is the input of Decide.
 type Snapshot struct {
 	Now time.Time
+	// Ahead is how far the provider's clock is ahead of ours; negative: behind.
+	Ahead time.Duration
 	// ClusterID and Node are those of the binding.
 	ClusterID, Node string
 	// Local is the consumer's object that the events are about.
@@ -96,20 +98,20 @@ func reason(o Occurrence) string { return cmp.Or(o.Reason, unknownReason) }
 
 func (s Snapshot) isStale(o Occurrence) bool { return s.Now.Sub(s.last(o)) > stale }
 
-// last is when an occurrence was last seen, but not later than now, whatever the
-// provider's clock says.
+// last is when an occurrence was last seen, by our own clock, and not later than now.
 func (s Snapshot) last(o Occurrence) time.Time {
-	if o.Last.IsZero() || o.Last.After(s.Now) {
+	last := o.Last.Add(-s.Ahead)
+	if o.Last.IsZero() || last.After(s.Now) {
 		return s.Now
 	}
-	return o.Last
+	return last
 }
 
 // event is the event for an occurrence.
 func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 	last := s.last(o)
-	first := o.First
-	if first.IsZero() || first.After(last) {
+	first := o.First.Add(-s.Ahead)
+	if o.First.IsZero() || first.After(last) {
 		first = last
 	}
 	return &corev1.Event{

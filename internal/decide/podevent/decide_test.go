@@ -30,6 +30,11 @@ func (s Snapshot) showing(shown ...Occurrence) Snapshot {
 	return s
 }
 
+func (s Snapshot) ahead(by time.Duration) Snapshot {
+	s.Ahead = by
+	return s
+}
+
 func (s Snapshot) waiting(o Occurrence, wait time.Duration) Snapshot {
 	s.Waits[s.Name(o)] = wait
 	return s
@@ -76,6 +81,8 @@ func TestDecide(t *testing.T) {
 		"other words are followed":           {snapshot: snapshot(reworded).showing(a), update: []string{"a"}},
 		"a time alone is no reason to write": {snapshot: snapshot(later).showing(a)},
 		"what is old is not shown":           {snapshot: snapshot(failed("a", 1, stale+time.Second), failed("b", 1, stale)), create: []string{"b"}},
+		"old by a clock that is behind":      {snapshot: snapshot(failed("a", 1, time.Hour)).ahead(-time.Hour), create: []string{"a"}},
+		"new by a clock that is ahead":       {snapshot: snapshot(failed("a", 1, -time.Second)).ahead(time.Hour)},
 		"what is old and shown is followed":  {snapshot: snapshot(failed("a", 2, 2*stale)).showing(a), update: []string{"a"}},
 		"what is gone there stays":           {snapshot: snapshot().showing(a)},
 		"the most recent are shown": {snapshot: snapshot(many(12)...),

@@ -83,8 +83,9 @@ func TestFindings(t *testing.T) {
 		"older definitions":                      {ofDefinitions(kinds("spec"), kinds("spec", "spec.new")), Error, "they lack Kind.spec.new"},
 		"newer definitions":                      {ofDefinitions(kinds("spec", "spec.new"), kinds("spec")), Warning, "does not know: Kind.spec.new"},
 		"the definitions of this version":        {ofDefinitions(kinds("spec"), kinds("spec")), OK, ""},
-		"the same clock":                         {ofClock("eu", at, at.Add(skew)), OK, ""},
-		"another clock":                          {ofClock("eu", at, at.Add(-skew-time.Second)), Warning, "31s"},
+		"the same clock":                         {ofClock("eu", 5*time.Second), OK, ""},
+		"a clock ahead":                          {ofClock("eu", 5*time.Second+1), Warning, "at least 5s ahead of"},
+		"a clock behind":                         {ofClock("eu", -31*time.Second), Warning, "at least 31s behind"},
 		"a new token":                            {ofExpiry("eu", at, at.Add(30*day), at), OK, "valid until"},
 		"a fifth is left":                        {ofExpiry("eu", at, at.Add(30*day), at.Add(24*day)), OK, "valid until"},
 		"less than a fifth":                      {ofExpiry("eu", at, at.Add(30*day), at.Add(24*day+time.Second)), Warning, "rotate eu"},
@@ -176,5 +177,19 @@ func TestGranted(t *testing.T) {
 	}
 	if none, err := Granted(shipped, "other"); err != nil || len(none) != 0 {
 		t.Errorf("got %v, %v", none, err)
+	}
+}
+
+// TestReadings: the consumer answers 100 s ahead of this computer, after half a second.
+func TestReadings(t *testing.T) {
+	at := time.Unix(1_000_000, 0)
+	here := reading{date: at.Add(100 * time.Second), asked: at, answered: at.Add(time.Second / 2)}
+	for ahead, want := range map[time.Duration]time.Duration{
+		0: 0, 1: 0, 10: 8500 * time.Millisecond, -1: 0, -10: -8500 * time.Millisecond,
+	} {
+		there := reading{date: at.Add(110*time.Second + ahead*time.Second), asked: at.Add(10 * time.Second), answered: at.Add(10*time.Second + time.Second/2)}
+		if got := there.ahead(here); got != want {
+			t.Errorf("%d seconds ahead: it is at least %s, want %s", ahead, got, want)
+		}
 	}
 }

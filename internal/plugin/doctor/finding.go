@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 // Level is how bad a finding is.
@@ -67,6 +68,7 @@ var mends = map[string]string{
 	v1alpha1.ReasonNoUsableNodes:        "see kubectl get nodes in the provider",
 	v1alpha1.ReasonKindNotServed:        "install the CustomResourceDefinition in the provider, or leave it",
 	v1alpha1.ReasonMetricsMissing:       "install metrics-server in the provider, or leave it",
+	v1alpha1.ReasonClockSkewed:          setClocks,
 	v1alpha1.ReasonDuplicateClusterID:   "delete one of the two bindings",
 	v1alpha1.ReasonCIDROverlap:          "correct spec.network.podCIDRs of %s, or of the binding that the message names; or set its mode to Isolated",
 	v1alpha1.ReasonProviderUnreachable:  "bring the provider back, or give up on it: spec.deletionPolicy Orphan of the binding",
@@ -99,20 +101,20 @@ func ofNamespace(binding string, namespace status.Namespace, wait status.Wait) F
 	return f
 }
 
-// skew is how far clocks may be apart.
-const skew = 30 * time.Second
+const setClocks = "set the clocks of both clusters by NTP: tokens, certificates and rollouts depend on them"
 
-// ofClock compares the clock of a provider with that of the consumer, as their API servers
-// answered at nearly the same time.
-func ofClock(name string, consumer, provider time.Time) Finding {
-	apart := provider.Sub(consumer).Abs()
-	if apart <= skew {
-		return Finding{Level: OK, Check: "clock", Object: name, Message: "its clock is that of this cluster"}
+// ofClock says how far the clock of a provider is ahead of the consumer's, at least.
+func ofClock(name string, ahead time.Duration) Finding {
+	f := Finding{Level: OK, Check: "clock", Object: name, Message: "its clock is that of this cluster"}
+	if ahead.Abs() > connection.MostApart {
+		where := "ahead of"
+		if ahead < 0 {
+			where = "behind"
+		}
+		f.Level, f.Mend = Warning, setClocks
+		f.Message = fmt.Sprintf("its clock is at least %s %s that of this cluster", ahead.Abs().Truncate(time.Second), where)
 	}
-	return Finding{
-		Level: Warning, Check: "clock", Object: name, Message: fmt.Sprintf("its clock is %s from that of this cluster", apart.Round(time.Second)),
-		Mend: "set the clocks of both by NTP: tokens and certificates are valid by them",
-	}
+	return f
 }
 
 // ofExpiry says how long credentials are valid: they should be renewed while a fifth is left.

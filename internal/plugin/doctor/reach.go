@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
 )
 
@@ -131,7 +132,7 @@ func (e *exam) provider(ctx context.Context, binding *v1alpha1.ClusterBinding) {
 	}
 	e.found(Finding{Level: OK, Check: "reach", Object: binding.Name, Message: loaded.Host + " answers"})
 	if here, err := clock(ctx, e.consumer.Config); err == nil {
-		e.found(ofClock(binding.Name, here, there))
+		e.found(ofClock(binding.Name, there.ahead(here)))
 	}
 	e.accountRights(ctx, binding.Name, loaded)
 }
@@ -165,22 +166,35 @@ func (e *exam) accountRights(ctx context.Context, name string, loaded *rest.Conf
 	e.found(ofRights(name, "the consumer's account", names, mend))
 }
 
-// clock is the time of an API server, to a second.
-func clock(ctx context.Context, config *rest.Config) (time.Time, error) {
+// reading is the date of an answer of an API server, cut to a second, and when it was asked and has
+// answered by the clock of this computer.
+type reading struct{ date, asked, answered time.Time }
+
+// ahead is how far a clock is ahead of another one, at least; negative: behind.
+func (r reading) ahead(of reading) time.Duration {
+	least, most := of.date.Sub(of.answered), of.date.Add(time.Second).Sub(of.asked) // Between that other one and ours.
+	return connection.Apart(r.date, r.asked.Add(least), r.answered.Add(most))
+}
+
+// clock reads the clock of an API server.
+func clock(ctx context.Context, config *rest.Config) (reading, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return time.Time{}, err
+		return reading{}, err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(config.Host, "/")+"/version", nil)
 	if err != nil {
-		return time.Time{}, err
+		return reading{}, err
 	}
+	read := reading{asked: time.Now()}
 	response, err := client.Do(request)
 	if err != nil {
-		return time.Time{}, err
+		return reading{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	return http.ParseTime(response.Header.Get("Date"))
+	read.answered = time.Now()
+	read.date, err = http.ParseTime(response.Header.Get("Date"))
+	return read, err
 }
 
 // reach asks the API server for the last byte of what a pod on a virtual node has logged.

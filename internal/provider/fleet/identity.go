@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 	"github.com/spillway-io/spillway/internal/scheme"
 )
@@ -113,7 +115,7 @@ func (c *clients) whoami(ctx context.Context) (authenticationv1.UserInfo, error)
 func (s *session) identify(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
 	defer cancel()
-	uid, authority, err := s.clients.identity(bounded)
+	uid, authority, ahead, err := s.whoAndWhen(bounded)
 	if err != nil {
 		return err
 	}
@@ -131,23 +133,33 @@ func (s *session) identify(ctx context.Context) error {
 		return err
 	}
 	s.report.tell(ctx, func(state *State) {
-		state.UID, state.Authority, state.Version, state.LastContact, state.Untried = uid, authority, version, s.options.Clock.Now(), false
+		state.UID, state.Authority, state.Version, state.Ahead, state.LastContact, state.Untried = uid, authority, version, ahead, s.options.Clock.Now(), false
 	})
 	return nil
+}
+
+// whoAndWhen asks for the identity of the provider, and compares its clock with ours.
+func (s *session) whoAndWhen(ctx context.Context) (uid, authority string, ahead time.Duration, err error) {
+	asked := s.options.Clock.Now()
+	ctx = transport.WithDate(ctx, func(date time.Time) { ahead = connection.Apart(date, asked, s.options.Clock.Now()) })
+	uid, authority, err = s.clients.identity(ctx)
+	return uid, authority, ahead, err
 }
 
 // probe checks that the provider answers, accepts the credentials, and is still the same cluster.
 func (s *session) probe(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
 	defer cancel()
-	uid, authority, err := s.clients.identity(bounded)
+	uid, authority, ahead, err := s.whoAndWhen(bounded)
 	if err != nil {
 		return err
 	}
 	if err := s.verify(uid); err != nil {
 		return err
 	}
-	s.report.tell(ctx, func(state *State) { state.Authority, state.LastContact = authority, s.options.Clock.Now() })
+	s.report.tell(ctx, func(state *State) {
+		state.Authority, state.Ahead, state.LastContact = authority, ahead, s.options.Clock.Now()
+	})
 	return nil
 }
 

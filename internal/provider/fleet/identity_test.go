@@ -3,6 +3,11 @@ package fleet
 import (
 	"strings"
 	"testing"
+	"time"
+
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 func TestCleanVersion(t *testing.T) {
@@ -17,5 +22,15 @@ func TestCleanVersion(t *testing.T) {
 		if got := cleanVersion(said); got != want {
 			t.Errorf("%q is told as %q, want %q", said, got, want)
 		}
+	}
+}
+
+// TestClocksAreCompared when a provider is connected: here ours is an hour slow.
+func TestClocksAreCompared(t *testing.T) {
+	f, _, _ := startManagerBy(t, testclock.NewFakeClock(time.Now().Add(-time.Hour)), "slow")
+	f.Connect(target("eu", "1", providerUID))
+	state := eventually(t, f, "eu", "is connected", connected)
+	if state.Skew() != connection.Ahead || state.Ahead < time.Hour-time.Second {
+		t.Errorf("the provider's clock is %s ahead", state.Ahead)
 	}
 }

@@ -41,6 +41,8 @@ type Provider struct {
 	PodMetrics *PodMetrics
 	// Seen reads the cache, corrected by the writes that are noted with it.
 	Seen *ownwrites.Reader
+	// Ahead is how far the provider's clock is ahead of ours, at least; negative: behind.
+	Ahead func() time.Duration
 	// left is how long our Lease there still holds, as for transport.Options.
 	left func() (time.Duration, bool)
 }

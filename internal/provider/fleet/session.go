@@ -122,7 +122,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	s.clients = &clients{config, httpClient, of.GetAPIReader()}
 	s.provider = &Provider{
 		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Classes: classes.New(config, httpClient, s.options.Clock), Budget: held, Streams: Streams{Streams: streams},
-		PodMetrics: metrics, Seen: ownwrites.New(of.GetCache(), s.options.Clock), left: s.fence.left,
+		PodMetrics: metrics, Seen: ownwrites.New(of.GetCache(), s.options.Clock), Ahead: func() time.Duration { return s.report.now().Ahead }, left: s.fence.left,
 	}
 	return nil
 }

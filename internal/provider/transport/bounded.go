@@ -83,6 +83,7 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	tellAuthority(req, resp)
+	tellDate(req, resp)
 	capRetryAfter(resp.Header)
 	body := &body{ReadCloser: resp.Body, owner: b, deadline: deadline}
 	refuse := b.mustBeProtobuf(req, resp, kind)

@@ -1,0 +1,23 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// noteDate is the context key of the function that wants the date.
+type noteDate struct{}
+
+// WithDate passes note the date of the answer, by the clock of the server, as soon as the answer
+// begins. Without one that can be read, it is zero.
+func WithDate(ctx context.Context, note func(date time.Time)) context.Context {
+	return context.WithValue(ctx, noteDate{}, note)
+}
+
+func tellDate(req *http.Request, resp *http.Response) {
+	if note, ok := req.Context().Value(noteDate{}).(func(time.Time)); ok {
+		date, _ := http.ParseTime(resp.Header.Get("Date")) // Zero with an error.
+		note(date)
+	}
+}
