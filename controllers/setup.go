@@ -137,7 +137,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now}, Unhealthy: &eviction.Unhealthy{Kubernetes: o.Kubernetes, Clock: now},
 		}).SetupWithManager(run.local),
 		"virtualnode": (&virtualnode.Reconciler{
-			Client: cached, Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
+			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			Shrinking:     throttle.NewAllowance[string](nodeShrinks, nodeInterval, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
 		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),

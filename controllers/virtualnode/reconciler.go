@@ -38,10 +38,12 @@ import (
 // Kubernetes' own rules, because its Lease is not renewed. But a missing node is
 // recreated at once, whatever the state of the provider: Kubernetes deletes the pods of
 // a node that has been gone for 40 seconds. If the binding is paused or being deleted,
-// it only reports that the provider answers.
+// it only reports that the provider answers, and where the kubelet API of the node is.
 type Reconciler struct {
 	Client client.Client
-	Fleet  *fleet.Fleet
+	// Live bypasses the caches.
+	Live  client.Reader
+	Fleet *fleet.Fleet
 	// Owner says which bindings this replica keeps the Nodes of.
 	Owner shard.Owner
 	Clock clock.PassiveClock

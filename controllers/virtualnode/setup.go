@@ -2,6 +2,7 @@ package virtualnode
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -25,7 +26,7 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// SetupWithManager adds the controller, and the renewal of the leases, to the manager.
+// SetupWithManager adds the controller, the renewal of the leases, and the end of the nodes' address, to the manager.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) error {
 	onlyLocal, onlyProviders := mcbuilder.WithEngageWithProviderClusters(false), mcbuilder.WithEngageWithLocalCluster(false)
 	c, err := mcbuilder.ControllerManagedBy(mgr).
@@ -45,7 +46,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) err
 	if err := c.MultiClusterWatch(limitChanges{}); err != nil {
 		return err
 	}
-	return mgr.Add(leases)
+	return errors.Join(mgr.Add(leases), mgr.Add(address{r}))
 }
 
 // limitChanges is a source that enqueues the node of a provider when that is engaged,

@@ -221,6 +221,23 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 		change(home, limited.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = false })
 	})
 
+	It("is found at the address of the manager that serves it, also while a binding is paused", func() {
+		moved := served.Options
+		moved.Port = freePort()
+		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = true })
+		Eventually(home.condition(t.cb, v1alpha1.BindingReady)).Should(isFalse(v1alpha1.ReasonPaused))
+		running.stop()
+		found := home.virtualNode(t.cb)
+		Expect(found.Status.Addresses).To(ConsistOf(HaveField("Address", found.Name)), "nobody serves it, whoever gets the address next")
+		running = startManager(home, manager.Options{ConsumerID: homeID, Kubelet: moved})
+		Eventually(now(home, found)).Should(HaveField("Status.DaemonEndpoints.KubeletEndpoint.Port", BeEquivalentTo(moved.Port)))
+		_, err := home.kubectl("", "logs", "-n", local.Namespace, local.Name)
+		Expect(err).To(MatchError(ContainSubstring("is paused (spec.paused)")))
+		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = false })
+		served.Port = moved.Port
+		home.bindingIsReady(t.cb)
+	})
+
 	It("knows who asks, and what they may", func() {
 		logs := "/containerLogs/" + local.Namespace + "/" + local.Name + "/app"
 		command := "/exec/" + local.Namespace + "/" + local.Name + "/app?command=echo&output=1"

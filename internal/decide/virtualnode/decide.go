@@ -172,27 +172,14 @@ type Offer struct {
 	Older []*v1alpha1.ClusterBinding
 }
 
-// Endpoint is where an API server finds the kubelet API of a node.
-type Endpoint struct {
-	// Address is an IP address or a name; empty: nobody serves it.
-	Address string
-	Port    int32
-}
-
-// addresses are those of the node: exactly one, which every API server takes, whatever it
-// prefers. It is of the type Hostname even if it is an IP address: with an InternalIP that
-// they have not given it, some distributions answer for the node themselves. Without a
-// kubelet API it is the name of the node, which nobody can resolve.
-func addresses(node *corev1.Node, kubelet Endpoint) []corev1.NodeAddress {
-	return []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: cmp.Or(kubelet.Address, node.Name)}}
-}
-
 // ApplyStatus sets the status of node, which has its labels already, for a provider that answers and has that offer;
 // if the offer is unknown, the virtual node keeps offering what it did. Older bindings
 // of the provider get their share first. If the binding does not say the version, it
 // stays as it was: the provider has one, and the binding's next status has it again. On
-// a frozen node, only the heartbeat changes.
+// a frozen node, only the heartbeat changes, and the address: logs are wanted then, too, and another
+// manager may have taken over.
 func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, now metav1.Time) {
+	setAddress(node, offer.Kubelet)
 	if frozen(binding) {
 		beat(node, offer, now)
 		return
@@ -204,8 +191,6 @@ func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 	}
 	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)
 	node.Status.NodeInfo.OperatingSystem, node.Status.NodeInfo.Architecture = node.Labels[corev1.LabelOSStable], node.Labels[corev1.LabelArchStable]
-	node.Status.Addresses = addresses(node, offer.Kubelet)
-	node.Status.DaemonEndpoints.KubeletEndpoint.Port = offer.Kubelet.Port
 	for _, wanted := range healthy(offer) {
 		setCondition(&node.Status.Conditions, wanted, now)
 	}

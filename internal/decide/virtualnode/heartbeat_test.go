@@ -21,7 +21,8 @@ func unknown(node *corev1.Node) {
 }
 
 // The node of a binding that is paused or being deleted stays as it is; but it is Ready
-// as long as the provider answers, or Kubernetes would evict its pods.
+// as long as the provider answers, or Kubernetes would evict its pods, and its address is that of the
+// manager, which may be another one by now.
 func TestHeartbeat(t *testing.T) {
 	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
 	before := []corev1.Node{*size("a", "1", "1Gi").Label(corev1.LabelArchStable, "arm64").Obj()}
@@ -50,6 +51,7 @@ func TestHeartbeat(t *testing.T) {
 				ApplyStatus(node, rich().Obj(), Offer{Nodes: before}, first)
 				test.change(node)
 				was := node.DeepCopy()
+				test.offer.Kubelet = Endpoint{Address: "10.0.0.2", Port: 10250}
 				Apply(node, binding, test.offer)
 				ApplyStatus(node, binding, test.offer, later)
 
@@ -65,11 +67,35 @@ func TestHeartbeat(t *testing.T) {
 				if reason := node.Status.Conditions[0].Reason; beats != test.beats || reason != test.reason {
 					t.Errorf("%d conditions are written, and Ready says %s; want %d and %s", beats, reason, test.beats, test.reason)
 				}
+				setAddress(was, test.offer.Kubelet)
 				node.Status.Conditions, was.Status.Conditions = nil, nil
 				if diff := cmp.Diff(was, node); diff != "" {
 					t.Errorf("something else differs (-before +after)\n%s", diff)
 				}
 			})
+		}
+	}
+}
+
+// TestRemoveAddress: a manager that ends leaves the address of another manager alone.
+func TestRemoveAddress(t *testing.T) {
+	own, none := Endpoint{Address: "10.0.0.1", Port: 10250}, Endpoint{}
+	for name, test := range map[string]struct {
+		shown, ends, want Endpoint
+		written           bool
+	}{
+		"its own":               {own, own, none, true},
+		"of another":            {Endpoint{Address: "10.0.0.2", Port: 10250}, own, Endpoint{Address: "10.0.0.2", Port: 10250}, false},
+		"of another at one IP":  {Endpoint{Address: "10.0.0.1", Port: 10251}, own, Endpoint{Address: "10.0.0.1", Port: 10251}, false},
+		"none":                  {none, own, none, false},
+		"none, and none serves": {none, none, none, false},
+	} {
+		got, want := New(rich().Obj(), Offer{}), New(rich().Obj(), Offer{})
+		setAddress(got, test.shown)
+		setAddress(want, test.want)
+		written := RemoveAddress(got, test.ends)
+		if diff := cmp.Diff(want, got); diff != "" || written != test.written {
+			t.Errorf("%s: it is written: %t (-want +got)\n%s", name, written, diff)
 		}
 	}
 }

@@ -38,7 +38,8 @@ func (l *Lane) hold(ctx context.Context, s *session, r Run, o *Outcome) error {
 	return nil
 }
 
-// again starts one more manager over what there is: it must come up, and not write.
+// again starts one more manager over what there is: it must come up, and write nothing but its own
+// address, which the last one has removed from the nodes.
 func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 	s.injector.Arm(nil)
 	began, err := s.replace(ctx)
@@ -55,6 +56,9 @@ func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 		o.problem("after one more restart it does not come to rest: %v", err)
 	}
 	for _, point := range s.injector.Points() {
+		if point.Resource == "nodes" && point.Subresource == "status" && point.Verb == "patch" && point.Occurrence == 1 {
+			continue
+		}
 		o.problem("nothing was left to do, and yet one more manager has written: %s", point)
 	}
 	return nil
