@@ -27,10 +27,14 @@ func (v *visit) create(ctx context.Context) error {
 			return nil
 		}
 	}
-	if op == nil || op.Message != "" {
+	switch {
+	case op == nil || op.Message != "":
 		v.h.Status.Operation = &v1alpha1.Operation{RequestToken: uuid.NewString(), Call: state.CallCreate, StartedAt: metav1.NewTime(v.now)}
 		v.h.Status.ObservedGeneration = v.h.Generation
 		v.event(corev1.EventTypeNormal, v1alpha1.ReasonCreating, "Create", "The cluster is created in the cloud")
+	case v.now.Sub(op.StartedAt.Time) > state.CreateNoted:
+		// It is asked for again: a deletion waits from now on.
+		op.StartedAt = metav1.NewTime(v.now)
 	}
 	v.report()
 	if err := v.store(ctx); err != nil {
@@ -46,6 +50,8 @@ func (v *visit) create(ctx context.Context) error {
 // delete takes the binding back, and then makes the next request that deletes the cluster.
 func (v *visit) delete(ctx context.Context) error {
 	done, err := v.unbind(ctx)
+	// The cluster is there, so no request to create it is waited for.
+	v.h.Status.Operation = nil
 	v.report()
 	if err = errors.Join(err, v.store(ctx)); err != nil || !done {
 		return err

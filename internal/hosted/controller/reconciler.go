@@ -138,7 +138,7 @@ func (v *visit) hold(ctx context.Context) error {
 // decide observes as much as it takes to know the next step.
 func (v *visit) decide(ctx context.Context) state.Step {
 	deleting := !v.h.DeletionTimestamp.IsZero()
-	v.seen.Spec, v.seen.Status, v.seen.Deleting = v.h.Spec, v.h.Status, deleting
+	v.seen.Spec, v.seen.Status, v.seen.Deleting, v.seen.Now = v.h.Spec, v.h.Status, deleting, v.now
 	if phase, step, ok := state.Early(v.h.Spec, deleting); ok {
 		v.phase = phase
 		return step

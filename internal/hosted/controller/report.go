@@ -144,7 +144,7 @@ func (v *visit) ready() {
 		set(metav1.ConditionFalse, v1alpha1.ReasonCreating, v.seen.Reading.Busy)
 		return
 	case state.Deleting:
-		set(metav1.ConditionFalse, v1alpha1.ReasonDeleting, v.seen.Reading.Busy)
+		set(metav1.ConditionFalse, v1alpha1.ReasonDeleting, cmp.Or(v.seen.Reading.Busy, v.unanswered()))
 		return
 	}
 	if v.phase == state.Failed && v.seen.Missing {
@@ -158,6 +158,15 @@ func (v *visit) ready() {
 		}
 	}
 	set(metav1.ConditionTrue, v1alpha1.ReasonRuns, "")
+}
+
+// unanswered says what a deletion waits for, if the cluster may still appear.
+func (v *visit) unanswered() string {
+	if !v.seen.Unanswered() {
+		return ""
+	}
+	until := v.h.Status.Operation.StartedAt.Add(state.CreateShows).UTC().Format(time.RFC3339)
+	return "The cloud was asked to create the cluster, and does not show it yet. If it does until " + until + ", it is deleted; then this object goes"
 }
 
 // set writes a condition, with the time of our clock.

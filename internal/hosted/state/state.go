@@ -12,6 +12,8 @@
 package state
 
 import (
+	"time"
+
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
@@ -60,11 +62,21 @@ const (
 // CallCreate is the call of an operation that creates the cluster.
 const CallCreate = "CreateCluster"
 
+// A cloud may show a cluster only some time after it was asked for, and a request whose answer
+// was lost may still be on its way.
+const (
+	// CreateShows is how long to wait for it before the object may go.
+	CreateShows = 20 * time.Minute
+	// CreateNoted is how old the time of a request in the status may be when it is repeated.
+	CreateNoted = 5 * time.Minute
+)
+
 // Seen is what there is to decide on.
 type Seen struct {
 	Spec     v1alpha1.HostedClusterSpec
 	Status   v1alpha1.HostedClusterStatus
 	Deleting bool
+	Now      time.Time
 	// Missing: the cloud does not have the cluster. Otherwise Reading is as it was read.
 	Missing bool
 	Reading cloud.Reading
@@ -142,6 +154,8 @@ func (s Seen) inFlight(op v1alpha1.Operation) (Phase, Step) {
 
 func (s Seen) delete() (Phase, Step) {
 	switch {
+	case s.Unanswered():
+		return Deleting, Wait
 	case s.Gone():
 		return Deleting, Release
 	case s.Reading.Busy != "":
@@ -149,6 +163,12 @@ func (s Seen) delete() (Phase, Step) {
 	default:
 		return Deleting, Delete
 	}
+}
+
+// Unanswered tells whether the cluster was asked for not long ago, and may still appear.
+func (s Seen) Unanswered() bool {
+	op := s.Status.Operation
+	return s.Missing && op != nil && op.Call == CallCreate && op.Message == "" && !imported(s.Status) && s.Now.Sub(op.StartedAt.Time).Abs() < CreateShows
 }
 
 // missing: a cluster that was there once, and was deleted by somebody, is not made again.

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
@@ -28,6 +30,10 @@ func TestNext(t *testing.T) {
 		failed = status(&v1alpha1.Operation{RequestToken: "t", CloudID: "o", Message: "no"})
 		making = v1alpha1.HostedClusterStatus{Operation: &v1alpha1.Operation{Call: CallCreate}}
 	)
+	now := time.Now()
+	asked := func(ago time.Duration, message string) v1alpha1.HostedClusterStatus {
+		return v1alpha1.HostedClusterStatus{Operation: &v1alpha1.Operation{Call: CallCreate, StartedAt: metav1.NewTime(now.Add(-ago)), Message: message}}
+	}
 	tests := map[string]struct {
 		seen  Seen
 		phase Phase
@@ -61,6 +67,11 @@ func TestNext(t *testing.T) {
 		"to be deleted, while it is busy":          {Seen{Deleting: true, Status: status(nil), Reading: busy}, Deleting, Wait},
 		"deleted":                                  {Seen{Deleting: true, Status: status(nil), Missing: true}, Deleting, Release},
 		"another one of its name is not deleted":   {Seen{Deleting: true, Status: status(nil), Reading: cloud.Reading{Complete: true, UID: "2"}}, Deleting, Release},
+		"to be deleted, and just asked for":        {Seen{Deleting: true, Status: asked(time.Minute, ""), Missing: true, Now: now}, Deleting, Wait},
+		"asked for, by a clock that is ahead":      {Seen{Deleting: true, Status: asked(-time.Minute, ""), Missing: true, Now: now}, Deleting, Wait},
+		"to be deleted, and it never appeared":     {Seen{Deleting: true, Status: asked(CreateShows, ""), Missing: true, Now: now}, Deleting, Release},
+		"to be deleted, and it was refused":        {Seen{Deleting: true, Status: asked(time.Minute, "no"), Missing: true, Now: now}, Deleting, Release},
+		"to be deleted, and it appears":            {Seen{Deleting: true, Status: asked(time.Minute, ""), Reading: whole, Now: now}, Deleting, Delete},
 		"an update of ours does not hold deletion": {Seen{Deleting: true, Status: sent, Reading: whole, Operation: done}, Deleting, Delete},
 	}
 	for name, test := range tests {

@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/hosted/state"
 )
 
 // maker makes and deletes clusters of the player of EKS.
@@ -96,6 +97,52 @@ func TestCreateRefused(t *testing.T) {
 	r.condition(r.get("refused"), v1alpha1.HostedReady, v1alpha1.ReasonUpdateFailed, "no quota")
 	if len(tokens) != 1 || writes.Load()-wrote > 1 {
 		t.Errorf("asked %d times, with %d more writes", len(tokens), writes.Load()-wrote)
+	}
+}
+
+// TestDeletedWhileCreating: an object that is deleted while nobody knows whether its cluster is
+// made stays until that is known: what appears late is deleted, too.
+func TestDeletedWhileCreating(t *testing.T) {
+	tests := map[string]struct {
+		// asked is for how long the cloud does not answer, and after how long the cluster
+		// appears; zero: never.
+		asked, appears time.Duration
+	}{
+		"it appears":                         {appears: time.Minute},
+		"it never does":                      {},
+		"it is asked for again and again":    {asked: 3 * state.CreateShows, appears: state.CreateShows / 2},
+		"it is asked for again, and is late": {asked: 3 * state.CreateShows},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			eks := maker{r: r, name: "late", tokens: &[]string{}, err: fmt.Errorf("no answer: %w", context.DeadlineExceeded)}
+			r.Clouds = wrapped{r.Clouds, func(c cloud.Client) cloud.Client { eks.Client = c; return eks }}
+			r.cluster("late", "eksConfig: {displayName: late, region: r}\nlifecycle: {mode: Create}\ndeletionPolicy: Delete")
+			for start := r.clock.Now(); ; {
+				r.next("late")
+				if r.clock.Now().Sub(start) > test.asked {
+					break
+				}
+			}
+			if err := server.Delete(t.Context(), r.get("late")); err != nil {
+				t.Fatal(err)
+			}
+			start := r.clock.Now()
+			r.next("late")
+			r.condition(r.get("late"), v1alpha1.HostedReady, v1alpha1.ReasonDeleting, "does not show it yet")
+			if test.appears > 0 {
+				r.clock.SetTime(start.Add(test.appears))
+				eks.err = nil
+				_ = eks.Create(t.Context(), nil, "")
+				r.next("late")
+			}
+			r.clock.SetTime(r.clock.Now().Add(state.CreateShows * time.Duration(btoi(test.appears == 0))))
+			r.next("late")
+			if err := server.Get(t.Context(), keyOf("late"), &v1alpha1.HostedCluster{}); err == nil || r.clouds.eksS["late"] != nil {
+				t.Error("the object or the cluster stays")
+			}
+		})
 	}
 }
 
