@@ -43,6 +43,9 @@ const (
 	// ReasonDeleting: the object is being deleted, and so is the cluster in the cloud, if
 	// deletionPolicy is Delete.
 	ReasonDeleting = "Deleting"
+	// ReasonNotMarked: the object is being deleted with deletionPolicy Delete, and waits,
+	// because its cluster was not made for it.
+	ReasonNotMarked = "NotMarked"
 )
 
 // Reasons of HostedCredentialsValid.
@@ -65,6 +68,9 @@ const (
 	ReasonNotFound = "NotFound"
 	// ReasonReplaced: the cluster was deleted, and another one has its name.
 	ReasonReplaced = "Replaced"
+	// ReasonAlreadyExists: lifecycle.mode is Create, and there is a cluster of this name that
+	// was not made for this object. It is left alone.
+	ReasonAlreadyExists = "AlreadyExists"
 	// ReasonIncomplete: a part of the cluster could not be read.
 	ReasonIncomplete = "Incomplete"
 	// ReasonThrottled: the cloud takes no more requests for now.

@@ -40,7 +40,9 @@ type HostedClusterSpec struct {
 
 	// deletionPolicy says what happens to the cluster in the cloud when the HostedCluster
 	// is deleted. If lifecycle.mode is Adopt, it defaults to Orphan; otherwise it must be
-	// set.
+	// set. Delete is only for a cluster that Spillway has made for this object: it has the tag
+	// (in GKE the label) spillway-hosted-cluster with the object's UID. An object with
+	// another cluster waits until the policy is Orphan, or somebody sets the tag.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
@@ -117,7 +119,7 @@ type LifecycleMode string
 const (
 	// LifecycleAdopt takes a cluster that exists. The default.
 	LifecycleAdopt LifecycleMode = "Adopt"
-	// LifecycleCreate makes it, if it does not exist.
+	// LifecycleCreate makes it. One of its name that exists already is left alone.
 	LifecycleCreate LifecycleMode = "Create"
 )
 

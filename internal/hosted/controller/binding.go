@@ -18,9 +18,9 @@ import (
 // failed tells that something of this reconcile has.
 func (v *visit) bind(ctx context.Context, failed bool) error {
 	switch {
-	case v.Binder == nil || v.phase == state.Creating || v.step == state.Delete:
+	case v.Binder == nil || v.phase == state.Creating || v.phase == state.AlreadyExists || v.step == state.Delete:
 		return nil
-	case v.phase == state.Deleting:
+	case v.phase == state.Deleting || v.phase == state.NotMarked:
 		_, err := v.unbind(ctx)
 		return err
 	case v.seen.Missing || v.phase == state.Replaced:

@@ -20,6 +20,7 @@ func (v *visit) create(ctx context.Context) error {
 	if err != nil {
 		return v.invalid(err)
 	}
+	config = cloud.Marked(config, string(v.h.UID))
 	op := v.h.Status.Operation
 	if op != nil && op.Message != "" && v.stored.Status.ObservedGeneration == v.h.Generation {
 		if waited := v.now.Sub(op.StartedAt.Time); waited >= 0 && waited < state.RetryFailed {

@@ -50,6 +50,7 @@ func (v *visit) read(ctx context.Context) error {
 	if v.seen.Missing {
 		return nil
 	}
+	v.seen.Marked = cloud.IsMarked(v.seen.Reading.Config, string(v.h.UID))
 	return err
 }
 

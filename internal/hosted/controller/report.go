@@ -94,6 +94,9 @@ func (v *visit) synced() {
 		set(metav1.ConditionFalse, v1alpha1.ReasonReplaced, fmt.Sprintf(
 			"The cluster was deleted in the cloud, and made again under its name (%s, not %s). To adopt the new one, delete this object with deletionPolicy Orphan, and make it again",
 			v.seen.Reading.UID, v.h.Status.UpstreamUID))
+	case v.phase == state.AlreadyExists:
+		set(metav1.ConditionFalse, v1alpha1.ReasonAlreadyExists, fmt.Sprintf(
+			"The cloud has a cluster of this name that was not made for this object: it lacks %s. It is left alone. To manage it, set lifecycle.mode to Adopt", v.mark()))
 	case v.phase == state.Incomplete:
 		set(metav1.ConditionFalse, v1alpha1.ReasonIncomplete, "A part of the cluster could not be read; it decides nothing")
 	case !v.seen.Missing:
@@ -147,6 +150,12 @@ func (v *visit) ready() {
 		set(metav1.ConditionFalse, v1alpha1.ReasonDeleting, cmp.Or(v.seen.Reading.Busy, v.unanswered()))
 		return
 	}
+	if v.phase == state.NotMarked {
+		set(metav1.ConditionFalse, v1alpha1.ReasonNotMarked, fmt.Sprintf(
+			"The cluster stays in the cloud, and this object with it: deletionPolicy Delete is only for a cluster that was made for this object, and this one lacks %s. "+
+				"To leave the cluster, set deletionPolicy to Orphan. To have it deleted, add that to it in the cloud", v.mark()))
+		return
+	}
 	if v.phase == state.Failed && v.seen.Missing {
 		set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, v.h.Status.Operation.Message)
 		return
@@ -158,6 +167,14 @@ func (v *visit) ready() {
 		}
 	}
 	set(metav1.ConditionTrue, v1alpha1.ReasonRuns, "")
+}
+
+// mark is the tag of a cluster that was made for this object, in words.
+func (v *visit) mark() string {
+	if v.h.Spec.GKEConfig != nil {
+		return fmt.Sprintf("the label %s: %s", cloud.Mark, v.h.UID)
+	}
+	return fmt.Sprintf("the tag %s: %s", cloud.Mark, v.h.UID)
 }
 
 // unanswered says what a deletion waits for, if the cluster may still appear.

@@ -229,12 +229,13 @@ func (v *visit) manageAll(ctx context.Context, plan merge.Plan) (done bool, err 
 	if !v.h.Spec.Lifecycle.ManageAll || state.Imported(v.h) {
 		return false, nil
 	}
-	config, err := ledger.Typed(v.h.Spec.ClusterConfig, plan.Effective)
+	all := cloud.Unmarked(plan.Effective)
+	config, err := ledger.Typed(v.h.Spec.ClusterConfig, all)
 	if err != nil || equality.Semantic.DeepEqual(config, v.h.Spec.ClusterConfig) {
 		return false, err
 	}
 	v.phase = state.Creating
-	return true, v.writeSpec(ctx, plan.Effective)
+	return true, v.writeSpec(ctx, all)
 }
 
 // writeSpec replaces the configuration of the spec, unless somebody has changed the object.

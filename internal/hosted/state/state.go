@@ -26,6 +26,7 @@ const (
 	Paused        Phase = "Paused"
 	NotFound      Phase = "NotFound"
 	Replaced      Phase = "Replaced"
+	AlreadyExists Phase = "AlreadyExists"
 	Incomplete    Phase = "Incomplete"
 	Creating      Phase = "Creating"
 	Importing     Phase = "Importing"
@@ -36,6 +37,9 @@ const (
 	Failed        Phase = "Failed"
 	ForeignUpdate Phase = "ForeignUpdate"
 	Deleting      Phase = "Deleting"
+	// NotMarked: the object is being deleted, and its cluster is not, since nobody has made it
+	// for this object.
+	NotMarked Phase = "NotMarked"
 )
 
 // Step is what to do in a phase.
@@ -80,6 +84,8 @@ type Seen struct {
 	// Missing: the cloud does not have the cluster. Otherwise Reading is as it was read.
 	Missing bool
 	Reading cloud.Reading
+	// Marked: the cluster that was read was made for this object.
+	Marked bool
 	// Operation is what the cloud says of that of the status, if it has a name for it. It is
 	// older than the Reading: what is done there can be read here.
 	Operation *cloud.Operation
@@ -106,6 +112,8 @@ func Next(s Seen) (Phase, Step) {
 		return s.missing()
 	case s.replaced():
 		return Replaced, Wait
+	case s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate && !imported(s.Status) && !s.Marked:
+		return AlreadyExists, Wait
 	case op != nil && op.Call == CallCreate:
 		return s.created()
 	case op != nil && op.Message == "":
@@ -152,12 +160,18 @@ func (s Seen) inFlight(op v1alpha1.Operation) (Phase, Step) {
 	}
 }
 
+// delete deletes what was made for this object, and nothing else. A cluster that was there
+// before, and was never asked for, is left.
 func (s Seen) delete() (Phase, Step) {
 	switch {
 	case s.Unanswered():
 		return Deleting, Wait
 	case s.Gone():
 		return Deleting, Release
+	case !s.Marked && s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate && !imported(s.Status) && s.Status.Operation == nil:
+		return Deleting, Release
+	case !s.Marked:
+		return NotMarked, Wait
 	case s.Reading.Busy != "":
 		return Deleting, Wait
 	default:

@@ -30,10 +30,10 @@ type maker struct {
 	err    error
 }
 
-func (m maker) Create(_ context.Context, _ map[string]any, token string) error {
+func (m maker) Create(_ context.Context, config map[string]any, token string) error {
 	*m.tokens = append(*m.tokens, token)
 	if m.err == nil {
-		m.r.clouds.addEKS(m.r.T, m.name)
+		m.r.clouds.addEKS(m.r.T, m.name).Edit(setTag("tags", cloud.Mark, cloud.Text(config, "tags."+cloud.Mark)))
 	}
 	return m.err
 }
@@ -67,7 +67,7 @@ deletionPolicy: Delete`)
 	if !slices.Equal(r.clouds.eksS["made"].Changes(), []string{"POST /clusters/made/node-groups"}) {
 		t.Errorf("changes %v", r.clouds.eksS["made"].Changes())
 	}
-	if h.Spec.EKSConfig.KubernetesVersion == nil || *h.Spec.EKSConfig.Tags["owner"] != "shop" || len(h.Spec.EKSConfig.NodeGroups) != 2 {
+	if h.Spec.EKSConfig.Tags[cloud.Mark] != nil || h.Spec.EKSConfig.KubernetesVersion == nil || *h.Spec.EKSConfig.Tags["owner"] != "shop" || len(h.Spec.EKSConfig.NodeGroups) != 2 {
 		t.Errorf("managed is %+v", h.Spec.EKSConfig)
 	}
 	if err := server.Delete(t.Context(), h); err != nil {
@@ -134,7 +134,7 @@ func TestDeletedWhileCreating(t *testing.T) {
 			if test.appears > 0 {
 				r.clock.SetTime(start.Add(test.appears))
 				eks.err = nil
-				_ = eks.Create(t.Context(), nil, "")
+				_ = eks.Create(t.Context(), cloud.Marked(object{}, string(r.get("late").UID)), "")
 				r.next("late")
 			}
 			r.clock.SetTime(r.clock.Now().Add(state.CreateShows * time.Duration(btoi(test.appears == 0))))
@@ -144,6 +144,35 @@ func TestDeletedWhileCreating(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNotOurs: a cluster that was there before is neither taken over by an object that was to
+// make it, nor deleted with one that has adopted it; until somebody marks it.
+func TestNotOurs(t *testing.T) {
+	eachCloud(t, func(r *rig, s side, name string) {
+		edit, changes := s.add(r, name)
+		r.cluster(name, s.spec+"\nlifecycle: {mode: Create}\ndeletionPolicy: Delete")
+		r.edit(name, func(h *v1alpha1.HostedCluster) { *s.tags(h) = map[string]*string{"owner": ptr.To("another")} })
+		h := r.settle(name)
+		r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonAlreadyExists, string(h.UID))
+		r.edit(name, func(h *v1alpha1.HostedCluster) { h.Spec.Lifecycle.Mode = v1alpha1.LifecycleAdopt; *s.tags(h) = nil })
+		r.condition(r.settle(name), v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+		if err := server.Delete(r.Context(), r.get(name)); err != nil {
+			r.Fatal(err)
+		}
+		r.next(name)
+		r.condition(r.get(name), v1alpha1.HostedReady, v1alpha1.ReasonNotMarked, string(h.UID))
+		if len(changes()) != 0 {
+			r.Errorf("changes of a cluster that is not ours: %v", changes())
+		}
+		edit(cloud.Mark, string(h.UID))
+		for range 3 {
+			r.next(name)
+		}
+		if err := server.Get(r.Context(), keyOf(name), &v1alpha1.HostedCluster{}); err == nil || len(changes()) == 0 {
+			r.Errorf("the object or the cluster stays: %v", changes())
+		}
+	})
 }
 
 // binder notes how it is called.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
 // sides have the same story in each cloud.
@@ -200,6 +201,7 @@ func TestGoneAndReplaced(t *testing.T) {
 	r := newRig(t)
 	r.cluster("gone", "eksConfig: {displayName: gone, region: r, tags: {owner: us}}\nlifecycle: {mode: Create}\ndeletionPolicy: Orphan\nsync: {conflict: PreferSpec}")
 	cluster := r.clouds.addEKS(t, "gone")
+	cluster.Tag(cloud.Mark, string(r.get("gone").UID))
 	r.settle("gone")
 	changes := len(cluster.Changes())
 	r.clouds.eksS["gone"] = nil
