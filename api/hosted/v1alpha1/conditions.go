@@ -68,6 +68,9 @@ const (
 	ReasonNotFound = "NotFound"
 	// ReasonReplaced: the cluster was deleted, and another one has its name.
 	ReasonReplaced = "Replaced"
+	// ReasonDuplicate: another HostedCluster is for the same cluster, and has it first. The
+	// message names it.
+	ReasonDuplicate = "Duplicate"
 	// ReasonAlreadyExists: lifecycle.mode is Create, and there is a cluster of this name that
 	// was not made for this object. It is left alone.
 	ReasonAlreadyExists = "AlreadyExists"

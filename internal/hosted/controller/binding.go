@@ -26,7 +26,9 @@ func (v *visit) bind(ctx context.Context, failed bool) error {
 	case v.seen.Missing || v.phase == state.Replaced:
 		v.lost()
 		return nil
-	case failed || !v.seen.Reading.Complete:
+	case v.phase == state.Duplicate && v.missing(v1alpha1.HostedBound):
+		return nil
+	case failed || v.phase == state.Duplicate || !v.seen.Reading.Complete:
 		return v.keep(ctx)
 	}
 	condition, again, err := v.Binder.Bind(ctx, v.h, cloud.SourceOf(v.client, nil))

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
@@ -61,4 +63,28 @@ func (v *visit) delete(ctx context.Context) error {
 		v.failure = err
 	}
 	return nil
+}
+
+// mark is the tag of a cluster that was made for this object, in words.
+func (v *visit) mark() string {
+	if v.h.Spec.GKEConfig != nil {
+		return fmt.Sprintf("the label %s: %s", cloud.Mark, v.h.UID)
+	}
+	return fmt.Sprintf("the tag %s: %s", cloud.Mark, v.h.UID)
+}
+
+// unanswered says what a deletion waits for, if the cluster may still appear.
+func (v *visit) unanswered() string {
+	if !v.seen.Unanswered() {
+		return ""
+	}
+	until := v.h.Status.Operation.StartedAt.Add(state.CreateShows).UTC().Format(time.RFC3339)
+	return "The cloud was asked to create the cluster, and does not show it yet. If it does until " + until + ", it is deleted; then this object goes"
+}
+
+// twin notes whether another object has the cluster, as far as it was read.
+func (v *visit) twin(all []v1alpha1.HostedCluster) {
+	if other := state.Twin(v.h, v.seen.Reading.UID, all); other != nil {
+		v.seen.Twin = other.Name
+	}
 }

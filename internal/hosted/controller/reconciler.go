@@ -58,7 +58,7 @@ type Binder interface {
 
 // Reconciler keeps one HostedCluster and its cluster in step.
 type Reconciler struct {
-	// Client reads Secrets from a cache, and writes.
+	// Client reads Secrets, and other HostedClusters, from a cache, and writes.
 	Client client.Client
 	// Live reads from the API server.
 	Live   client.Reader
@@ -139,14 +139,19 @@ func (v *visit) hold(ctx context.Context) error {
 func (v *visit) decide(ctx context.Context) state.Step {
 	deleting := !v.h.DeletionTimestamp.IsZero()
 	v.seen.Spec, v.seen.Status, v.seen.Deleting, v.seen.Now = v.h.Spec, v.h.Status, deleting, v.now
-	if phase, step, ok := state.Early(v.h.Spec, deleting); ok {
+	var all v1alpha1.HostedClusterList
+	if v.failure = v.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); v.failure != nil {
+		return state.Wait
+	}
+	v.twin(all.Items)
+	if phase, step, ok := state.Early(v.seen); ok {
 		v.phase = phase
 		return step
 	}
-	if err := v.observe(ctx); err != nil {
-		v.failure = err
+	if v.failure = v.observe(ctx); v.failure != nil {
 		return state.Wait
 	}
+	v.twin(all.Items)
 	var step state.Step
 	v.phase, step = state.Next(v.seen)
 	return step

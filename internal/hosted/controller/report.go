@@ -22,7 +22,11 @@ import (
 // report writes the conditions: each has one writer, and Ready is a summary of the others.
 func (v *visit) report() {
 	v.identity()
-	if v.phase != state.Paused {
+	switch v.phase {
+	case state.Paused:
+	case state.Duplicate:
+		v.synced()
+	default:
 		v.credentials()
 		v.synced()
 		v.updating()
@@ -94,6 +98,9 @@ func (v *visit) synced() {
 		set(metav1.ConditionFalse, v1alpha1.ReasonReplaced, fmt.Sprintf(
 			"The cluster was deleted in the cloud, and made again under its name (%s, not %s). To adopt the new one, delete this object with deletionPolicy Orphan, and make it again",
 			v.seen.Reading.UID, v.h.Status.UpstreamUID))
+	case v.phase == state.Duplicate:
+		set(metav1.ConditionFalse, v1alpha1.ReasonDuplicate, fmt.Sprintf(
+			"HostedCluster %s is for the same cluster, and has it first. Until that one is deleted, nothing is sent or taken over for this one", v.seen.Twin))
 	case v.phase == state.AlreadyExists:
 		set(metav1.ConditionFalse, v1alpha1.ReasonAlreadyExists, fmt.Sprintf(
 			"The cloud has a cluster of this name that was not made for this object: it lacks %s. It is left alone. To manage it, set lifecycle.mode to Adopt", v.mark()))
@@ -167,23 +174,6 @@ func (v *visit) ready() {
 		}
 	}
 	set(metav1.ConditionTrue, v1alpha1.ReasonRuns, "")
-}
-
-// mark is the tag of a cluster that was made for this object, in words.
-func (v *visit) mark() string {
-	if v.h.Spec.GKEConfig != nil {
-		return fmt.Sprintf("the label %s: %s", cloud.Mark, v.h.UID)
-	}
-	return fmt.Sprintf("the tag %s: %s", cloud.Mark, v.h.UID)
-}
-
-// unanswered says what a deletion waits for, if the cluster may still appear.
-func (v *visit) unanswered() string {
-	if !v.seen.Unanswered() {
-		return ""
-	}
-	until := v.h.Status.Operation.StartedAt.Add(state.CreateShows).UTC().Format(time.RFC3339)
-	return "The cloud was asked to create the cluster, and does not show it yet. If it does until " + until + ", it is deleted; then this object goes"
 }
 
 // set writes a condition, with the time of our clock.

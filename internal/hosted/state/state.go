@@ -27,6 +27,7 @@ const (
 	NotFound      Phase = "NotFound"
 	Replaced      Phase = "Replaced"
 	AlreadyExists Phase = "AlreadyExists"
+	Duplicate     Phase = "Duplicate"
 	Incomplete    Phase = "Incomplete"
 	Creating      Phase = "Creating"
 	Importing     Phase = "Importing"
@@ -80,7 +81,9 @@ type Seen struct {
 	Spec     v1alpha1.HostedClusterSpec
 	Status   v1alpha1.HostedClusterStatus
 	Deleting bool
-	Now      time.Time
+	// Twin names another object that has the same cluster; empty if there is none.
+	Twin string
+	Now  time.Time
 	// Missing: the cloud does not have the cluster. Otherwise Reading is as it was read.
 	Missing bool
 	Reading cloud.Reading
@@ -92,12 +95,16 @@ type Seen struct {
 }
 
 // Early decides without asking the cloud, if that can be.
-func Early(spec v1alpha1.HostedClusterSpec, deleting bool) (Phase, Step, bool) {
+func Early(s Seen) (Phase, Step, bool) {
 	switch {
-	case deleting && spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete:
+	case s.Deleting && s.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete:
 		return Deleting, Release, true
-	case spec.Paused:
+	case s.Spec.Paused:
 		return Paused, Wait, true
+	case s.Twin != "" && s.Deleting:
+		return Deleting, Release, true
+	case s.Twin != "":
+		return Duplicate, Wait, true
 	default:
 		return "", "", false
 	}
@@ -105,6 +112,9 @@ func Early(spec v1alpha1.HostedClusterSpec, deleting bool) (Phase, Step, bool) {
 
 // Next decides.
 func Next(s Seen) (Phase, Step) {
+	if phase, step, ok := Early(s); ok {
+		return phase, step
+	}
 	switch op := s.Status.Operation; {
 	case s.Deleting:
 		return s.delete()
@@ -112,7 +122,7 @@ func Next(s Seen) (Phase, Step) {
 		return s.missing()
 	case s.replaced():
 		return Replaced, Wait
-	case s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate && !imported(s.Status) && !s.Marked:
+	case s.somebodyElses():
 		return AlreadyExists, Wait
 	case op != nil && op.Call == CallCreate:
 		return s.created()
@@ -168,7 +178,7 @@ func (s Seen) delete() (Phase, Step) {
 		return Deleting, Wait
 	case s.Gone():
 		return Deleting, Release
-	case !s.Marked && s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate && !imported(s.Status) && s.Status.Operation == nil:
+	case s.somebodyElses() && s.Status.Operation == nil:
 		return Deleting, Release
 	case !s.Marked:
 		return NotMarked, Wait
@@ -177,6 +187,11 @@ func (s Seen) delete() (Phase, Step) {
 	default:
 		return Deleting, Delete
 	}
+}
+
+// somebodyElses tells whether the cluster was to be made, and was made by somebody else.
+func (s Seen) somebodyElses() bool {
+	return !s.Marked && !imported(s.Status) && s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate
 }
 
 // Unanswered tells whether the cluster was asked for not long ago, and may still appear.

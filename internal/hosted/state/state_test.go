@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	adopt  = v1alpha1.HostedClusterSpec{}
-	create = v1alpha1.HostedClusterSpec{Lifecycle: v1alpha1.Lifecycle{Mode: v1alpha1.LifecycleCreate}}
+	adopt  = v1alpha1.HostedClusterSpec{DeletionPolicy: v1alpha1.DeletionPolicyDelete}
+	create = v1alpha1.HostedClusterSpec{DeletionPolicy: v1alpha1.DeletionPolicyDelete, Lifecycle: v1alpha1.Lifecycle{Mode: v1alpha1.LifecycleCreate}}
 	whole  = cloud.Reading{Complete: true, UID: "1"}
 	busy   = cloud.Reading{Complete: true, UID: "1", Busy: "UPDATING"}
 	there  = v1alpha1.ClusterConfig{EKSConfig: &v1alpha1.EKSConfig{}}
@@ -51,7 +51,7 @@ func TestNext(t *testing.T) {
 		"made once, and its mark has gone":         {Seen{Spec: create, Status: status(nil), Reading: whole}, Idle, Sync},
 		"to be deleted, there already":             {Seen{Deleting: true, Spec: create, Reading: whole}, Deleting, Release},
 		"to be deleted, asked for, not marked":     {Seen{Deleting: true, Spec: create, Status: making, Reading: busy}, NotMarked, Wait},
-		"to be deleted, adopted":                   {Seen{Deleting: true, Status: status(nil), Reading: whole}, NotMarked, Wait},
+		"to be deleted, adopted":                   {Seen{Deleting: true, Spec: adopt, Status: status(nil), Reading: whole}, NotMarked, Wait},
 		"not there, asked for":                     {Seen{Spec: create, Status: making, Missing: true}, Creating, Create},
 		"being made":                               {Seen{Spec: create, Status: making, Marked: true, Reading: busy}, Creating, Wait},
 		"made, and half a read":                    {Seen{Spec: create, Status: making, Marked: true, Reading: cloud.Reading{UID: "1"}}, Incomplete, Wait},
@@ -69,16 +69,16 @@ func TestNext(t *testing.T) {
 		"it has failed":                            {Seen{Status: sent, Reading: whole, Operation: &cloud.Operation{Done: true, Failed: true}}, Failed, Fail},
 		"it had failed":                            {Seen{Status: failed, Reading: whole}, Failed, Sync},
 		"it had failed, and somebody else is busy": {Seen{Status: failed, Reading: busy}, ForeignUpdate, Wait},
-		"to be deleted":                            {Seen{Deleting: true, Status: status(nil), Marked: true, Reading: whole}, Deleting, Delete},
-		"to be deleted, while it is busy":          {Seen{Deleting: true, Status: status(nil), Marked: true, Reading: busy}, Deleting, Wait},
-		"deleted":                                  {Seen{Deleting: true, Status: status(nil), Missing: true}, Deleting, Release},
-		"another one of its name is not deleted":   {Seen{Deleting: true, Status: status(nil), Reading: cloud.Reading{Complete: true, UID: "2"}}, Deleting, Release},
-		"to be deleted, and just asked for":        {Seen{Deleting: true, Status: asked(time.Minute, ""), Missing: true, Now: now}, Deleting, Wait},
-		"asked for, by a clock that is ahead":      {Seen{Deleting: true, Status: asked(-time.Minute, ""), Missing: true, Now: now}, Deleting, Wait},
-		"to be deleted, and it never appeared":     {Seen{Deleting: true, Status: asked(CreateShows, ""), Missing: true, Now: now}, Deleting, Release},
-		"to be deleted, and it was refused":        {Seen{Deleting: true, Status: asked(time.Minute, "no"), Missing: true, Now: now}, Deleting, Release},
-		"to be deleted, and it appears":            {Seen{Deleting: true, Status: asked(time.Minute, ""), Marked: true, Reading: whole, Now: now}, Deleting, Delete},
-		"an update of ours does not hold deletion": {Seen{Deleting: true, Status: sent, Marked: true, Reading: whole, Operation: done}, Deleting, Delete},
+		"to be deleted":                            {Seen{Deleting: true, Spec: adopt, Status: status(nil), Marked: true, Reading: whole}, Deleting, Delete},
+		"to be deleted, while it is busy":          {Seen{Deleting: true, Spec: adopt, Status: status(nil), Marked: true, Reading: busy}, Deleting, Wait},
+		"deleted":                                  {Seen{Deleting: true, Spec: adopt, Status: status(nil), Missing: true}, Deleting, Release},
+		"another one of its name is not deleted":   {Seen{Deleting: true, Spec: adopt, Status: status(nil), Reading: cloud.Reading{Complete: true, UID: "2"}}, Deleting, Release},
+		"to be deleted, and just asked for":        {Seen{Deleting: true, Spec: adopt, Status: asked(time.Minute, ""), Missing: true, Now: now}, Deleting, Wait},
+		"asked for, by a clock that is ahead":      {Seen{Deleting: true, Spec: adopt, Status: asked(-time.Minute, ""), Missing: true, Now: now}, Deleting, Wait},
+		"to be deleted, and it never appeared":     {Seen{Deleting: true, Spec: adopt, Status: asked(CreateShows, ""), Missing: true, Now: now}, Deleting, Release},
+		"to be deleted, and it was refused":        {Seen{Deleting: true, Spec: adopt, Status: asked(time.Minute, "no"), Missing: true, Now: now}, Deleting, Release},
+		"to be deleted, and it appears":            {Seen{Deleting: true, Spec: adopt, Status: asked(time.Minute, ""), Marked: true, Reading: whole, Now: now}, Deleting, Delete},
+		"an update of ours does not hold deletion": {Seen{Deleting: true, Spec: adopt, Status: sent, Marked: true, Reading: whole, Operation: done}, Deleting, Delete},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -93,21 +93,25 @@ func TestEarly(t *testing.T) {
 	tests := map[string]struct {
 		policy           v1alpha1.DeletionPolicy
 		paused, deleting bool
+		twin             string
 		phase            Phase
 		step             Step
 	}{
-		"neither":             {},
-		"paused":              {"", true, false, Paused, Wait},
-		"forgotten":           {"", false, true, Deleting, Release},
-		"forgotten in words":  {v1alpha1.DeletionPolicyOrphan, false, true, Deleting, Release},
-		"forgotten, paused":   {"", true, true, Deleting, Release},
-		"deleted, paused":     {v1alpha1.DeletionPolicyDelete, true, true, Paused, Wait},
-		"deleted":             {v1alpha1.DeletionPolicyDelete, false, true, "", ""},
-		"with another policy": {v1alpha1.DeletionPolicyDelete, false, false, "", ""},
+		"neither":                    {},
+		"paused":                     {"", true, false, "", Paused, Wait},
+		"forgotten":                  {"", false, true, "", Deleting, Release},
+		"forgotten in words":         {v1alpha1.DeletionPolicyOrphan, false, true, "", Deleting, Release},
+		"forgotten, paused":          {"", true, true, "", Deleting, Release},
+		"deleted, paused":            {v1alpha1.DeletionPolicyDelete, true, true, "", Paused, Wait},
+		"deleted":                    {v1alpha1.DeletionPolicyDelete, false, true, "", "", ""},
+		"with another policy":        {v1alpha1.DeletionPolicyDelete, false, false, "", "", ""},
+		"another has it":             {"", false, false, "other", Duplicate, Wait},
+		"another has it, deleted":    {v1alpha1.DeletionPolicyDelete, false, true, "other", Deleting, Release},
+		"another has it, and paused": {v1alpha1.DeletionPolicyDelete, true, true, "other", Paused, Wait},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			phase, step, ok := Early(v1alpha1.HostedClusterSpec{Paused: test.paused, DeletionPolicy: test.policy}, test.deleting)
+			phase, step, ok := Early(Seen{Spec: v1alpha1.HostedClusterSpec{Paused: test.paused, DeletionPolicy: test.policy}, Deleting: test.deleting, Twin: test.twin})
 			if phase != test.phase || step != test.step || ok != (test.phase != "") {
 				t.Errorf("got %s, %s, %v", phase, step, ok)
 			}

@@ -175,6 +175,35 @@ func TestNotOurs(t *testing.T) {
 	})
 }
 
+// TestDuplicate: of two objects for one cluster, the second does nothing until the first has
+// gone. It does not even read, if the credentials are the same.
+func TestDuplicate(t *testing.T) {
+	for _, credentials := range []string{"a-first", "b-second"} {
+		t.Run(credentials, func(t *testing.T) {
+			r := newRig(t)
+			cluster := r.clouds.addEKS(t, "shared")
+			r.cluster("a-first", "eksConfig: {displayName: shared, region: r}")
+			r.settle("a-first")
+			r.cluster("b-second", "eksConfig: {displayName: shared, region: r, tags: {owner: another}}\nbinding: {clusterID: b}\ndeletionPolicy: Delete")
+			b := &binder{done: true}
+			r.Binder = b
+			r.edit("b-second", func(h *v1alpha1.HostedCluster) { h.Spec.Credentials.SecretRef.Name = credentials })
+			before, changes := r.clouds.counts()
+			r.condition(r.settle("b-second"), v1alpha1.HostedReady, v1alpha1.ReasonDuplicate, "HostedCluster a-first")
+			if requests, changed := r.clouds.counts(); changed != changes || credentials == "a-first" && requests != before || b.bound+b.kept > 0 {
+				t.Errorf("%d requests, of which %d change something; bound %d times, kept %d", requests-before, changed-changes, b.bound, b.kept)
+			}
+			if err := server.Delete(t.Context(), r.get("b-second")); err != nil {
+				t.Fatal(err)
+			}
+			r.reconcile("b-second")
+			if err := server.Get(t.Context(), keyOf("b-second"), &v1alpha1.HostedCluster{}); err == nil || len(cluster.Changes()) > 0 {
+				t.Errorf("the object stays, or the cluster is changed: %v", cluster.Changes())
+			}
+		})
+	}
+}
+
 // binder notes how it is called.
 type binder struct {
 	bound, kept, unbound, gone int

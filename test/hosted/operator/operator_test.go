@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,7 +19,8 @@ import (
 )
 
 // TestOperator runs the whole of it: a new object, a changed Secret, a changed spec and a
-// deletion are noticed without waiting for the next refresh, five minutes later.
+// deletion are noticed without waiting for the next refresh, five minutes later. So is the end
+// of another object for the same cluster.
 func TestOperator(t *testing.T) {
 	r := newRig(t)
 	cluster := r.clouds.addAKS(t, "whole")
@@ -32,11 +34,12 @@ func TestOperator(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
+	name := "whole"
 	until := func(what string, is func(h *v1alpha1.HostedCluster) bool) {
 		t.Helper()
 		err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 			h := &v1alpha1.HostedCluster{}
-			err := server.Get(ctx, keyOf("whole"), h)
+			err := server.Get(ctx, keyOf(name), h)
 			return err == nil && is(h), err
 		})
 		if err != nil {
@@ -70,13 +73,29 @@ func TestOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	until("the edit is sent", func(*v1alpha1.HostedCluster) bool { return len(cluster.Changes()) == 1 })
-	if err := server.Delete(ctx, h); err != nil {
+	ready := func(reason string) func(h *v1alpha1.HostedCluster) bool {
+		return func(h *v1alpha1.HostedCluster) bool {
+			return conditions.Reason(h.Status.Conditions, v1alpha1.HostedReady) == reason
+		}
+	}
+	name = "whole-too"
+	second := &v1alpha1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: h.Spec}
+	if err := server.Create(ctx, second); err != nil {
 		t.Fatal(err)
 	}
-	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		return server.Get(ctx, keyOf("whole"), &v1alpha1.HostedCluster{}) != nil, nil
-	}); err != nil {
-		t.Error("the object stays")
+	until("a second one is refused", ready(v1alpha1.ReasonDuplicate))
+	for _, object := range []*v1alpha1.HostedCluster{h, second} {
+		if err := server.Delete(ctx, object); err != nil {
+			t.Fatal(err)
+		}
+		if object == h {
+			until("the second one goes on", ready(v1alpha1.ReasonRuns))
+		}
+		if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			return server.Get(ctx, keyOf(object.Name), &v1alpha1.HostedCluster{}) != nil, nil
+		}); err != nil {
+			t.Errorf("%s stays", object.Name)
+		}
 	}
 	cancel()
 	if err := <-ended; err != nil {
