@@ -2,10 +2,13 @@ package aks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
@@ -26,28 +29,53 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		Versions: map[string]string{"": cloud.Text(raw, "eTag")}, Raw: map[string]map[string]any{"": raw},
 	}
 	reading.Busy = busy("the cluster", raw)
+	found, err := c.pools(ctx)
+	if err != nil {
+		return cloud.Reading{}, c.wrap(err, "reading the node pools")
+	}
 	pools := []any{}
-	for target := c.url("agentPools"); target != ""; {
+	for _, pool := range found {
+		name := cloud.Text(pool, "name")
+		path := itemPath(name)
+		reading.IDs[path], reading.Versions[path], reading.Raw[path] = cloud.Text(pool, "id"), cloud.Text(pool, "properties.eTag"), pool
+		if reading.Busy == "" {
+			reading.Busy = busy("the node pool "+name, pool)
+		}
+		pools = append(pools, mapped(pool, poolPaths, map[string]any{"name": name}))
+	}
+	reading.Config["nodePools"] = pools
+	return reading, nil
+}
+
+func (c *Client) pools(ctx context.Context) ([]map[string]any, error) {
+	var pools []map[string]any
+	target := c.url("agentPools")
+	for number := 1; target != ""; number++ {
+		if err := cloud.Page(number); err != nil {
+			return nil, err
+		}
 		var page struct {
 			Value    []map[string]any `json:"value"`
 			NextLink string           `json:"nextLink"`
 		}
 		if err := c.do(ctx, http.MethodGet, target, nil, "", "", &page); err != nil {
-			return cloud.Reading{}, c.wrap(err, "reading the node pools")
+			return nil, err
 		}
-		for _, pool := range page.Value {
-			name := cloud.Text(pool, "name")
-			path := itemPath(name)
-			reading.IDs[path], reading.Versions[path], reading.Raw[path] = cloud.Text(pool, "id"), cloud.Text(pool, "properties.eTag"), pool
-			if reading.Busy == "" {
-				reading.Busy = busy("the node pool "+name, pool)
-			}
-			pools = append(pools, mapped(pool, poolPaths, map[string]any{"name": name}))
+		if !sameServer(page.NextLink, target) {
+			return nil, errElsewhere
 		}
-		target = page.NextLink
+		pools, target = append(pools, page.Value...), page.NextLink
 	}
-	reading.Config["nodePools"] = pools
-	return reading, nil
+	return pools, nil
+}
+
+var errElsewhere = errors.New("the next page of a list is said to be on another server, which must not get the credentials")
+
+// sameServer tells whether a link, if there is one, leads to the server of another.
+func sameServer(link, as string) bool {
+	next, err := url.Parse(link)
+	here, bad := url.Parse(as)
+	return link == "" || err == nil && bad == nil && next.Scheme == here.Scheme && strings.EqualFold(next.Host, here.Host)
 }
 
 func busy(what string, raw map[string]any) string {

@@ -160,11 +160,18 @@ func (b *Binder) observe(ctx context.Context, h *hosted.HostedCluster) (Seen, er
 	return seen, nil
 }
 
-// renew returns the Secret with a new token.
+// mostTime is how long it may take to renew a token: a slow cluster must not keep others
+// waiting.
+const mostTime = 2 * time.Minute
+
+// renew returns the Secret with a new token. It has an allowance of its own in the cloud: what
+// was read before has taken nothing of that.
 func (b *Binder) renew(ctx context.Context, h *hosted.HostedCluster, seen Seen, source cloud.Source) (*corev1.Secret, error) {
 	if source == nil {
 		return nil, ErrNoSource
 	}
+	ctx, cancel := context.WithTimeout(cloud.WithAllowance(ctx), mostTime)
+	defer cancel()
 	at, err := source.Connection(ctx)
 	if err != nil {
 		return nil, err

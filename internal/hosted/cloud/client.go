@@ -39,6 +39,10 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := e.Doing
+	if errors.Is(e.Cause, ErrTooMuch) {
+		// The libraries say more of it, which differs.
+		return text + ": " + ErrTooMuch.Error()
+	}
 	for _, part := range []any{e.Kind, e.Message} {
 		if part != nil && part != "" {
 			text += fmt.Sprintf(": %v", part)

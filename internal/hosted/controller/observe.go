@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -54,29 +55,41 @@ func (v *visit) read(ctx context.Context) error {
 	return err
 }
 
-// operations are those of clouds that have been seen to be done. To forget them costs one
-// request for each.
+// operations are what clouds have been seen to have done, by object and item. To forget them
+// costs one request for each.
 type operations struct {
 	lock sync.Mutex
-	done map[types.UID]map[string]bool
+	done map[types.UID]map[string]map[string]bool
 }
 
-func (o *operations) isDone(uid types.UID, id string) bool {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	return o.done[uid][id]
-}
-
-func (o *operations) add(uid types.UID, id string) {
+// others returns those that are not known to be done, and forgets what is not listed any more:
+// what a cloud names takes no more memory than a list of it.
+func (o *operations) others(uid types.UID, item string, ids []string) []string {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	if o.done == nil {
-		o.done = map[types.UID]map[string]bool{}
+		o.done = map[types.UID]map[string]map[string]bool{}
 	}
 	if o.done[uid] == nil {
-		o.done[uid] = map[string]bool{}
+		o.done[uid] = map[string]map[string]bool{}
 	}
-	o.done[uid][id] = true
+	var others []string
+	listed := map[string]bool{}
+	for _, id := range ids {
+		if o.done[uid][item][id] {
+			listed[id] = true
+		} else {
+			others = append(others, id)
+		}
+	}
+	o.done[uid][item] = listed
+	return others
+}
+
+func (o *operations) add(uid types.UID, item, id string) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	o.done[uid][item][id] = true
 }
 
 func (o *operations) forget(uid types.UID) {
@@ -93,21 +106,34 @@ func (v *visit) unknown(ctx context.Context, item string) ([]cloud.Operation, er
 		return nil, err
 	}
 	var found []cloud.Operation
-	for _, id := range ids {
-		if v.operations.isDone(v.h.UID, id) {
-			continue
-		}
+	for _, id := range v.operations.others(v.h.UID, item, ids) {
 		operation, err := v.client.Operation(ctx, item, id)
 		if err != nil {
+			// A long list comes to its end in several reconciles. Those that may say something
+			// of a request of ours are looked at again.
+			v.known(item, slices.DeleteFunc(found, v.isRecent))
 			return nil, err
 		}
 		found = append(found, operation)
 	}
-	// Only now: if one of them could not be described, all are looked at again.
+	v.known(item, found)
+	return found, nil
+}
+
+// isRecent tells whether an operation may be as young as the one in the status.
+func (v *visit) isRecent(operation cloud.Operation) bool {
+	since := v.now
+	if op := v.h.Status.Operation; op != nil {
+		since = op.StartedAt.Time
+	}
+	return operation.Created.After(since.Add(-skew))
+}
+
+// known notes those that are done.
+func (v *visit) known(item string, found []cloud.Operation) {
 	for _, operation := range found {
 		if operation.Done {
-			v.operations.add(v.h.UID, operation.ID)
+			v.operations.add(v.h.UID, item, operation.ID)
 		}
 	}
-	return found, nil
 }

@@ -102,11 +102,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := v.hold(ctx); err != nil {
 		return retry.Done(err)
 	}
-	v.step = v.decide(ctx)
+	// What a cloud may take of this reconcile; to renew a token takes nothing of it.
+	asking := cloud.WithAllowance(ctx)
+	v.step = v.decide(asking)
 	if v.step == state.Release {
-		return v.release(ctx)
+		return v.release(asking)
 	}
-	err := v.act(ctx)
+	err := v.act(asking)
 	failed := err != nil
 	if failed {
 		// What could not be stored was not decided.

@@ -74,7 +74,7 @@ func (d *Dialer) Client(ctx context.Context, h *v1alpha1.HostedCluster, secret *
 	if known.client != nil && known.from == from {
 		return known.client, nil
 	}
-	client, err := d.dial(ctx, h, secret, &http.Client{Transport: limited{d.transport(), limit}, Timeout: timeout})
+	client, err := d.dial(ctx, h, secret, &http.Client{Transport: limited{d.transport(), limit}, Timeout: timeout, CheckRedirect: noRedirect})
 	if err != nil {
 		return nil, err
 	}
@@ -148,20 +148,6 @@ func (d *Dialer) limit(h *v1alpha1.HostedCluster) *rate.Limiter {
 		d.limits[key] = rate.NewLimiter(limit, burst)
 	}
 	return d.limits[key]
-}
-
-// limited is a transport that waits for its limiter.
-type limited struct {
-	http.RoundTripper
-	limit *rate.Limiter
-}
-
-// RoundTrip waits, and sends the request.
-func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := l.limit.Wait(r.Context()); err != nil {
-		return nil, err
-	}
-	return l.RoundTripper.RoundTrip(r)
 }
 
 func secretName(credentials v1alpha1.Credentials) string {

@@ -23,8 +23,8 @@ const scope = "https://www.googleapis.com/auth/cloud-platform"
 func (d *Dialer) gke(
 	ctx context.Context, cluster v1alpha1.GKEConfig, with v1alpha1.Credentials, secret *corev1.Secret, through *http.Client,
 ) (cloud.Client, error) {
-	// Tokens are renewed for as long as the client is there.
-	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, through)
+	// Tokens are renewed for as long as the client is there, with nobody's allowance.
+	ctx = context.WithValue(cloud.WithoutAllowance(context.WithoutCancel(ctx)), oauth2.HTTPClient, through)
 	tokens, err := ofGoogle(ctx, with, secret)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (d *Dialer) gke(
 	endpoint := cmp.Or(d.GKE, "https://container.googleapis.com")
 	return ofGKE{
 		&gke.Client{
-			HTTP:     &http.Client{Transport: &oauth2.Transport{Base: through.Transport, Source: tokens}, Timeout: through.Timeout},
+			HTTP:     &http.Client{Transport: &oauth2.Transport{Base: through.Transport, Source: tokens}, Timeout: through.Timeout, CheckRedirect: through.CheckRedirect},
 			Endpoint: endpoint, Project: cluster.ProjectID, Location: *location, Cluster: cluster.ClusterName,
 		},
 		&gke.Access{Tokens: tokens, HTTP: through, Endpoint: endpoint, Project: cluster.ProjectID, Location: *location, Cluster: cluster.ClusterName},

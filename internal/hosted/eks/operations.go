@@ -22,7 +22,11 @@ import (
 func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error) {
 	in := &eks.ListUpdatesInput{Name: &c.Cluster, NodegroupName: groupOf(item)}
 	var ids []string
-	for pages := eks.NewListUpdatesPaginator(c.API, in); pages.HasMorePages(); {
+	pages := eks.NewListUpdatesPaginator(c.API, in)
+	for number := 1; pages.HasMorePages(); number++ {
+		if err := cloud.Page(number); err != nil {
+			return nil, c.wrap(err, "listing the updates")
+		}
 		page, err := pages.NextPage(ctx)
 		if notFound(err) {
 			// A group that is to be made, or has gone, has none.

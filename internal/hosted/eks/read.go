@@ -109,7 +109,11 @@ func (c *Client) readGroups(ctx context.Context, config *v1alpha1.EKSConfig, rea
 
 func (c *Client) groupNames(ctx context.Context) ([]string, error) {
 	var names []string
-	for pages := eks.NewListNodegroupsPaginator(c.API, &eks.ListNodegroupsInput{ClusterName: &c.Cluster}); pages.HasMorePages(); {
+	pages := eks.NewListNodegroupsPaginator(c.API, &eks.ListNodegroupsInput{ClusterName: &c.Cluster})
+	for number := 1; pages.HasMorePages(); number++ {
+		if err := cloud.Page(number); err != nil {
+			return nil, c.wrap(err, "listing the node groups")
+		}
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, c.wrap(err, "listing the node groups")

@@ -105,7 +105,11 @@ func (c *Client) readTemplates(ctx context.Context, groups []v1alpha1.EKSNodeGro
 func (c *Client) templates(ctx context.Context, owners ...string) (map[string]bool, error) {
 	in := &ec2.DescribeLaunchTemplatesInput{Filters: []ec2types.Filter{{Name: aws.String("tag:" + templateTag), Values: owners}}}
 	ids := map[string]bool{}
-	for pages := ec2.NewDescribeLaunchTemplatesPaginator(c.EC2, in); pages.HasMorePages(); {
+	pages := ec2.NewDescribeLaunchTemplatesPaginator(c.EC2, in)
+	for number := 1; pages.HasMorePages(); number++ {
+		if err := cloud.Page(number); err != nil {
+			return nil, c.wrap(err, "listing the launch templates")
+		}
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, c.wrap(err, "listing the launch templates")

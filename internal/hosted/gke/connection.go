@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,9 +25,6 @@ type Access struct {
 	// Location is a region or a zone.
 	Project, Location, Cluster string
 }
-
-// mostOfAnswer limits the description of a cluster, in bytes.
-const mostOfAnswer = 8 << 20
 
 // Connection asks where the cluster is: one request. The token is the one that was asked
 // with, which the cluster takes as well.
@@ -62,7 +58,7 @@ func (a *Access) Connection(ctx context.Context) (cloud.Connection, error) {
 			CA []byte `json:"clusterCaCertificate"`
 		} `json:"masterAuth"`
 	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, mostOfAnswer)).Decode(&cluster); err != nil {
+	if err := json.NewDecoder(response.Body).Decode(&cluster); err != nil {
 		return cloud.Connection{}, a.wrap(fmt.Errorf("the answer of GKE: %w", err))
 	}
 	if cluster.Endpoint == "" {

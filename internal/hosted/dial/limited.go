@@ -1,0 +1,84 @@
+package dial
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	"golang.org/x/time/rate"
+
+	"github.com/spillway-io/spillway/internal/hosted/cloud"
+	"github.com/spillway-io/spillway/internal/provider/transport/decoded"
+)
+
+// limited is a transport that waits for its limiter, and reads no more of the answers than the
+// allowance of the request's context has. All clouds' libraries read whatever comes, also of
+// errors.
+type limited struct {
+	http.RoundTripper
+	limit *rate.Limiter
+}
+
+// RoundTrip waits, and sends the request.
+func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	allowance := cloud.AllowanceOf(r.Context())
+	ctx, cancel := context.WithDeadline(r.Context(), allowance.Deadline())
+	err := l.limit.Wait(ctx)
+	if err != nil && r.Body != nil {
+		_ = r.Body.Close() // Every RoundTripper must.
+	}
+	var response *http.Response
+	if err == nil {
+		response, err = l.RoundTripper.RoundTrip(r.WithContext(ctx))
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	answer := &answer{ReadCloser: response.Body, allowance: allowance, cancel: cancel, isXML: strings.Contains(response.Header.Get("Content-Type"), "xml")}
+	// They make maps of it: what takes most is an object with a single field, as of a route.
+	answer.json = decoded.JSON{AnyKind: true, Routes: true}
+	response.Body = answer
+	return response, nil
+}
+
+// perByteOfXML is what a byte of XML takes in memory: of EC2's answers, an empty element makes
+// an object of it.
+const perByteOfXML = 16
+
+// answer is the body of one.
+type answer struct {
+	io.ReadCloser
+	allowance *cloud.Allowance
+	cancel    context.CancelFunc
+	isXML     bool
+	json      decoded.JSON
+	size      int64
+}
+
+// Read implements io.Reader.
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	a.size += int64(n)
+	memory, tooDeep := int64(n)*perByteOfXML, error(nil)
+	if !a.isXML {
+		memory, tooDeep = a.json.Read(p[:n])
+	}
+	if tooDeep != nil {
+		return 0, tooDeep
+	}
+	if tooMuch := a.allowance.Take(a.size, memory); tooMuch != nil {
+		return 0, tooMuch
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (a *answer) Close() error {
+	defer a.cancel()
+	return a.ReadCloser.Close()
+}
+
+// noRedirect takes a redirect for the answer: elsewhere, nobody must get the credentials.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
