@@ -88,7 +88,7 @@ func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Ta
 	report := func(remote T, entries int) {
 		t.Helper()
 		before := local
-		if local = translate.ReportRoute(local, remote, "eu", gateways); local == before {
+		if local = translate.ReportRoute(local, remote, "eu", gateways, time.Now()); local == before {
 			t.Fatal("nothing comes back")
 		}
 		patch := client.MergeFromWithOptions(client.Object(before), client.MergeFromWithOptimisticLock{})
@@ -98,7 +98,7 @@ func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Ta
 		if got := len(status(local).Parents); got != entries {
 			t.Errorf("%d entries have come back, want %d", got, entries)
 		}
-		if again := translate.ReportRoute(local, remote, "eu", gateways); again != local {
+		if again := translate.ReportRoute(local, remote, "eu", gateways, time.Now()); again != local {
 			t.Errorf("it would be written once more, at each pass:\n%s", cmp.Diff(local, again))
 		}
 	}
