@@ -23,18 +23,19 @@ type Skew int
 const (
 	// InStep: by too little to count, as far as anybody knows.
 	InStep Skew = iota
-	// Ahead and Behind: by more than MostApart.
+	// Ahead: by more than MostApart.
 	Ahead
+	// Behind: by more than MostApart.
 	Behind
 	// Doubtful: by a little less. What was said before still holds, so that it does not change to
 	// and fro.
 	Doubtful
 )
 
-// MostApart is how far clocks may be apart, and leastApart the distance from which on they are in
-// step again.
 const (
-	MostApart  = 5 * time.Second
+	// MostApart is how far clocks may be apart.
+	MostApart = 5 * time.Second
+	// leastApart is the distance from which on they are in step again.
 	leastApart = 3 * time.Second
 )
 
