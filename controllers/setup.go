@@ -124,7 +124,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	cached := local.GetClient()
 	present := inventory.New(o.Views)
 	left := run.counter(present)
-	for name, err := range map[string]error{
+	return firstOf(map[string]error{
 		"sync":      run.all.Add(engine),
 		"inventory": run.local.Add(present),
 		"podevent":  warnings.SetupWithManager(run.local),
@@ -169,7 +169,12 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		"leavingpods": only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local),
-	} {
+	})
+}
+
+// firstOf is an error of those that adding each controller had, or nil.
+func firstOf(adding map[string]error) error {
+	for name, err := range adding {
 		if err != nil {
 			return fmt.Errorf("adding the %s controller: %w", name, err)
 		}
