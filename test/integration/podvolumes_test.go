@@ -28,7 +28,7 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		pod := t.run(withClaim(claim.Name))
 		t.staysHome(pod, v1alpha1.ReasonReferenceNotFound, "PersistentVolumeClaim "+t.namespace+"/"+claim.Name+" does not exist")
 		home.create(claim)
-		t.staysHome(pod, translate.ReasonClaimNotBound, "PersistentVolumeClaim "+claim.Name+" is not bound to a volume yet")
+		t.staysHome(pod, translate.ReasonClaimNotBound, "PersistentVolumeClaim "+t.namespace+"/"+claim.Name+" is not bound to a volume yet")
 		bindTo(volume, claim)
 		home.create(volume)
 		t.goesOn(pod)
