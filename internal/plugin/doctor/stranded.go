@@ -20,7 +20,7 @@ func (e *exam) stranded() {
 	if e.hidden("stranded", "whether pods wait for virtual nodes in vain") {
 		return
 	}
-	by := stranded(e.seen.Pods, e.seen.Offloadings)
+	by := stranded(e.seen)
 	for _, namespace := range slices.Sorted(maps.Keys(by)) {
 		e.found(ofStranded(namespace, by[namespace]))
 	}
@@ -30,13 +30,15 @@ func (e *exam) stranded() {
 }
 
 // stranded are such pods, by namespace: those that wait for a node, and those that a virtual
-// node has got, from which they are not sent.
-func stranded(pods []corev1.Pod, offloadings []v1alpha1.NamespaceOffloading) map[string]eviction.Left {
+// node has got, from which they are not sent. A binding with a mountNamespace takes pods of
+// namespaces that are not offloaded, so those that wait may wait for its node.
+func stranded(seen status.Seen) map[string]eviction.Left {
+	mounts := seen.Hides(status.Bindings) || slices.ContainsFunc(seen.Bindings, func(b v1alpha1.ClusterBinding) bool { return b.Spec.MountNamespace != "" })
 	names := map[string][]types.NamespacedName{}
-	for i := range pods {
-		pod := &pods[i]
-		offloaded := slices.ContainsFunc(offloadings, func(o v1alpha1.NamespaceOffloading) bool { return o.Namespace == pod.Namespace })
-		waits := pod.Spec.NodeName == "" && unscheduledpod.OnlyVirtual(pod)
+	for i := range seen.Pods {
+		pod := &seen.Pods[i]
+		offloaded := slices.ContainsFunc(seen.Offloadings, func(o v1alpha1.NamespaceOffloading) bool { return o.Namespace == pod.Namespace })
+		waits := pod.Spec.NodeName == "" && !mounts && unscheduledpod.OnlyVirtual(pod)
 		hangs := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == v1alpha1.PodOffloaded && c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.ReasonNamespaceNotOffloaded
 		})

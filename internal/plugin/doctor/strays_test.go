@@ -101,17 +101,23 @@ func TestStranded(t *testing.T) {
 		hidden client.ObjectList
 		level  Level
 		want   string
+		mounts bool // A binding has a mountNamespace.
 	}{
-		"waits":                      {pod("team", "", true, ""), nil, Warning, "they wait for ever: 1 pod (team/web)"},
-		"waits, and is offloaded":    {pod("offloaded", "", true, ""), nil, OK, "no pod is meant"},
-		"waits for any node":         {pod("team", "", false, ""), nil, OK, "no pod is meant"},
-		"on a virtual node":          {pod("team", "spillway-eu", true, v1alpha1.ReasonNamespaceNotOffloaded), nil, Warning, "they wait for ever: 1 pod (team/web)"},
-		"in the mount namespace":     {pod("team", "spillway-eu", true, ""), nil, OK, "no pod is meant"},
-		"Pods may not be read":       {pod("team", "", true, ""), &corev1.PodList{}, Warning, "you may not read Pods"},
-		"Offloadings may not either": {pod("team", "", true, ""), &v1alpha1.NamespaceOffloadingList{}, Warning, "you may not read NamespaceOffloadings"},
+		"waits":                      {pod("team", "", true, ""), nil, Warning, "they wait for ever: 1 pod (team/web)", false},
+		"waits, and may be mounted":  {pod("team", "", true, ""), nil, OK, "no pod is meant", true},
+		"waits, and is offloaded":    {pod("offloaded", "", true, ""), nil, OK, "no pod is meant", false},
+		"waits for any node":         {pod("team", "", false, ""), nil, OK, "no pod is meant", false},
+		"on a virtual node":          {pod("team", "spillway-eu", true, v1alpha1.ReasonNamespaceNotOffloaded), nil, Warning, "they wait for ever: 1 pod (team/web)", false},
+		"in the mount namespace":     {pod("team", "spillway-eu", true, ""), nil, OK, "no pod is meant", false},
+		"Pods may not be read":       {pod("team", "", true, ""), &corev1.PodList{}, Warning, "you may not read Pods", false},
+		"Offloadings may not either": {pod("team", "", true, ""), &v1alpha1.NamespaceOffloadingList{}, Warning, "you may not read NamespaceOffloadings", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &exam{consumer: consumerOf(t, test.hidden, offloading, virtual, test.pod)}
+			objects := []client.Object{offloading, virtual, test.pod}
+			if test.mounts {
+				objects = append(objects, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Spec: v1alpha1.ClusterBindingSpec{MountNamespace: "mounted"}})
+			}
+			e := &exam{consumer: consumerOf(t, test.hidden, objects...)}
 			var err error
 			if e.seen, err = status.Read(t.Context(), e.consumer, ""); err != nil {
 				t.Fatal(err)
